@@ -1,0 +1,196 @@
+"""Designs: which coalitions to evaluate, in a compact form that is expanded where they are evaluated.
+
+A design lists its coalitions by position, the empty and the grand one included where they belong to it; evaluation knows
+the values of those two already and never asks the game for them again. A star costs at most n + 1 evaluations, a chain n − 1.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from owenshap.arrays import BoolArray, ByteArray, FloatArray, IntArray
+from owenshap.bits import from_codes, pack, unpack
+from owenshap.errors import InputError
+
+
+class Design(ABC):
+    """Coalitions to evaluate: data, without a model."""
+
+    n_players: int
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of coalitions, the empty and the grand one included."""
+
+    @abstractmethod
+    def sizes(self) -> IntArray:
+        """Number of players in each coalition (len,)."""
+
+    @abstractmethod
+    def coalitions(self, index: IntArray) -> BoolArray:
+        """The coalitions at these positions, (len(index), n_players)."""
+
+    def parts(self, coalitions: int) -> Iterator[Design]:  # noqa: ARG002 (a design that can be cut overrides this)
+        """The design cut into designs of about this many coalitions, at places that nothing else decides."""
+        yield self
+
+
+@dataclass(frozen=True, eq=False)
+class Sets(Design):
+    """Any list of coalitions.
+
+    Parameters
+    ----------
+    packed : uint8 (m, ⌈n/8⌉)
+        The coalitions as bits; `Sets.of(coalitions)` makes them.
+    """
+
+    packed: ByteArray = field(repr=False)
+    n_players: int
+
+    @classmethod
+    def of(cls, coalitions: ArrayLike) -> Sets:
+        """The design of these coalitions, bool (m, n)."""
+        checked = as_coalitions(coalitions)
+        return cls(pack(checked), checked.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def sizes(self) -> IntArray:
+        return np.bitwise_count(self.packed).sum(axis=1, dtype=np.int64)
+
+    def coalitions(self, index: IntArray) -> BoolArray:
+        return unpack(self.packed[index], self.n_players)
+
+
+@dataclass(frozen=True)
+class Subsets(Design):
+    """The coalitions whose codes are start … stop − 1; by default all 2ⁿ of them."""
+
+    n_players: int
+    start: int = 0
+    stop: int = -1
+
+    def __post_init__(self) -> None:
+        if self.stop < 0:
+            object.__setattr__(self, "stop", 1 << self.n_players)
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def sizes(self) -> IntArray:
+        return np.bitwise_count(np.arange(self.start, self.stop)).astype(np.int64)
+
+    def coalitions(self, index: IntArray) -> BoolArray:
+        return from_codes(self.start + index, self.n_players)
+
+    def parts(self, coalitions: int) -> Iterator[Design]:
+        for start in range(self.start, self.stop, coalitions):
+            yield Subsets(self.n_players, start, min(start + coalitions, self.stop))
+
+
+@dataclass(frozen=True, eq=False)
+class Chains(Design):
+    """Chains of coalitions from the empty to the grand one, each a permutation of the players.
+
+    Parameters
+    ----------
+    ranks : int (r, c, n)
+        In each of r replicates c chains; ranks[..., j] is the place at which player j joins.
+    """
+
+    ranks: IntArray = field(repr=False)
+
+    @property
+    def n_players(self) -> int:  # type: ignore[override]
+        """Number of players."""
+        return self.ranks.shape[-1]
+
+    def __len__(self) -> int:
+        return self.ranks.shape[0] * self.ranks.shape[1] * (self.n_players + 1)
+
+    def sizes(self) -> IntArray:
+        return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
+
+    def coalitions(self, index: IntArray) -> BoolArray:
+        chain, size = np.divmod(index, self.n_players + 1)
+        by_chain = self.ranks.reshape(-1, self.n_players)
+        return by_chain[chain] < size.astype(by_chain.dtype)[:, None]
+
+    def contributions(self, values: FloatArray) -> FloatArray:
+        """Marginal contribution of every player in every chain, (r, c, n, k), from the values (len, k)."""
+        steps = np.diff(values.reshape(*self.ranks.shape[:2], self.n_players + 1, -1), axis=2)
+        return np.take_along_axis(steps, self.ranks[..., None], axis=2)
+
+
+@dataclass(frozen=True, eq=False)
+class Stars(Design):
+    """Stars: a centre S and its n neighbours S △ {j}; they give every player's marginal contribution at S.
+
+    Parameters
+    ----------
+    centres : bool (r, s, n)
+        In each of r replicates s stars.
+    weights : float (s,)
+        What each star of a replicate counts.
+    """
+
+    centres: BoolArray = field(repr=False)
+    weights: FloatArray = field(repr=False)
+
+    @property
+    def n_players(self) -> int:  # type: ignore[override]
+        """Number of players."""
+        return self.centres.shape[-1]
+
+    def __len__(self) -> int:
+        return self.centres.shape[0] * self.centres.shape[1] * (self.n_players + 1)
+
+    def sizes(self) -> IntArray:
+        flat = self.centres.reshape(-1, self.n_players)
+        sizes = np.empty((len(flat), self.n_players + 1), np.int32)
+        sizes[:, 0] = np.count_nonzero(flat, axis=1)
+        np.subtract(1, 2 * flat.view(np.int8), out=sizes[:, 1:])
+        sizes[:, 1:] += sizes[:, :1]
+        return sizes.reshape(-1)
+
+    def coalitions(self, index: IntArray) -> BoolArray:
+        star, player = np.divmod(index, self.n_players + 1)
+        rows = self.centres.reshape(-1, self.n_players)[star]
+        neighbours = np.flatnonzero(player)
+        rows[neighbours, player[neighbours] - 1] ^= True
+        return rows
+
+    def parts(self, coalitions: int) -> Iterator[Design]:
+        replicates, stars = self.centres.shape[:2]
+        step = max(1, coalitions // (replicates * (self.n_players + 1)))
+        for start in range(0, stars, step):
+            yield Stars(self.centres[:, start : start + step], self.weights[start : start + step])
+
+    def weighted_contributions(self, values: FloatArray) -> FloatArray:
+        """Σ over a replicate's stars of weight × [v(S ∪ j) − v(S ∖ j)], (r, n, k), from the values (len, k)."""
+        by_star = values.reshape(*self.centres.shape[:2], self.n_players + 1, -1)
+        signed = np.where(self.centres, -self.weights[:, None], self.weights[:, None])
+        return np.einsum("rsj,rsjk->rjk", signed, by_star[:, :, 1:] - by_star[:, :, :1])
+
+
+def as_coalitions(coalitions: ArrayLike, n_players: int | None = None) -> BoolArray:
+    """These coalitions as a bool array (m, n), or an error that says what is wrong with them."""
+    advice = "Give one row of booleans per coalition, one column per player"
+    try:
+        array = np.asarray(coalitions)
+    except ValueError:
+        raise InputError("coalitions", "be a table of booleans", "rows of different lengths", advice) from None
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise InputError("coalitions", "be two-dimensional (m, n)", f"shape {array.shape}", advice)
+    if array.dtype != np.bool_:
+        raise InputError("coalitions", "be boolean", f"dtype {array.dtype}", advice + "; astype(bool) converts 0 and 1")
+    if n_players is not None and array.shape[1] != n_players:
+        raise InputError("coalitions", f"have {n_players} columns", f"shape {array.shape}", advice)
+    return array

@@ -1,0 +1,38 @@
+"""Every exception of the package, in one grammar: '<what> must <rule>; got <value>. <what to do>.'"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from owenshap.estimate import Estimate
+
+
+class OwenshapError(Exception):
+    """Something that the caller can mend.
+
+    Parameters
+    ----------
+    what, rule, got, advice : str
+        The parts of the sentence '<what> must <rule>; got <got>. <advice>.'
+    """
+
+    def __init__(self, what: str, rule: str, got: object, advice: str) -> None:
+        super().__init__(what, rule, got if isinstance(got, str) else repr(got), advice)
+        self.estimate: Estimate | None = None  # what was computed before it happened, where there is any
+
+    def __str__(self) -> str:
+        what, rule, got, advice = self.args
+        return f"{what} must {rule}; got {got}. {advice}."
+
+
+class InputError(OwenshapError, ValueError):
+    """An argument is not what it must be."""
+
+
+class UnknownMethodError(InputError):
+    """No method has that name."""
+
+
+class GameError(OwenshapError):
+    """The game raised, or returned something that is no value. `estimate` holds what was computed before."""

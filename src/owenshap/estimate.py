@@ -1,0 +1,367 @@
+"""The one loop: blocks of replicates are drawn, evaluated and merged until the plan is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from owenshap.arrays import FloatArray
+from owenshap.checks import whole_number
+from owenshap.designs import Design
+from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
+from owenshap.errors import GameError, InputError
+from owenshap.estimators import Estimator
+from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
+from owenshap.executors import Executor, checked_executor, in_order
+from owenshap.games import Game
+from owenshap.intervals import FEWEST_REPLICATES, t_half_widths
+from owenshap.moments import Moments
+from owenshap.planning import Plan, make_plan
+from owenshap.progress import Meter, meter
+
+# Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
+# overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
+FIRST_BLOCK, LARGEST_BLOCK, BLOCKS_PER_SIZE = 512, 8192, 2
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Shapley values of a game, how far they may be off, and how they came about.
+
+    `values`, `standard_errors`, `lower` and `upper` have shape (n,) where the game returned (m,), else (n, k).
+    The last three are None where no interval can be given; `no_interval` says why.
+    """
+
+    plan: Plan
+    evaluations: int
+    """Coalitions that the game has valued."""
+    stopped_by: str
+    """Why it ended, in words with numbers."""
+    seed: int
+    confidence: float
+    moments: Moments = field(repr=False)
+    ends: Ends = field(repr=False)
+
+    @property
+    def method(self) -> str:
+        """Name of the estimator."""
+        return self.plan.estimator.name
+
+    @property
+    def replicates(self) -> int:
+        """Independent estimates of all values that the estimate is the mean of."""
+        return self.moments.count
+
+    @property
+    def values(self) -> FloatArray:
+        """The Shapley values."""
+        return self._shaped(self.moments.mean)
+
+    @property
+    def no_interval(self) -> str | None:
+        """Why there is no interval; None where there is one."""
+        estimator, n_players = self.plan.estimator, len(self.moments.mean)
+        if self._exact:
+            return None
+        if not estimator.unbiased(n_players):
+            return f"{estimator.name} is biased with these levels for {n_players} players; rule='stratified' is not"
+        if self.replicates < FEWEST_REPLICATES:
+            enough = 2 + FEWEST_REPLICATES * estimator.replicate_cost(n_players)
+            return (
+                f"an interval needs {FEWEST_REPLICATES} replicates and this estimate has {self.replicates}; "
+                f"a budget of {enough:,} makes them"
+            )
+        return None
+
+    @property
+    def standard_errors(self) -> FloatArray | None:
+        """Standard error of each value."""
+        if self.no_interval:
+            return None
+        return self._shaped(np.zeros_like(self.moments.mean) if self._exact else self.moments.standard_errors)
+
+    @property
+    def lower(self) -> FloatArray | None:
+        """Lower end of the interval of each value."""
+        half = self._half_widths()
+        return None if half is None else self._shaped(self.moments.mean - half)
+
+    @property
+    def upper(self) -> FloatArray | None:
+        """Upper end of the interval of each value."""
+        half = self._half_widths()
+        return None if half is None else self._shaped(self.moments.mean + half)
+
+    @property
+    def empty_value(self) -> FloatArray | float:
+        """v(∅), a number or (k,)."""
+        return self._per_output(self.ends.empty)
+
+    @property
+    def grand_value(self) -> FloatArray | float:
+        """v(N), a number or (k,)."""
+        return self._per_output(self.ends.grand)
+
+    @property
+    def gap(self) -> FloatArray | float:
+        """v(N) − v(∅) less the sum of the values, a number or (k,): 0 but for rounding where the method is efficient."""
+        return self._per_output(self.ends.grand - self.ends.empty - self.moments.mean.sum(axis=0))
+
+    @property
+    def _exact(self) -> bool:
+        n_players = len(self.moments.mean)
+        return self.plan.estimator.exact_order(n_players) >= n_players
+
+    def _half_widths(self) -> FloatArray | None:
+        if self.no_interval:
+            return None
+        return np.zeros_like(self.moments.mean) if self._exact else t_half_widths(self.moments, self.confidence)
+
+    def _shaped(self, values: FloatArray) -> FloatArray:
+        return values[:, 0] if self.ends.scalar else values
+
+    def _per_output(self, values: FloatArray) -> FloatArray | float:
+        return float(values[0]) if self.ends.scalar else values
+
+
+def estimate(
+    game: Game,
+    method: str | Estimator = "auto",
+    *,
+    budget: int | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    plan: Plan | None = None,
+    efficient: bool = False,
+    executor: Executor | None = None,
+    progress: bool | Meter | None = None,
+    memory: str | int = "256MB",
+) -> Estimate:
+    """Estimate the Shapley values of a game.
+
+    Parameters
+    ----------
+    game : Game
+        FunctionGame, TableGame, or anything with `n_players` and `values`.
+    method : str or Estimator
+        A name from `owenshap.methods()`, or an estimator with its settings, as in HalvedOwen(levels=1000, per_level=2).
+        'auto' is exact where all 2ⁿ coalitions fit the budget, else halved-owen.
+    budget : int, optional
+        The most evaluations (coalitions that the game values). Never exceeded, and used up to the last whole replicate.
+        Where neither it nor the method's own settings say how many: the larger of 2048 and 64 (n + 1).
+    confidence : float
+        Of each interval.
+    seed : int
+        The same seed and plan give the same bits, whatever the executor.
+    plan : Plan, optional
+        The `plan` of an earlier estimate, to repeat it; then without method and budget.
+    efficient : bool
+        Whether the values must sum to v(N) − v(∅). Methods that leave a gap then spread it over the players.
+    executor : optional
+        Anything with `submit`: a thread or process pool.
+    progress : bool or callable, optional
+        None: a bar where stderr is a terminal. A callable gets (evaluations done, evaluations expected).
+    memory : str or int
+        Bound on working arrays.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> weights = np.arange(16.0)
+    >>> game = owenshap.FunctionGame(lambda coalitions: np.tanh(coalitions @ weights / 60), n_players=16)
+    >>> estimate = owenshap.estimate(game, "halved-owen", budget=2000, seed=0)
+    >>> estimate.values.shape, estimate.evaluations <= 2000
+    ((16,), True)
+    """
+    latest = None
+    try:
+        for latest in estimating(  # noqa: B007
+            game,
+            method,
+            budget=budget,
+            confidence=confidence,
+            seed=seed,
+            plan=plan,
+            efficient=efficient,
+            executor=executor,
+            progress=progress,
+            memory=memory,
+        ):
+            pass
+    except KeyboardInterrupt as interrupt:
+        done = latest.evaluations if latest else 0
+        interrupt.add_note(f"owenshap: {done:,} evaluations were done; iterate over owenshap.estimating(...) to keep them.")
+        raise
+    assert latest is not None
+    return latest
+
+
+def estimating(
+    game: Game,
+    method: str | Estimator = "auto",
+    *,
+    budget: int | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+    plan: Plan | None = None,
+    efficient: bool = False,
+    executor: Executor | None = None,
+    progress: bool | Meter | None = None,
+    memory: str | int = "256MB",
+) -> Iterator[Estimate]:
+    """Estimate, one snapshot at a time: each is an Estimate from all blocks so far, the last one is the answer.
+
+    Takes what `estimate` takes. Whatever ends the iteration, the last snapshot stays readable.
+    The interval of a snapshot holds for a number of replicates fixed beforehand: do not stop because it looks narrow.
+
+    Examples
+    --------
+    >>> import owenshap
+    >>> from owenshap.testing import airport
+    >>> for snapshot in owenshap.estimating(airport([1.0, 2.0, 4.0]), "castro", budget=3000):
+    ...     pass
+    >>> snapshot.evaluations
+    3000
+    """
+    if not isinstance(game, Game):
+        advice = "Wrap a function in FunctionGame(fn, n_players), a table of values in TableGame(values)"
+        raise InputError("game", "have n_players and values", type(game).__name__, advice)
+    n_players = whole_number("n_players", game.n_players, 1, "Give the number of players")
+    seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise InputError("confidence", "be between 0 and 1", confidence, "0.95 is usual")
+    if plan is None:
+        plan = make_plan(n_players, method, budget)
+    elif budget is not None or method != "auto":
+        raise InputError("plan", "come alone", "method or budget beside it", "The plan says both")
+    return _run(
+        game,
+        plan,
+        seed=seed,
+        confidence=float(confidence),
+        spread=_needs_spreading(efficient, plan, n_players),
+        executor=checked_executor(executor),
+        report=meter(progress, plan.estimator.name),
+        rows_at_once=rows_within(memory, n_players),
+        memory=parse_bytes(memory),
+    )
+
+
+def _run(
+    game: Game,
+    plan: Plan,
+    *,
+    seed: int,
+    confidence: float,
+    spread: bool,
+    executor: Executor | None,
+    report: Meter,
+    rows_at_once: int,
+    memory: int,
+) -> Iterator[Estimate]:
+    estimator, n_players = plan.estimator, game.n_players
+    expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
+    ends = evaluate_ends(game)
+    gathered = _Gathered(ends.grand - ends.empty, memory) if spread else _Merged()
+    tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(plan, n_players, seed))
+    evaluations, block, latest = 2, np.zeros(1), None
+    try:
+        for partial, spent, last in in_order(_work, tasks, executor):
+            evaluations += spent
+            block = block + partial
+            report(min(evaluations, expected - 1), expected)
+            if not last:
+                continue
+            moments = gathered.add(block)
+            block = np.zeros(1)
+            if moments is not None:
+                stopped_by = _stopped_by(plan, moments.count, evaluations, n_players)
+                latest = Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends)
+                yield latest
+    except GameError as error:
+        error.estimate = latest
+        raise
+    finally:
+        report(expected, expected)
+
+
+def _parts(plan: Plan, n_players: int, seed: int) -> Iterator[tuple[Design, bool]]:
+    """The design of every block, cut into parts of bounded size; with each, whether it ends its block."""
+    for number, replicates in enumerate(_blocks(plan, n_players)):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        parts = list(plan.estimator.draw(n_players, rng, replicates).parts(LARGEST_BLOCK))
+        for part in parts:
+            yield part, part is parts[-1]
+
+
+def _blocks(plan: Plan, n_players: int) -> Iterator[int]:
+    """Replicates of each block."""
+    cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0
+    while left:
+        evaluations = min(FIRST_BLOCK << (number // BLOCKS_PER_SIZE), LARGEST_BLOCK)
+        replicates = min(left, max(1, evaluations // cost))
+        yield replicates
+        left, number = left - replicates, number + 1
+
+
+def _work(
+    game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int
+) -> tuple[FloatArray, int, bool]:
+    """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its replicates."""
+    values, evaluations = evaluate(game, part, ends, rows_at_once)
+    return estimator.replicates(part, values), evaluations, last
+
+
+class _Merged:
+    """Replicates as they come, kept as moments."""
+
+    def __init__(self) -> None:
+        self._moments: Moments | None = None
+
+    def add(self, replicates: FloatArray) -> Moments | None:
+        """Moments of all replicates so far."""
+        new = Moments.of(replicates)
+        self._moments = new if self._moments is None else self._moments.merge(new)
+        return self._moments
+
+
+class _Gathered:
+    """Replicates as they come, all kept, because the gap of each is spread by weights from all others."""
+
+    def __init__(self, total: FloatArray, memory: int) -> None:
+        self._total, self._memory = total, memory
+        self._kept: list[FloatArray] = []
+
+    def add(self, replicates: FloatArray) -> Moments | None:
+        """Moments of all replicates so far, once there are enough for weights."""
+        self._kept.append(replicates)
+        kept = np.concatenate(self._kept)
+        if 4 * kept.nbytes > self._memory:
+            advice = "Raise it, lower the budget, or leave out efficient=True"
+            raise InputError("memory", f"hold {4 * kept.nbytes:,} bytes of replicates to spread the gap", self._memory, advice)
+        return Moments.of(spread_gap(kept, self._total)) if len(kept) >= FEWEST_TO_SPREAD else None
+
+
+def _needs_spreading(efficient: bool, plan: Plan, n_players: int) -> bool:
+    if not efficient or "efficiency" in plan.estimator.axioms:
+        return False
+    if plan.replicates < FEWEST_TO_SPREAD:
+        needed = 2 + FEWEST_TO_SPREAD * plan.estimator.replicate_cost(n_players)
+        rule = f"be at least {needed} with efficient=True, which needs {FEWEST_TO_SPREAD} replicates"
+        raise InputError("budget", rule, plan.budget, "Raise it, or use method='castro', which leaves no gap")
+    return True
+
+
+def _stopped_by(plan: Plan, replicates: int, evaluations: int, n_players: int) -> str:
+    if replicates < plan.replicates:
+        return f"nothing yet: {replicates:,} of {plan.replicates:,} replicates are done"
+    if not plan.estimator.random:
+        return f"all {evaluations:,} coalitions are evaluated"
+    cost = plan.estimator.replicate_cost(n_players)
+    return f"budget of {plan.budget:,} evaluations: {replicates:,} replicates took {evaluations:,}, one more may take {cost:,}"

@@ -1,0 +1,74 @@
+"""What an estimator is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Self
+
+import numpy as np
+
+from owenshap.arrays import FloatArray
+from owenshap.designs import Design
+
+AXIOMS = frozenset({"efficiency", "symmetry", "linearity", "null player"})
+
+OKHRATI_LIPANI = "Okhrati & Lipani (2020), A Multilinear Sampling Algorithm to Estimate Shapley Values, ICPR"
+
+
+class Estimator(ABC):
+    """A way to estimate Shapley values: which coalitions to evaluate, and what follows from their values.
+
+    A new estimator is one file in this package with one frozen dataclass: it is then found by its name everywhere.
+    It draws designs and turns values into *replicates*, each one complete estimate of all Shapley values,
+    independent of the others; it never sees a game and computes no variance.
+    """
+
+    name: ClassVar[str]
+    """What users call it, as in estimate(game, "halved-owen")."""
+
+    citation: ClassVar[str]
+    """Whom to credit."""
+
+    axioms: ClassVar[frozenset[str]]
+    """The axioms that every single estimate satisfies exactly; the others hold on average."""
+
+    random: ClassVar[bool] = True
+    """Whether the estimate depends on the seed."""
+
+    @abstractmethod
+    def replicate_cost(self, n_players: int) -> int:
+        """The most evaluations that one replicate takes, besides the empty and the grand coalition."""
+
+    @abstractmethod
+    def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
+        """A design of this many replicates, independent of every other draw."""
+
+    @abstractmethod
+    def replicates(self, design: Design, values: FloatArray) -> FloatArray:
+        """The replicates (r, n, k) from the values (len(design), k); linear in the values.
+
+        Where a design is cut into parts, the sum of what its parts give.
+        """
+
+    def unbiased(self, n_players: int) -> bool:  # noqa: ARG002 (most are, for every number of players)
+        """Whether the mean of a replicate is the Shapley value, for every game of so many players."""
+        return True
+
+    def exact_order(self, n_players: int) -> int:  # noqa: ARG002
+        """Every single replicate is exact on games whose players interact in groups of at most so many."""
+        return 1
+
+    def within(self, n_players: int, budget: int) -> Self:  # noqa: ARG002
+        """The estimator with what it leaves open settled for this budget."""
+        return self
+
+    def replicates_within(self, n_players: int, budget: int) -> int:
+        """Whole replicates that fit a budget, the empty and the grand coalition paid for."""
+        if budget < 2:
+            return 0
+        cost = self.replicate_cost(n_players)
+        return (budget - 2) // cost if cost else 1
+
+    def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
+        """Replicates where no budget is given; None where only a budget can tell."""
+        return None

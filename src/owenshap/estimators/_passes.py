@@ -1,0 +1,102 @@
+"""Passes over the levels: what Owen sampling in all its forms has in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from owenshap.arrays import BoolArray, FloatArray
+from owenshap.checks import whole_number
+from owenshap.designs import Design, Stars
+from owenshap.errors import InputError
+from owenshap.estimators._base import Estimator
+from owenshap.levels import Levels, rule_levels, star_order
+
+PASSES = 10  # the fewest under a budget: with fewer, Student's t makes the interval wide
+DRAWN_AT_ONCE = 1 << 20  # uniform numbers in memory at a time
+
+
+class Passes(Estimator):
+    """Stars at every level; one replicate is one pass over all levels."""
+
+    per_level: int
+
+    @abstractmethod
+    def pass_levels(self) -> Levels:
+        """The levels of one pass."""
+
+    def replicate_cost(self, n_players: int) -> int:
+        return self.pass_levels().coalitions * self.per_level * (n_players + 1)
+
+    def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
+        levels = self.pass_levels()
+        level, weights = star_order(levels, self.per_level)
+        drawn = _bernoulli(levels, self.per_level, n_players, rng, replicates)
+        mirrored = levels.mirrored[level]
+        centres = np.concatenate([drawn, ~drawn[:, mirrored]], axis=1) if mirrored.any() else drawn
+        return Stars(centres, weights)
+
+    def replicates(self, design: Design, values: FloatArray) -> FloatArray:
+        assert isinstance(design, Stars)
+        return design.weighted_contributions(values)
+
+    def unbiased(self, n_players: int) -> bool:
+        return self.pass_levels().degree >= n_players - 1
+
+    def exact_order(self, n_players: int) -> int:  # noqa: ARG002
+        levels = self.pass_levels()
+        return 0 if levels.degree < 0 else 2 if levels.mirrored.all() else 1
+
+
+@dataclass(frozen=True)
+class RulePasses(Passes):
+    """Passes over the levels of a rule, their number settled by the budget where it is left open."""
+
+    levels: int | None = None
+    per_level: int = 1
+    rule: str | Levels = "stratified"
+
+    def __post_init__(self) -> None:
+        if self.levels is not None:
+            whole_number("levels", self.levels, 1, "It is the paper's Q")
+        whole_number("per_level", self.per_level, 1, "It is the paper's M")
+        if isinstance(self.rule, Levels) and self.levels is not None:
+            raise InputError("levels", "be None where the rule is given as Levels", self.levels, "The rule has its own")
+        rule_levels(self.rule, 1)
+
+    @abstractmethod
+    def on_interval(self, rule: Levels) -> Levels:
+        """The levels that are drawn, from a rule on [0, 1]."""
+
+    def pass_levels(self) -> Levels:
+        return self.on_interval(rule_levels(self.rule, self.levels or 1))
+
+    def within(self, n_players: int, budget: int) -> Self:
+        """Enough levels to spread the budget over, few enough for at least 10 passes.
+
+        More levels than about n no longer lower the variance, so a larger budget makes more passes.
+        """
+        if self.levels is not None or isinstance(self.rule, Levels):
+            return self
+        stars = (budget - 2) // ((n_players + 1) * self.per_level)
+        return replace(self, levels=int(np.clip(stars // PASSES, 2, max(32, n_players))))
+
+    def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
+        return None if self.levels is None and not isinstance(self.rule, Levels) else 1
+
+
+def _bernoulli(levels: Levels, per_level: int, n_players: int, rng: np.random.Generator, replicates: int) -> BoolArray:
+    """Coalitions (replicates, levels × per_level, n), each player in with the probability of its level.
+
+    Drawn a few levels at a time, so that a pass of any length fits into memory.
+    """
+    drawn = np.empty((replicates, len(levels), per_level, n_players), np.bool_)
+    step = max(1, DRAWN_AT_ONCE // (replicates * per_level * n_players))
+    for start in range(0, len(levels), step):
+        which = slice(start, start + step)
+        q = levels.draw(rng, (replicates, per_level), which).swapaxes(1, 2)[..., None]
+        np.less(rng.random(drawn[:, which].shape), q, out=drawn[:, which])
+    return drawn.reshape(replicates, -1, n_players)

@@ -1,0 +1,121 @@
+"""Design × game → values: in bounded memory, checked where they enter, counted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from owenshap.arrays import BoolArray, FloatArray
+from owenshap.designs import Design
+from owenshap.errors import GameError, InputError
+from owenshap.games import Game
+
+ROW_BYTES = 17  # per player of a coalition: the boolean, and two float64 rows that a model makes of it
+CALL_ELEMENTS = 1 << 20  # coalitions × players of one call: enough to fill the model, little enough for the cache
+UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The values of the empty and the grand coalition, evaluated once: float (k,) each."""
+
+    empty: FloatArray
+    grand: FloatArray
+    scalar: bool
+    """Whether the game returns (m,) rather than (m, k)."""
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs k."""
+        return len(self.empty)
+
+
+def evaluate_ends(game: Game) -> Ends:
+    """The empty and the grand coalition's values: two evaluations."""
+    both = np.array([[False] * game.n_players, [True] * game.n_players])
+    values = _call(game, both)
+    checked = _checked(values, both, None)
+    return Ends(checked[0], checked[1], values.ndim == 1)
+
+
+def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple[FloatArray, int]:
+    """The values (len(design), k) of a design, and how many evaluations they took.
+
+    The empty and the grand coalition are filled in from `ends`; the game sees all others, `rows_at_once` at a time.
+    """
+    sizes = design.sizes()
+    empty, grand = sizes == 0, sizes == design.n_players
+    inner = np.flatnonzero(~(empty | grand))
+    values = np.empty((len(design), ends.outputs))
+    values[empty], values[grand] = ends.empty, ends.grand
+    for start in range(0, len(inner), rows_at_once):
+        index = inner[start : start + rows_at_once]
+        coalitions = design.coalitions(index)
+        values[index] = _checked(_call(game, coalitions), coalitions, ends)
+    return values, len(inner)
+
+
+def rows_within(memory: str | int, n_players: int) -> int:
+    """How many coalitions one call of the game may have."""
+    rows = parse_bytes(memory) // (ROW_BYTES * n_players)
+    if rows < 1:
+        rule = f"hold one coalition of {n_players} players, {ROW_BYTES * n_players} bytes"
+        raise InputError("memory", rule, memory, "Raise it; '256MB' is the default")
+    return min(rows, max(1, CALL_ELEMENTS // n_players))
+
+
+def parse_bytes(memory: str | int) -> int:
+    """'256MB' → 256,000,000."""
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?B)?\s*", str(memory).upper())
+    if match is None or isinstance(memory, bool):
+        raise InputError("memory", "be a number of bytes such as '256MB'", memory, "Units: B, KB, MB, GB, KiB, MiB, GiB")
+    return int(float(match[1]) * UNITS[match[2] or "B"])
+
+
+def _call(game: Game, coalitions: BoolArray) -> FloatArray:
+    try:
+        return np.asarray(game.values(coalitions))
+    except Exception as error:
+        rule = "return a value for every coalition"
+        got = f"{type(error).__name__}({error}) on {_batch(coalitions)}"
+        raise GameError("the game", rule, got, "Mend the game for such coalitions") from error
+
+
+def _checked(values: FloatArray, coalitions: BoolArray, ends: Ends | None) -> FloatArray:
+    """Values of a call as float64 (m, k), or an error that says what is wrong with them."""
+    what = "the game's values"
+    if values.dtype.kind not in "biuf":
+        raise GameError(what, "be real numbers", f"dtype {values.dtype}", "Return float64 (m,) or (m, k)")
+    if values.ndim not in (1, 2) or len(values) != len(coalitions) or values.size == 0:
+        rule = f"have one row for each of the {len(coalitions)} coalitions"
+        raise GameError(what, rule, f"shape {values.shape}", "Return (m,), or (m, k) for k outputs")
+    table = values.astype(np.float64, copy=False).reshape(len(values), -1)
+    if ends is not None and (table.shape[1] != ends.outputs or (values.ndim == 1) != ends.scalar):
+        rule = (
+            f"have {ends.outputs} outputs as in the first call" if not ends.scalar else "have shape (m,) as in the first call"
+        )
+        raise GameError(what, rule, f"shape {values.shape}", "Return the same outputs for every coalition")
+    if not np.isfinite(table).all():
+        row, output = np.argwhere(~np.isfinite(table))[0]
+        got = f"{table[row, output]} in output {output} for {describe(coalitions[row])}"
+        raise GameError(what, "be finite", got, "Mend the game for that coalition")
+    return table
+
+
+def _batch(coalitions: BoolArray) -> str:
+    first = describe(coalitions[0])
+    return first if len(coalitions) == 1 else f"{len(coalitions)} coalitions, the first {first}"
+
+
+def describe(coalition: BoolArray) -> str:
+    """A coalition in words: '{0, 3, 7} of 16 players'."""
+    members, n_players = np.flatnonzero(coalition).tolist(), len(coalition)
+    if not members:
+        return f"the empty coalition of {n_players} players"
+    if len(members) == n_players:
+        return f"the grand coalition of {n_players} players"
+    if len(members) > 40 and len(members) > n_players / 2:
+        return f"all {n_players} players but {{{', '.join(map(str, np.flatnonzero(~coalition).tolist()))}}}"
+    return f"{{{', '.join(map(str, members))}}} of {n_players} players"

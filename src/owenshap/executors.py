@@ -1,0 +1,71 @@
+"""Work in order, here or on anything with `submit`: threads, processes, a cluster."""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from owenshap.errors import InputError
+
+Result = TypeVar("Result")
+IN_FLIGHT = 64  # tasks handed out ahead of the oldest that is not done: keeps many workers busy, and memory bounded
+
+
+class Future(Protocol):
+    """A result to come."""
+
+    def result(self) -> Any:
+        """Wait for it."""
+        ...
+
+    def cancel(self) -> Any:
+        """Do not bother."""
+        ...
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Anything that runs a function elsewhere, as concurrent.futures does."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> Future:
+        """Start it."""
+        ...
+
+
+def checked_executor(executor: object) -> Executor | None:
+    """The executor, or an error that says what it lacks."""
+    if executor is None or isinstance(executor, Executor):
+        return executor
+    advice = "Give a concurrent.futures.ThreadPoolExecutor or ProcessPoolExecutor, or None"
+    raise InputError("executor", "have a method submit", type(executor).__name__, advice)
+
+
+def in_order(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], executor: Executor | None) -> Iterator[Result]:
+    """function(*task) for each task, in the order of the tasks, however many run at once."""
+    if executor is None:
+        for task in tasks:
+            yield function(*task)
+        return
+    running: deque[Future] = deque()
+    try:
+        for task in tasks:
+            running.append(executor.submit(function, *task))
+            if len(running) >= IN_FLIGHT:
+                yield _result(running.popleft())
+        while running:
+            yield _result(running.popleft())
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _result(future: Future) -> Any:
+    try:
+        return future.result()
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if "pickle" not in str(error):
+            raise
+        advice = "Define its function at the top of a module, or use threads"
+        raise InputError("the game", "be picklable to go to another process", str(error), advice) from error

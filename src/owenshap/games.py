@@ -1,0 +1,109 @@
+"""Games: set functions from coalitions of players to values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from owenshap.arrays import BoolArray, FloatArray
+from owenshap.bits import to_codes
+from owenshap.checks import whole_number
+from owenshap.errors import InputError
+
+
+@runtime_checkable
+class Game(Protocol):
+    """Anything with players and a value for each coalition of them.
+
+    `values` takes coalitions, bool (m, n_players), and returns (m,) or (m, k) finite real numbers.
+    What it returns is checked where it is used; a game need not check it.
+    """
+
+    @property
+    def n_players(self) -> int:
+        """How many players there are."""
+        ...
+
+    def values(self, coalitions: BoolArray, /) -> NDArray[Any]:
+        """The value of each coalition."""
+        ...
+
+
+@dataclass(frozen=True)
+class FunctionGame:
+    """A game given by a function of many coalitions at once.
+
+    Parameters
+    ----------
+    fn : callable
+        fn(coalitions: bool (m, n_players)) -> (m,) or (m, k) for k outputs. Called with up to some
+        thousand coalitions at a time.
+    n_players : int
+        Number of players, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> weights = np.array([1.0, 2.0, 3.0])
+    >>> game = owenshap.FunctionGame(lambda coalitions: (coalitions @ weights) ** 2, n_players=3)
+    >>> owenshap.estimate(game, "exact").values
+    array([ 6., 12., 18.])
+    """
+
+    fn: Callable[[BoolArray], ArrayLike]
+    n_players: int
+
+    def __post_init__(self) -> None:
+        if not callable(self.fn):
+            raise InputError("fn", "be a function of coalitions", self.fn, "For a table of values use TableGame")
+        object.__setattr__(self, "n_players", whole_number("n_players", self.n_players, 1, "Give the number of players"))
+
+    def values(self, coalitions: BoolArray, /) -> NDArray[Any]:
+        """The function's values of these coalitions."""
+        return np.asarray(self.fn(coalitions))
+
+
+@dataclass(frozen=True, eq=False)
+class TableGame:
+    """A game given by the values of all its coalitions.
+
+    Parameters
+    ----------
+    values : array of 2**n numbers, or of shape (2**n, k) for k outputs
+        Bit i of the index is player i: values[0b101] is the value of the coalition {0, 2}.
+
+    Examples
+    --------
+    >>> import owenshap
+    >>> owenshap.estimate(owenshap.TableGame([0, 1, 3, 8]), "exact").values
+    array([3., 5.])
+    """
+
+    table: FloatArray = field(repr=False)
+    n_players: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "table", _checked_table(self.table))
+        object.__setattr__(self, "n_players", len(self.table).bit_length() - 1)
+
+    def values(self, coalitions: BoolArray, /) -> FloatArray:
+        """The table's values of these coalitions."""
+        return self.table[to_codes(coalitions)]
+
+
+def _checked_table(values: ArrayLike) -> FloatArray:
+    try:
+        table = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("values", "be an array of numbers", values, "Give 2**n numbers, or 2**n rows of k") from None
+    if table.ndim not in (1, 2) or len(table) < 2 or len(table) & (len(table) - 1) or table.size == 0:
+        raise InputError("values", "have 2**n rows", f"shape {table.shape}", "Bit i of the row's index is player i")
+    if not np.isfinite(table).all():
+        row = int(np.argwhere(~np.isfinite(table))[0, 0])
+        raise InputError("values", "be finite", f"{table[row]} at index {row}", "Give every coalition a value")
+    table.flags.writeable = False
+    return table
