@@ -4,14 +4,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# One environment for everything but the peers' benchmark; made once, again only when its inputs change.
-$(READY): pyproject.toml constraints.txt
-	@echo "Setting up $(VENV) (once) ..."
+# One environment for all but the peers' benchmarks, made once and again only when its inputs change.
+# The demo needs a small part of what the tests need.
+INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --editable
+
+$(VENV)/.demo: pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[demo,test,check]"
+	@test -e $(READY) || { echo "Setting up $(VENV) (once) ..."; $(INSTALL) ".[demo]"; }
 	@touch $@
 
-demo: $(READY)  ## Explain one prediction and show the result
+$(READY): pyproject.toml constraints.txt
+	@echo "Setting up $(VENV) (once, some minutes) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(INSTALL) ".[demo,test,check]"
+	@touch $@
+
+demo: $(VENV)/.demo  ## Explain one prediction and show the result
 	@$(BIN)/python examples/demo.py
 
 test: $(READY)  ## Run the tests
@@ -22,6 +30,19 @@ check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+
+# The peers need Python 3.13 and live apart, so that nothing of theirs reaches the rest.
+PYTHON_PEERS ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python) $(shell command -v python3.13) python3)
+PEERS := .venv-peers
+
+$(PEERS)/.ready: benchmarks/requirements-peers.txt pyproject.toml constraints.txt
+	@echo "Setting up $(PEERS) (once) ..."
+	@test -x $(PEERS)/bin/python || $(PYTHON_PEERS) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --requirement benchmarks/requirements-peers.txt --editable .
+	@touch $@
+
+bench-core: $(PEERS)/.ready  ## Speed and memory beside the bare model and the peers
+	@$(PEERS)/bin/python -m benchmarks.core $(SECTIONS)
 
 clean:
 	rm -rf $(VENV) .venv-* out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,14 +1,18 @@
 """Shapley values of any model, with error bars that are true, at the fewest evaluations."""
 
-from owenshap.errors import GameError, InputError, OwenshapError, UnknownMethodError
+from owenshap.errors import GameError, InputError, MissingExtraError, ModelError, OwenshapError, UnknownMethodError
 from owenshap.estimate import Estimate, estimate, estimating
 from owenshap.estimators.castro import Castro
 from owenshap.estimators.exact import Exact
 from owenshap.estimators.halved_owen import HalvedOwen
 from owenshap.estimators.owen import Owen
 from owenshap.estimators.printed import HalvedOwenPrinted, OwenPrinted
+from owenshap.explainer import Explainer
+from owenshap.explanation import Explanation
 from owenshap.games import FunctionGame, Game, TableGame
 from owenshap.planning import Plan, methods
+from owenshap.players import patches
+from owenshap.saving import load
 
 __version__ = "0.1.0"
 
@@ -16,12 +20,16 @@ __all__ = [
     "Castro",
     "Estimate",
     "Exact",
+    "Explainer",
+    "Explanation",
     "FunctionGame",
     "Game",
     "GameError",
     "HalvedOwen",
     "HalvedOwenPrinted",
     "InputError",
+    "MissingExtraError",
+    "ModelError",
     "Owen",
     "OwenPrinted",
     "OwenshapError",
@@ -30,5 +38,7 @@ __all__ = [
     "UnknownMethodError",
     "estimate",
     "estimating",
+    "load",
     "methods",
+    "patches",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,9 @@ class Design(ABC):
 
     n_players: int
 
+    units: tuple[int, ...] | None = None
+    """Shape of the stars or chains that share background rows where those are drawn; None where none can be drawn."""
+
     @abstractmethod
     def __len__(self) -> int:
         """Number of coalitions, the empty and the grand one included."""
@@ -34,6 +37,14 @@ class Design(ABC):
     @abstractmethod
     def coalitions(self, index: IntArray) -> BoolArray:
         """The coalitions at these positions, (len(index), n_players)."""
+
+    def over(self, background: IntArray) -> Design:
+        """The design with background rows drawn for every unit, (*units, draws)."""
+        raise TypeError(f"{type(self).__name__} has no units to draw background rows for: {background.shape}")
+
+    def background_of(self, index: IntArray) -> IntArray | None:  # noqa: ARG002 (none is drawn unless a design says so)
+        """The background rows (len(index), draws) drawn for these coalitions; None: all of them."""
+        return None
 
     def parts(self, coalitions: int) -> Iterator[Design]:  # noqa: ARG002 (a design that can be cut overrides this)
         """The design cut into designs of about this many coalitions, at places that nothing else decides."""
@@ -103,14 +114,28 @@ class Chains(Design):
     ----------
     ranks : int (r, c, n)
         In each of r replicates c chains; ranks[..., j] is the place at which player j joins.
+    background : int (r, c, draws), optional
+        Background rows drawn for each chain.
     """
 
     ranks: IntArray = field(repr=False)
+    background: IntArray | None = field(default=None, repr=False)
 
     @property
     def n_players(self) -> int:  # type: ignore[override]
         """Number of players."""
         return self.ranks.shape[-1]
+
+    @property
+    def units(self) -> tuple[int, ...]:  # type: ignore[override]
+        """(r, c): the chains of every replicate."""
+        return self.ranks.shape[:2]
+
+    def over(self, background: IntArray) -> Design:
+        return replace(self, background=background)
+
+    def background_of(self, index: IntArray) -> IntArray | None:
+        return _of_units(self.background, index // (self.n_players + 1))
 
     def __len__(self) -> int:
         return self.ranks.shape[0] * self.ranks.shape[1] * (self.n_players + 1)
@@ -139,15 +164,29 @@ class Stars(Design):
         In each of r replicates s stars.
     weights : float (s,)
         What each star of a replicate counts.
+    background : int (r, s, draws), optional
+        Background rows drawn for each star.
     """
 
     centres: BoolArray = field(repr=False)
     weights: FloatArray = field(repr=False)
+    background: IntArray | None = field(default=None, repr=False)
 
     @property
     def n_players(self) -> int:  # type: ignore[override]
         """Number of players."""
         return self.centres.shape[-1]
+
+    @property
+    def units(self) -> tuple[int, ...]:  # type: ignore[override]
+        """(r, s): the stars of every replicate."""
+        return self.centres.shape[:2]
+
+    def over(self, background: IntArray) -> Design:
+        return replace(self, background=background)
+
+    def background_of(self, index: IntArray) -> IntArray | None:
+        return _of_units(self.background, index // (self.n_players + 1))
 
     def __len__(self) -> int:
         return self.centres.shape[0] * self.centres.shape[1] * (self.n_players + 1)
@@ -171,13 +210,20 @@ class Stars(Design):
         replicates, stars = self.centres.shape[:2]
         step = max(1, coalitions // (replicates * (self.n_players + 1)))
         for start in range(0, stars, step):
-            yield Stars(self.centres[:, start : start + step], self.weights[start : start + step])
+            which = slice(start, start + step)
+            background = None if self.background is None else self.background[:, which]
+            yield Stars(self.centres[:, which], self.weights[which], background)
 
     def weighted_contributions(self, values: FloatArray) -> FloatArray:
         """Σ over a replicate's stars of weight × [v(S ∪ j) − v(S ∖ j)], (r, n, k), from the values (len, k)."""
         by_star = values.reshape(*self.centres.shape[:2], self.n_players + 1, -1)
-        signed = np.where(self.centres, -self.weights[:, None], self.weights[:, None])
-        return np.einsum("rsj,rsjk->rjk", signed, by_star[:, :, 1:] - by_star[:, :, :1])
+        contributions = by_star[:, :, 1:] - by_star[:, :, :1]
+        contributions *= np.where(self.centres, -self.weights[:, None], self.weights[:, None])[..., None]
+        return contributions.sum(axis=1)  # star after star, so that an output's bits do not depend on the other outputs
+
+
+def _of_units(background: IntArray | None, unit: IntArray) -> IntArray | None:
+    return None if background is None else background.reshape(-1, background.shape[-1])[unit]
 
 
 def as_coalitions(coalitions: ArrayLike, n_players: int | None = None) -> BoolArray:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from owenshap.estimate import Estimate
+    from owenshap.explanation import Explanation
 
 
 class OwenshapError(Exception):
@@ -36,3 +37,20 @@ class UnknownMethodError(InputError):
 
 class GameError(OwenshapError):
     """The game raised, or returned something that is no value. `estimate` holds what was computed before."""
+
+
+class ModelError(GameError):
+    """The model raised, or returned something that is no prediction. `explanation` holds the rows finished before."""
+
+    explanation: Explanation | None = None
+
+
+class MissingExtraError(OwenshapError, ImportError):
+    """A package is needed that is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(package, "be installed", "no such package", f'Run pip install "owenshap[{extra}]"')
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
+        what, _, _, advice = self.args
+        return MissingExtraError, (what, advice.partition("[")[2].partition("]")[0])

@@ -15,7 +15,7 @@ from owenshap.errors import GameError, InputError
 from owenshap.estimators import Estimator
 from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
 from owenshap.executors import Executor, checked_executor, in_order
-from owenshap.games import Game
+from owenshap.games import DrawingGame, Game
 from owenshap.intervals import FEWEST_REPLICATES, t_half_widths
 from owenshap.moments import Moments
 from owenshap.planning import Plan, make_plan
@@ -81,6 +81,12 @@ class Estimate:
         if self.no_interval:
             return None
         return self._shaped(np.zeros_like(self.moments.mean) if self._exact else self.moments.standard_errors)
+
+    @property
+    def half_widths(self) -> FloatArray | None:
+        """Half the width of the interval of each value."""
+        half = self._half_widths()
+        return None if half is None else self._shaped(half)
 
     @property
     def lower(self) -> FloatArray | None:
@@ -269,7 +275,7 @@ def _run(
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game)
     gathered = _Gathered(ends.grand - ends.empty, memory) if spread else _Merged()
-    tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(plan, n_players, seed))
+    tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(game, plan, seed))
     evaluations, block, latest = 2, np.zeros(1), None
     try:
         for partial, spent, last in in_order(_work, tasks, executor):
@@ -291,11 +297,14 @@ def _run(
         report(expected, expected)
 
 
-def _parts(plan: Plan, n_players: int, seed: int) -> Iterator[tuple[Design, bool]]:
+def _parts(game: Game, plan: Plan, seed: int) -> Iterator[tuple[Design, bool]]:
     """The design of every block, cut into parts of bounded size; with each, whether it ends its block."""
-    for number, replicates in enumerate(_blocks(plan, n_players)):
+    for number, replicates in enumerate(_blocks(plan, game.n_players)):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-        parts = list(plan.estimator.draw(n_players, rng, replicates).parts(LARGEST_BLOCK))
+        design = plan.estimator.draw(game.n_players, rng, replicates)
+        if isinstance(game, DrawingGame) and design.units is not None:
+            design = design.over(game.draw_background(rng, design.units))
+        parts = list(design.parts(LARGEST_BLOCK))
         for part in parts:
             yield part, part is parts[-1]
 

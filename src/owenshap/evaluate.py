@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from owenshap.arrays import BoolArray, FloatArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.designs import Design
-from owenshap.errors import GameError, InputError
-from owenshap.games import Game
+from owenshap.errors import GameError, InputError, OwenshapError
+from owenshap.games import DrawingGame, Game
 
 ROW_BYTES = 17  # per player of a coalition: the boolean, and two float64 rows that a model makes of it
 CALL_ELEMENTS = 1 << 20  # coalitions × players of one call: enough to fill the model, little enough for the cache
@@ -53,7 +55,7 @@ def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple
     for start in range(0, len(inner), rows_at_once):
         index = inner[start : start + rows_at_once]
         coalitions = design.coalitions(index)
-        values[index] = _checked(_call(game, coalitions), coalitions, ends)
+        values[index] = _checked(_call(game, coalitions, design.background_of(index)), coalitions, ends)
     return values, len(inner)
 
 
@@ -74,16 +76,20 @@ def parse_bytes(memory: str | int) -> int:
     return int(float(match[1]) * UNITS[match[2] or "B"])
 
 
-def _call(game: Game, coalitions: BoolArray) -> FloatArray:
+def _call(game: Game, coalitions: BoolArray, background: IntArray | None = None) -> NDArray[Any]:
     try:
+        if background is not None and isinstance(game, DrawingGame):
+            return np.asarray(game.values_over(coalitions, background))
         return np.asarray(game.values(coalitions))
+    except OwenshapError:
+        raise
     except Exception as error:
         rule = "return a value for every coalition"
         got = f"{type(error).__name__}({error}) on {_batch(coalitions)}"
         raise GameError("the game", rule, got, "Mend the game for such coalitions") from error
 
 
-def _checked(values: FloatArray, coalitions: BoolArray, ends: Ends | None) -> FloatArray:
+def _checked(values: NDArray[Any], coalitions: BoolArray, ends: Ends | None) -> FloatArray:
     """Values of a call as float64 (m, k), or an error that says what is wrong with them."""
     what = "the game's values"
     if values.dtype.kind not in "biuf":

@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from owenshap.arrays import BoolArray, FloatArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.bits import to_codes
 from owenshap.checks import whole_number
 from owenshap.errors import InputError
@@ -30,6 +30,19 @@ class Game(Protocol):
 
     def values(self, coalitions: BoolArray, /) -> NDArray[Any]:
         """The value of each coalition."""
+        ...
+
+
+@runtime_checkable
+class DrawingGame(Game, Protocol):
+    """A game whose values are means over background rows, of which some are drawn for each star or chain."""
+
+    def draw_background(self, rng: np.random.Generator, units: tuple[int, ...]) -> IntArray:
+        """Background rows (*units, draws)."""
+        ...
+
+    def values_over(self, coalitions: BoolArray, background: IntArray, /) -> NDArray[Any]:
+        """The value of each coalition over its own background rows (m, draws)."""
         ...
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
+import sys
 from functools import cache
 
+from owenshap.discovery import concrete
 from owenshap.estimators._base import AXIOMS, Estimator
 
 __all__ = ["AXIOMS", "Estimator", "found"]
@@ -15,15 +14,5 @@ __all__ = ["AXIOMS", "Estimator", "found"]
 @cache
 def found() -> dict[str, type[Estimator]]:
     """Every estimator in this package, by name."""
-    modules = [
-        importlib.import_module(f"{__name__}.{info.name}")
-        for info in pkgutil.iter_modules(__path__)
-        if not info.name.startswith("_")
-    ]
-    classes = [
-        member
-        for module in modules
-        for _, member in inspect.getmembers(module, inspect.isclass)
-        if member.__module__ == module.__name__ and issubclass(member, Estimator) and not inspect.isabstract(member)
-    ]
+    classes = concrete(sys.modules[__name__], Estimator)  # type: ignore[type-abstract]
     return {each.name: each for each in sorted(classes, key=lambda each: each.name)}

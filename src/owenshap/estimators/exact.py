@@ -51,7 +51,10 @@ class Exact(Estimator):
         """φ = Zᵀ(p + m)v − Σ m v, with p the weight of v(S) for its members and m for the others."""
         members, others = (weights[design.sizes(), None] for weights in _weights(design.n_players))
         present = design.coalitions(np.arange(len(design))).astype(np.float64)
-        return (present.T @ ((members + others) * values) - (others * values).sum(axis=0))[None]
+        gains, losses = (members + others) * values, others * values
+        # One output at a time: a product for all of them would make an output's last bits depend on the others.
+        by_output = [present.T @ gains[:, k].copy() - losses[:, k].copy().sum() for k in range(values.shape[1])]
+        return np.stack(by_output, axis=-1)[None]
 
     def exact_order(self, n_players: int) -> int:
         return n_players

@@ -1,0 +1,176 @@
+"""From a model and its data to explanations: many rows, evaluated together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from owenshap.arrays import FloatArray
+from owenshap.checks import whole_number
+from owenshap.errors import InputError, ModelError
+from owenshap.estimate import Estimate
+from owenshap.estimators import Estimator
+from owenshap.evaluate import parse_bytes
+from owenshap.executors import Executor, checked_executor
+from owenshap.explanation import Explanation
+from owenshap.many_rows import Together, estimates
+from owenshap.masking import Absent, of_background, of_baseline
+from owenshap.model_game import ModelGame
+from owenshap.models import as_model
+from owenshap.outputs import Choice, as_predictions, choose
+from owenshap.players import Groups, Players
+from owenshap.progress import Meter
+from owenshap.tables import Table, as_table
+
+
+class Explainer:
+    """Explains the predictions of a model: what each feature, or group of features, added to them.
+
+    Parameters
+    ----------
+    model
+        A function of a batch of rows, a scikit-learn estimator or pipeline, a torch module, an ONNX file or session, or an
+        xgboost, lightgbm or catboost model.
+    background : rows, optional
+        What absent features are replaced with: all of these rows, averaged over exactly. In the type that the model takes.
+    baseline : number, row or rows, optional
+        In place of a background: one value for every feature, one row, or one row per explained row.
+    background_weights : array, optional
+        Of the background rows.
+    players : mapping, optional
+        Groups of columns that are one player each, as in {"address": ["city", "zip"]}. Other columns stay single players.
+    output : int, str or callable, optional
+        What is explained: an output by number or name, 'predicted' (each row's predicted class), 'logit' of all outputs, or
+        a function of the predictions (m, k). By default all outputs.
+    predict : str, optional
+        The model's method to call, where it has several.
+    feature_names, output_names : list of str, optional
+        Where the data or the model has no names of its own.
+    memory : str or int
+        Bound on working arrays.
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> explainer = owenshap.Explainer(lambda rows: rows[:, 0] * rows[:, 1], baseline=0.0)
+    >>> explainer(np.array([[2.0, 3.0]])).values
+    array([[3., 3.]])
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        background: Any = None,
+        *,
+        baseline: Any = None,
+        background_weights: ArrayLike | None = None,
+        players: Groups | None = None,
+        output: Choice = None,
+        predict: str | None = None,
+        feature_names: list[str] | None = None,
+        output_names: list[str] | None = None,
+        memory: str | int = "256MB",
+    ) -> None:
+        if (background is None) == (baseline is None):
+            got = "neither" if background is None else "both"
+            advice = "background=X_train averages over rows, baseline=0.0 puts one value in"
+            raise InputError("background or baseline", "be given", got, advice)
+        if background_weights is not None and background is None:
+            raise InputError("background_weights", "come with a background", "a baseline", "Leave them out")
+        parse_bytes(memory)
+        self._model = as_model(model, predict)
+        self._baseline, self._players, self._output = baseline, players, output
+        self._feature_names, self._output_names, self._memory = feature_names, output_names, memory
+        self._background = None
+        if background is not None:
+            given = of_background(background, background_weights, feature_names)
+            self._background = Absent(self._model.prepare(given.table), given.weights)
+            Players.of(given.table.names, players)  # a wrong group is told now, not at the first explanation
+
+    def __call__(
+        self,
+        X: Any,
+        *,
+        method: str | Estimator = "auto",
+        budget: int | None = None,
+        background_draws: int | None = None,
+        seed: int = 0,
+        confidence: float = 0.95,
+        efficient: bool = False,
+        executor: Executor | None = None,
+        progress: bool | Meter | None = None,
+    ) -> Explanation:
+        """Explain the model's predictions of these rows.
+
+        Parameters
+        ----------
+        X : rows
+            In the type of the background, columns in any order.
+        method, budget, seed, confidence, efficient, executor, progress
+            As for `owenshap.estimate`; the budget is in evaluations of a coalition, per row. With a background of b rows an
+            evaluation costs b predictions.
+        background_draws : int, optional
+            Draw so many background rows for each star or chain in place of all of them: cheaper, unbiased, and what it adds
+            to the error is in the intervals. Not for method 'exact'.
+
+        Returns
+        -------
+        Explanation
+        """
+        rows, absent = self._rows(X)
+        seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
+        predictions = self._predicted(rows)
+        output, names = choose(self._output, predictions, self._output_names or self._model.output_names)
+        together = Together(
+            self._model, rows, absent, Players.of(rows.names, self._players), output, _checked_draws(background_draws)
+        )
+        settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
+        tasks = together.tasks(method, budget, predictions.shape[1], settings)
+        explained = output(predictions, np.arange(len(rows)))
+        done: list[tuple[ModelGame, Estimate]] = []
+        try:
+            done.extend(estimates(tasks, checked_executor(executor), progress))
+        except ModelError as error:
+            error.explanation = together.explanation(done, explained, names, seed, confidence) if done else None
+            raise
+        return together.explanation(done, explained, names, seed, confidence)
+
+    def _rows(self, X: Any) -> tuple[Table, Absent]:
+        """The explained rows and what replaces absent features, both as the model takes them."""
+        if self._background is None:
+            rows = self._model.prepare(as_table(X, self._feature_names))
+            _check_some(rows)
+            return rows, of_baseline(self._baseline, rows)
+        names = self._feature_names
+        rows = self._model.prepare(as_table(X, names))
+        if type(rows) is not type(self._background.table):
+            rule = f"be of the background's type, {self._background.table.package}"
+            raise InputError("X", rule, type(X).__name__, "Give both as the model takes them")
+        _check_some(rows)
+        return rows.like(self._background.table, "X"), self._background
+
+    def _predicted(self, rows: Table) -> FloatArray:
+        """The model's predictions of the rows themselves, (rows, k)."""
+        step = max(1, self._model.batch_elements // rows.n_features)
+        batches = []
+        for start in range(0, len(rows), step):
+            part = rows.take(np.arange(start, min(start + step, len(rows))))
+            try:
+                raw = self._model.predict(part.batch())
+            except Exception as error:
+                got = f"{type(error).__name__}({error}) on rows {start} to {start + len(part) - 1}"
+                advice = "Give rows that the model takes; predict= names another method"
+                raise ModelError("the model", "predict the rows to explain", got, advice) from error
+            batches.append(as_predictions(raw, len(part), "the model"))
+        return np.concatenate(batches)
+
+
+def _check_some(rows: Table) -> None:
+    if len(rows) == 0:
+        raise InputError("X", "have at least one row", "none", "Give the rows to explain")
+
+
+def _checked_draws(draws: int | None) -> int | None:
+    return None if draws is None else whole_number("background_draws", draws, 1, "It counts background rows")

@@ -1,0 +1,64 @@
+"""What absent means: a baseline or a background in place of the features of absent players."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.errors import InputError
+from owenshap.tables import Table, as_table
+
+
+@dataclass(frozen=True, eq=False)
+class Absent:
+    """The rows that stand in for absent players."""
+
+    table: Table = field(repr=False)
+    weights: FloatArray | None = field(default=None, repr=False)
+    """Of the background rows, summing to 1; None: all equal."""
+    per_row: bool = False
+    """Whether row i of the table stands in for explained row i alone."""
+
+    def __len__(self) -> int:
+        """Background rows that an evaluation averages over."""
+        return 1 if self.per_row else len(self.table)
+
+    def of_rows(self, rows: IntArray) -> Absent:
+        """What stands in for these explained rows."""
+        return replace(self, table=self.table.take(rows)) if self.per_row else self
+
+    def differs(self, rows: Table) -> BoolArray:
+        """Where a feature of a row differs from what may stand in for it, (rows, features)."""
+        if not self.per_row:
+            return rows.differs(self.table)
+        each = [rows.take(one).differs(self.table.take(one)) for one in np.arange(len(rows))[:, None]]
+        return np.concatenate(each)
+
+
+def of_background(background: Any, weights: ArrayLike | None, names: list[str] | None) -> Absent:
+    """Absent players take their features from the background's rows, averaged over all of them."""
+    table = as_table(background, names)
+    if len(table) == 0:
+        raise InputError("background", "have at least one row", "none", "Give rows of the training data")
+    if weights is None:
+        return Absent(table)
+    array = np.asarray(weights, dtype=np.float64)
+    if array.shape != (len(table),) or not np.isfinite(array).all() or (array < 0).any() or array.sum() == 0:
+        rule = f"be {len(table)} numbers from 0 on, one per background row, not all 0"
+        raise InputError("background_weights", rule, f"shape {array.shape}", "Leave them out for equal weights")
+    return Absent(table, array / array.sum())
+
+
+def of_baseline(baseline: Any, rows: Table) -> Absent:
+    """Absent players take their features from a baseline: a number, a row, or one row per explained row."""
+    if isinstance(baseline, (int, float, np.number)) and not isinstance(baseline, bool):
+        return Absent(rows.constant(float(baseline)).like(rows, "baseline"))
+    table = rows.beside(baseline, "baseline")
+    if len(table) not in (1, len(rows)):
+        rule = f"have one row, or one for each of the {len(rows)} explained rows"
+        raise InputError("baseline", rule, f"{len(table)} rows", "For a mean over rows use background")
+    return Absent(table, per_row=len(table) > 1)

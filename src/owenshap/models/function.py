@@ -1,0 +1,32 @@
+"""Any Python function of a batch of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+from owenshap.errors import InputError
+from owenshap.models._base import Model
+
+
+@dataclass(frozen=True)
+class FunctionModel(Model):
+    """A function from a batch, in the type of the user's data, to predictions (m,) or (m, k)."""
+
+    function: Callable[[Any], Any]
+
+    packages = ()
+
+    @classmethod
+    def distance(cls, model: object) -> int | None:
+        return 1000 if callable(model) else None  # anything that knows the object better takes it
+
+    @classmethod
+    def of(cls, model: Any, predict: str | None) -> Self:
+        if predict is not None:
+            raise InputError("predict", "be None for a function", predict, "Give the bound method itself, as in model.score")
+        return cls(model)
+
+    def predict(self, batch: Any) -> Any:
+        return self.function(batch)

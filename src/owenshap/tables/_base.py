@@ -1,0 +1,104 @@
+"""What a table of rows is: data as its user holds it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.arrays import BoolArray, IntArray
+from owenshap.errors import InputError
+
+Composer: TypeAlias = Callable[[IntArray, BoolArray, IntArray], Any]
+"""(rows (m,), coalitions (m, players), drawn (m, b) or (1, b)) -> the batch of m × b composites, in that order."""
+
+
+class Table(ABC):
+    """Rows of features in the type that the model takes; composites of them keep that type, columns and dtypes.
+
+    A *composite* is a row that takes the features of present players from an explained row and those of absent players
+    from a background row.
+    """
+
+    package: ClassVar[str]
+    """The top-level package whose types it knows."""
+
+    names: list[str]
+    """Names of the features."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, data: Any, names: list[str] | None) -> Self:
+        """The table of this data, or an error that says what is wrong with it."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def take(self, rows: IntArray) -> Self:
+        """These rows."""
+
+    @abstractmethod
+    def like(self, background: Self, what: str) -> Self:
+        """The table with the background's columns and dtypes, or an error that names what differs."""
+
+    def beside(self, data: Any, what: str) -> Self:
+        """Other data of the same type, with this table's columns and dtypes."""
+        if type(data).__module__.partition(".")[0] != self.package:
+            raise InputError(what, f"be a {self.package} DataFrame as the other rows are", type(data).__name__, "Convert it")
+        return type(self).of(data, None).like(self, what)
+
+    @abstractmethod
+    def differs(self, background: Self) -> BoolArray:
+        """Where a row's feature differs from that of some background row, (rows, features); missing equals missing."""
+
+    @abstractmethod
+    def composer(self, background: Self, player_of: IntArray) -> Composer:
+        """What makes batches of composites of these rows; player_of (features,) is the player that each feature belongs to."""
+
+    @abstractmethod
+    def constant(self, value: float) -> Self:
+        """One row that has this number in every feature."""
+
+    @abstractmethod
+    def batch(self) -> Any:
+        """All rows as the model takes them."""
+
+    @abstractmethod
+    def cells(self) -> NDArray[Any]:
+        """The data for people to look at, (rows, features): float where all features are numbers, else object."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.names)
+
+    @property
+    def row_bytes(self) -> int:
+        """About how many bytes one row of a batch takes."""
+        return 8 * self.n_features
+
+
+def expand(coalitions: BoolArray, player_of: IntArray) -> BoolArray:
+    """Which features are present, (m, features), in these coalitions of players."""
+    if len(player_of) == coalitions.shape[1] and (player_of == np.arange(len(player_of))).all():
+        return coalitions
+    return coalitions[:, player_of]
+
+
+def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
+    """An error that names the columns that are missing or too many."""
+    missing, extra = [n for n in wanted if n not in names], [n for n in names if n not in wanted]
+    if missing or extra:
+        got = " and ".join([f"no {', '.join(missing)}"] * bool(missing) + [f"also {', '.join(extra)}"] * bool(extra))
+        raise InputError(what, "have the background's columns", got, "Give the columns that the model takes, in any order")
+
+
+def lossy_dtype(what: str, column: str, wanted: object, got: object) -> InputError:
+    """The error for a column whose dtype is not the background's."""
+    rule = f"have dtype {wanted} in column {column!r} as the background has"
+    return InputError(what, rule, str(got), "Convert it, or give a background of the same dtypes")

@@ -1,0 +1,98 @@
+"""Tables held as numpy arrays: rows of numbers, images, anything with a first axis of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.arrays import BoolArray, IntArray
+from owenshap.errors import InputError
+from owenshap.tables._base import Composer, Table, expand
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayTable(Table):
+    """Rows as a numpy array (rows, features); the model gets them in the shape that the user's had."""
+
+    array: NDArray[Any] = field(repr=False)
+    names: list[str]
+    shape: tuple[int, ...]
+    """Of one row as the model takes it."""
+
+    package = "numpy"
+
+    @classmethod
+    def of(cls, data: Any, names: list[str] | None) -> Self:
+        try:
+            array = np.asarray(data)
+        except ValueError:
+            advice = "Give one row per example, one column per feature"
+            raise InputError("data", "be a table", "rows of different lengths", advice) from None
+        if array.ndim < 2 or 0 in array.shape[1:]:
+            raise InputError("data", "be a table of rows and features", f"shape {array.shape}", "For one row x give x[None]")
+        if array.dtype.kind not in "biufO":
+            raise InputError("data", "hold numbers or objects", f"dtype {array.dtype}", "Use a DataFrame for text and dates")
+        flat = array.reshape(len(array), int(np.prod(array.shape[1:])))
+        names = [f"feature {i}" for i in range(flat.shape[1])] if names is None else [str(name) for name in names]
+        if len(names) != flat.shape[1]:
+            raise InputError("feature_names", f"have {flat.shape[1]} names", len(names), "Give one per column")
+        return cls(flat, names, array.shape[1:])
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def take(self, rows: IntArray) -> Self:
+        return replace(self, array=self.array[rows])
+
+    def like(self, background: Self, what: str) -> Self:
+        if self.shape != background.shape:
+            rule = f"have rows of shape {background.shape} as the background has"
+            raise InputError(what, rule, self.shape, "Give the columns that the model takes")
+        cast = self.array.astype(background.array.dtype)
+        if not _same(cast, self.array).all():
+            rule = f"have the background's dtype {background.array.dtype}"
+            raise InputError(what, rule, f"{self.array.dtype}, which loses digits there", "Convert one of the two with astype")
+        return replace(self, array=cast, names=background.names)
+
+    def beside(self, data: Any, what: str) -> Self:
+        array = np.asarray(data)
+        if array.ndim == len(self.shape):
+            array = array[None]
+        if array.shape[1:] != self.shape:
+            rule = f"have rows of shape {self.shape} as the other rows have"
+            raise InputError(what, rule, f"shape {array.shape}", "Give a number for each feature")
+        return type(self).of(array, self.names).like(self, what)
+
+    def differs(self, background: Self) -> BoolArray:
+        first = background.array[0]
+        constant = _same(background.array, first).all(axis=0)
+        return ~(constant & _same(self.array, first))
+
+    def composer(self, background: Self, player_of: IntArray) -> Composer:
+        def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> NDArray[Any]:
+            present = expand(coalitions, player_of)
+            batch = np.where(present[:, None], self.array[rows][:, None], background.array[drawn])
+            return batch.reshape(-1, *self.shape)
+
+        return compose
+
+    def constant(self, value: float) -> Self:
+        return replace(self, array=np.full((1, self.n_features), value))
+
+    def batch(self) -> NDArray[Any]:
+        return self.array.reshape(-1, *self.shape)
+
+    def cells(self) -> NDArray[Any]:
+        return self.array if self.array.dtype.kind == "O" else self.array.astype(np.float64)
+
+    @property
+    def row_bytes(self) -> int:
+        return self.array.itemsize * self.n_features
+
+
+def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
+    missing = (array != array) & (other != other)  # noqa: PLR0124 (only a missing value differs from itself)
+    return (array == other) | missing
