@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -59,6 +59,9 @@ class RulePasses(Passes):
     per_level: int = 1
     rule: str | Levels = "stratified"
 
+    step: ClassVar[int]
+    """Levels that one draw serves: 1, or 2 where each is mirrored."""
+
     def __post_init__(self) -> None:
         if self.levels is not None:
             whole_number("levels", self.levels, 1, "It is the paper's Q")
@@ -82,7 +85,8 @@ class RulePasses(Passes):
         if self.levels is not None or isinstance(self.rule, Levels):
             return self
         stars = (budget - 2) // ((n_players + 1) * self.per_level)
-        return replace(self, levels=int(np.clip(stars // PASSES, 2, max(32, n_players))))
+        levels = min(stars // PASSES, max(32, n_players)) // self.step * self.step
+        return replace(self, levels=max(self.step, levels))
 
     def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
         return None if self.levels is None and not isinstance(self.rule, Levels) else 1

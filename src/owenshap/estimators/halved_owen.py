@@ -43,6 +43,7 @@ class HalvedOwen(RulePasses):
     name = "halved-owen"
     citation = OKHRATI_LIPANI
     axioms = frozenset({"linearity", "null player"})
+    step = 2
 
     def on_interval(self, rule: Levels) -> Levels:
         return rule.folded()

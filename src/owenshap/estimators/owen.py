@@ -44,6 +44,7 @@ class Owen(RulePasses):
     name = "owen"
     citation = OKHRATI_LIPANI
     axioms = frozenset({"linearity", "null player"})
+    step = 1
 
     def on_interval(self, rule: Levels) -> Levels:
         return rule

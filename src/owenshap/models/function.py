@@ -20,7 +20,8 @@ class FunctionModel(Model):
 
     @classmethod
     def distance(cls, model: object) -> int | None:
-        return 1000 if callable(model) else None  # anything that knows the object better takes it
+        # Anything that knows the object better takes it. A class is no function of rows: somebody forgot to make a model of it.
+        return 1000 if callable(model) and not isinstance(model, type) else None
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
 from owenshap.errors import InputError
 from owenshap.models._base import Model
 
@@ -28,8 +30,19 @@ class SklearnModel(Model):
         if method is None:
             got = f"{type(model).__name__} without {' or '.join(names)}"
             raise InputError("model", "have a method that predicts", got, "Give its method by name, or a function of a batch")
-        classes = getattr(model, "classes_", None)
-        return cls(model, method, None if classes is None or method == "predict" else [str(each) for each in classes])
+        return cls(model, method, _names(getattr(model, "classes_", None), method))
 
     def predict(self, batch: Any) -> Any:
-        return getattr(self.estimator, self.method)(batch)
+        predictions = getattr(self.estimator, self.method)(batch)
+        # Where there are several targets, each has an array of its own.
+        return np.concatenate(predictions, axis=1) if isinstance(predictions, list) else predictions
+
+
+def _names(classes: Any, method: str) -> list[str] | None:
+    """Names of the outputs: the classes, one after the other where there are several targets."""
+    if classes is None or method == "predict":
+        return None
+    if isinstance(classes, list):
+        return [f"target {target}: {each}" for target, of_target in enumerate(classes) for each in of_target]
+    names = [str(each) for each in classes]
+    return names[1:] if method == "decision_function" and len(names) == 2 else names  # two classes have one score

@@ -1,0 +1,120 @@
+"""Boosted trees: xgboost, lightgbm and catboost, native boosters and scikit-learn wrappers, with their categorical columns.
+
+Batches go to the model as they are: each framework reads arrays and frames without a detour, and keeps its own threads.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.models._base import Model
+
+MARGIN = "margin"  # the sum of the trees' leaves, before it becomes a probability, a count or a class
+
+
+@dataclass(frozen=True)
+class _Boosted(Model):
+    """A booster as the call that predicts with it."""
+
+    call: Callable[[Any], Any]
+    output_names: list[str] | None = None
+
+    def predict(self, batch: Any) -> Any:
+        return self.call(batch)
+
+
+@dataclass(frozen=True)
+class XgboostModel(_Boosted):
+    """An xgboost Booster or scikit-learn wrapper: a classifier's probabilities, else predictions; 'margin' for raw scores."""
+
+    packages = ("xgboost",)
+
+    @classmethod
+    def of(cls, model: Any, predict: str | None) -> Self:
+        import xgboost
+
+        if not isinstance(model, xgboost.Booster):
+            return cls(*_wrapper_call(model, predict, output_margin=True))
+        _check_known(predict, ("predict", MARGIN))
+        kind = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
+        if kind == "gblinear":  # has no prediction in place
+            return cls(partial(_xgboost_through_matrix, model, predict == MARGIN))
+        return cls(partial(model.inplace_predict, predict_type="margin" if predict == MARGIN else "value"))
+
+
+@dataclass(frozen=True)
+class LightgbmModel(_Boosted):
+    """A lightgbm Booster or scikit-learn wrapper: a classifier's probabilities, else predictions; 'margin' for raw scores."""
+
+    packages = ("lightgbm",)
+
+    @classmethod
+    def of(cls, model: Any, predict: str | None) -> Self:
+        import lightgbm
+
+        if not isinstance(model, lightgbm.Booster):
+            return cls(*_wrapper_call(model, predict, raw_score=True))
+        _check_known(predict, ("predict", MARGIN))
+        return cls(partial(model.predict, raw_score=predict == MARGIN))
+
+
+@dataclass(frozen=True)
+class CatboostModel(_Boosted):
+    """A catboost model, of the general class or a special one: a classifier's probabilities, else predictions."""
+
+    packages = ("catboost",)
+
+    @classmethod
+    def of(cls, model: Any, predict: str | None) -> Self:
+        if callable(getattr(model, "predict_proba", None)):
+            return cls(*_wrapper_call(model, predict, prediction_type="RawFormulaVal"))
+        names = _class_names(model)
+        if names and predict in (None, "predict_proba"):  # the general class, trained to classify
+            return cls(partial(model.predict, prediction_type="Probability"), names)
+        return cls(*_wrapper_call(model, predict or "predict", prediction_type="RawFormulaVal"))
+
+
+def _wrapper_call(model: Any, predict: str | None, **for_margin: Any) -> tuple[Callable[[Any], Any], list[str] | None]:
+    """The call of a model that has methods, with the names of its outputs; the settings make `predict` return margins."""
+    methods = {name: each for name in ("predict_proba", "predict") if callable(each := getattr(model, name, None))}
+    if "predict" not in methods:
+        advice = "Give the fitted model, or a function of a batch"
+        raise InputError("model", "have a method predict", type(model).__name__, advice)
+    _check_known(predict, (*methods, MARGIN))
+    if predict == MARGIN:
+        return partial(model.predict, **for_margin), _margin_names(model)
+    method = predict or next(iter(methods))
+    return methods[method], _class_names(model) if method == "predict_proba" else None
+
+
+def _check_known(predict: str | None, known: tuple[str, ...]) -> None:
+    if predict is not None and predict not in known:
+        advice = "Any other way to predict goes into a function: lambda rows: model.predict(rows, …)"
+        raise InputError("predict", f"be one of {', '.join(known)}", predict, advice)
+
+
+def _class_names(model: Any) -> list[str] | None:
+    """A classifier's classes; None for regressors and rankers, and before it is fitted."""
+    classes = getattr(model, "classes_", None)
+    return None if classes is None or not len(classes) else [str(each) for each in classes]
+
+
+def _margin_names(model: Any) -> list[str] | None:
+    """One margin per class, but for two classes one: that of the second."""
+    names = _class_names(model)
+    return names if names is None or len(names) > 2 else names[-1:]
+
+
+def _xgboost_through_matrix(booster: Any, margin: bool, batch: Any) -> Any:
+    import xgboost
+
+    names = booster.feature_names if isinstance(batch, np.ndarray) else None  # an array's columns are the booster's, in order
+    matrix = xgboost.DMatrix(batch, feature_names=names, enable_categorical=True)
+    return booster.predict(matrix, output_margin=margin)

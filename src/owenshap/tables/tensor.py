@@ -1,0 +1,174 @@
+"""Tables held as torch tensors, on any device; the one file that names torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.arrays import BoolArray, IntArray
+from owenshap.bits import pack
+from owenshap.errors import InputError
+from owenshap.extras import needed
+from owenshap.tables._base import Composer, Table, checked_columns
+from owenshap.tables.array import ArrayTable
+
+
+@dataclass(frozen=True, eq=False)
+class TensorTable(Table):
+    """Rows as a tensor (rows, features); the model gets them in the shape that the user's had, on the same device."""
+
+    tensor: Any = field(repr=False)
+    names: list[str]
+    shape: tuple[int, ...]
+    """Of one row as the model takes it."""
+
+    package = "torch"
+
+    @classmethod
+    def of(cls, data: Any, names: list[str] | None) -> Self:
+        torch = _torch()
+        if not isinstance(data, torch.Tensor):
+            raise InputError("data", "be a tensor", type(data).__name__, "Give one row per example, one column per feature")
+        if data.layout != torch.strided or data.is_quantized or data.dtype.is_complex:
+            got = f"{data.layout} of {data.dtype}"
+            raise InputError("data", "be a dense tensor of real numbers", got, "Convert it: to_dense, dequantize or real")
+        if data.ndim < 2 or 0 in data.shape[1:]:
+            raise InputError("data", "be a table of rows and features", f"shape {tuple(data.shape)}", "For one row x give x[None]")
+        shape = tuple(data.shape[1:])
+        flat = data.detach().reshape(len(data), int(np.prod(shape)))
+        names = [f"feature {i}" for i in range(flat.shape[1])] if names is None else [str(name) for name in names]
+        if len(names) != flat.shape[1]:
+            raise InputError("feature_names", f"have {flat.shape[1]} names", len(names), "Give one per column")
+        return cls(flat, names, shape)
+
+    @classmethod
+    def of_table(cls, table: Table) -> TensorTable:
+        """Rows of numbers of another type as tensors, in the dtype they have there."""
+        if isinstance(table, TensorTable):
+            return table
+        array = np.asarray(table.batch())
+        if array.dtype.kind not in "biuf":
+            array = table.cells()  # what is a number for the table may be none for numpy, as pandas' own integers
+        if array.dtype.kind not in "biuf":
+            advice = "Encode it as the model was trained, or explain a function that does"
+            raise InputError("data", "hold numbers for a torch module", f"dtype {array.dtype}", advice)
+        return cls.of(_tensor(array), table.names)
+
+    def __len__(self) -> int:
+        return len(self.tensor)
+
+    def take(self, rows: IntArray) -> Self:
+        return replace(self, tensor=self.tensor[_tensor(rows, self.tensor.device)])
+
+    def like(self, background: Self, what: str) -> Self:
+        if self.shape != background.shape:
+            missing = [name for name in background.names if name not in self.names][:5]
+            rule = f"have rows of shape {background.shape} as the background has"
+            got = f"{self.shape}" + (f" without {', '.join(missing)}" if missing else "")
+            raise InputError(what, rule, got, "Give the columns that the model takes")
+        checked_columns(self.names, background.names, what)
+        tensor = self.tensor
+        if self.names != background.names:
+            place = {name: at for at, name in enumerate(self.names)}
+            tensor = tensor[:, [place[name] for name in background.names]]
+        cast = tensor.to(background.tensor.device, background.tensor.dtype)
+        if not _same(cast.to(tensor.device, tensor.dtype), tensor).all():
+            rule = f"have the background's dtype {background.tensor.dtype}"
+            raise InputError(what, rule, f"{tensor.dtype}, which loses digits there", "Convert one of the two")
+        return replace(self, tensor=cast, names=background.names)
+
+    def placed(self, device: Any, dtype: Any) -> Self:
+        """The rows on this device in this dtype, rounded where it is a shorter one; None keeps what they have."""
+        tensor = self.tensor.to(device=device, dtype=dtype)
+        if dtype is not None and not (tensor.isinf() <= self.tensor.isinf().to(tensor.device)).all():
+            largest = self.tensor[self.tensor.isfinite()].abs().max().item()
+            raise InputError("data", f"fit into {dtype}", f"{largest:g}", "Scale it, or give the model a longer dtype")
+        return replace(self, tensor=tensor)
+
+    def beside(self, data: Any, what: str) -> Self:
+        from owenshap.tables import as_table  # here: that file finds this one
+
+        if np.ndim(data) == len(self.shape):
+            data = data[None] if isinstance(data, _torch().Tensor) else np.asarray(data)[None]
+        table = as_table(data)
+        rows = self.of_table(table)
+        if isinstance(table, (ArrayTable, TensorTable)) and rows.n_features == self.n_features:
+            rows = replace(rows, names=self.names)  # data without names of its own goes by position
+        dtype = self.tensor.dtype
+        rounded = rows.placed(None, dtype) if dtype.is_floating_point else rows
+        return replace(self, tensor=rounded.tensor, names=rounded.names, shape=rounded.shape).like(self, what)
+
+    def differs(self, background: Self) -> BoolArray:
+        first = background.tensor[0]
+        constant = _same(background.tensor, first).all(dim=0)
+        return np.asarray((~(constant & _same(self.tensor, first))).cpu())
+
+    def composer(self, background: Self, player_of: IntArray) -> Composer:
+        torch, own, device = _torch(), self.tensor, self.tensor.device
+        other = background.tensor.to(device)
+        byte_of, bit_of = _tensor(player_of // 8, device), _tensor((player_of % 8).astype(np.uint8), device)
+
+        def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
+            # only bits and indices travel: each feature finds its player's bit on the device
+            packed = _tensor(pack(coalitions), device)
+            present = (packed[:, byte_of] >> bit_of).bitwise_and_(1).view(torch.bool)
+            batch = torch.where(present[:, None], own[_tensor(rows, device)][:, None], other[_tensor(drawn, device)])
+            return batch.reshape(-1, *self.shape)
+
+        return compose
+
+    def constant(self, value: float) -> Self:
+        torch, dtype = _torch(), self.tensor.dtype
+        exact = dtype if dtype.is_floating_point else torch.float64  # what an integer cannot hold is told by `like`
+        row = torch.full((1, self.n_features), value, dtype=torch.float64, device="cpu")
+        return replace(self, tensor=row).placed(self.tensor.device, exact)
+
+    def batch(self) -> Any:
+        return self.tensor.reshape(-1, *self.shape)
+
+    def cells(self) -> NDArray[Any]:
+        return self.host(self.tensor)
+
+    @classmethod
+    def host(cls, raw: Any) -> NDArray[np.float64]:
+        """A tensor, on any device and with or without a gradient, as numpy."""
+        return np.asarray(raw.detach().cpu().double())
+
+    @property
+    def row_bytes(self) -> int:
+        return self.tensor.element_size() * self.n_features
+
+
+def is_module(model: object) -> bool:
+    """Whether it is a torch module; nothing is imported for what is none."""
+    return any(each.__module__ == "torch.nn.modules.module" for each in type(model).__mro__)
+
+
+def is_tensor(thing: object) -> bool:
+    """Whether it is a tensor of real numbers."""
+    torch = _torch()
+    return isinstance(thing, torch.Tensor) and not thing.dtype.is_complex
+
+
+def without_gradients() -> Any:
+    """The context in which torch keeps nothing for a backward pass."""
+    return _torch().inference_mode()
+
+
+def _torch() -> Any:
+    return needed("torch", extra="torch")
+
+
+def _tensor(array: NDArray[Any], device: Any = "cpu") -> Any:
+    """A copy of the array: torch shares memory only with arrays that may be written to."""
+    native = np.float64 if array.dtype.kind == "f" and array.itemsize > 8 else array.dtype.newbyteorder("=")
+    return _torch().tensor(np.ascontiguousarray(array, native), device=device)
+
+
+def _same(tensor: Any, other: Any) -> Any:
+    missing = (tensor != tensor) & (other != other)  # noqa: PLR0124 (only a missing value differs from itself)
+    return (tensor == other) | missing

@@ -1,1 +1,0 @@
-"""Games with known Shapley values."""

@@ -1,0 +1,422 @@
+"""What every estimator promises, a check for each promise.
+
+The statistical checks have fixed seeds: they pass or fail once and for all. With fresh seeds each of them would stop a correct
+estimator about once in a million times.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from scipy.special import bdtr, chdtri, ndtri
+
+from owenshap.arrays import BoolArray, FloatArray
+from owenshap.estimate import Estimate, estimate
+from owenshap.estimators import AXIOMS, Estimator
+from owenshap.intervals import FEWEST_REPLICATES
+from owenshap.testing._trials import (
+    AFFORDABLE,
+    ALARM,
+    Counting,
+    affordable,
+    block_generator,
+    replicates_of,
+    require,
+    require_close,
+    require_zero_mean,
+    rough,
+    run,
+    settled,
+    smooth,
+    some,
+    truth,
+    values_of,
+    varies,
+    well_behaved,
+)
+from owenshap.testing.games import KnownGame, airport, constant, product, stacked, unanimity
+
+PLAYERS = 6
+RUNS, FEWEST_RUNS = 600, 15  # whole estimates behind coverage and spread
+RUN_REPLICATES, RUN_EVALUATIONS = 20, 1200  # of each at least
+NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)
+
+
+def check_estimator(estimator: Estimator) -> None:
+    """Check that an estimator keeps every promise of the package.
+
+    Exactness where theory promises it, the axioms, no bias, the coverage of intervals, evaluations counted, budgets kept, the
+    same bits under any memory and executor, no global random state, and replicates that are independent of each other.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        With its settings. Takes seconds where a replicate takes less than a few thousand evaluations.
+
+    Raises
+    ------
+    AssertionError
+        Naming the check that failed, and by how much.
+
+    See Also
+    --------
+    ESTIMATOR_CHECKS : the checks one by one, each a function of an estimator.
+
+    Examples
+    --------
+    >>> import owenshap
+    >>> from owenshap.testing import check_estimator
+    >>> check_estimator(owenshap.Exact())
+    """
+    for check in ESTIMATOR_CHECKS:
+        try:
+            check(estimator)
+        except Exception as error:
+            said = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+            raise AssertionError(f"{estimator} fails {check.__name__}: {said}") from error
+
+
+def check_declarations(estimator: Estimator) -> None:
+    """It says who it is and what it promises."""
+    require(bool(estimator.name) and bool(estimator.citation), "name and citation must not be empty")
+    require(estimator.axioms <= AXIOMS, f"axioms must be among {sorted(AXIOMS)}; got {sorted(estimator.axioms)}")
+    for n_players in NUMBERS_OF_PLAYERS:
+        cost = settled(estimator, n_players).replicate_cost(n_players)
+        require(cost >= 0, f"replicate_cost must be 0 or more; got {cost} for {n_players} players")
+
+
+def check_replicates(estimator: Estimator) -> None:
+    """Values become as many replicates as were drawn, for every player and output."""
+    for n_players in NUMBERS_OF_PLAYERS:
+        method = settled(estimator, n_players)
+        game, count = stacked(smooth(n_players), rough(n_players)), some(method, n_players)
+        shape, found = (count, n_players, 2), replicates_of(method, game, count).shape
+        require(found == shape, f"replicates must have shape {shape}; got {found}")
+
+
+def check_exactness(estimator: Estimator) -> None:
+    """Every single replicate is exact where players interact in groups of at most `exact_order`."""
+    for n_players in NUMBERS_OF_PLAYERS:
+        method = settled(estimator, n_players)
+        order = min(method.exact_order(n_players), n_players)
+        game = rough(n_players, order) if order else constant(n_players)
+        replicates = replicates_of(method, game, some(method, n_players))
+        require_close(replicates, truth(game), f"replicates must be exact to order {order} with {n_players} players")
+
+
+def check_efficiency(estimator: Estimator) -> None:
+    """Values sum to v(N) − v(∅)."""
+    game = smooth(PLAYERS)
+    empty, grand = game.values([[False] * PLAYERS, [True] * PLAYERS])
+    _require_axiom(estimator, "efficiency", game, lambda each: each.sum(axis=1) - (grand - empty))
+
+
+def check_symmetry(estimator: Estimator) -> None:
+    """Players that do the same get the same."""
+    game = product([0.5, 1.5, 0.8, 0.8, 1.2, 0.6], [1.1, 0.7, 1.4, 1.4, 0.5, 1.0])
+    _require_axiom(estimator, "symmetry", game, lambda each: each[:, 2] - each[:, 3])
+
+
+def check_null_player(estimator: Estimator) -> None:
+    """A player that changes nothing gets nothing."""
+    game = product([0.5, 1.5, 0.8, 0.7, 1.2, 0.6], [1.1, 0.7, 1.4, 0.7, 0.5, 1.0])
+    _require_axiom(estimator, "null player", game, lambda each: each[:, 3])
+
+
+def check_linearity(estimator: Estimator) -> None:
+    """Values of a sum of games are the sum of their values."""
+    method = settled(estimator, PLAYERS)
+    design = method.draw(PLAYERS, block_generator(0, 0), affordable(method, PLAYERS, 2000))
+    first, second = values_of(smooth(PLAYERS), design), values_of(rough(PLAYERS), design)
+    together = method.replicates(design, 2 * first - 3 * second)
+    apart = 2 * method.replicates(design, first) - 3 * method.replicates(design, second)
+    _require_zero(method, "linearity", together - apart)
+
+
+def check_unbiasedness(estimator: Estimator) -> None:
+    """The mean of a replicate is the Shapley value."""
+    for game in (smooth(3), smooth(PLAYERS), rough(PLAYERS), unanimity(PLAYERS, range(PLAYERS))):
+        method = settled(estimator, game.n_players)
+        if method.unbiased(game.n_players):
+            replicates = replicates_of(method, game, affordable(method, game.n_players, 20_000))
+            require_zero_mean(replicates - truth(game), "replicates must be unbiased")
+
+
+def check_coverage(estimator: Estimator) -> None:
+    """95 % intervals cover the truth in 95 % of runs, within binomial limits; where there is none, it says why."""
+    game = well_behaved()
+    method = settled(estimator, game.n_players)
+    if method.exact_order(game.n_players) >= game.n_players:
+        _require_point_interval(run(method, game, 1), game)
+        return
+    _require_no_interval(run(method, game, FEWEST_REPLICATES - 1))
+    if not method.unbiased(game.n_players):
+        _require_no_interval(run(method, game, FEWEST_REPLICATES))
+        return
+    runs = _runs(method, game)
+    hits = np.sum([_covered(each, game) for each in runs], axis=0)
+    alarm = ALARM / (2 * game.n_players)
+    too_few, too_many = bdtr(hits, len(runs), 0.95) < alarm, bdtr(len(runs) - hits, len(runs), 0.05) < alarm
+    require(
+        not (too_few | too_many).any(),
+        f"95 % intervals must cover in 95 % of runs; they did in {hits.min()} to {hits.max()} of {len(runs)}",
+    )
+
+
+def check_spread(estimator: Estimator) -> None:
+    """Reported standard errors are what estimates of different seeds really spread by."""
+    game = well_behaved()
+    method = settled(estimator, game.n_players)
+    if not varies(method, game.n_players):
+        return
+    runs = _runs(method, game)
+    spread = np.var([each.moments.mean for each in runs], axis=0, ddof=1)
+    reported = np.mean([np.square(each.moments.standard_errors) for each in runs], axis=0)
+    ratio = spread / np.maximum(reported, 1e-24)
+    # The spread has a χ² distribution; the mean of the reported ones varies too, √20 times less or better: hence 10 % on top.
+    freedom, alarm = len(runs) - 1, ALARM / (2 * game.n_players)
+    lowest, highest = chdtri(freedom, 1 - alarm) / freedom / 1.1, chdtri(freedom, alarm) / freedom * 1.1
+    require(
+        (ratio >= lowest).all() and (ratio <= highest).all(),
+        f"the variance over {len(runs)} seeds must be {lowest:.2f} to {highest:.2f} times the reported one; "
+        f"it is {ratio.min():.3g} to {ratio.max():.3g} times",
+    )
+
+
+def check_shrinking(estimator: Estimator) -> None:
+    """Four times the replicates halve the standard error."""
+    game, seeds = well_behaved(), range(5)
+    method = settled(estimator, game.n_players)
+    if not varies(method, game.n_players):
+        return
+    # With 100 replicates and 5 seeds the ratio varies by about 3 % of itself, with 10 by 10 %: a quarter is far off for both.
+    few = affordable(method, game.n_players, 100, share=5 * len(seeds))
+    short, long = (
+        np.mean([np.square(run(method, game, count, seed).moments.standard_errors) for seed in seeds])
+        for count in (few, 4 * few)
+    )
+    ratio = float(np.sqrt(long / np.maximum(short, 1e-24)))
+    require(0.375 <= ratio <= 0.625, f"standard errors must halve with 4 times the replicates; they became {ratio:.3g} times")
+
+
+def check_independence(estimator: Estimator) -> None:
+    """Replicates of a block do not depend on each other, nor on those of the next block."""
+    game = rough(PLAYERS)
+    method = settled(estimator, PLAYERS)
+    if not varies(method, PLAYERS):
+        return
+    count = affordable(method, PLAYERS, 2000, share=2)
+    first, second = (replicates_of(method, game, count, block)[..., 0] for block in (0, 1))
+    require(not np.array_equal(first, second), "blocks must differ; two with different generators are the same")
+    require((np.ptp(first, axis=0) > 0).all(), f"replicates must differ; {count} of one block are the same")
+    limit = -float(ndtri(ALARM / (4 * PLAYERS))) / np.sqrt(count - 1)  # of a correlation between independent numbers
+    for what, one, other in (("blocks", first, second), ("neighbours in a block", first[1:], first[:-1])):
+        worst = np.abs(_correlations(one, other)).max()
+        require(worst <= limit, f"replicates must be independent; {what} correlate by {worst:.2f}, more than {limit:.2f}")
+
+
+def check_evaluations(estimator: Estimator) -> None:
+    """A replicate takes the evaluations that its design has, and no more than it said."""
+    for n_players in NUMBERS_OF_PLAYERS:
+        method, game = settled(estimator, n_players), rough(n_players)
+        for seed in range(3):
+            design = method.draw(n_players, block_generator(seed, 0), 1)
+            sizes, cost = design.sizes(), method.replicate_cost(n_players)
+            inner = np.count_nonzero((sizes > 0) & (sizes < n_players))
+            require(inner <= cost, f"replicate_cost must be the most; one of {n_players} players took {inner}, not {cost}")
+            found = run(method, game, 1, seed).evaluations
+            require(found == 2 + inner, f"evaluations must be those of the design, 2 + {inner}; got {found}")
+
+
+def check_budget(estimator: Estimator) -> None:
+    """A budget is never exceeded, used up to the last whole replicate, and what was used is what the game saw."""
+    for n_players in NUMBERS_OF_PLAYERS:
+        cost = settled(estimator, n_players).replicate_cost(n_players)
+        for budget in {2 + cost, 2 + 4 * cost - 1, 2 + 10 * cost + cost // 2}:
+            _require_budget_kept(estimator, n_players, max(budget, 2 + cost))
+
+
+def check_parts(estimator: Estimator) -> None:
+    """Where a design is cut into parts, they add up to the whole."""
+    game = rough(PLAYERS)
+    method = settled(estimator, PLAYERS)
+    design = method.draw(PLAYERS, block_generator(0, 0), 1)
+    parts = [method.replicates(part, values_of(game, part)) for part in design.parts(2 * (PLAYERS + 1))]
+    whole = method.replicates(design, values_of(game, design))
+    require_close(np.sum(parts, axis=0), whole, "what the parts of a design give must add up to what it gives whole")
+
+
+def check_seeds(estimator: Estimator) -> None:
+    """The same seed gives the same bits; another seed gives others, where chance plays a part."""
+    first, again, other = (_several_blocks(estimator, seed=seed) for seed in (1, 1, 2))
+    require(first == again, "the same seed must give the same bits; two runs differ")
+    require((first != other) == estimator.random, f"seeds must matter exactly where random; random is {estimator.random}")
+
+
+def check_memory(estimator: Estimator) -> None:
+    """The memory setting changes no bit."""
+    default = _several_blocks(estimator)
+    for memory in ("20KB", "4KB"):
+        require(_several_blocks(estimator, memory=memory) == default, f"memory={memory!r} must change no bit; it did")
+
+
+def check_executors(estimator: Estimator) -> None:
+    """The number of workers changes no bit."""
+    alone = _several_blocks(estimator)
+    for workers in (1, 2, 3):
+        with ThreadPoolExecutor(workers) as executor:
+            found = _several_blocks(estimator, executor=executor)
+        require(found == alone, f"an executor must change no bit; {workers} threads did")
+
+
+def check_global_state(estimator: Estimator) -> None:
+    """No global generator is read or set."""
+    of_numpy, of_python = np.random.get_state(), random.getstate()  # noqa: NPY002 (to see that nobody uses it)
+    try:
+        np.random.random()  # noqa: NPY002 (a step on, away from any state that a fixed seed would set again)
+        random.random()
+        before = _global_states()
+        method = settled(estimator, PLAYERS)
+        run(method, smooth(PLAYERS), some(method, PLAYERS))
+        require(_global_states() == before, "global random state must not be touched; it changed")
+    finally:
+        np.random.set_state(of_numpy)  # noqa: NPY002
+        random.setstate(of_python)
+
+
+def check_few_players(estimator: Estimator) -> None:
+    """One player, or two, are players enough."""
+    for n_players in (1, 2):
+        game, method = smooth(n_players), settled(estimator, n_players)
+        replicates = replicates_of(method, game, affordable(method, n_players, 1000))
+        found = run(method, game, len(replicates)).values
+        require(found.shape == (n_players,), f"values must have shape ({n_players},); got {found.shape}")
+        require(np.isfinite(found).all(), f"values must be finite; got {found}")
+        if method.unbiased(n_players):
+            require_zero_mean(replicates - truth(game), f"{n_players} players must be unbiased")
+
+
+def check_constant(estimator: Estimator) -> None:
+    """In a constant game nobody gets anything, and that is certain."""
+    method = settled(estimator, PLAYERS)
+    found = run(method, constant(PLAYERS, 3.7), some(method, PLAYERS))
+    require_close(found.moments.mean, 0.0, "values of a constant game must be 0")
+    if found.standard_errors is not None:
+        require_close(found.standard_errors, 0.0, "standard errors of a constant game must be 0")
+
+
+def check_outputs(estimator: Estimator) -> None:
+    """Outputs estimated together are what each is alone."""
+    games = (smooth(PLAYERS), rough(PLAYERS), airport(np.arange(1.0, PLAYERS + 1)))
+    method = settled(estimator, PLAYERS)
+    count = some(method, PLAYERS)
+    together = run(method, stacked(*games), count).values
+    require(together.shape == (PLAYERS, 3), f"values of 3 outputs must have shape ({PLAYERS}, 3); got {together.shape}")
+    if "linearity" in estimator.axioms:
+        alone = np.column_stack([run(method, game, count).values for game in games])
+        require_close(together, alone, "outputs together must be what each is alone")
+
+
+ESTIMATOR_CHECKS: tuple[Callable[[Estimator], None], ...] = (
+    check_declarations,
+    check_replicates,
+    check_global_state,
+    check_evaluations,
+    check_budget,
+    check_parts,
+    check_seeds,
+    check_memory,
+    check_executors,
+    check_constant,
+    check_outputs,
+    check_exactness,
+    check_independence,
+    check_spread,
+    check_shrinking,
+    check_unbiasedness,
+    check_few_players,
+    check_linearity,
+    check_null_player,
+    check_efficiency,
+    check_symmetry,
+    check_coverage,
+)
+"""The checks of `check_estimator`, each a function of an estimator that raises AssertionError.
+
+In an order in which each may rely on those before it: z-scores, say, on replicates that are independent.
+"""
+
+
+def _require_axiom(estimator: Estimator, axiom: str, game: KnownGame, gap: Callable[[FloatArray], FloatArray]) -> None:
+    method = settled(estimator, game.n_players)
+    _require_zero(method, axiom, gap(replicates_of(method, game, affordable(method, game.n_players, 2000))))
+
+
+def _require_zero(estimator: Estimator, axiom: str, gaps: FloatArray) -> None:
+    """Zero in every replicate where the axiom is declared, else on average where the estimator is unbiased."""
+    if axiom in estimator.axioms:
+        require_close(gaps, 0.0, f"{axiom} is declared and must hold in every replicate")
+    elif estimator.unbiased(PLAYERS):
+        require_zero_mean(gaps, f"{axiom} must hold on average")
+
+
+def _require_budget_kept(estimator: Estimator, n_players: int, budget: int) -> None:
+    game = Counting(rough(n_players))
+    found = estimate(game, estimator, budget=budget, progress=False)
+    sizes, cost = game.sizes(), found.plan.estimator.replicate_cost(n_players)
+    require(found.evaluations == len(sizes), f"evaluations must be counted; the game saw {len(sizes)}, not {found.evaluations}")
+    require(len(sizes) <= budget, f"a budget of {budget} must not be exceeded; {len(sizes)} evaluations were used")
+    ends = [int((sizes == size).sum()) for size in (0, n_players)]
+    require(ends == [1, 1], f"the empty and the grand coalition must be seen once each; got {ends[0]} and {ends[1]} times")
+    left = budget - 2 - found.replicates * cost
+    if estimator.random and cost:
+        require(left < cost, f"a budget of {budget} must be used up; {left} are left and a replicate takes {cost}")
+
+
+def _require_no_interval(found: Estimate) -> None:
+    require(bool(found.no_interval), "an estimate without interval must say why; no_interval is empty")
+    require(
+        found.lower is None and found.upper is None and found.standard_errors is None,
+        "an estimate that says why it has no interval must have none; it has one",
+    )
+
+
+def _require_point_interval(found: Estimate, game: KnownGame) -> None:
+    for end in (found.lower, found.upper):
+        require(end is not None, f"exact values must have an interval; got none, because {found.no_interval}")
+        require_close(np.asarray(end), game.shapley_values, "intervals of exact values must be points at the truth")
+
+
+def _runs(method: Estimator, game: KnownGame) -> list[Estimate]:
+    """Whole estimates of many seeds, each of several blocks, so that blocks that are alike would show."""
+    cost = method.replicate_cost(game.n_players)
+    replicates = max(RUN_REPLICATES, RUN_EVALUATIONS // max(1, cost))
+    runs = int(np.clip(2 * AFFORDABLE // max(1, replicates * cost), FEWEST_RUNS, RUNS))
+    return [run(method, game, replicates, seed) for seed in range(runs)]
+
+
+def _covered(found: Estimate, game: KnownGame) -> BoolArray:
+    require(found.lower is not None, f"an unbiased estimate must have an interval; got none, because {found.no_interval}")
+    return (np.asarray(found.lower) <= game.shapley_values) & (game.shapley_values <= np.asarray(found.upper))
+
+
+def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Correlation of each column of one with that of the other."""
+    one, other = first - first.mean(axis=0), second - second.mean(axis=0)
+    lengths = np.sqrt(np.square(one).sum(axis=0) * np.square(other).sum(axis=0))
+    return (one * other).sum(axis=0) / np.maximum(lengths, 1e-300)
+
+
+def _several_blocks(estimator: Estimator, seed: int = 0, **options: object) -> tuple[bytes, bytes, int]:
+    """Everything that an estimate from several blocks consists of."""
+    method = settled(estimator, PLAYERS)
+    found = run(method, rough(PLAYERS), affordable(method, PLAYERS, 10_000, least=2, share=50), seed, **options)
+    return found.moments.mean.tobytes(), found.moments.squares.tobytes(), found.evaluations
+
+
+def _global_states() -> tuple[object, ...]:
+    name, keys, *rest = np.random.get_state()  # noqa: NPY002
+    return random.getstate(), name, np.asarray(keys).tobytes(), *rest

@@ -1,0 +1,47 @@
+"""Every example of the README and the docs runs, and prints what the page says it prints."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def examples(page: Path) -> list[tuple[str, str | None]]:
+    """The python blocks of a page, each with the text block that follows it directly."""
+    text = page.read_text()
+    blocks = list(BLOCK.finditer(text))
+    found = []
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        if block[1] != "python":
+            continue
+        follows = after is not None and after[1] == "text" and not text[block.end() : after.start()].strip()
+        found.append((block[2], after[2] if follows else None))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {"__name__": "page"}
+    for code, expected in examples(page):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, page.name, "exec"), namespace)
+        if expected is not None:
+            assert printed.getvalue().split() == expected.split(), f"{page.name}:\n{code}"
+
+
+def test_a_page_that_lies_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(2)\n```\n```text\n3\n```\n")
+    assert examples(page) == [("print(2)\n", "3\n")]
+
+
+def test_the_readme_has_an_example_with_output():
+    assert any(expected for _, expected in examples(ROOT / "README.md"))

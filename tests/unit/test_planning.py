@@ -1,0 +1,110 @@
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import refuses, same_examples, smooth
+
+from owenshap import Castro, Exact, HalvedOwen, Owen, OwenPrinted, UnknownMethodError, estimate, methods
+from owenshap.intervals import FEWEST_REPLICATES
+from owenshap.planning import default_budget, make_plan
+
+
+def test_the_methods_are_these():
+    assert methods() == ["auto", "castro", "exact", "halved-owen", "halved-owen-printed", "owen", "owen-printed"]
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"),
+    [("halfed-owen", "halved-owen"), ("casto", "castro"), ("Exact", "exact"), ("owen_printed", "owen-printed")],
+)
+def test_an_unknown_method_suggests_the_nearest(typo, meant):
+    with refuses("method", typo, f"'{meant}'", error=UnknownMethodError):
+        estimate(smooth(), typo)
+
+
+@pytest.mark.parametrize("method", ["zzzzzz", None, 3, HalvedOwen])
+def test_what_is_no_method_is_refused(method):
+    with refuses("method", "castro", "halved-owen", error=UnknownMethodError):
+        estimate(smooth(), method)
+
+
+@pytest.mark.parametrize("budget", [0, -5, 1, 100.0, "100", True, math.inf, math.nan])
+def test_a_budget_is_a_whole_number(budget):
+    with refuses("budget"):
+        estimate(smooth(), "castro", budget=budget)
+
+
+NEEDED = [
+    ("castro", Castro(), 2 + 7),
+    ("antithetic castro", Castro(antithetic=True), 2 + 14),
+    ("owen", Owen(), 2 + 2 * 9),
+    ("owen with levels", Owen(levels=5, per_level=2), 2 + 10 * 9),
+    ("halved-owen", HalvedOwen(), 2 + 2 * 9),
+    ("halved-owen with levels", HalvedOwen(levels=5), 2 + 6 * 9),
+    ("owen-printed", OwenPrinted(levels=4, per_level=3), 2 + 15 * 9),
+    ("exact", Exact(), 256),
+]
+
+
+@pytest.mark.parametrize(("estimator", "needed"), [case[1:] for case in NEEDED], ids=[case[0] for case in NEEDED])
+def test_a_budget_below_one_replicate_says_how_many_it_takes(estimator, needed):
+    with refuses("budget", f"at least {needed} ", f"got {needed - 1}.", "8 players"):
+        estimate(smooth(8), estimator, budget=needed - 1)
+    assert estimate(smooth(8), estimator, budget=needed).replicates == 1
+
+
+def test_the_cheapest_method_is_offered_but_not_for_itself():
+    with refuses("budget", "castro", "needs 9"):
+        make_plan(8, "halved-owen", 12)
+    with refuses("budget") as caught:
+        make_plan(8, "castro", 8)
+    assert "use method" not in str(caught.value)
+
+
+@pytest.mark.parametrize("n_players", [26, 100])
+def test_exact_values_of_many_players_are_refused_with_what_to_do_instead(n_players):
+    for budget in (None, 10**9):
+        with refuses("n_players", "at most 25", str(n_players), "halved-owen", "budget"):
+            make_plan(n_players, "exact", budget)
+
+
+def test_auto_is_exact_where_it_fits_and_halved_where_not():
+    assert make_plan(11, "auto", None).estimator == Exact()
+    assert make_plan(11, "auto", 2047).estimator.name == "halved-owen"
+    assert make_plan(10, "auto", 1024).estimator == Exact()
+    assert make_plan(12, "auto", None).estimator.name == "halved-owen"
+    assert make_plan(26, "auto", 1 << 27).estimator.name == "halved-owen"
+    assert "2^12" in make_plan(12, "auto", None).because
+
+
+def test_without_a_budget_the_settings_say_how_much():
+    assert make_plan(8, Owen(levels=7), None).replicates == 1
+    assert make_plan(8, "owen-printed", None).replicates == 1
+    assert make_plan(8, "castro", None).budget == default_budget(8) == 2048
+    assert make_plan(99, "castro", None).budget == default_budget(99) == 6400
+
+
+@same_examples
+@given(st.sampled_from(["castro", "owen", "halved-owen"]), st.integers(1, 100), st.integers(2, 20_000))
+def test_a_plan_keeps_to_its_budget_and_uses_it(method, n_players, budget):
+    try:
+        plan = make_plan(n_players, method, budget)
+    except ValueError as error:
+        needed = int(re.search(r"at least (\d+)", str(error))[1])
+        assert needed > budget
+        assert make_plan(n_players, method, needed).replicates == 1
+        return
+    cost = plan.estimator.replicate_cost(n_players)
+    assert 2 + plan.replicates * cost <= budget
+    assert cost == 0 or 2 + (plan.replicates + 1) * cost > budget
+    assert plan.budget == budget
+
+
+@same_examples
+@given(st.sampled_from([Owen, HalvedOwen]), st.integers(3, 60), st.integers(1, 3), st.integers(0, 5000))
+def test_a_budget_that_allows_ten_passes_makes_ten(estimator, n_players, per_level, more):
+    budget = 2 + FEWEST_REPLICATES * 2 * per_level * (n_players + 1) + more
+    plan = make_plan(n_players, estimator(per_level=per_level), budget)
+    assert plan.replicates >= FEWEST_REPLICATES
