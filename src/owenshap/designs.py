@@ -7,8 +7,9 @@ the values of those two already and never asks the game for them again. A star c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -144,9 +145,12 @@ class Chains(Design):
         return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
 
     def coalitions(self, index: IntArray) -> BoolArray:
-        chain, size = np.divmod(index, self.n_players + 1)
-        by_chain = self.ranks.reshape(-1, self.n_players)
-        return by_chain[chain] < size.astype(by_chain.dtype)[:, None]
+        places = np.repeat(np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players)
+
+        def joined(ranks: IntArray) -> BoolArray:
+            return np.repeat(ranks, self.n_players + 1, axis=0).reshape(len(ranks), -1) < places
+
+        return _of_whole_units(index, self.ranks.reshape(-1, self.n_players), joined)
 
     def contributions(self, values: FloatArray) -> FloatArray:
         """Marginal contribution of every player in every chain, (r, c, n, k), from the values (len, k)."""
@@ -200,11 +204,13 @@ class Stars(Design):
         return sizes.reshape(-1)
 
     def coalitions(self, index: IntArray) -> BoolArray:
-        star, player = np.divmod(index, self.n_players + 1)
-        rows = self.centres.reshape(-1, self.n_players)[star]
-        neighbours = np.flatnonzero(player)
-        rows[neighbours, player[neighbours] - 1] ^= True
-        return rows
+        def flipped(centres: BoolArray) -> BoolArray:
+            rows = np.repeat(centres, self.n_players + 1, axis=0).reshape(-1, self.n_players + 1, self.n_players)
+            diagonal = np.einsum("sjj->sj", rows[:, 1:])
+            np.logical_not(diagonal, out=diagonal)
+            return rows
+
+        return _of_whole_units(index, self.centres.reshape(-1, self.n_players), flipped)
 
     def parts(self, coalitions: int) -> Iterator[Design]:
         replicates, stars = self.centres.shape[:2]
@@ -220,6 +226,19 @@ class Stars(Design):
         contributions = by_star[:, :, 1:] - by_star[:, :, :1]
         contributions *= np.where(self.centres, -self.weights[:, None], self.weights[:, None])[..., None]
         return contributions.sum(axis=1)  # star after star, so that an output's bits do not depend on the other outputs
+
+
+Compact = TypeVar("Compact", BoolArray, IntArray)
+
+
+def _of_whole_units(index: IntArray, units: Compact, expand: Callable[[Compact], BoolArray]) -> BoolArray:
+    """Coalitions at these positions, taken from the whole stars or chains that hold them: both steps run along memory."""
+    n_players = units.shape[1]
+    if len(index) == 0:
+        return np.empty((0, n_players), np.bool_)
+    first, last = index.min() // (n_players + 1), index.max() // (n_players + 1)
+    rows = expand(units[first : last + 1]).reshape(-1, n_players)
+    return np.take(rows, index - first * (n_players + 1), axis=0)
 
 
 def _of_units(background: IntArray | None, unit: IntArray) -> IntArray | None:

@@ -51,7 +51,7 @@ def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple
     empty, grand = sizes == 0, sizes == design.n_players
     inner = np.flatnonzero(~(empty | grand))
     values = np.empty((len(design), ends.outputs))
-    values[empty], values[grand] = ends.empty, ends.grand
+    values[np.flatnonzero(empty)], values[np.flatnonzero(grand)] = ends.empty, ends.grand
     for start in range(0, len(inner), rows_at_once):
         index = inner[start : start + rows_at_once]
         coalitions = design.coalitions(index)

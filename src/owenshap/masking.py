@@ -33,10 +33,7 @@ class Absent:
 
     def differs(self, rows: Table) -> BoolArray:
         """Where a feature of a row differs from what may stand in for it, (rows, features)."""
-        if not self.per_row:
-            return rows.differs(self.table)
-        each = [rows.take(one).differs(self.table.take(one)) for one in np.arange(len(rows))[:, None]]
-        return np.concatenate(each)
+        return rows.differs_by_row(self.table) if self.per_row else rows.differs(self.table)
 
 
 def of_background(background: Any, weights: ArrayLike | None, names: list[str] | None) -> Absent:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import zipfile
+import zlib
 from dataclasses import fields
 from os import PathLike
 from typing import Any
@@ -46,7 +47,7 @@ def load(path: str | PathLike[str]) -> Explanation:
         return Explanation(**parts)
     except FileNotFoundError:
         raise
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         rule = "be a file that Explanation.save wrote"
         raise InputError("path", rule, f"{path} ({type(error).__name__}: {error})", "Save the explanation again") from error
 
@@ -58,7 +59,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     if isinstance(value, (datetime.date, datetime.datetime)):
-        return {"time": value.isoformat()}
+        return {"time" if isinstance(value, datetime.datetime) else "date": value.isoformat()}
     if isinstance(value, (np.bool_, np.number)):
         return value.item()
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
@@ -69,6 +70,8 @@ def _restored(name: str, value: Any) -> Any:
         flat: NDArray[Any] = np.empty(len(value["array"]), object)
         flat[:] = [_restored("", each) for each in value["array"]]
         return flat.reshape(value["shape"])
+    if isinstance(value, dict) and "date" in value:
+        return datetime.date.fromisoformat(value["date"])
     if isinstance(value, dict):
         return datetime.datetime.fromisoformat(value["time"])
     if name == "axes":
