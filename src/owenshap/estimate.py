@@ -12,15 +12,15 @@ from owenshap.arrays import FloatArray
 from owenshap.checks import whole_number
 from owenshap.designs import Design
 from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
-from owenshap.errors import GameError, InputError
+from owenshap.errors import InputError, OwenshapError
 from owenshap.estimators import Estimator
 from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
 from owenshap.executors import Executor, checked_executor, in_order
 from owenshap.games import DrawingGame, Game
 from owenshap.intervals import FEWEST_REPLICATES, t_half_widths
 from owenshap.moments import Moments
-from owenshap.planning import Plan, make_plan
-from owenshap.progress import Meter, meter
+from owenshap.planning import Plan, check_plan, make_plan
+from owenshap.progress import Meter, close, meter
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
@@ -247,6 +247,8 @@ def estimating(
         plan = make_plan(n_players, method, budget)
     elif budget is not None or method != "auto":
         raise InputError("plan", "come alone", "method or budget beside it", "The plan says both")
+    else:
+        check_plan(plan, n_players)
     return _run(
         game,
         plan,
@@ -291,11 +293,13 @@ def _run(
                 stopped_by = _stopped_by(plan, moments.count, evaluations, n_players)
                 latest = Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends)
                 yield latest
-    except GameError as error:
+    except OwenshapError as error:
         error.estimate = latest
         raise
-    finally:
+    else:
         report(expected, expected)
+    finally:
+        close(report)
 
 
 def _parts(game: Game, plan: Plan, seed: int) -> Iterator[tuple[Design, bool]]:

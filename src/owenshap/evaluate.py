@@ -39,7 +39,7 @@ def evaluate_ends(game: Game) -> Ends:
     both = np.array([[False] * game.n_players, [True] * game.n_players])
     values = _call(game, both)
     checked = _checked(values, both, None)
-    return Ends(checked[0], checked[1], values.ndim == 1)
+    return Ends(checked[0].copy(), checked[1].copy(), values.ndim == 1)  # a game may use its array again
 
 
 def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple[FloatArray, int]:
@@ -72,7 +72,7 @@ def parse_bytes(memory: str | int) -> int:
     """'256MB' → 256,000,000."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?B)?\s*", str(memory).upper())
     if match is None or isinstance(memory, bool):
-        raise InputError("memory", "be a number of bytes such as '256MB'", memory, "Units: B, KB, MB, GB, KiB, MiB, GiB")
+        raise InputError("memory", "be a number of bytes such as '256MB'", repr(memory), "Units: B, KB, MB, GB, KiB, MiB, GiB")
     return int(float(match[1]) * UNITS[match[2] or "B"])
 
 

@@ -23,7 +23,7 @@ from owenshap.models import Model
 from owenshap.outputs import Output
 from owenshap.planning import Plan, make_plan
 from owenshap.players import Players
-from owenshap.progress import Meter, meter
+from owenshap.progress import Meter, close, meter
 from owenshap.tables import Table
 
 ROWS_TOGETHER = 256  # the most rows of one game: enough to fill a batch, few enough to give several workers something to do
@@ -170,8 +170,9 @@ def estimates(
             share = partial(_share, report, before, len(game.labels), expected)
             yield game, estimate(game, plan=plan, executor=executor, progress=share, **settings)
             before += cost
-    finally:
         report(expected, expected)
+    finally:
+        close(report)
 
 
 def _estimate(game: ModelGame, plan: Plan, settings: dict[str, Any]) -> Estimate:
