@@ -192,4 +192,4 @@ def _by_row(values: FloatArray | None, rows: int) -> FloatArray:
 
 
 def _short(cell: Any) -> str:
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
