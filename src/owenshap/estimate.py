@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
 
-from owenshap.arrays import FloatArray
+from owenshap.arrays import FloatArray, IntArray
 from owenshap.checks import whole_number
 from owenshap.designs import Design
 from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimators import Estimator
 from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
-from owenshap.executors import Executor, checked_executor, in_order
+from owenshap.executors import IN_FLIGHT, Executor, checked_executor, in_order
 from owenshap.games import DrawingGame, Game
-from owenshap.intervals import FEWEST_REPLICATES, t_half_widths
+from owenshap.intervals import FEWEST_REPLICATES, half_widths, simultaneous_half_widths, stopped_half_widths
 from owenshap.moments import Moments
-from owenshap.planning import Plan, check_plan, make_plan
+from owenshap.planning import Plan, check_plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter
+from owenshap.stopping import ENDLESS, Look, Until, checked_until, look, looks_before, next_look, spent
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
@@ -33,6 +37,9 @@ class Estimate:
 
     `values`, `standard_errors`, `lower` and `upper` have shape (n,) where the game returned (m,), else (n, k).
     The last three are None where no interval can be given; `no_interval` says why.
+
+    Each of the intervals [lower, upper] holds its value with the given confidence, at a number of replicates fixed beforehand
+    or at the moment when a tolerance, `top` or a clock stopped the run. `simultaneous()` gives intervals that all hold at once.
     """
 
     plan: Plan
@@ -44,6 +51,12 @@ class Estimate:
     confidence: float
     moments: Moments = field(repr=False)
     ends: Ends = field(repr=False)
+    blocks: int = field(default=0, repr=False)
+    """Blocks of replicates so far: where `resume` goes on."""
+    sums: Moments | None = field(default=None, repr=False)
+    """Of the values' sums over the players, where the run looked at them."""
+    tolerances: FloatArray | None = field(default=None, repr=False)
+    """The tolerance of each output (k,), where one was asked for."""
 
     @property
     def method(self) -> str:
@@ -121,10 +134,41 @@ class Estimate:
         n_players = len(self.moments.mean)
         return self.plan.estimator.exact_order(n_players) >= n_players
 
+    def simultaneous(self) -> tuple[FloatArray, FloatArray] | None:
+        """Lower and upper ends of intervals that hold for all players and outputs at once; None where there is none.
+
+        What a tolerance watches: when it stops a run, none of them is wider than the tolerance on either side.
+
+        Examples
+        --------
+        >>> import owenshap
+        >>> from owenshap.testing import airport
+        >>> game = airport([1.0, 2.0, 4.0, 8.0])
+        >>> lower, upper = owenshap.estimate(game, "castro", tolerance=0.2).simultaneous()
+        >>> bool((lower <= game.shapley_values).all() and (game.shapley_values <= upper).all())
+        True
+        """
+        if self.no_interval:
+            return None
+        half = np.zeros_like(self.moments.mean)
+        if not self._exact:
+            half = simultaneous_half_widths(self.moments, self._confidence, 1.0 if self.tolerances is None else self.tolerances)
+        return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
+
     def _half_widths(self) -> FloatArray | None:
         if self.no_interval:
             return None
-        return np.zeros_like(self.moments.mean) if self._exact else t_half_widths(self.moments, self.confidence)
+        if self._exact:
+            return np.zeros_like(self.moments.mean)
+        return (half_widths if self.plan.until is None else stopped_half_widths)(self.moments, self._confidence)
+
+    @property
+    def _confidence(self) -> float:
+        """At this look: less error is left for each where the order of the values may have stopped the run."""
+        until, cost = self.plan.until, self.plan.estimator.replicate_cost(len(self.moments.mean))
+        if until is None or until.top is None:
+            return self.confidence
+        return spent(self.confidence, looks_before(self.moments.count, cost))
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if self.ends.scalar else values
@@ -138,9 +182,13 @@ def estimate(
     method: str | Estimator = "auto",
     *,
     budget: int | None = None,
+    tolerance: float | str | None = None,
+    top: int | None = None,
+    seconds: float | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     plan: Plan | None = None,
+    resume: Estimate | None = None,
     efficient: bool = False,
     executor: Executor | None = None,
     progress: bool | Meter | None = None,
@@ -157,13 +205,25 @@ def estimate(
         'auto' is exact where all 2ⁿ coalitions fit the budget, else halved-owen.
     budget : int, optional
         The most evaluations (coalitions that the game values). Never exceeded, and used up to the last whole replicate.
-        Where neither it nor the method's own settings say how many: the larger of 2048 and 64 (n + 1).
+        Where nothing says how many: the larger of 2048 and 64 (n + 1).
+    tolerance : float or str, optional
+        Stop as soon as all values, of all players and outputs at once, are within it: in units of the game's values, or a share
+        of |v(N) − v(∅)| such as '1%'. Without a budget the run goes on until then. 'auto' goes over to exact values where
+        those are cheaper.
+    top : int, optional
+        Stop as soon as it is settled which players have the `top` largest absolute values (in every output).
+    seconds : float, optional
+        Stop after this time, at the end of a block. What it came to is in `plan`, to be repeated.
+        Of budget, tolerance, top and seconds, whichever comes first stops the run; `stopped_by` says which.
     confidence : float
-        Of each interval.
+        Of each interval, and of the answer that a tolerance or `top` stops at.
     seed : int
         The same seed and plan give the same bits, whatever the executor.
     plan : Plan, optional
-        The `plan` of an earlier estimate, to repeat it; then without method and budget.
+        The `plan` of an earlier estimate, to repeat it; then without method, budget, tolerance, top and seconds.
+    resume : Estimate, optional
+        An earlier estimate of the same game to go on from, with its method and seed: to a tighter tolerance, or a larger
+        budget, which then counts its evaluations too.
     efficient : bool
         Whether the values must sum to v(N) − v(∅). Methods that leave a gap then spread it over the players.
     executor : optional
@@ -192,9 +252,13 @@ def estimate(
             game,
             method,
             budget=budget,
+            tolerance=tolerance,
+            top=top,
+            seconds=seconds,
             confidence=confidence,
             seed=seed,
             plan=plan,
+            resume=resume,
             efficient=efficient,
             executor=executor,
             progress=progress,
@@ -214,9 +278,13 @@ def estimating(
     method: str | Estimator = "auto",
     *,
     budget: int | None = None,
+    tolerance: float | str | None = None,
+    top: int | None = None,
+    seconds: float | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     plan: Plan | None = None,
+    resume: Estimate | None = None,
     efficient: bool = False,
     executor: Executor | None = None,
     progress: bool | Meter | None = None,
@@ -225,7 +293,8 @@ def estimating(
     """Estimate, one snapshot at a time: each is an Estimate from all blocks so far, the last one is the answer.
 
     Takes what `estimate` takes. Whatever ends the iteration, the last snapshot stays readable.
-    The interval of a snapshot holds for a number of replicates fixed beforehand: do not stop because it looks narrow.
+    The interval of a snapshot holds for a number of replicates fixed beforehand: do not stop because it looks narrow, but give
+    a tolerance.
 
     Examples
     --------
@@ -243,12 +312,28 @@ def estimating(
     seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
         raise InputError("confidence", "be between 0 and 1", confidence, "0.95 is usual")
-    if plan is None:
-        plan = make_plan(n_players, method, budget)
-    elif budget is not None or method != "auto":
-        raise InputError("plan", "come alone", "method or budget beside it", "The plan says both")
+    until = checked_until(tolerance, top, seconds, n_players)
+    if resume is not None:
+        plan = _resumed(resume, n_players, plan, method, budget, until)
+        seed = resume.seed
+    elif plan is None:
+        plan = make_plan(n_players, method, budget, until)
+    elif budget is not None or method != "auto" or until is not None:
+        raise InputError("plan", "come alone", "method, budget or tolerance beside it", "The plan says all")
     else:
         check_plan(plan, n_players)
+    if plan.until is not None:
+        return _run_until(
+            game,
+            plan,
+            seed=seed,
+            confidence=float(confidence),
+            spread=_needs_spreading(efficient, plan, n_players),
+            executor=checked_executor(executor),
+            report=meter(progress, plan.estimator.name),
+            memory=memory,
+            resume=resume,
+        )
     return _run(
         game,
         plan,
@@ -278,20 +363,21 @@ def _run(
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game)
     gathered = _Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else _Merged()
-    tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(game, plan, seed))
-    evaluations, block, latest = 2, np.zeros(1), None
+    designs = _designs(game, estimator, seed, enumerate(_blocks(plan, n_players)))
+    tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(designs))
+    evaluations, blocks, block, latest = 2, 0, np.zeros(1), None
     try:
-        for partial, spent, last in in_order(_work, tasks, executor):
-            evaluations += spent
-            block = block + partial
+        for partly, used, last in in_order(_work, tasks, executor):
+            evaluations += used
+            block = block + partly
             report(min(evaluations, expected - 1), expected)
             if not last:
                 continue
             moments = gathered.add(block)
-            block = np.zeros(1)
+            block, blocks = np.zeros(1), blocks + 1
             if moments is not None:
                 stopped_by = _stopped_by(plan, moments.count, evaluations, n_players)
-                latest = Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends)
+                latest = Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends, blocks)
                 yield latest
     except OwenshapError as error:
         error.estimate = latest
@@ -302,14 +388,256 @@ def _run(
         close(report)
 
 
-def _parts(game: Game, plan: Plan, seed: int) -> Iterator[tuple[Design, bool]]:
-    """The design of every block, cut into parts of bounded size; with each, whether it ends its block."""
+class Continuing:
+    """A run that is looked at from time to time: what it has come to, and how to go on."""
+
+    def __init__(
+        self,
+        game: Game,
+        plan: Plan,
+        seed: int,
+        memory: str | int,
+        executor: Executor | None,
+        spread: bool = False,
+        earlier: Estimate | None = None,
+    ) -> None:
+        self.game, self.plan = game, plan
+        self.ends = evaluate_ends(game) if earlier is None else earlier.ends
+        self.evaluations, self.blocks = (2, 0) if earlier is None else (earlier.evaluations, earlier.blocks)
+        self.moments = None if earlier is None else earlier.moments
+        self.sums = None if earlier is None else earlier.sums
+        self.seed, self._executor = seed, executor
+        self._rows_at_once = rows_within(memory, game.n_players)
+        total = self.ends.grand - self.ends.empty
+        self._gathered = _Gathered(plan, game.n_players, total, parse_bytes(memory)) if spread else None
+
+    @property
+    def count(self) -> int:
+        """Replicates so far."""
+        return 0 if self.moments is None else self.moments.count
+
+    def advance(self, replicates: int, report: Callable[[int], None], late: Callable[[], bool]) -> None:
+        """Go on to so many replicates, or to the end of the block in which it is late."""
+        cost = max(1, self.plan.estimator.replicate_cost(self.game.n_players))
+        at_once = 1 if self._executor is None else IN_FLIGHT
+        while self.count < replicates and not late():
+            largest, left = max(1, LARGEST_BLOCK // cost), replicates - self.count
+            sizes: list[int] = []
+            while left and len(sizes) < at_once:
+                sizes.append(min(left, largest))
+                left -= sizes[-1]
+            self._make(sizes, report)
+
+    def _make(self, sizes: list[int], report: Callable[[int], None]) -> None:
+        """Blocks of so many replicates each."""
+        designs = _designs(self.game, self.plan.estimator, self.seed, enumerate(sizes, self.blocks))
+        tasks = ((self.game, self.plan.estimator, *part, self.ends, self._rows_at_once) for part in _parts(designs))
+        block = np.zeros(1)
+        for partly, spent_here, last in in_order(_work, tasks, self._executor):
+            self.evaluations += spent_here
+            block = block + partly
+            report(self.evaluations)
+            if last:
+                self._add(block)
+                block = np.zeros(1)
+
+    def _add(self, replicates: FloatArray) -> None:
+        sums = Moments.of(replicates.sum(axis=1, keepdims=True))
+        self.blocks += 1
+        self.sums = sums if self.sums is None else self.sums.merge(sums)
+        if self._gathered is not None:
+            self.moments = self._gathered.add(replicates)
+            return
+        moments = Moments.of(replicates)
+        self.moments = moments if self.moments is None else self.moments.merge(moments)
+
+    def only(self, game: Game, outputs: IntArray) -> None:
+        """Go on with a game of some of the outputs alone."""
+        assert self.moments is not None
+        assert self.sums is not None
+        self.game, self.ends = game, self.ends.of_outputs(outputs)
+        self.moments, self.sums = self.moments.of_outputs(outputs), self.sums.of_outputs(outputs)
+
+    def look(self, outputs: slice, tolerances: FloatArray | None, confidence: float) -> Look:
+        """Look at some outputs."""
+        assert self.plan.until is not None
+        assert self.moments is not None
+        assert self.sums is not None
+        cost = self.plan.estimator.replicate_cost(self.game.n_players)
+        total = (self.ends.grand - self.ends.empty)[outputs]
+        own = None if tolerances is None else tolerances[outputs]
+        number = looks_before(self.count, cost)
+        moments, sums = self.moments.of_outputs(outputs), self.sums.of_outputs(outputs)
+        return look(moments, sums, total, self.plan.until, own, confidence, number)
+
+    def estimate(
+        self, outputs: IntArray | slice, tolerances: FloatArray | None, confidence: float, stopped_by: str, finished: bool
+    ) -> Estimate:
+        """What some of the outputs have come to; a finished one has the plan that repeats it."""
+        assert self.moments is not None
+        assert self.sums is not None
+        plan = self.plan
+        if finished and plan.until is not None:
+            cost = plan.estimator.replicate_cost(self.game.n_players)
+            budget = 2 + self.count * cost if plan.budget == ENDLESS else plan.budget
+            plan = replace(plan, replicates=self.count, budget=budget, until=plan.until.without_clock())
+        return Estimate(
+            plan,
+            self.evaluations,
+            stopped_by,
+            self.seed,
+            confidence,
+            self.moments.of_outputs(outputs),
+            self.ends.of_outputs(outputs),
+            self.blocks,
+            self.sums.of_outputs(outputs),
+            None if tolerances is None else tolerances[outputs],
+        )
+
+
+def _run_until(
+    game: Game,
+    plan: Plan,
+    *,
+    seed: int,
+    confidence: float,
+    spread: bool,
+    executor: Executor | None,
+    report: Meter,
+    memory: str | int,
+    resume: Estimate | None,
+) -> Iterator[Estimate]:
+    """Go on from look to look until a goal is reached, or the budget or the time ends."""
+    assert plan.until is not None
+    began, latest, everything = time.monotonic(), None, slice(None)
+    try:
+        run = Continuing(game, plan, seed, memory, executor, spread, resume)
+        ends, cost = run.ends, plan.estimator.replicate_cost(game.n_players)
+        tolerances = plan.until.tolerances(np.abs(ends.grand - ends.empty))
+        clock = Clock(plan.until.seconds, began)
+        expected = plan.budget if plan.budget < ENDLESS else run.evaluations + 10 * cost * next_look(run.count, cost)
+        while True:
+            run.advance(min(next_look(run.count, cost), plan.replicates), partial(_bounded, report, expected), clock.late)
+            found = run.look(everything, tolerances, confidence)
+            reason = stop_reason(plan, found, run.count, run.evaluations, cost, tolerances, clock)
+            said = reason or f"nothing yet: {run.count:,} replicates are done"
+            latest = run.estimate(everything, tolerances, confidence, said, reason is not None)
+            if reason is None and better_exactly(plan, found, run.evaluations, game.n_players):
+                yield from _exactly(game, run, confidence, executor, report, memory)
+                return
+            yield latest
+            if reason is not None:
+                return
+            expected = expected_evaluations(plan, found, run.evaluations, cost)
+    except OwenshapError as error:
+        error.estimate = latest
+        raise
+    finally:
+        close(report)
+
+
+def _bounded(report: Meter, expected: int, done: int) -> None:
+    report(min(done, expected - 1), expected)
+
+
+def _exactly(
+    game: Game, run: Continuing, confidence: float, executor: Executor | None, report: Meter, memory: str | int
+) -> Iterator[Estimate]:
+    """Go over to exact values; what was sampled counts."""
+    exact = exact_plan(game.n_players, "the tolerance takes more evaluations than all coalitions")
+    sampled = run.evaluations - 2
+    for found in _run(
+        game,
+        exact,
+        seed=run.seed,
+        confidence=confidence,
+        spread=False,
+        executor=executor,
+        report=report,
+        rows_at_once=rows_within(memory, game.n_players),
+        memory=parse_bytes(memory),
+    ):
+        words = f"{found.stopped_by}, after {sampled:,} that showed it to be cheaper than sampling"
+        yield replace(found, evaluations=found.evaluations + sampled, stopped_by=words)
+
+
+class Clock:
+    """A limit of time, or none."""
+
+    def __init__(self, seconds: float | None, began: float) -> None:
+        self.seconds, self._began = seconds, began
+
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return self.seconds is not None and time.monotonic() - self._began >= self.seconds
+
+
+def stop_reason(
+    plan: Plan, found: Look, count: int, evaluations: int, cost: int, tolerances: FloatArray | None, clock: Clock
+) -> str | None:
+    """Why a run stops here, in words with numbers; None where it goes on."""
+    assert plan.until is not None
+    if found.done:
+        return found.reached(plan.until, tolerances, evaluations)
+    if clock.late():
+        return f"{clock.seconds:g} seconds: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
+    if count >= plan.replicates:
+        return f"budget of {plan.budget:,} evaluations: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
+    return None
+
+
+def better_exactly(plan: Plan, found: Look, evaluations: int, n_players: int) -> bool:
+    """Whether all coalitions are fewer than what sampling still needs, and fit the budget."""
+    assert plan.until is not None
+    if not plan.until.exact or not found.replicates_needed < math.inf:
+        return False
+    needed = found.replicates_needed * plan.estimator.replicate_cost(n_players) - evaluations
+    return needed > 1 << n_players and evaluations + (1 << n_players) <= plan.budget
+
+
+def expected_evaluations(plan: Plan, found: Look, evaluations: int, cost: int) -> int:
+    """Evaluations at the end, as far as a look can tell."""
+    needed = found.replicates_needed * cost if math.isfinite(found.replicates_needed) else 2.0 * evaluations
+    return int(min(max(needed, evaluations + cost), plan.budget))
+
+
+def _resumed(
+    earlier: object, n_players: int, plan: Plan | None, method: str | Estimator, budget: int | None, until: Until | None
+) -> Plan:
+    """The plan to go on with from an earlier estimate."""
+    advice = "Give an estimate of the same game, and a tolerance or a larger budget, without method and plan"
+    if not isinstance(earlier, Estimate):
+        raise InputError("resume", "be an Estimate", type(earlier).__name__, advice)
+    if plan is not None or method != "auto":
+        raise InputError("resume", "come without plan and method", "them", advice)
+    if len(earlier.moments.mean) != n_players:
+        raise InputError("resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice)
+    estimator = earlier.plan.estimator
+    if not estimator.random:
+        raise InputError("resume", "leave something to do", f"an estimate by {estimator.name}", "It is exact")
+    if budget is None and until is None:
+        raise InputError("resume", "come with a tolerance, top, seconds or budget", "none of them", advice)
+    going_on = make_plan(n_players, estimator, budget, until or Until())
+    if going_on.replicates < earlier.moments.count:
+        needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
+        raise InputError("budget", f"be at least the {needed:,} evaluations of the earlier estimate", budget, "Raise it")
+    return going_on
+
+
+def _designs(game: Game, estimator: Estimator, seed: int, blocks: Iterable[tuple[int, int]]) -> Iterator[Design]:
+    """The design of every block, given by number and replicates."""
     drawing = isinstance(game, DrawingGame)
-    for number, replicates in enumerate(_blocks(plan, game.n_players)):
+    for number, replicates in blocks:
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-        design = plan.estimator.draw(game.n_players, rng, replicates)
+        design = estimator.draw(game.n_players, rng, replicates)
         if drawing and design.units is not None:
             design = design.over(cast(DrawingGame, game).draw_background(rng, design.units))
+        yield design
+
+
+def _parts(designs: Iterable[Design]) -> Iterator[tuple[Design, bool]]:
+    """The designs cut into parts of bounded size; with each, whether it ends its block."""
+    for design in designs:
         parts = list(design.parts(LARGEST_BLOCK))
         for part in parts:
             yield part, part is parts[-1]
@@ -351,6 +679,10 @@ class _Gathered:
 
     def __init__(self, plan: Plan, n_players: int, total: FloatArray, memory: int) -> None:
         held = 4 * 8 * plan.replicates * n_players * len(total)
+        if plan.replicates == ENDLESS:
+            raise InputError(
+                "budget", "be given with efficient=True and a tolerance", None, "All replicates are kept in memory"
+            )
         if held > memory:
             advice = "Raise it, lower the budget, or leave out efficient=True"
             raise InputError("memory", f"hold {held:,} bytes of replicates to spread the gap", memory, advice)

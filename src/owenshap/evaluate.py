@@ -33,6 +33,10 @@ class Ends:
         """Number of outputs k."""
         return len(self.empty)
 
+    def of_outputs(self, which: IntArray | slice) -> Ends:
+        """Those of some outputs."""
+        return Ends(self.empty[which], self.grand[which], self.scalar)
+
 
 def evaluate_ends(game: Game) -> Ends:
     """The empty and the grand coalition's values: two evaluations."""

@@ -1,15 +1,106 @@
-"""Intervals from moments."""
+"""Intervals from moments: per value, and for all values at once."""
 
 from __future__ import annotations
 
-from scipy.special import stdtrit
+import math
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from owenshap.arrays import FloatArray
 from owenshap.moments import Moments
 
 FEWEST_REPLICATES = 10  # below, a replicate's own distribution shows through and t intervals do not cover
+QUIET = 0.05  # share of the error rate that keeps the intervals of quiet players narrow
+LOOKING, SKEWED = 0.7, 0.25  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
+NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
 
 
 def t_half_widths(moments: Moments, confidence: float) -> FloatArray:
     """Half-widths (n, k) of Student's t intervals for a number of replicates fixed beforehand."""
     return stdtrit(moments.count - 1, (1 + confidence) / 2) * moments.standard_errors
+
+
+def half_widths(moments: Moments, confidence: float) -> FloatArray:
+    """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where replicates are skewed.
+
+    Where all replicates of a value agree and those of others do not, an event that changes it may be too rare to have been
+    seen: its interval then has room for one of probability 3/r (at 95 %) that is as large as any seen.
+    """
+    quantile = float(stdtrit(moments.count - 1, (1 + confidence) / 2))
+    widened = quantile * moments.standard_errors * (1 + 2 * _for_skewness(moments, quantile))
+    return np.where(_unseen(moments), rare_half_width(moments, 1 - confidence), widened)
+
+
+def stopped_half_widths(moments: Moments, confidence: float) -> FloatArray:
+    """Half-widths (n, k), per value, at a number of replicates that the spread decided."""
+    return half_widths(moments, confidence) * _for_looking(moments)
+
+
+def simultaneous_half_widths(moments: Moments, confidence: float, scales: FloatArray | float = 1.0) -> FloatArray:
+    """Half-widths (n, k) that hold for all players and outputs at once, at a number of replicates that the spread decided.
+
+    The same for all values that vary much, in units of the scales (k,) of the outputs, which is what a tolerance asks for;
+    less for quiet ones. The error rates of all values add up to 1 − confidence.
+    """
+    rate, cells = 1 - confidence, moments.mean.size
+    errors = watched_errors(moments, confidence)
+    common = common_half_width(errors / scales, moments.count, (1 - QUIET) * rate) * scales
+    own = -float(stdtrit(moments.count - 1, QUIET * rate / (2 * cells))) * errors
+    room = rare_half_width(moments, rate)
+    return np.where(_unseen(moments), room, np.minimum(common, own))
+
+
+def watched_errors(moments: Moments, confidence: float) -> FloatArray:
+    """Standard errors (n, k) as a stopping rule may trust them.
+
+    A rule that waits for a width watches the spread, not the values: what can go wrong is a look that finds the spread small
+    by accident, the more so where tails are heavy, and replicates so skewed that a small spread comes with a value that is
+    off. Hence a factor for each; both go to 1 as replicates become many.
+    """
+    quantile = -float(stdtrit(moments.count - 1, (1 - confidence) / (2 * moments.mean.size)))
+    return moments.standard_errors * _for_looking(moments) * (1 + SKEWED * _for_skewness(moments, quantile))
+
+
+def common_half_width(errors: FloatArray, count: int, rate: float) -> float:
+    """The one half-width h for which the chances of all values to be off by more add up to the error rate."""
+    largest = float(errors.max())
+    if largest == 0:
+        return 0.0
+    loud = errors[errors > NEGLIGIBLE * largest]
+    rest = errors.size - len(loud)
+    low, high = -float(stdtrit(count - 1, rate / 2)) * largest, -float(stdtrit(count - 1, rate / (2 * errors.size))) * largest
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        chance = 2 * float(stdtr(count - 1, -middle / loud).sum())
+        chance += 2 * rest * float(stdtr(count - 1, -middle / (NEGLIGIBLE * largest)))
+        low, high = (low, middle) if chance <= rate else (middle, high)
+    return high
+
+
+def rare_half_width(moments: Moments, rate: float) -> FloatArray:
+    """Half-widths (k,) that have room for what may be too rare to have been seen.
+
+    An event of probability −ln(rate)/r is missed by all r replicates with the chance `rate`; it is taken to be as large as
+    the replicates of any player lie apart.
+    """
+    return moments.ranges.max(axis=0) * (-math.log(rate) / moments.count)
+
+
+def _unseen(moments: Moments) -> FloatArray:
+    """Where replicates agree but for rounding."""
+    ranges = moments.ranges
+    return ranges <= 1e-12 * np.maximum(ranges.max(axis=0), np.abs(moments.mean).max(axis=0))
+
+
+def _for_looking(moments: Moments) -> FloatArray:
+    """How much too small a look may find the spread by accident."""
+    doubt = np.sqrt((np.maximum(moments.excess, 0) + 2) / moments.count)
+    return np.sqrt(1 + LOOKING * doubt)
+
+
+def _for_skewness(moments: Moments, quantile: float) -> FloatArray:
+    """How much wider than Student's t an interval must be, to second order (Hall 1988), for replicates this skewed."""
+    count = moments.count
+    skewness = moments.skewness * (math.sqrt(count * (count - 1)) / (count - 2))
+    return np.square(skewness) * ((quantile**4 + 2 * quantile**2 - 3) / (18 * count))

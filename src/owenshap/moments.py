@@ -1,4 +1,4 @@
-"""Count, mean and spread of replicates: mergeable, and all that is kept of them."""
+"""Count, mean, spread and shape of replicates: mergeable, and all that is kept of them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,41 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owenshap.arrays import FloatArray
+from owenshap.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """How replicates lie about their mean, (n, k) each: sums of third and fourth powers, the lowest and the highest."""
+
+    cubes: FloatArray
+    fourths: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Moments of replicates: how many, their mean (n, k), and the sum of squares about it (n, k)."""
+    """Moments of replicates: how many, their mean (n, k), the sum of squares about it (n, k), and their shape.
+
+    The shape is None where there is nothing random to describe.
+    """
 
     count: int
     mean: FloatArray
     squares: FloatArray
+    shape: Shape | None = None
 
     @classmethod
     def of(cls, replicates: FloatArray) -> Moments:
         """Moments of replicates (r, n, k)."""
         mean = replicates.mean(axis=0)
-        return cls(len(replicates), mean, np.square(replicates - mean).sum(axis=0))
+        away = replicates - mean
+        squared = np.square(away)
+        shape = Shape(
+            (squared * away).sum(axis=0), np.square(squared).sum(axis=0), replicates.min(axis=0), replicates.max(axis=0)
+        )
+        return cls(len(replicates), mean, squared.sum(axis=0), shape)
 
     def merge(self, other: Moments) -> Moments:
         """Moments of both sets of replicates together."""
@@ -29,10 +48,78 @@ class Moments:
         shift = other.mean - self.mean
         mean = self.mean + shift * (other.count / count)
         squares = self.squares + other.squares + np.square(shift) * (self.count * other.count / count)
-        return Moments(count, mean, squares)
+        return Moments(count, mean, squares, _merged(self, other, shift))
+
+    def of_outputs(self, which: slice | IntArray) -> Moments:
+        """The moments of some outputs."""
+        shape = self.shape
+        if shape is not None:
+            shape = Shape(*(part[:, which] for part in (shape.cubes, shape.fourths, shape.lowest, shape.highest)))
+        return Moments(self.count, self.mean[:, which], self.squares[:, which], shape)
+
+    @property
+    def variances(self) -> FloatArray:
+        """Variances of a replicate; needs two of them."""
+        return self.squares / (self.count - 1)
 
     @property
     def standard_errors(self) -> FloatArray:
         """Standard errors of the mean; needs two replicates."""
         result: FloatArray = np.sqrt(self.squares / (self.count - 1) / self.count)
         return result
+
+    @property
+    def skewness(self) -> FloatArray:
+        """Skewness of a replicate, 0 where replicates do not differ."""
+        if self.shape is None:
+            return np.zeros_like(self.mean)
+        spread = self._spread()
+        found: FloatArray = np.divide(self.shape.cubes / self.count, spread**1.5, out=np.zeros_like(spread), where=spread > 0)
+        return found
+
+    @property
+    def excess(self) -> FloatArray:
+        """Excess kurtosis of a replicate, 0 where replicates do not differ."""
+        if self.shape is None:
+            return np.zeros_like(self.mean)
+        spread = self._spread()
+        fourth: FloatArray = np.divide(
+            self.shape.fourths / self.count, spread**2, out=np.full_like(spread, 3), where=spread > 0
+        )
+        return fourth - 3
+
+    @property
+    def ranges(self) -> FloatArray:
+        """How far replicates lie apart, the highest from the lowest."""
+        return np.zeros_like(self.mean) if self.shape is None else self.shape.highest - self.shape.lowest
+
+    def _spread(self) -> FloatArray:
+        """Mean squares about the mean, 0 where only rounding tells replicates apart: powers of those would vanish."""
+        spread = self.squares / self.count
+        return np.where(spread > TINY * np.square(self.mean) + 1e-140, spread, 0)
+
+
+TINY = 1e-24  # of a squared mean: a spread that is rounding
+
+
+def _merged(one: Moments, other: Moments, shift: FloatArray) -> Shape | None:
+    """The shape of two sets of replicates together (Pébay 2008)."""
+    if one.shape is None or other.shape is None:
+        return None
+    a, b = one.count, other.count
+    count = a + b
+    cubes = (
+        one.shape.cubes
+        + other.shape.cubes
+        + shift**3 * (a * b * (a - b) / count**2)
+        + 3 * shift * (a * other.squares - b * one.squares) / count
+    )
+    fourths = (
+        one.shape.fourths
+        + other.shape.fourths
+        + shift**4 * (a * b * (a * a - a * b + b * b) / count**3)
+        + 6 * np.square(shift) * (a * a * other.squares + b * b * one.squares) / count**2
+        + 4 * shift * (a * other.shape.cubes - b * one.shape.cubes) / count
+    )
+    lowest, highest = np.minimum(one.shape.lowest, other.shape.lowest), np.maximum(one.shape.highest, other.shape.highest)
+    return Shape(cubes, fourths, lowest, highest)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from owenshap.checks import whole_number
 from owenshap.errors import InputError, UnknownMethodError
 from owenshap.estimators import Estimator, found
 from owenshap.estimators.exact import MOST_PLAYERS
+from owenshap.stopping import ENDLESS, Until
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,15 @@ class Plan:
         The evaluations that they may take.
     because : str
         Why this estimator.
+    until : Until, optional
+        What ends the run before its budget.
     """
 
     estimator: Estimator
     replicates: int
     budget: int
     because: str
+    until: Until | None = None
 
 
 def default_budget(n_players: int) -> int:
@@ -48,14 +52,21 @@ def methods() -> list[str]:
     return ["auto", *found()]
 
 
-def make_plan(n_players: int, method: str | Estimator, budget: int | None) -> Plan:
+def make_plan(n_players: int, method: str | Estimator, budget: int | None, until: Until | None = None) -> Plan:
     """The plan for a game of n players."""
     if budget is not None:
         budget = whole_number("budget", budget, 2, "It counts evaluations, the empty and the grand coalition among them")
+    if until is not None:
+        return _open_ended(n_players, method, budget, until)
     if method == "auto":
         return _auto(n_players, budget)
     estimator = method if isinstance(method, Estimator) else _by_name(method)
     return _planned(estimator, n_players, budget, "it was asked for")
+
+
+def exact_plan(n_players: int, because: str) -> Plan:
+    """The plan for exact values."""
+    return _planned(found()["exact"](), n_players, 1 << n_players, because)
 
 
 def check_plan(plan: object, n_players: int) -> None:
@@ -64,9 +75,30 @@ def check_plan(plan: object, n_players: int) -> None:
     if not isinstance(plan, Plan):
         raise InputError("plan", "be a Plan", repr(plan), advice)
     needed = 2 + plan.replicates * plan.estimator.replicate_cost(n_players)
-    if needed > plan.budget:
+    if needed > plan.budget and plan.replicates < ENDLESS:
         rule = f"keep to its budget of {plan.budget:,} with {n_players} players"
         raise InputError("plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice)
+
+
+def _open_ended(n_players: int, method: str | Estimator, budget: int | None, until: Until) -> Plan:
+    """A plan that ends when a goal is reached, or the budget where there is one."""
+    default = default_budget(n_players)
+    if method == "auto":
+        plan = _auto(n_players, default if budget is None else min(budget, default))
+        until = replace(until, exact=n_players <= MOST_PLAYERS)
+    else:
+        estimator = method if isinstance(method, Estimator) else _by_name(method)
+        estimator = estimator.within(n_players, default if budget is None else min(budget, default))
+        cost = estimator.replicate_cost(n_players)
+        plan = _planned(estimator, n_players, max(default, 2 + cost) if budget is None else budget, "it was asked for")
+    estimator = plan.estimator
+    if not estimator.random or estimator.exact_order(n_players) >= n_players:
+        return plan
+    if not estimator.unbiased(n_players):
+        rule = f"be unbiased with a tolerance, top or seconds, for {n_players} players"
+        raise InputError("method", rule, estimator, "Use rule='stratified', or give a budget alone")
+    replicates = ENDLESS if budget is None else estimator.replicates_within(n_players, budget)
+    return replace(plan, replicates=replicates, budget=ENDLESS if budget is None else budget, until=until)
 
 
 def _auto(n_players: int, budget: int | None) -> Plan:

@@ -1,0 +1,249 @@
+"""When to stop: looks at fixed numbers of replicates, and what they are looked at for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import stdtrit
+
+from owenshap.arrays import FloatArray
+from owenshap.checks import whole_number
+from owenshap.errors import InputError
+from owenshap.intervals import LOOKING, common_half_width, rare_half_width, watched_errors
+from owenshap.moments import Moments
+
+FIRST_LOOK = 20  # replicates: with fewer, neither spread nor skewness is known well enough to stop
+GROWTH = 1.15  # from look to look: what is overshot on average is half of it
+BETWEEN_LOOKS = 400  # evaluations at least, so that looks cost little
+ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
+GAP_ALARM = 1e-4  # chance that a gap this large, in standard errors, is an accident: then something rare is missing
+
+
+@dataclass(frozen=True)
+class Until:
+    """What ends a run before its budget: whichever comes first.
+
+    Parameters
+    ----------
+    tolerance : float or str, optional
+        All values within it, at once; '1%' is a share of the range of the outputs.
+    top : int, optional
+        So many players of largest absolute value are settled, in every output.
+    seconds : float, optional
+        A clock.
+    exact : bool
+        Whether to go over to exact values where those take fewer evaluations than the tolerance.
+    """
+
+    tolerance: float | str | None = None
+    top: int | None = None
+    seconds: float | None = None
+    exact: bool = False
+
+    @property
+    def share(self) -> float | None:
+        """The tolerance as a share of the range; None where it is absolute."""
+        return float(self.tolerance[:-1]) / 100 if isinstance(self.tolerance, str) else None
+
+    def tolerances(self, ranges: FloatArray) -> FloatArray | None:
+        """The tolerance of each output, from the ranges (k,) of the outputs."""
+        if self.tolerance is None:
+            return None
+        share = self.share
+        if share is None:
+            return np.full(len(ranges), float(self.tolerance))
+        if not (ranges > 0).all():
+            what = f"a range of 0 in output {int(np.argmin(ranges))}"
+            raise InputError("tolerance", "be absolute where an output has no range", what, "Give it in units of the output")
+        return share * ranges
+
+    def without_clock(self) -> Until:
+        """The same for a run whose clock has spoken."""
+        return replace(self, seconds=None)
+
+
+def checked_until(tolerance: float | str | None, top: int | None, seconds: float | None, n_players: int | None) -> Until | None:
+    """What ends a run before its budget, or an error that says what is wrong with it; None where nothing does."""
+    if tolerance is None and top is None and seconds is None:
+        return None
+    if top is not None:
+        top = whole_number("top", top, 1, "It is how many players must be settled")
+        if n_players is not None and top >= n_players:
+            raise InputError("top", f"be less than the number of players, {n_players}", top, "Lower it")
+    if seconds is not None:
+        seconds = _positive("seconds", seconds, "Give a time such as 10.0")
+    return Until(None if tolerance is None else _checked_tolerance(tolerance), top, seconds)
+
+
+def _checked_tolerance(tolerance: float | str) -> float | str:
+    advice = "Give a number in units of the output, or a share of its range such as '1%'"
+    if isinstance(tolerance, str):
+        text = tolerance.strip()
+        try:
+            share = float(text[:-1]) if text.endswith("%") else math.nan
+        except ValueError:
+            share = math.nan
+        if not 0 < share < math.inf:
+            raise InputError("tolerance", "be a number or a share in per cent", repr(tolerance), advice)
+        return f"{text[:-1].strip()}%"
+    return _positive("tolerance", tolerance, advice)
+
+
+def _positive(what: str, value: object, advice: str) -> float:
+    number = math.nan
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        number = float(value)
+    if not 0 < number < math.inf:
+        raise InputError(what, "be a positive number", repr(value), advice)
+    return number
+
+
+def next_look(done: int, cost: int) -> int:
+    """Replicates at the look after `done` of them, of `cost` evaluations each: nothing else decides."""
+    apart = -(-BETWEEN_LOOKS // max(1, cost))
+    return max(FIRST_LOOK, math.ceil(done * GROWTH), done + apart)
+
+
+def looks_before(count: int, cost: int) -> int:
+    """Which look the one at `count` replicates is, the first being 1."""
+    looks, done = 0, 0
+    while done < count:
+        looks, done = looks + 1, next_look(done, cost)
+    return looks
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a look at a row's replicates found."""
+
+    half_width: float
+    """Simultaneous half-width, in units of the tolerance where there is one."""
+    within: bool
+    """Whether it reached the tolerance."""
+    settled: bool
+    """Whether the top players are settled."""
+    replicates_needed: float
+    """How many replicates would reach the tolerance, about."""
+    doubt: str | None
+    """Why it goes on although the half-width is small enough; None where nothing speaks against stopping."""
+
+    @property
+    def done(self) -> bool:
+        """Whether to stop."""
+        return self.within or self.settled
+
+    def reached(self, until: Until, tolerances: FloatArray | None, evaluations: int) -> str:
+        """What was reached, in words with numbers."""
+        if self.within:
+            words = f"tolerance of {until.tolerance}: all values are within {self._width(until, tolerances)}"
+        else:
+            words = f"top {until.top}: it is settled which players have the largest values"
+        return f"{words} after {evaluations:,} evaluations"
+
+    def missed(self, until: Until, tolerances: FloatArray | None, count: int, evaluations: int, cost: int) -> str:
+        """What was not reached, and what it would take."""
+        done = f"{count:,} replicates took {evaluations:,}"
+        if tolerances is None:
+            return done if until.top is None else f"{done}, top {until.top} is not settled"
+        enough = _rounded_up(2 + cost * max(self.replicates_needed, count + 1))
+        remedy = f"a budget of about {enough:,} would reach it"
+        if self.half_width <= 1:
+            return f"{done}, but {self.doubt}"
+        return f"{done}, half-width {self._width(until, tolerances)} > {until.tolerance}; {remedy}"
+
+    def _width(self, until: Until, tolerances: FloatArray | None) -> str:
+        assert tolerances is not None
+        share = until.share
+        return f"{self.half_width * tolerances[0]:.3g}" if share is None else f"{self.half_width * share:.2%} of the range"
+
+
+def look(
+    moments: Moments,
+    sums: Moments,
+    total: FloatArray,
+    until: Until,
+    tolerances: FloatArray | None,
+    confidence: float,
+    number: int,
+) -> Look:
+    """Look at the moments of one row's replicates (n, k).
+
+    Parameters
+    ----------
+    moments, sums : Moments
+        Of the values, and of their sums over the players (1, k).
+    total : float (k,)
+        What the sums must be, v(N) − v(∅).
+    until : Until
+        What to look for.
+    tolerances : float (k,), optional
+        Of each output.
+    confidence : float
+        Of the answer, over all players, outputs and looks.
+    number : int
+        Which look it is, from 1 on.
+    """
+    settled = until.top is not None and _settled(moments, until.top, spent(confidence, number))
+    if tolerances is None:
+        return Look(math.nan, False, settled, math.nan, None)
+    half_width, needed = _reached(moments, tolerances, confidence)
+    doubt = _doubt(sums, total, tolerances, confidence)
+    return Look(half_width, half_width <= 1 and doubt is None, settled and doubt is None, needed, doubt)
+
+
+def spent(confidence: float, number: int) -> float:
+    """The confidence of the look with this number, such that the error rates of all looks add up to 1 − confidence."""
+    return 1 - (1 - confidence) * 6 / (math.pi * number) ** 2
+
+
+def _reached(moments: Moments, tolerances: FloatArray, confidence: float) -> tuple[float, float]:
+    """The half-width in units of the tolerance, and the replicates at which it would be 1."""
+    rate = 1 - confidence
+    errors = watched_errors(moments, confidence) / tolerances
+    room = float((rare_half_width(moments, rate) / tolerances).max())
+    common = common_half_width(errors, moments.count, rate)
+    bare = moments.standard_errors / tolerances * math.sqrt(moments.count)
+    needed = _where_it_is_one(bare, moments.count, common, rate)
+    return max(common, room), max(needed, room * moments.count)
+
+
+def _where_it_is_one(bare: FloatArray, count: int, common: float, rate: float) -> float:
+    """Replicates at which the half-width is 1: quantiles and doubts fall with their number too."""
+    needed = count * common**2
+    for _ in range(3):
+        at = max(FIRST_LOOK, math.ceil(needed))
+        doubted = bare * math.sqrt((1 + LOOKING * math.sqrt(2 / at)) / at)
+        needed = at * common_half_width(doubted, at, rate) ** 2
+    return needed
+
+
+def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence: float) -> str | None:
+    """What is known for certain and does not fit: values that should sum to the total and are far from it."""
+    gap = np.abs(total - sums.mean[0])
+    limit = -float(stdtrit(sums.count - 1, GAP_ALARM / (2 * len(gap)))) * watched_errors(sums, confidence)[0]
+    worst = int(np.argmax((gap - limit) / tolerances))
+    if gap[worst] <= limit[worst] + 0.01 * tolerances[worst]:
+        return None
+    return (
+        f"values sum to {sums.mean[0, worst]:.4g} where they must sum to {total[worst]:.4g}: "
+        "coalitions that matter are too rare to have been seen often enough"
+    )
+
+
+def _settled(moments: Moments, top: int, confidence: float) -> bool:
+    """Whether the players of largest absolute value are the same wherever the values lie within their intervals."""
+    quantile = -float(stdtrit(moments.count - 1, (1 - confidence) / (2 * moments.mean.size)))
+    half = np.maximum(quantile * watched_errors(moments, confidence), rare_half_width(moments, 1 - confidence))
+    size = np.abs(moments.mean)
+    order = np.argsort(-size, axis=0, kind="stable")
+    least = np.take_along_axis(np.maximum(size - half, 0), order[:top], axis=0).min(axis=0)
+    most = np.take_along_axis(size + half, order[top:], axis=0).max(axis=0)
+    return bool((least > most).all())
+
+
+def _rounded_up(number: float) -> int:
+    """To two digits."""
+    unit = 10 ** max(0, math.floor(math.log10(number)) - 1)
+    return math.ceil(number / unit) * unit
