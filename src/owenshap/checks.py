@@ -7,6 +7,13 @@ import operator
 from owenshap.errors import InputError
 
 
+def checked_confidence(confidence: object) -> float:
+    """A confidence: a number between 0 and 1."""
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+        raise InputError("confidence", "be between 0 and 1", confidence, "0.95 is usual")
+    return float(confidence)
+
+
 def whole_number(what: str, value: object, at_least: int, advice: str) -> int:
     """A whole number of at least so many."""
     try:

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from owenshap.arrays import FloatArray, IntArray
-from owenshap.checks import whole_number
+from owenshap.checks import checked_confidence, whole_number
 from owenshap.designs import Design
 from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
 from owenshap.errors import InputError, OwenshapError
@@ -24,7 +24,7 @@ from owenshap.intervals import FEWEST_REPLICATES, half_widths, simultaneous_half
 from owenshap.moments import Moments
 from owenshap.planning import Plan, check_plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter
-from owenshap.stopping import ENDLESS, Look, Until, checked_until, look, looks_before, next_look, spent
+from owenshap.stopping import ENDLESS, Clock, Look, Until, checked_until, look, looks_before, next_look, spent
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
@@ -310,8 +310,7 @@ def estimating(
         raise InputError("game", "have n_players and values", type(game).__name__, advice)
     n_players = whole_number("n_players", game.n_players, 1, "Give the number of players")
     seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
-        raise InputError("confidence", "be between 0 and 1", confidence, "0.95 is usual")
+    confidence = checked_confidence(confidence)
     until = checked_until(tolerance, top, seconds, n_players)
     if resume is not None:
         plan = _resumed(resume, n_players, plan, method, budget, until)
@@ -327,8 +326,8 @@ def estimating(
             game,
             plan,
             seed=seed,
-            confidence=float(confidence),
-            spread=_needs_spreading(efficient, plan, n_players),
+            confidence=confidence,
+            spread=needs_spreading(efficient, plan, n_players),
             executor=checked_executor(executor),
             report=meter(progress, plan.estimator.name),
             memory=memory,
@@ -338,8 +337,8 @@ def estimating(
         game,
         plan,
         seed=seed,
-        confidence=float(confidence),
-        spread=_needs_spreading(efficient, plan, n_players),
+        confidence=confidence,
+        spread=needs_spreading(efficient, plan, n_players),
         executor=checked_executor(executor),
         report=meter(progress, plan.estimator.name),
         rows_at_once=rows_within(memory, n_players),
@@ -455,6 +454,8 @@ class Continuing:
         """Go on with a game of some of the outputs alone."""
         assert self.moments is not None
         assert self.sums is not None
+        if self._gathered is not None:
+            self._gathered.only(outputs)
         self.game, self.ends = game, self.ends.of_outputs(outputs)
         self.moments, self.sums = self.moments.of_outputs(outputs), self.sums.of_outputs(outputs)
 
@@ -523,7 +524,8 @@ def _run_until(
             said = reason or f"nothing yet: {run.count:,} replicates are done"
             latest = run.estimate(everything, tolerances, confidence, said, reason is not None)
             if reason is None and better_exactly(plan, found, run.evaluations, game.n_players):
-                yield from _exactly(game, run, confidence, executor, report, memory)
+                settings = {"seed": seed, "confidence": confidence, "memory": memory}
+                yield exactly(game, run.evaluations, settings, executor, report)
                 return
             yield latest
             if reason is not None:
@@ -540,36 +542,15 @@ def _bounded(report: Meter, expected: int, done: int) -> None:
     report(min(done, expected - 1), expected)
 
 
-def _exactly(
-    game: Game, run: Continuing, confidence: float, executor: Executor | None, report: Meter, memory: str | int
-) -> Iterator[Estimate]:
-    """Go over to exact values; what was sampled counts."""
-    exact = exact_plan(game.n_players, "the tolerance takes more evaluations than all coalitions")
-    sampled = run.evaluations - 2
-    for found in _run(
-        game,
-        exact,
-        seed=run.seed,
-        confidence=confidence,
-        spread=False,
-        executor=executor,
-        report=report,
-        rows_at_once=rows_within(memory, game.n_players),
-        memory=parse_bytes(memory),
-    ):
-        words = f"{found.stopped_by}, after {sampled:,} that showed it to be cheaper than sampling"
-        yield replace(found, evaluations=found.evaluations + sampled, stopped_by=words)
-
-
-class Clock:
-    """A limit of time, or none."""
-
-    def __init__(self, seconds: float | None, began: float) -> None:
-        self.seconds, self._began = seconds, began
-
-    def late(self) -> bool:
-        """Whether the time is over."""
-        return self.seconds is not None and time.monotonic() - self._began >= self.seconds
+def exactly(
+    game: Game, evaluations: int, settings: dict[str, Any], executor: Executor | None = None, progress: bool | Meter = False
+) -> Estimate:
+    """Exact values in place of sampling that has taken so many evaluations already; they count."""
+    plan = exact_plan(game.n_players, "the tolerance takes more evaluations than all coalitions")
+    found = estimate(game, plan=plan, executor=executor, progress=progress, **settings)
+    sampled = evaluations - 2
+    words = f"{found.stopped_by}, after {sampled:,} that showed it to be cheaper than sampling"
+    return replace(found, evaluations=found.evaluations + sampled, stopped_by=words)
 
 
 def stop_reason(
@@ -695,8 +676,14 @@ class _Gathered:
         kept = np.concatenate(self._kept)
         return Moments.of(spread_gap(kept, self._total)) if len(kept) >= FEWEST_TO_SPREAD else None
 
+    def only(self, outputs: IntArray) -> None:
+        """Go on with some of the outputs alone."""
+        self._total = self._total[outputs]
+        self._kept = [each[:, :, outputs] for each in self._kept]
 
-def _needs_spreading(efficient: bool, plan: Plan, n_players: int) -> bool:
+
+def needs_spreading(efficient: bool, plan: Plan, n_players: int) -> bool:
+    """Whether the gap must be spread, or an error where it cannot be."""
     if not efficient or "efficiency" in plan.estimator.axioms:
         return False
     if plan.replicates < FEWEST_TO_SPREAD:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from owenshap.arrays import FloatArray
-from owenshap.checks import whole_number
+from owenshap.checks import checked_confidence, whole_number
 from owenshap.errors import InputError, ModelError
 from owenshap.estimate import Estimate
 from owenshap.estimators import Estimator
@@ -19,9 +20,10 @@ from owenshap.many_rows import Together, estimates
 from owenshap.masking import Absent, of_background, of_baseline
 from owenshap.model_game import ModelGame
 from owenshap.models import as_model
-from owenshap.outputs import Choice, as_predictions, choose
+from owenshap.outputs import Choice, Output, as_predictions, choose
 from owenshap.players import Groups, Players
 from owenshap.progress import Meter
+from owenshap.stopping import checked_until
 from owenshap.tables import Table, as_table
 
 
@@ -95,6 +97,8 @@ class Explainer:
         *,
         method: str | Estimator = "auto",
         budget: int | None = None,
+        tolerance: float | str | None = None,
+        top: int | None = None,
         background_draws: int | None = None,
         seed: int = 0,
         confidence: float = 0.95,
@@ -111,6 +115,11 @@ class Explainer:
         method, budget, seed, confidence, efficient, executor, progress
             As for `owenshap.estimate`; the budget is in evaluations of a coalition, per row. With a background of b rows an
             evaluation costs b predictions.
+        tolerance : float or str, optional
+            Stop a row as soon as all its values are within it, at once: in units of the output, or a share such as '1%' of the
+            range of the output over the background and the row. Each row stops on its own.
+        top : int, optional
+            Stop a row as soon as it is settled which of its players have the `top` largest absolute values.
         background_draws : int, optional
             Draw so many background rows for each star or chain in place of all of them: cheaper, unbiased, and what it adds
             to the error is in the intervals. Not for method 'exact'.
@@ -121,14 +130,16 @@ class Explainer:
         """
         rows, absent = self._rows(X)
         seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
+        confidence = checked_confidence(confidence)
         predictions = self._predicted(rows)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
-        together = Together(
-            self._model, rows, absent, Players.of(rows.names, self._players), output, _checked_draws(background_draws)
-        )
+        players, until = Players.of(rows.names, self._players), checked_until(tolerance, top, None, None)
+        together = Together(self._model, rows, absent, players, output, _checked_draws(background_draws), until)
+        explained = output(predictions, np.arange(len(rows)))
+        if until is not None and until.share is not None:
+            together = replace(together, ranges=self._ranges(explained, absent, output))
         settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
         tasks = together.tasks(method, budget, predictions.shape[1], settings)
-        explained = output(predictions, np.arange(len(rows)))
         done: list[tuple[ModelGame, Estimate]] = []
         try:
             done.extend(estimates(tasks, checked_executor(executor), progress))
@@ -150,6 +161,16 @@ class Explainer:
             raise InputError("X", rule, type(X).__name__, "Give both as the model takes them")
         _check_some(rows)
         return rows.like(self._background.table, "X"), self._background
+
+    def _ranges(self, explained: FloatArray, absent: Absent, output: Output) -> FloatArray:
+        """Of each output over the row and what stands in for absent features, (rows, k)."""
+        instead = self._predicted(absent.table)
+        ranges = np.empty_like(explained)
+        for row, own in enumerate(explained):
+            rows = instead[row : row + 1] if absent.per_row else instead
+            all_of_them = np.concatenate([output(rows, np.full(len(rows), row)), own[None]])
+            ranges[row] = np.ptp(all_of_them, axis=0)
+        return ranges
 
     def _names_of(self, outputs: int) -> list[str] | None:
         """The user's names of the outputs, else the model's where it has one for each."""

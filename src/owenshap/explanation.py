@@ -24,7 +24,7 @@ ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
 AXES_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("values", "standard_errors", "lower", "upper"), (ROWS, PLAYERS, OUTPUTS)),
     **dict.fromkeys(("base_values", "predictions"), (ROWS, OUTPUTS)),
-    **dict.fromkeys(("evaluations", "model_rows"), (ROWS,)),
+    **dict.fromkeys(("evaluations", "model_rows", "stopped_by"), (ROWS,)),
     "data": (ROWS, PLAYERS),
 }
 """The axes of each array of an explanation, where none is sliced away."""
@@ -63,6 +63,8 @@ class Explanation:
     no_interval: str | None = None
     axes: tuple[str, ...] = (ROWS, PLAYERS)
     """The axes that values have."""
+    stopped_by: NDArray[Any] | None = field(default=None, repr=False)
+    """Why the estimate of each row ended, (rows,)."""
 
     @property
     def gap(self) -> FloatArray:

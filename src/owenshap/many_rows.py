@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.errors import InputError
-from owenshap.estimate import LARGEST_BLOCK, Estimate, estimate
+from owenshap.estimate import (
+    LARGEST_BLOCK,
+    Continuing,
+    Estimate,
+    better_exactly,
+    estimate,
+    exactly,
+    needs_spreading,
+    stop_reason,
+)
 from owenshap.estimators import Estimator
 from owenshap.evaluate import parse_bytes
 from owenshap.executors import Executor, in_order
@@ -23,12 +32,15 @@ from owenshap.models import Model
 from owenshap.outputs import Output
 from owenshap.planning import Plan, make_plan
 from owenshap.players import Players
-from owenshap.progress import Meter, close, meter
+from owenshap.progress import Meter, close, meter, silent
+from owenshap.stopping import Until, never, next_look
 from owenshap.tables import Table
 
 ROWS_TOGETHER = 256  # the most rows of one game: enough to fill a batch, few enough to give several workers something to do
 
-Task = tuple[ModelGame, Plan, dict[str, Any]]
+UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
+
+Task = tuple[ModelGame, Plan, dict[str, Any], FloatArray | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +57,10 @@ class Together:
     players: Players
     output: Output
     draws: int | None
+    until: Until | None = None
+    """What ends a row's estimate before its budget."""
+    ranges: FloatArray | None = field(default=None, repr=False)
+    """Of the outputs over the row and what stands in for its features, (rows, outputs); None: nobody asks."""
 
     @cached_property
     def live(self) -> BoolArray:
@@ -59,15 +75,15 @@ class Together:
         for n_players in np.unique(counts[counts > 0]).tolist():
             plan = self._plan(n_players, method, budget)
             same = np.flatnonzero(counts == n_players)
-            tasks += [
-                (self._game(same[start : start + most], outputs, memory), plan, settings) for start in range(0, len(same), most)
-            ]
+            for which in (same[start : start + most] for start in range(0, len(same), most)):
+                ranges = None if self.ranges is None else self.ranges[which]
+                tasks.append((self._game(which, outputs, memory), plan, settings, ranges))
         return tasks
 
     def _plan(self, n_players: int, method: str | Estimator, budget: int | None) -> Plan:
         if self.draws is not None and method == "auto":
             method = "halved-owen"  # exact values average over the whole background, which drawing is to avoid
-        plan = make_plan(n_players, method, budget)
+        plan = make_plan(n_players, method, budget, self.until)
         if self.draws is not None and not plan.estimator.random:
             advice = "Use another method, or leave out background_draws"
             raise InputError("background_draws", f"be None for method '{plan.estimator.name}'", self.draws, advice)
@@ -99,6 +115,7 @@ class Together:
         """One explanation of all rows whose games are done; null players have value 0."""
         shape = (len(self.rows), len(self.players), predictions.shape[1])
         values, errors, half = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        stopped_by = np.full(len(self.rows), "nothing to do: no player differs from what stands in for it", object)
         base, evaluations, model_rows = predictions.copy(), np.ones(len(self.rows), np.int64), np.ones(len(self.rows), np.int64)
         finished: BoolArray = np.logical_not(self.live.any(axis=1))
         reason = None
@@ -110,6 +127,7 @@ class Together:
             base[which] = found.ends.empty.reshape(len(which), -1)
             errors[at] = np.nan if found.no_interval else _by_row(found.standard_errors, len(which))
             half[at] = np.nan if found.no_interval else _by_row(found.half_widths, len(which))
+            stopped_by[which] = found.stopped_by
             evaluations[which] = found.evaluations
             model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
         one_output = shape[2] == 1
@@ -135,6 +153,7 @@ class Together:
             confidence=confidence,
             no_interval=reason,
             axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
+            stopped_by=stopped_by[finished],
         )
 
     def _data(self) -> NDArray[Any]:
@@ -156,28 +175,67 @@ def estimates(
 ) -> Iterator[tuple[ModelGame, Estimate]]:
     """The games with their estimates, in order. Workers take whole games; where there is only one, its blocks."""
     costs = [
-        len(game.labels) * (2 + plan.replicates * plan.estimator.replicate_cost(game.n_players)) for game, plan, _ in tasks
+        len(game.labels) * (2 + min(plan.replicates, UNKNOWN) * plan.estimator.replicate_cost(game.n_players))
+        for game, plan, *_ in tasks
     ]
     report, expected, before = meter(progress, "explaining"), max(1, sum(costs)), 0
     try:
         if executor is not None and len(tasks) > 1:
-            for (game, *_), found, cost in zip(tasks, in_order(_estimate, tasks, executor), costs, strict=True):
+            for found, cost in zip(in_order(_estimate, tasks, executor), costs, strict=True):
                 before += cost
                 report(before, expected)
-                yield game, found
+                yield from found
             return
-        for (game, plan, settings), cost in zip(tasks, costs, strict=True):
+        for (game, plan, settings, ranges), cost in zip(tasks, costs, strict=True):
             share = partial(_share, report, before, len(game.labels), expected)
-            yield game, estimate(game, plan=plan, executor=executor, progress=share, **settings)
+            if plan.until is None:
+                yield game, estimate(game, plan=plan, executor=executor, progress=share, **settings)
+            else:
+                yield from _until(game, plan, settings, ranges, executor, share)
             before += cost
         report(expected, expected)
     finally:
         close(report)
 
 
-def _estimate(game: ModelGame, plan: Plan, settings: dict[str, Any]) -> Estimate:
+def _estimate(
+    game: ModelGame, plan: Plan, settings: dict[str, Any], ranges: FloatArray | None
+) -> list[tuple[ModelGame, Estimate]]:
     """What a worker does with a whole game."""
-    return estimate(game, plan=plan, progress=False, **settings)
+    if plan.until is None:
+        return [(game, estimate(game, plan=plan, progress=False, **settings))]
+    return list(_until(game, plan, settings, ranges, None, silent))
+
+
+def _until(
+    game: ModelGame, plan: Plan, settings: dict[str, Any], ranges: FloatArray | None, executor: Executor | None, report: Meter
+) -> Iterator[tuple[ModelGame, Estimate]]:
+    """Rows of a game as they reach their goal: each at its own look, and the others go on without it."""
+    assert plan.until is not None
+    confidence, cost = settings["confidence"], plan.estimator.replicate_cost(game.n_players)
+    spread = needs_spreading(settings["efficient"], plan, game.n_players)
+    run = Continuing(game, plan, settings["seed"], settings["memory"], executor, spread)
+    outputs = run.ends.outputs // len(game.labels)
+    ranges = np.abs(run.ends.grand - run.ends.empty) if ranges is None else ranges.reshape(-1)
+    tolerances, left = plan.until.tolerances(ranges), np.arange(len(game.labels))
+    while len(left):
+        run.advance(min(next_look(run.count, cost), plan.replicates), lambda done: report(done, done), never.late)
+        own = None if tolerances is None else tolerances.reshape(-1, outputs)[left].reshape(-1)
+        looks = [run.look(slice(i * outputs, (i + 1) * outputs), own, confidence) for i in range(len(left))]
+        going_on = []
+        for i, found in enumerate(looks):
+            columns, alone = np.arange(i * outputs, (i + 1) * outputs), game.of_rows(left[i : i + 1])
+            reason = stop_reason(plan, found, run.count, run.evaluations, cost, own if own is None else own[columns], never)
+            if reason is not None:
+                yield alone, run.estimate(columns, own, confidence, reason, True)
+            elif better_exactly(plan, found, run.evaluations, game.n_players):
+                yield alone, exactly(alone, run.evaluations, settings, executor)
+            else:
+                going_on.append(i)
+        if len(going_on) < len(left):
+            left = left[going_on]
+            if len(left):
+                run.only(game.of_rows(left), (np.array(going_on)[:, None] * outputs + np.arange(outputs)).reshape(-1))
 
 
 def _share(report: Meter, before: int, rows: int, expected: int, done: int, _: int) -> None:

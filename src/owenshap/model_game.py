@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -42,6 +42,17 @@ class ModelGame:
     def n_players(self) -> int:
         """Live players."""
         return self.live.shape[1]
+
+    def of_rows(self, which: IntArray) -> Self:
+        """The game of some of the rows."""
+        return replace(
+            self,
+            rows=self.rows.take(which),
+            absent=self.absent.of_rows(which),
+            live=self.live[which],
+            output=self.output.of_rows(which),
+            labels=self.labels[which],
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_compose"}  # made anew where it is used

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,6 +99,20 @@ def _positive(what: str, value: object, advice: str) -> float:
     if not 0 < number < math.inf:
         raise InputError(what, "be a positive number", repr(value), advice)
     return number
+
+
+class Clock:
+    """A limit of time, or none."""
+
+    def __init__(self, seconds: float | None, began: float) -> None:
+        self.seconds, self._began = seconds, began
+
+    def late(self) -> bool:
+        """Whether the time is over."""
+        return self.seconds is not None and time.monotonic() - self._began >= self.seconds
+
+
+never = Clock(None, 0.0)
 
 
 def next_look(done: int, cost: int) -> int:
