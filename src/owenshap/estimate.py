@@ -24,7 +24,7 @@ from owenshap.intervals import FEWEST_REPLICATES, half_widths, simultaneous_half
 from owenshap.moments import Moments
 from owenshap.planning import Plan, check_plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter
-from owenshap.stopping import ENDLESS, Clock, Look, Until, checked_until, look, looks_before, next_look, spent
+from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, checked_until, look, looks_before, next_look, spent
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
@@ -463,12 +463,11 @@ class Continuing:
         """Look at some outputs."""
         assert self.plan.until is not None
         assert self.moments is not None
-        assert self.sums is not None
         cost = self.plan.estimator.replicate_cost(self.game.n_players)
         total = (self.ends.grand - self.ends.empty)[outputs]
         own = None if tolerances is None else tolerances[outputs]
         number = looks_before(self.count, cost)
-        moments, sums = self.moments.of_outputs(outputs), self.sums.of_outputs(outputs)
+        moments, sums = self.moments.of_outputs(outputs), self.sums and self.sums.of_outputs(outputs)
         return look(moments, sums, total, self.plan.until, own, confidence, number)
 
     def estimate(
@@ -476,7 +475,6 @@ class Continuing:
     ) -> Estimate:
         """What some of the outputs have come to; a finished one has the plan that repeats it."""
         assert self.moments is not None
-        assert self.sums is not None
         plan = self.plan
         if finished and plan.until is not None:
             cost = plan.estimator.replicate_cost(self.game.n_players)
@@ -491,7 +489,7 @@ class Continuing:
             self.moments.of_outputs(outputs),
             self.ends.of_outputs(outputs),
             self.blocks,
-            self.sums.of_outputs(outputs),
+            self.sums and self.sums.of_outputs(outputs),
             None if tolerances is None else tolerances[outputs],
         )
 
@@ -517,9 +515,11 @@ def _run_until(
         tolerances = plan.until.tolerances(np.abs(ends.grand - ends.empty))
         clock = Clock(plan.until.seconds, began)
         expected = plan.budget if plan.budget < ENDLESS else run.evaluations + 10 * cost * next_look(run.count, cost)
+        looked = run.count < FIRST_LOOK  # an earlier estimate may be good enough as it is
         while True:
-            run.advance(min(next_look(run.count, cost), plan.replicates), partial(_bounded, report, expected), clock.late)
-            found = run.look(everything, tolerances, confidence)
+            if looked:
+                run.advance(min(next_look(run.count, cost), plan.replicates), partial(_bounded, report, expected), clock.late)
+            looked, found = True, run.look(everything, tolerances, confidence)
             reason = stop_reason(plan, found, run.count, run.evaluations, cost, tolerances, clock)
             said = reason or f"nothing yet: {run.count:,} replicates are done"
             latest = run.estimate(everything, tolerances, confidence, said, reason is not None)
@@ -527,6 +527,8 @@ def _run_until(
                 settings = {"seed": seed, "confidence": confidence, "memory": memory}
                 yield exactly(game, run.evaluations, settings, executor, report)
                 return
+            if reason is not None:
+                report(run.evaluations, run.evaluations)
             yield latest
             if reason is not None:
                 return
@@ -548,9 +550,8 @@ def exactly(
     """Exact values in place of sampling that has taken so many evaluations already; they count."""
     plan = exact_plan(game.n_players, "the tolerance takes more evaluations than all coalitions")
     found = estimate(game, plan=plan, executor=executor, progress=progress, **settings)
-    sampled = evaluations - 2
-    words = f"{found.stopped_by}, after {sampled:,} that showed it to be cheaper than sampling"
-    return replace(found, evaluations=found.evaluations + sampled, stopped_by=words)
+    words = f"{found.stopped_by}, after {evaluations:,} that showed it to be cheaper than sampling"
+    return replace(found, evaluations=found.evaluations + evaluations, stopped_by=words)
 
 
 def stop_reason(

@@ -130,10 +130,10 @@ class Explainer:
         """
         rows, absent = self._rows(X)
         seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
-        confidence = checked_confidence(confidence)
+        confidence, until = checked_confidence(confidence), checked_until(tolerance, top, None, None)
         predictions = self._predicted(rows)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
-        players, until = Players.of(rows.names, self._players), checked_until(tolerance, top, None, None)
+        players = Players.of(rows.names, self._players)
         together = Together(self._model, rows, absent, players, output, _checked_draws(background_draws), until)
         explained = output(predictions, np.arange(len(rows)))
         if until is not None and until.share is not None:

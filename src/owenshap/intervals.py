@@ -16,11 +16,6 @@ LOOKING, SKEWED = 0.7, 0.25  # how much to add for looking often and for skewnes
 NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
 
 
-def t_half_widths(moments: Moments, confidence: float) -> FloatArray:
-    """Half-widths (n, k) of Student's t intervals for a number of replicates fixed beforehand."""
-    return stdtrit(moments.count - 1, (1 + confidence) / 2) * moments.standard_errors
-
-
 def half_widths(moments: Moments, confidence: float) -> FloatArray:
     """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where replicates are skewed.
 

@@ -162,6 +162,8 @@ class Look:
         done = f"{count:,} replicates took {evaluations:,}"
         if tolerances is None:
             return done if until.top is None else f"{done}, top {until.top} is not settled"
+        if count < FIRST_LOOK:
+            return f"{done}, and a tolerance takes {FIRST_LOOK}, a budget of {2 + FIRST_LOOK * cost:,}"
         enough = _rounded_up(2 + cost * max(self.replicates_needed, count + 1))
         remedy = f"a budget of about {enough:,} would reach it"
         if self.half_width <= 1:
@@ -176,7 +178,7 @@ class Look:
 
 def look(
     moments: Moments,
-    sums: Moments,
+    sums: Moments | None,
     total: FloatArray,
     until: Until,
     tolerances: FloatArray | None,
@@ -188,7 +190,7 @@ def look(
     Parameters
     ----------
     moments, sums : Moments
-        Of the values, and of their sums over the players (1, k).
+        Of the values, and of their sums over the players (1, k), where those were kept.
     total : float (k,)
         What the sums must be, v(N) − v(∅).
     until : Until
@@ -200,11 +202,13 @@ def look(
     number : int
         Which look it is, from 1 on.
     """
+    if moments.count < FIRST_LOOK:
+        return Look(math.inf, False, False, math.inf, None)
     settled = until.top is not None and _settled(moments, until.top, spent(confidence, number))
     if tolerances is None:
         return Look(math.nan, False, settled, math.nan, None)
     half_width, needed = _reached(moments, tolerances, confidence)
-    doubt = _doubt(sums, total, tolerances, confidence)
+    doubt = None if sums is None else _doubt(sums, total, tolerances, confidence)
     return Look(half_width, half_width <= 1 and doubt is None, settled and doubt is None, needed, doubt)
 
 

@@ -2,18 +2,89 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from owenshap.intervals import FEWEST_REPLICATES, t_half_widths
+from owenshap.intervals import (
+    FEWEST_REPLICATES,
+    common_half_width,
+    half_widths,
+    rare_half_width,
+    simultaneous_half_widths,
+    stopped_half_widths,
+    watched_errors,
+)
 from owenshap.moments import Moments
 
 
+def symmetric(count, cells=(4, 2)):
+    """Replicates without skewness."""
+    drawn = np.random.default_rng(0).normal(size=(count // 2, *cells))
+    return np.concatenate([drawn, -drawn])
+
+
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
-@pytest.mark.parametrize("count", [2, 10, 1000])
-def test_half_widths_are_students(count, confidence):
-    replicates = np.random.default_rng(0).normal(size=(count, 4, 2))
-    half = t_half_widths(Moments.of(replicates), confidence)
+@pytest.mark.parametrize("count", [10, 1000])
+def test_half_widths_are_students_where_nothing_is_skewed(count, confidence):
+    replicates = symmetric(count)
+    half = half_widths(Moments.of(replicates), confidence)
     lower, upper = stats.t.interval(confidence, count - 1, replicates.mean(axis=0), stats.sem(replicates, axis=0))
     np.testing.assert_allclose(half, (upper - lower) / 2, rtol=1e-9)
 
 
+def test_skewed_replicates_have_wider_intervals_and_many_replicates_do_not():
+    rng = np.random.default_rng(1)
+    for count, least, most in ((20, 1.1, 2.0), (20_000, 1.0, 1.002)):
+        moments = Moments.of(rng.exponential(size=(count, 6, 1)))
+        student = stats.t.ppf(0.975, count - 1) * moments.standard_errors
+        ratio = (half_widths(moments, 0.95) / student).mean()
+        assert least < ratio < most
+
+
 def test_an_interval_takes_ten_replicates():
     assert FEWEST_REPLICATES == 10
+
+
+def test_a_value_whose_replicates_agree_has_room_for_what_is_rare():
+    replicates = np.random.default_rng(2).uniform(0, 2, size=(50, 3, 1))
+    replicates[:, 1] = 0.7
+    moments = Moments.of(replicates)
+    half = half_widths(moments, 0.95)
+    largest = np.ptp(replicates, axis=0).max()
+    assert half[1, 0] == pytest.approx(largest * 3 / 50, rel=0.01)
+    assert rare_half_width(moments, 0.05)[0] == pytest.approx(half[1, 0])
+
+
+def test_where_all_replicates_agree_nothing_is_rare():
+    moments = Moments.of(np.ones((20, 3, 2)) * np.arange(3.0)[:, None])
+    for widths in (half_widths, stopped_half_widths, simultaneous_half_widths):
+        assert (widths(moments, 0.95) == 0).all()
+
+
+def test_the_chances_of_all_values_add_up_to_the_error_rate():
+    errors = np.array([1.0, 0.9, 0.8, 0.5, 0.1, 0.01])
+    half = common_half_width(errors, 30, 0.05)
+    assert 2 * stats.t.sf(half / errors, 29).sum() == pytest.approx(0.05, rel=2e-3)
+    assert stats.t.ppf(0.975, 29) < half < stats.t.ppf(1 - 0.025 / 6, 29)
+    assert common_half_width(np.zeros(3), 30, 0.05) == 0
+
+
+def test_simultaneous_intervals_are_as_wide_for_all_but_the_quiet():
+    replicates = symmetric(400, (5, 1)) * np.array([1.0, 0.95, 0.9, 0.01, 0.001])[:, None]
+    half = simultaneous_half_widths(Moments.of(replicates), 0.95)[:, 0]
+    assert half[0] == half[1] == half[2]
+    assert half[3] < 0.05 * half[0]
+    assert (half > stopped_half_widths(Moments.of(replicates), 0.95)[:, 0]).all()
+
+
+def test_scales_are_the_units_of_the_outputs():
+    replicates = symmetric(400, (5, 1))
+    both = Moments.of(np.concatenate([replicates, 1000 * replicates], axis=2))
+    half = simultaneous_half_widths(both, 0.95, np.array([1.0, 1000.0]))
+    np.testing.assert_allclose(half[:, 1], 1000 * half[:, 0])
+
+
+def test_looking_costs_less_as_replicates_become_many():
+    ratios = []
+    for count in (20, 200, 20_000):
+        moments = Moments.of(symmetric(count))
+        ratios.append((watched_errors(moments, 0.95) / moments.standard_errors).mean())
+    assert ratios[0] > ratios[1] > ratios[2] > 1
+    assert ratios[2] < 1.01

@@ -1,0 +1,1 @@
+"""How often intervals hold, and what a valid tolerance costs."""
