@@ -7,8 +7,9 @@ the values of those two already and never asks the game for them again. A star c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import comb
 from typing import TypeVar
 
 import numpy as np
@@ -38,6 +39,17 @@ class Design(ABC):
     @abstractmethod
     def coalitions(self, index: IntArray) -> BoolArray:
         """The coalitions at these positions, (len(index), n_players)."""
+
+    def evaluations(self) -> int:
+        """Coalitions other than the empty and the grand one."""
+        sizes = self.sizes()
+        return len(sizes) - int(np.count_nonzero(sizes == 0) + np.count_nonzero(sizes == self.n_players))
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        """One design of these replicates and those of others that the same estimator drew."""
+        if others:
+            raise TypeError(f"{type(self).__name__} has no replicates to join")
+        return self
 
     def over(self, background: IntArray) -> Design:
         """The design with background rows drawn for every unit, (*units, draws)."""
@@ -144,6 +156,13 @@ class Chains(Design):
     def sizes(self) -> IntArray:
         return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
 
+    def evaluations(self) -> int:
+        return self.ranks.shape[0] * self.ranks.shape[1] * (self.n_players - 1)
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        every = [self, *(each for each in others if isinstance(each, Chains))]
+        return Chains(np.concatenate([each.ranks for each in every]), _together([each.background for each in every]))
+
     def coalitions(self, index: IntArray) -> BoolArray:
         places = np.repeat(np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players)
 
@@ -203,6 +222,18 @@ class Stars(Design):
         sizes[:, 1:] += sizes[:, :1]
         return sizes.reshape(-1)
 
+    def joined(self, others: Sequence[Design]) -> Design:
+        every = [self, *(each for each in others if isinstance(each, Stars))]
+        background = _together([each.background for each in every])
+        return Stars(np.concatenate([each.centres for each in every]), self.weights, background)
+
+    def evaluations(self) -> int:
+        n = self.n_players
+        sizes = np.count_nonzero(self.centres, axis=-1)
+        ends = [np.count_nonzero(sizes == end) for end in (0, n)]  # the centre itself
+        ends += [np.count_nonzero(sizes == 1), np.count_nonzero(sizes == n - 1)]  # one neighbour; all one where n is 1
+        return len(self) - int(sum(ends))
+
     def coalitions(self, index: IntArray) -> BoolArray:
         def flipped(centres: BoolArray) -> BoolArray:
             rows = np.repeat(centres, self.n_players + 1, axis=0).reshape(-1, self.n_players + 1, self.n_players)
@@ -241,8 +272,19 @@ def _of_whole_units(index: IntArray, units: Compact, expand: Callable[[Compact],
     return np.take(rows, index - first * (n_players + 1), axis=0)
 
 
+def _together(backgrounds: Sequence[IntArray | None]) -> IntArray | None:
+    some = [each for each in backgrounds if each is not None]
+    return np.concatenate(some) if some else None
+
+
 def _of_units(background: IntArray | None, unit: IntArray) -> IntArray | None:
     return None if background is None else background.reshape(-1, background.shape[-1])[unit]
+
+
+def size_weights(n_players: int) -> tuple[FloatArray, FloatArray]:
+    """By size s of S: (s−1)!(n−s)!/n! for the players in S, s!(n−s−1)!/n! for the others (0 where there are none)."""
+    members = np.array([0.0] + [1 / (s * comb(n_players, s)) for s in range(1, n_players + 1)])
+    return members, np.append(members[1:], 0.0)
 
 
 def as_coalitions(coalitions: ArrayLike, n_players: int | None = None) -> BoolArray:

@@ -14,18 +14,22 @@ from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.errors import InputError
 from owenshap.estimate import LARGEST_BLOCK, Estimate, estimate
 from owenshap.estimators import Estimator
+from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import parse_bytes
 from owenshap.executors import Executor, in_order
 from owenshap.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.linear_game import LinearDrawingModelGame, LinearModelGame
 from owenshap.masking import Absent
 from owenshap.model_game import DrawingModelGame, ModelGame
 from owenshap.models import Model
+from owenshap.models.linear_first import LinearFirst
 from owenshap.outputs import Output
 from owenshap.planning import Plan, make_plan
 from owenshap.players import Players
 from owenshap.progress import Meter, meter
 from owenshap.tables import Table
 
+LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 ROWS_TOGETHER = 256  # the most rows of one game: enough to fill a batch, few enough to give several workers something to do
 
 Task = tuple[ModelGame, Plan, dict[str, Any]]
@@ -45,6 +49,8 @@ class Together:
     players: Players
     output: Output
     draws: int | None
+    linear: LinearFirst | None = None
+    """The model's linear first step, where it has one that is to be used."""
 
     @cached_property
     def live(self) -> BoolArray:
@@ -57,12 +63,17 @@ class Together:
         most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
         tasks = []
         for n_players in np.unique(counts[counts > 0]).tolist():
-            plan = self._plan(n_players, method, budget)
+            plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget)
             same = np.flatnonzero(counts == n_players)
             tasks += [
                 (self._game(same[start : start + most], outputs, memory), plan, settings) for start in range(0, len(same), most)
             ]
         return tasks
+
+    @property
+    def _additive(self) -> bool:
+        """Whether what is explained is linear in the features."""
+        return self.linear is not None and not self.linear.steps and self.output.function is None
 
     def _plan(self, n_players: int, method: str | Estimator, budget: int | None) -> Plan:
         if self.draws is not None and method == "auto":
@@ -86,7 +97,11 @@ class Together:
             "labels": which,
             "batch_rows": max(1, min(fitting, self.model.batch_elements // rows.n_features)),
         }
-        return ModelGame(**parts) if self.draws is None else DrawingModelGame(**parts, draws=self.draws)
+        if self.linear is None:
+            return ModelGame(**parts) if self.draws is None else DrawingModelGame(**parts, draws=self.draws)
+        if self.draws is None:
+            return LinearModelGame(**parts, memory=memory)
+        return LinearDrawingModelGame(**parts, memory=memory, draws=self.draws)
 
     def explanation(
         self,

@@ -16,6 +16,7 @@ PUBLIC = [
     "HalvedOwen",
     "HalvedOwenPrinted",
     "InputError",
+    "MLP",
     "MissingExtraError",
     "ModelError",
     "Owen",

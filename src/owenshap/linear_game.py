@@ -1,0 +1,349 @@
+"""The game of a model whose first step is linear: stars, chains and subsets from columns, no input row is ever built.
+
+h(S) = h(∅) + Σ of the columns C_j of the players in S, with C_j = Σ over the player's features of W_f (x_f − b_f). A *pair* is
+an explained row with a background row; it has columns of its own. Arrays are (width, pairs, players, stars or chains).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.designs import Chains, Design, Stars, Subsets, size_weights
+from owenshap.model_game import DrawingModelGame, ModelGame
+from owenshap.models.linear_first import LinearFirst
+
+CACHES = ("linear", "_data", "_member")  # made anew where they are used
+
+OfPairs = Callable[[slice, Any], Any]
+"""(rows, background rows) -> what these pairs give, (outputs, pairs, …)."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearModelGame(ModelGame):
+    """The same game, valued from columns; what is not finite there is left to the plain way, which tells where it happens."""
+
+    memory: int = 1 << 28
+    """Bytes of working arrays."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name not in CACHES}
+
+    @cached_property
+    def linear(self) -> LinearFirst:
+        """The model's first step, and what follows it."""
+        linear = self.model.linear_first()
+        assert linear is not None
+        return linear
+
+    def values(self, coalitions: BoolArray, /) -> FloatArray:
+        """The values (m, rows × outputs) of these coalitions, over all background rows."""
+        arrays = self.linear.arrays
+        step = max(1, self._tile // self.linear.widest)
+        with arrays.running():
+            present = arrays.put(np.ascontiguousarray(coalitions.T))
+            parts = [self._values(present[:, at : at + step]) for at in range(0, len(coalitions), step)]
+        values = np.concatenate(parts)
+        return values if np.isfinite(values).all() else super().values(coalitions)
+
+    def _values(self, present: Any) -> FloatArray:
+        def of_pairs(rows: slice, drawn: Any) -> Any:
+            columns, empty = self._columns(rows, drawn)
+            return self._outputs_of(_at(present, columns, empty), rows)
+
+        count = present.shape[1]
+        return self._get(self._over_pairs(of_pairs, count)).transpose(2, 1, 0).reshape(count, -1)
+
+    def design_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> FloatArray:
+        """The replicates (r, n, rows × outputs) of stars, of chains, or of all subsets."""
+        arrays = self.linear.arrays
+        with arrays.running():
+            # (ends, outputs, rows): by row as the game has them, by output as the arrays here have them
+            ends = arrays.put(np.stack([empty, grand]).reshape(2, len(self.rows), -1).swapaxes(1, 2), exact=True)
+            if isinstance(design, Stars):
+                by_row = self._of_stars(_once_per_draw(design), ends)
+            elif isinstance(design, Chains):
+                by_row = self._of_chains(_once_per_draw(design), ends)
+            else:
+                assert design == Subsets(self.n_players)
+                by_row = self._of_subsets()
+            replicates = self._get(by_row)
+        return replicates.transpose(3, 2, 1, 0).reshape(replicates.shape[3], self.n_players, -1)
+
+    def shapley_values(self) -> FloatArray | None:
+        """The values (n, rows × outputs) in closed form where what is explained is linear; else None."""
+        if self.linear.steps or self.output.function is not None:
+            return None
+
+        def of_pairs(rows: slice, drawn: Any) -> Any:
+            columns, _ = self._columns(rows, drawn)
+            return self._chosen(columns[..., 0], rows)
+
+        with self.linear.arrays.running():
+            return self._get(self._over_pairs(of_pairs, self.n_players)).transpose(2, 1, 0).reshape(self.n_players, -1)
+
+    # --- stars
+
+    def _of_stars(self, design: Stars, ends: Any) -> Any:
+        """Replicates (outputs, rows, n, r)."""
+        arrays, (replicates, stars, n_players) = self.linear.arrays, design.centres.shape
+        centres = arrays.put(np.ascontiguousarray(design.centres.transpose(2, 0, 1)))
+        counts = arrays.put(design.weights, exact=True)
+        found = arrays.zeros((ends.shape[1], len(self.rows), n_players, replicates))
+        for some, part in self._units(replicates, stars, n_players + 1):
+            taken = centres[:, some, part]
+            present, signs = taken.reshape(n_players, -1), 1 - 2 * taken
+            weights = arrays.exactly(signs) * counts[part]
+            signs = signs.reshape(n_players, -1)
+
+            def of_pairs(rows: slice, drawn: Any) -> Any:
+                hidden = self._star_hidden(present, signs, *self._columns(rows, drawn))  # noqa: B023 (used up in its round)
+                outputs = self._outputs_of(hidden, rows)
+                if design.background is not None:
+                    outputs = _with_ends(outputs, present, signs, ends[:, :, rows], arrays)  # noqa: B023
+                steps = arrays.exactly(outputs[:, :, 1:] - outputs[:, :, :1])
+                return (steps.reshape(*steps.shape[:2], *weights.shape) * weights).sum(-1)  # noqa: B023
+
+            size = (n_players + 1) * present.shape[1]
+            found[..., some] += self._over_pairs(of_pairs, size, _drawn(design, some, part))
+        return found
+
+    def _star_hidden(self, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
+        """H of the centres and then of their neighbours, (width, pairs, n + 1, stars)."""
+        width, pairs, n_players = columns.shape[:3]
+        hidden = self.linear.arrays.empty((width, pairs, n_players + 1, present.shape[1]))
+        centres = _at(present, columns, empty)
+        hidden[:, :, 0] = centres
+        self.linear.arrays.scaled_sum(centres[:, :, None], columns, signs, out=hidden[:, :, 1:])
+        return hidden
+
+    # --- chains
+
+    def _of_chains(self, design: Chains, ends: Any) -> Any:
+        """Replicates (outputs, rows, n, r)."""
+        arrays, (replicates, chains, n_players) = self.linear.arrays, design.ranks.shape
+        ranks = arrays.put(np.ascontiguousarray(design.ranks.transpose(2, 0, 1)), exact=True)
+        found = arrays.zeros((ends.shape[1], len(self.rows), n_players, replicates))
+        for some, part in self._units(replicates, chains, n_players + 1):
+            taken = ranks[:, some, part]
+            places = taken.reshape(n_players, -1)
+            order = arrays.order(places)
+
+            def of_pairs(rows: slice, drawn: Any) -> Any:
+                columns, empty = self._columns(rows, drawn)
+                joining = columns[:, :, order[:-1], 0] if columns.shape[3] == 1 else arrays.along(columns, order[:-1])  # noqa: B023
+                hidden = arrays.summed(joining, 2)
+                hidden += empty[:, :, None]
+                steps = self._chain_steps(self._outputs_of(hidden, rows), ends[:, :, rows])
+                by_player = arrays.along(steps, places)  # noqa: B023
+                return by_player.reshape(*steps.shape[:2], *taken.shape).sum(-1) / chains  # noqa: B023
+
+            size = (n_players + 1) * places.shape[1]
+            found[..., some] += self._over_pairs(of_pairs, size, _drawn(design, some, part))
+        return found
+
+    def _chain_steps(self, outputs: Any, ends: Any) -> Any:
+        """What each place of a chain adds, (outputs, pairs, n, chains), from the values of its inner coalitions."""
+        count, pairs, inner, chains = outputs.shape
+        along = self.linear.arrays.zeros((count, pairs, inner + 2, chains))
+        by_row = along.reshape(count, ends.shape[2], -1, inner + 2, chains)
+        by_row[:, :, :, 0], by_row[:, :, :, -1] = ends[0][..., None, None], ends[1][..., None, None]
+        along[:, :, 1:-1] = outputs
+        return along[:, :, 1:] - along[:, :, :-1]
+
+    # --- subsets
+
+    def _of_subsets(self) -> Any:
+        """Values (outputs, rows, n, 1) from all 2ⁿ coalitions, a tile of low players for each coalition of the others."""
+        n_players = self.n_players
+        low = min(n_players, max(1, (self._tile // self.linear.widest).bit_length() - 1))
+        by_low = np.bitwise_count(np.arange(1 << low)).astype(np.int64)
+        members, others = size_weights(n_players)
+
+        def of_pairs(rows: slice, drawn: Any) -> Any:
+            columns, empty = self._columns(rows, drawn)
+            tile = self._doubled(empty[..., 0], columns[:, :, :low])
+            rest = self._doubled(0 * empty[..., 0], columns[:, :, low:])
+            total: Any = 0
+            for high in range(1 << (n_players - low)):
+                sizes = by_low + high.bit_count()
+                outputs = self.linear.arrays.exactly(self._outputs_of(tile + rest[..., high, None], rows))
+                total = total + self._folded(outputs, (members + others)[sizes], others[sizes], high)
+            return total[..., None]
+
+        return self._over_pairs(of_pairs, 1 << low)
+
+    def _doubled(self, start: Any, columns: Any) -> Any:
+        """H of all coalitions of some players, (width, pairs, 2^players): h(S ∪ k) = h(S) + C_k."""
+        width, pairs, players = columns.shape[:3]
+        hidden = self.linear.arrays.empty((width, pairs, 1 << players))
+        hidden[..., 0] = start
+        for player in range(players):
+            half = 1 << player
+            hidden[..., half : 2 * half] = hidden[..., :half] + columns[:, :, player]
+        return hidden
+
+    def _folded(self, outputs: Any, gains: FloatArray, losses: FloatArray, high: int) -> Any:
+        """What a tile adds to the values, (outputs, pairs, n): Σ (p + m) v over coalitions with the player, less Σ m v."""
+        arrays, n_players = self.linear.arrays, self.n_players
+        low = len(gains).bit_length() - 1
+        gained = outputs * arrays.put(gains, exact=True)
+        added = arrays.zeros((*outputs.shape[:2], n_players))
+        for player in reversed(range(low)):
+            upper = gained[..., 1 << player :]
+            added[..., player] = upper.sum(-1)
+            gained = gained[..., : 1 << player] + upper
+        for player in range(low, n_players):
+            if high >> (player - low) & 1:
+                added[..., player] = gained[..., 0]
+        added -= (outputs * arrays.put(losses, exact=True)).sum(-1)[..., None]
+        return added
+
+    # --- pairs of an explained row and a background row
+
+    @cached_property
+    def _data(self) -> tuple[Any, Any, Any]:
+        """The explained rows, what stands in for absent features, and the live players of each row, on the device."""
+        arrays = self.linear.arrays
+        return arrays.of_table(self.rows), arrays.of_table(self.absent.table), arrays.put(self.live, exact=True)
+
+    @cached_property
+    def _member(self) -> Any:
+        """Which features each player has, (players, features), where some player has several; else None."""
+        if not self.players.grouped:
+            return None
+        return self.linear.arrays.put(np.arange(len(self.players))[:, None] == self.players.player_of)
+
+    def _columns(self, rows: slice, drawn: Any) -> tuple[Any, Any]:
+        """C (width, pairs, n, 1 or units) and h(∅) (width, pairs, 1 or units).
+
+        `drawn` is a slice of background rows, each in a pair with each row; or the background row of every unit.
+        """
+        own, absent, live = (self._data[0][rows], self._data[1], self._data[2][rows])
+        weights, arrays, per_row = self.linear.weights, self.linear.arrays, self.absent.per_row
+        stand_in = absent[rows] if per_row else absent[drawn]
+        away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])  # (rows, background, features)
+        empty = weights @ stand_in.T + self.linear.bias[:, None]
+        if not per_row:
+            empty = arrays.joined([empty[:, None]] * len(own), 1)  # the same for every row
+        if self._member is None:
+            columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
+        else:
+            members = self._member[live][:, None] * away[:, :, None]  # (rows, background, n, features)
+            columns = (weights @ members.reshape(-1, members.shape[3]).T).reshape(len(weights), *members.shape[:3])
+        if per_row or isinstance(drawn, slice):
+            return columns.reshape(len(weights), -1, self.n_players, 1), empty.reshape(len(weights), -1, 1)
+        return columns.swapaxes(2, 3), empty
+
+    def _over_pairs(self, of_pairs: OfPairs, size: int, drawn: Any = None) -> Any:
+        """What pairs give, (outputs, rows, …), with means over the background; tiles have `size` coalitions for each pair."""
+        arrays, count = self.linear.arrays, len(self.absent)
+        features = self.n_players * self.rows.n_features if self.players.grouped else 0
+        fitting = max(1, self._tile // max(self.linear.widest * size, features))
+        if drawn is not None and not self.absent.per_row:
+            step = max(1, fitting)
+            parts = [of_pairs(rows, drawn) for rows in _slices(len(self.rows), step)]
+            return arrays.joined(parts, 1)
+        weights = np.full(count, 1 / count) if self.absent.weights is None else self.absent.weights
+        on_device = arrays.put(weights, exact=True)
+        parts = []
+        for rows in _slices(len(self.rows), max(1, fitting // count)):
+            total: Any = 0
+            for some in _slices(count, fitting):
+                found = of_pairs(rows, some)
+                by_row = found.reshape(found.shape[0], rows.stop - rows.start, some.stop - some.start, *found.shape[2:])
+                if count == 1:
+                    total = by_row[:, :, 0]
+                    continue
+                share = on_device[some].reshape(-1, *[1] * (found.ndim - 2))
+                total = total + (arrays.exactly(by_row) * share).sum(2)
+            parts.append(total)
+        return arrays.joined(parts, 1)
+
+    def _outputs_of(self, hidden: Any, rows: slice) -> Any:
+        """What is explained, (outputs, pairs, …), from h (width, pairs, …)."""
+        predictions = self.linear.rest(hidden.reshape(len(hidden), -1))
+        return self._chosen(predictions.reshape(len(predictions), *hidden.shape[1:]), rows)
+
+    def _chosen(self, predictions: Any, rows: slice) -> Any:
+        """What is explained, (outputs, pairs, …), of the predictions (k, pairs, …) for these rows."""
+        output, pairs = self.output, predictions.shape[1]
+        if output.column is not None:
+            return predictions[output.column][None]
+        row_of = np.repeat(np.arange(rows.start, rows.stop), pairs // (rows.stop - rows.start))
+        if output.predicted is not None:
+            chosen = self.linear.arrays.put(output.predicted[row_of], exact=True)
+            return predictions[chosen, self.linear.arrays.put(np.arange(pairs), exact=True)][None]
+        if output.function is None:
+            return predictions
+        flat = self._get(predictions).reshape(len(predictions), -1).T
+        explained = output(flat, np.repeat(row_of, len(flat) // pairs))
+        return self.linear.arrays.put(explained.T, exact=True).reshape(-1, *predictions.shape[1:])
+
+    def _units(self, replicates: int, stars: int, size: int) -> Iterator[tuple[slice, slice]]:
+        """Whole replicates, or parts of one, whose coalitions fit into a tile."""
+        fitting = max(1, self._tile // (self.linear.widest * size))
+        for some in _slices(replicates, max(1, fitting // stars)):
+            for part in _slices(stars, fitting):
+                yield some, part
+
+    @property
+    def _tile(self) -> int:
+        return max(1, min(self.linear.arrays.tile, self.memory // 64))
+
+    def _get(self, array: Any) -> FloatArray:
+        return self.linear.arrays.get(array)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearDrawingModelGame(LinearModelGame, DrawingModelGame):
+    """The same with background rows drawn for each star or chain."""
+
+
+def _slices(count: int, step: int) -> Iterator[slice]:
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def _at(present: Any, columns: Any, empty: Any) -> Any:
+    """H (width, pairs, m) of coalitions (n, m) from columns (width, pairs, n, 1 or m)."""
+    width, pairs, n_players, own = columns.shape
+    if own == 1:
+        hidden = (columns.reshape(-1, n_players) @ present).reshape(width, pairs, -1)
+        hidden += empty
+        return hidden
+    return (columns * present).sum(2) + empty
+
+
+def _once_per_draw(design: Any) -> Any:
+    """Stars or chains with one background row each: as many copies as rows were drawn, which share the weight."""
+    background: IntArray | None = design.background
+    if background is None:
+        return design
+    draws = background.shape[2]
+    flat = background.reshape(len(background), -1)
+    if isinstance(design, Chains):
+        return Chains(np.repeat(design.ranks, draws, axis=1), flat)
+    return Stars(np.repeat(design.centres, draws, axis=1), np.repeat(design.weights, draws) / draws, flat)
+
+
+def _drawn(design: Any, some: slice, part: slice) -> Any:
+    return None if design.background is None else design.background[some, part].reshape(-1)
+
+
+def _with_ends(outputs: Any, present: Any, signs: Any, ends: Any, arrays: Any) -> Any:
+    """Values of stars (outputs, rows, n + 1, stars), those of the empty and the grand coalition over the whole background."""
+    n_players, stars = present.shape
+    sizes = arrays.zeros((n_players + 1, stars))
+    sizes[0] = present.sum(0)
+    sizes[1:] = sizes[0] + signs
+    exact = arrays.exactly(outputs)
+    for end, size in zip(ends, (0, n_players), strict=True):
+        here = arrays.exactly(sizes == size)
+        exact = exact * (1 - here) + end[..., None, None] * here
+    return exact
