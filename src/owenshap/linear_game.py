@@ -23,6 +23,9 @@ CACHES = ("linear", "_data", "_member")  # made anew where they are used
 OfPairs = Callable[[slice, Any], Any]
 """(rows, background rows) -> what these pairs give, (outputs, pairs, …)."""
 
+OfUnits = Callable[[slice, slice, slice, Any, Any], Any]
+"""(rows, replicates, stars or chains of each, columns, h(∅)) -> what they add to the replicates, (outputs, pairs, n, r)."""
+
 
 @dataclass(frozen=True, eq=False)
 class LinearModelGame(ModelGame):
@@ -93,25 +96,19 @@ class LinearModelGame(ModelGame):
         """Replicates (outputs, rows, n, r)."""
         arrays, (replicates, stars, n_players) = self.linear.arrays, design.centres.shape
         centres = arrays.put(np.ascontiguousarray(design.centres.transpose(2, 0, 1)))
-        counts = arrays.put(design.weights, exact=True)
-        found = arrays.zeros((ends.shape[1], len(self.rows), n_players, replicates))
-        for some, part in self._units(replicates, stars, n_players + 1):
-            taken = centres[:, some, part]
-            present, signs = taken.reshape(n_players, -1), 1 - 2 * taken
-            weights = arrays.exactly(signs) * counts[part]
-            signs = signs.reshape(n_players, -1)
+        signs = 1 - 2 * centres
+        weights = arrays.exactly(signs) * arrays.put(design.weights, exact=True)
 
-            def of_pairs(rows: slice, drawn: Any) -> Any:
-                hidden = self._star_hidden(present, signs, *self._columns(rows, drawn))  # noqa: B023 (used up in its round)
-                outputs = self._outputs_of(hidden, rows)
-                if design.background is not None:
-                    outputs = _with_ends(outputs, present, signs, ends[:, :, rows], arrays)  # noqa: B023
-                steps = arrays.exactly(outputs[:, :, 1:] - outputs[:, :, :1])
-                return (steps.reshape(*steps.shape[:2], *weights.shape) * weights).sum(-1)  # noqa: B023
+        def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
+            present, sign = (each[:, some, part].reshape(n_players, -1) for each in (centres, signs))
+            outputs = self._outputs_of(self._star_hidden(present, sign, columns, empty), rows)
+            if design.background is not None:
+                outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
+            steps = arrays.exactly(outputs[:, :, 1:] - outputs[:, :, :1])
+            weight = weights[:, some, part]
+            return (steps.reshape(*steps.shape[:2], *weight.shape) * weight).sum(-1)
 
-            size = (n_players + 1) * present.shape[1]
-            found[..., some] += self._over_pairs(of_pairs, size, _drawn(design, some, part))
-        return found
+        return self._over_units(of_pairs, (replicates, stars), design.background)
 
     def _star_hidden(self, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
         """H of the centres and then of their neighbours, (width, pairs, n + 1, stars)."""
@@ -128,24 +125,17 @@ class LinearModelGame(ModelGame):
         """Replicates (outputs, rows, n, r)."""
         arrays, (replicates, chains, n_players) = self.linear.arrays, design.ranks.shape
         ranks = arrays.put(np.ascontiguousarray(design.ranks.transpose(2, 0, 1)), exact=True)
-        found = arrays.zeros((ends.shape[1], len(self.rows), n_players, replicates))
-        for some, part in self._units(replicates, chains, n_players + 1):
+
+        def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
             taken = ranks[:, some, part]
             places = taken.reshape(n_players, -1)
-            order = arrays.order(places)
+            inner = arrays.order(places)[:-1]
+            hidden = arrays.summed(columns[:, :, inner, 0] if columns.shape[3] == 1 else arrays.along(columns, inner), 2)
+            hidden += empty[:, :, None]
+            steps = self._chain_steps(self._outputs_of(hidden, rows), ends[:, :, rows])
+            return arrays.along(steps, places).reshape(*steps.shape[:2], *taken.shape).sum(-1) / chains
 
-            def of_pairs(rows: slice, drawn: Any) -> Any:
-                columns, empty = self._columns(rows, drawn)
-                joining = columns[:, :, order[:-1], 0] if columns.shape[3] == 1 else arrays.along(columns, order[:-1])  # noqa: B023
-                hidden = arrays.summed(joining, 2)
-                hidden += empty[:, :, None]
-                steps = self._chain_steps(self._outputs_of(hidden, rows), ends[:, :, rows])
-                by_player = arrays.along(steps, places)  # noqa: B023
-                return by_player.reshape(*steps.shape[:2], *taken.shape).sum(-1) / chains  # noqa: B023
-
-            size = (n_players + 1) * places.shape[1]
-            found[..., some] += self._over_pairs(of_pairs, size, _drawn(design, some, part))
-        return found
+        return self._over_units(of_pairs, (replicates, chains), design.background)
 
     def _chain_steps(self, outputs: Any, ends: Any) -> Any:
         """What each place of a chain adds, (outputs, pairs, n, chains), from the values of its inner coalitions."""
@@ -240,28 +230,43 @@ class LinearModelGame(ModelGame):
             return columns.reshape(len(weights), -1, self.n_players, 1), empty.reshape(len(weights), -1, 1)
         return columns.swapaxes(2, 3), empty
 
-    def _over_pairs(self, of_pairs: OfPairs, size: int, drawn: Any = None) -> Any:
-        """What pairs give, (outputs, rows, …), with means over the background; tiles have `size` coalitions for each pair."""
-        arrays, count = self.linear.arrays, len(self.absent)
+    def _over_units(self, of_pairs: OfUnits, units: tuple[int, int], background: IntArray | None) -> Any:
+        """Replicates (outputs, rows, n, r) of (r, stars or chains of each), a tile at a time."""
+        arrays, size = self.linear.arrays, self.n_players + 1
+        fitting = max(1, self._tile // (self.linear.widest * size))
+        tiles = [(some, part) for some in _slices(units[0], max(1, fitting // units[1])) for part in _slices(units[1], fitting)]
+
+        def of_all_units(rows: slice, drawn: Any) -> Any:
+            parts: list[Any] = []
+            own = self._columns(rows, drawn) if background is None or self.absent.per_row else (None, None)
+            for some, part in tiles:
+                if background is not None and not self.absent.per_row:
+                    own = self._columns(rows, arrays.put(background[some, part].reshape(-1), exact=True))
+                found = of_pairs(rows, some, part, *own)
+                if part.start == 0:
+                    parts.append(found)
+                else:
+                    parts[-1] = parts[-1] + found
+            return arrays.joined(parts, 3)
+
+        return self._over_pairs(of_all_units, size * min(fitting, units[0] * units[1]), background is not None)
+
+    def _over_pairs(self, of_pairs: OfPairs, size: int, drawing: bool = False) -> Any:
+        """What pairs give, (outputs, rows, …), with means over the background; a tile has `size` coalitions of each pair."""
+        arrays, count = self.linear.arrays, 1 if drawing else len(self.absent)
         features = self.n_players * self.rows.n_features if self.players.grouped else 0
         fitting = max(1, self._tile // max(self.linear.widest * size, features))
-        if drawn is not None and not self.absent.per_row:
-            step = max(1, fitting)
-            parts = [of_pairs(rows, drawn) for rows in _slices(len(self.rows), step)]
-            return arrays.joined(parts, 1)
-        weights = np.full(count, 1 / count) if self.absent.weights is None else self.absent.weights
-        on_device = arrays.put(weights, exact=True)
+        weights = np.ones(1) if count == 1 else self.absent.weights
+        share = arrays.put(np.full(count, 1 / count) if weights is None else weights, exact=True)
         parts = []
         for rows in _slices(len(self.rows), max(1, fitting // count)):
             total: Any = 0
             for some in _slices(count, fitting):
                 found = of_pairs(rows, some)
-                by_row = found.reshape(found.shape[0], rows.stop - rows.start, some.stop - some.start, *found.shape[2:])
-                if count == 1:
-                    total = by_row[:, :, 0]
-                    continue
-                share = on_device[some].reshape(-1, *[1] * (found.ndim - 2))
-                total = total + (arrays.exactly(by_row) * share).sum(2)
+                if count > 1:
+                    by_row = found.reshape(found.shape[0], rows.stop - rows.start, -1, *found.shape[2:])
+                    found = (arrays.exactly(by_row) * share[some].reshape(-1, *[1] * (found.ndim - 2))).sum(2)
+                total = total + found
             parts.append(total)
         return arrays.joined(parts, 1)
 
@@ -284,13 +289,6 @@ class LinearModelGame(ModelGame):
         flat = self._get(predictions).reshape(len(predictions), -1).T
         explained = output(flat, np.repeat(row_of, len(flat) // pairs))
         return self.linear.arrays.put(explained.T, exact=True).reshape(-1, *predictions.shape[1:])
-
-    def _units(self, replicates: int, stars: int, size: int) -> Iterator[tuple[slice, slice]]:
-        """Whole replicates, or parts of one, whose coalitions fit into a tile."""
-        fitting = max(1, self._tile // (self.linear.widest * size))
-        for some in _slices(replicates, max(1, fitting // stars)):
-            for part in _slices(stars, fitting):
-                yield some, part
 
     @property
     def _tile(self) -> int:
@@ -330,10 +328,6 @@ def _once_per_draw(design: Any) -> Any:
     if isinstance(design, Chains):
         return Chains(np.repeat(design.ranks, draws, axis=1), flat)
     return Stars(np.repeat(design.centres, draws, axis=1), np.repeat(design.weights, draws) / draws, flat)
-
-
-def _drawn(design: Any, some: slice, part: slice) -> Any:
-    return None if design.background is None else design.background[some, part].reshape(-1)
 
 
 def _with_ends(outputs: Any, present: Any, signs: Any, ends: Any, arrays: Any) -> Any:
