@@ -42,8 +42,7 @@ class Design(ABC):
 
     def evaluations(self) -> int:
         """Coalitions other than the empty and the grand one."""
-        sizes = self.sizes()
-        return len(sizes) - int(np.count_nonzero(sizes == 0) + np.count_nonzero(sizes == self.n_players))
+        return len(self) - sum(map(len, self.ends()))
 
     def joined(self, others: Sequence[Design]) -> Design:
         """One design of these replicates and those of others that the same estimator drew."""
@@ -58,6 +57,11 @@ class Design(ABC):
     def background_of(self, index: IntArray) -> IntArray | None:  # noqa: ARG002 (none is drawn unless a design says so)
         """The background rows (len(index), draws) drawn for these coalitions; None: all of them."""
         return None
+
+    def ends(self) -> tuple[IntArray, IntArray]:
+        """Positions of the empty and of the grand coalition."""
+        sizes = self.sizes()
+        return np.flatnonzero(sizes == 0), np.flatnonzero(sizes == self.n_players)
 
     def parts(self, coalitions: int) -> Iterator[Design]:  # noqa: ARG002 (a design that can be cut overrides this)
         """The design cut into designs of about this many coalitions, at places that nothing else decides."""
@@ -111,8 +115,28 @@ class Subsets(Design):
     def sizes(self) -> IntArray:
         return np.bitwise_count(np.arange(self.start, self.stop)).astype(np.int64)
 
+    def ends(self) -> tuple[IntArray, IntArray]:
+        grand = (1 << self.n_players) - 1 - self.start
+        return np.arange(self.start == 0), np.arange(grand, grand + (grand < len(self)))
+
     def coalitions(self, index: IntArray) -> BoolArray:
         return from_codes(self.start + index, self.n_players)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Σ over the coalitions with player j of their values, (n, k), from the values (len, k).
+
+        By halves: the upper one has the last player, and both added are a table without it. For 2^m coalitions that
+        start at a multiple of 2^m, as `parts` makes them.
+        """
+        left, sums = values.T.copy(), np.zeros((self.n_players, values.shape[1]))
+        free = len(self).bit_length() - 1
+        for player in reversed(range(free)):
+            half = left.shape[1] // 2
+            sums[player] = left[:, half:].sum(axis=1)
+            left = left[:, :half] + left[:, half:]
+        for player in range(free, self.n_players):
+            sums[player] = left[:, 0] * (self.start >> player & 1)
+        return sums
 
     def parts(self, coalitions: int) -> Iterator[Design]:
         for start in range(self.start, self.stop, coalitions):
@@ -156,12 +180,13 @@ class Chains(Design):
     def sizes(self) -> IntArray:
         return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
 
-    def evaluations(self) -> int:
-        return self.ranks.shape[0] * self.ranks.shape[1] * (self.n_players - 1)
-
     def joined(self, others: Sequence[Design]) -> Design:
         every = [self, *(each for each in others if isinstance(each, Chains))]
         return Chains(np.concatenate([each.ranks for each in every]), _together([each.background for each in every]))
+
+    def ends(self) -> tuple[IntArray, IntArray]:
+        empty = np.arange(0, len(self), self.n_players + 1)
+        return empty, empty + self.n_players
 
     def coalitions(self, index: IntArray) -> BoolArray:
         places = np.repeat(np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players)
@@ -227,12 +252,15 @@ class Stars(Design):
         background = _together([each.background for each in every])
         return Stars(np.concatenate([each.centres for each in every]), self.weights, background)
 
-    def evaluations(self) -> int:
-        n = self.n_players
-        sizes = np.count_nonzero(self.centres, axis=-1)
-        ends = [np.count_nonzero(sizes == end) for end in (0, n)]  # the centre itself
-        ends += [np.count_nonzero(sizes == 1), np.count_nonzero(sizes == n - 1)]  # one neighbour; all one where n is 1
-        return len(self) - int(sum(ends))
+    def ends(self) -> tuple[IntArray, IntArray]:
+        flat = self.centres.reshape(-1, self.n_players)
+        sizes = np.count_nonzero(flat, axis=1)
+        return self._at_distance_0(flat, sizes), self._at_distance_0(~flat, self.n_players - sizes)
+
+    def _at_distance_0(self, away: BoolArray, distances: IntArray) -> IntArray:
+        """Centres at distance 0, and of centres at distance 1 the neighbour that makes the last step."""
+        near = np.flatnonzero(distances < 2)
+        return near * (self.n_players + 1) + np.where(distances[near], 1 + away[near].argmax(axis=1), 0)
 
     def coalitions(self, index: IntArray) -> BoolArray:
         def flipped(centres: BoolArray) -> BoolArray:

@@ -13,7 +13,7 @@ from owenshap.arrays import FloatArray
 from owenshap.checks import whole_number
 from owenshap.designs import Design
 from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
-from owenshap.errors import GameError, InputError
+from owenshap.errors import InputError, OwenshapError
 from owenshap.estimators import Estimator
 from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
@@ -21,12 +21,12 @@ from owenshap.executors import Executor, checked_executor, in_order
 from owenshap.games import AdditiveGame, CompactGame, DrawingGame, Game
 from owenshap.intervals import FEWEST_REPLICATES, t_half_widths
 from owenshap.moments import Moments
-from owenshap.planning import Plan, make_plan
-from owenshap.progress import Meter, meter
+from owenshap.planning import Plan, check_plan, make_plan
+from owenshap.progress import Meter, close, meter
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
-FIRST_BLOCK, LARGEST_BLOCK, BLOCKS_PER_SIZE = 1024, 8192, 2
+FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
 MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
 
 
@@ -250,6 +250,8 @@ def estimating(
         plan = make_plan(n_players, method, budget)
     elif budget is not None or method != "auto":
         raise InputError("plan", "come alone", "method or budget beside it", "The plan says both")
+    else:
+        check_plan(plan, n_players)
     return _run(
         game,
         plan,
@@ -277,6 +279,7 @@ def _run(
 ) -> Iterator[Estimate]:
     estimator, n_players = plan.estimator, game.n_players
     if isinstance(estimator, ClosedForm):
+        close(report)
         yield _closed_form(game, plan, seed, confidence)
         return
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
@@ -304,11 +307,13 @@ def _run(
                 stopped_by = _stopped_by(plan, moments.count, evaluations, n_players)
                 latest = Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends)
                 yield latest
-    except GameError as error:
+    except OwenshapError as error:
         error.estimate = latest
         raise
-    finally:
+    else:
         report(expected, expected)
+    finally:
+        close(report)
 
 
 def _designs(game: Game, plan: Plan, seed: int) -> Iterator[Design]:
@@ -345,7 +350,7 @@ def _blocks(plan: Plan, n_players: int) -> Iterator[int]:
     """Replicates of each block."""
     cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0
     while left:
-        evaluations = min(FIRST_BLOCK << (number // BLOCKS_PER_SIZE), LARGEST_BLOCK)
+        evaluations = min(FIRST_BLOCK << min(number, 8), LARGEST_BLOCK)
         replicates = min(left, max(1, evaluations // cost))
         yield replicates
         left, number = left - replicates, number + 1

@@ -26,7 +26,7 @@ from owenshap.models.linear_first import LinearFirst
 from owenshap.outputs import Output
 from owenshap.planning import Plan, make_plan
 from owenshap.players import Players
-from owenshap.progress import Meter, meter
+from owenshap.progress import Meter, close, meter
 from owenshap.tables import Table
 
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
@@ -185,8 +185,9 @@ def estimates(
             share = partial(_share, report, before, len(game.labels), expected)
             yield game, estimate(game, plan=plan, executor=executor, progress=share, **settings)
             before += cost
-    finally:
         report(expected, expected)
+    finally:
+        close(report)
 
 
 def _estimate(game: ModelGame, plan: Plan, settings: dict[str, Any]) -> Estimate:

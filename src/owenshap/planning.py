@@ -58,6 +58,17 @@ def make_plan(n_players: int, method: str | Estimator, budget: int | None) -> Pl
     return _planned(estimator, n_players, budget, "it was asked for")
 
 
+def check_plan(plan: object, n_players: int) -> None:
+    """A plan that is passed back must be one, and keep to its budget with so many players."""
+    advice = "Give the `plan` of an estimate of a game with as many players"
+    if not isinstance(plan, Plan):
+        raise InputError("plan", "be a Plan", repr(plan), advice)
+    needed = 2 + plan.replicates * plan.estimator.replicate_cost(n_players)
+    if needed > plan.budget:
+        rule = f"keep to its budget of {plan.budget:,} with {n_players} players"
+        raise InputError("plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice)
+
+
 def _auto(n_players: int, budget: int | None) -> Plan:
     budget = default_budget(n_players) if budget is None else budget
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
@@ -86,6 +97,6 @@ def _by_name(method: object) -> Estimator:
     names = methods()
     if not isinstance(method, str) or method not in names:
         near = difflib.get_close_matches(str(method), names, n=1, cutoff=0.4)
-        advice = f"Did you mean '{near[0]}'?" if near else "owenshap.methods() lists them"
+        advice = f"Perhaps '{near[0]}' is meant" if near else "owenshap.methods() lists them"
         raise UnknownMethodError("method", f"be one of {', '.join(names)}, or an Estimator", method, advice)
     return found()[method]()

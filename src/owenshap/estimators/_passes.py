@@ -76,7 +76,7 @@ class RulePasses(Passes):
         whole_number("per_level", self.per_level, 1, "It is the paper's M")
         if isinstance(self.rule, Levels) and self.levels is not None:
             raise InputError("levels", "be None where the rule is given as Levels", self.levels, "The rule has its own")
-        rule_levels(self.rule, 1)
+        self.pass_levels()
 
     @abstractmethod
     def on_interval(self, rule: Levels) -> Levels:
