@@ -109,9 +109,12 @@ def linear_first_of(module: Any) -> LinearFirst | None:
     first = layers[0]
     if first.weight.dtype not in (torch.float32, torch.float64):
         return None  # half precision: sums of columns lose more than the module does
+    steps = tuple(map(_step, layers[1:]))
+    if any(step.kind == "other" for step in steps) and any(each.training for each in layers):
+        return None  # what it does in evaluation mode is for the plain way to find out
     weights = first.weight.detach()
     bias = weights.new_zeros(len(weights)) if first.bias is None else first.bias.detach()
-    return LinearFirst(weights, bias, tuple(map(_step, layers[1:])), TorchArrays(weights.device, weights.dtype, flat))
+    return LinearFirst(weights, bias, steps, TorchArrays(weights.device, weights.dtype, flat))
 
 
 def _layers(module: Any) -> Iterator[Any]:
