@@ -7,7 +7,7 @@ an explained row with a background row; it has columns of its own. Arrays are (w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from owenshap.designs import Chains, Design, Stars, Subsets, size_weights
 from owenshap.model_game import DrawingModelGame, ModelGame
 from owenshap.models.linear_first import LinearFirst
 
-CACHES = ("linear", "_data", "_member")  # made anew where they are used
+CACHES = ("linear", "_data", "_member", "_all_columns")  # made anew where they are used
 
 OfPairs = Callable[[slice, Any], Any]
 """(rows, background rows) -> what these pairs give, (outputs, pairs, …)."""
@@ -33,14 +33,16 @@ class LinearModelGame(ModelGame):
 
     memory: int = 1 << 28
     """Bytes of working arrays."""
+    known: LinearFirst | None = field(default=None, repr=False)
+    """The model's linear first step, where it was asked for already."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name not in CACHES}
+        return {name: value for name, value in super().__getstate__().items() if name not in CACHES} | {"known": None}
 
     @cached_property
     def linear(self) -> LinearFirst:
         """The model's first step, and what follows it."""
-        linear = self.model.linear_first()
+        linear = self.known or self.model.linear_first()
         assert linear is not None
         return linear
 
@@ -209,7 +211,19 @@ class LinearModelGame(ModelGame):
             return None
         return self.linear.arrays.put(np.arange(len(self.players))[:, None] == self.players.player_of)
 
+    @cached_property
+    def _all_columns(self) -> tuple[Any, Any]:
+        """C and h(∅) of all pairs: asked for by the ends and by every group of blocks."""
+        return self._columns_of(slice(0, len(self.rows)), slice(0, len(self.absent)))
+
     def _columns(self, rows: slice, drawn: Any) -> tuple[Any, Any]:
+        """C and h(∅) of some pairs; kept where these are all, which then fit into a tile."""
+        pairs = len(self.rows) * len(self.absent)
+        if not isinstance(drawn, slice) or (rows.stop - rows.start) * (drawn.stop - drawn.start) < pairs:
+            return self._columns_of(rows, drawn)
+        return self._all_columns
+
+    def _columns_of(self, rows: slice, drawn: Any) -> tuple[Any, Any]:
         """C (width, pairs, n, 1 or units) and h(∅) (width, pairs, 1 or units).
 
         `drawn` is a slice of background rows, each in a pair with each row; or the background row of every unit.

@@ -60,7 +60,9 @@ class Together:
     def tasks(self, method: str | Estimator, budget: int | None, outputs: int, settings: dict[str, Any]) -> list[Task]:
         """The games to estimate, each with its plan; a model's outputs bound how many rows fit into memory together."""
         counts, memory = self.live.sum(axis=1), parse_bytes(settings["memory"])
-        most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
+        most = ROWS_TOGETHER  # from columns a game takes as much memory as it is given, however many rows it has
+        if self.linear is None:
+            most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
         tasks = []
         for n_players in np.unique(counts[counts > 0]).tolist():
             plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget)
@@ -99,9 +101,8 @@ class Together:
         }
         if self.linear is None:
             return ModelGame(**parts) if self.draws is None else DrawingModelGame(**parts, draws=self.draws)
-        if self.draws is None:
-            return LinearModelGame(**parts, memory=memory)
-        return LinearDrawingModelGame(**parts, memory=memory, draws=self.draws)
+        parts |= {"memory": memory, "known": self.linear}
+        return LinearModelGame(**parts) if self.draws is None else LinearDrawingModelGame(**parts, draws=self.draws)
 
     def explanation(
         self,
@@ -113,9 +114,11 @@ class Together:
     ) -> Explanation:
         """One explanation of all rows whose games are done; null players have value 0."""
         shape = (len(self.rows), len(self.players), predictions.shape[1])
-        values, errors, half = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        base, evaluations, model_rows = predictions.copy(), np.ones(len(self.rows), np.int64), np.ones(len(self.rows), np.int64)
         finished: BoolArray = np.logical_not(self.live.any(axis=1))
+        bare = bool(done) and not finished.any() and all(found.no_interval for _, found in done)
+        values = np.zeros(shape)
+        errors, half = (np.zeros(shape), np.zeros(shape)) if not bare else (values[:0], values[:0])
+        base, evaluations, model_rows = predictions.copy(), np.ones(len(self.rows), np.int64), np.ones(len(self.rows), np.int64)
         reason = None
         for game, found in done:
             which, reason = game.labels, found.no_interval or reason
@@ -123,21 +126,24 @@ class Together:
             at = (which[:, None], game.live)
             values[at] = _by_row(found.moments.mean, len(which))
             base[which] = found.ends.empty.reshape(len(which), -1)
-            errors[at] = np.nan if found.no_interval else _by_row(found.standard_errors, len(which))
-            half[at] = np.nan if found.no_interval else _by_row(found.half_widths, len(which))
+            if not bare:
+                errors[at] = np.nan if found.no_interval else _by_row(found.standard_errors, len(which))
+                half[at] = np.nan if found.no_interval else _by_row(found.half_widths, len(which))
             evaluations[which] = found.evaluations
             model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
         one_output = shape[2] == 1
-        bare = bool(done) and bool(np.isnan(errors[finished]).any(axis=(1, 2)).all())
+        bare = bare or (bool(done) and bool(np.isnan(errors[finished]).any(axis=(1, 2)).all()))
+        everything = bool(finished.all())
 
         def kept(array: NDArray[Any]) -> NDArray[Any]:
-            return array[finished][..., 0] if one_output else array[finished]
+            some = array if everything else array[finished]
+            return some[..., 0] if one_output else some
 
         return Explanation(
             values=kept(values),
             base_values=kept(base),
             predictions=kept(predictions),
-            data=self._data()[finished],
+            data=self._data() if everything else self._data()[finished],
             feature_names=self.players.names,
             output_names=names,
             standard_errors=None if bare else kept(errors),
