@@ -16,6 +16,7 @@ import numpy as np
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.designs import Chains, Design, Stars, Subsets, size_weights
 from owenshap.model_game import DrawingModelGame, ModelGame
+from owenshap.models import _fused_stars
 from owenshap.models.linear_first import LinearFirst
 
 CACHES = ("linear", "_data", "_member", "_all_columns")  # made anew where they are used
@@ -66,19 +67,21 @@ class LinearModelGame(ModelGame):
 
     def design_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> FloatArray:
         """The replicates (r, n, rows × outputs) of stars, of chains, or of all subsets."""
+        replicates = self._get(self.device_replicates(design, empty, grand))
+        return replicates.transpose(3, 2, 1, 0).reshape(replicates.shape[3], self.n_players, -1)
+
+    def device_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /, fused: bool | None = None) -> Any:
+        """The same as (outputs, rows, n, r), left on the model's device; `fused` decides for or against a kernel of our own."""
         arrays = self.linear.arrays
         with arrays.running():
             # (ends, outputs, rows): by row as the game has them, by output as the arrays here have them
             ends = arrays.put(np.stack([empty, grand]).reshape(2, len(self.rows), -1).swapaxes(1, 2), exact=True)
             if isinstance(design, Stars):
-                by_row = self._of_stars(_once_per_draw(design), ends)
-            elif isinstance(design, Chains):
-                by_row = self._of_chains(_once_per_draw(design), ends)
-            else:
-                assert design == Subsets(self.n_players)
-                by_row = self._of_subsets()
-            replicates = self._get(by_row)
-        return replicates.transpose(3, 2, 1, 0).reshape(replicates.shape[3], self.n_players, -1)
+                return self._of_stars(_once_per_draw(design), ends, fused)
+            if isinstance(design, Chains):
+                return self._of_chains(_once_per_draw(design), ends)
+            assert design == Subsets(self.n_players)
+            return self._of_subsets()
 
     def shapley_values(self) -> FloatArray | None:
         """The values (n, rows × outputs) in closed form where what is explained is linear; else None."""
@@ -94,16 +97,24 @@ class LinearModelGame(ModelGame):
 
     # --- stars
 
-    def _of_stars(self, design: Stars, ends: Any) -> Any:
+    def _of_stars(self, design: Stars, ends: Any, fused: bool | None) -> Any:
         """Replicates (outputs, rows, n, r)."""
         arrays, (replicates, stars, n_players) = self.linear.arrays, design.centres.shape
         centres = arrays.put(np.ascontiguousarray(design.centres.transpose(2, 0, 1)))
         signs = 1 - 2 * centres
         weights = arrays.exactly(signs) * arrays.put(design.weights, exact=True)
+        if fused is None:
+            fused = len(design) * len(self.rows) * len(self.absent) * self.linear.width >= _fused_stars.FEWEST_NUMBERS
+        fused = fused and design.background is None and self.output.function is None and _fused_stars.fits(self.linear)
 
         def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
             present, sign = (each[:, some, part].reshape(n_players, -1) for each in (centres, signs))
-            outputs = self._outputs_of(self._star_hidden(present, sign, columns, empty), rows)
+            if fused:
+                chosen = self._chosen_outputs(rows, columns.shape[1])
+                centre = _at(present, columns, empty)
+                outputs = _fused_stars.outputs(self.linear, centre, columns[..., 0], sign, chosen)
+            else:
+                outputs = self._outputs_of(self._star_hidden(present, sign, columns, empty), rows)
             if design.background is not None:
                 outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
             steps = arrays.exactly(outputs[:, :, 1:] - outputs[:, :, :1])
@@ -291,18 +302,29 @@ class LinearModelGame(ModelGame):
 
     def _chosen(self, predictions: Any, rows: slice) -> Any:
         """What is explained, (outputs, pairs, …), of the predictions (k, pairs, …) for these rows."""
-        output, pairs = self.output, predictions.shape[1]
-        if output.column is not None:
-            return predictions[output.column][None]
-        row_of = np.repeat(np.arange(rows.start, rows.stop), pairs // (rows.stop - rows.start))
-        if output.predicted is not None:
-            chosen = self.linear.arrays.put(output.predicted[row_of], exact=True)
+        pairs = predictions.shape[1]
+        if self.output.column is not None:
+            return predictions[self.output.column][None]
+        chosen = self._chosen_outputs(rows, pairs)
+        if chosen is not None:
             return predictions[chosen, self.linear.arrays.put(np.arange(pairs), exact=True)][None]
-        if output.function is None:
+        if self.output.function is None:
             return predictions
         flat = self._get(predictions).reshape(len(predictions), -1).T
-        explained = output(flat, np.repeat(row_of, len(flat) // pairs))
+        explained = self.output(flat, np.repeat(self._row_of(rows, pairs), len(flat) // pairs))
         return self.linear.arrays.put(explained.T, exact=True).reshape(-1, *predictions.shape[1:])
+
+    def _chosen_outputs(self, rows: slice, pairs: int) -> Any:
+        """The output that is explained of each pair, where there is one."""
+        if self.output.predicted is not None:
+            return self.linear.arrays.put(self.output.predicted[self._row_of(rows, pairs)], exact=True)
+        if self.output.column is not None:
+            return self.linear.arrays.put(np.full(pairs, self.output.column), exact=True)
+        return None
+
+    def _row_of(self, rows: slice, pairs: int) -> IntArray:
+        """The explained row of each pair."""
+        return np.repeat(np.arange(rows.start, rows.stop), pairs // (rows.stop - rows.start))
 
     @property
     def _tile(self) -> int:
