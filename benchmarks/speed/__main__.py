@@ -247,10 +247,13 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--threads", type=int, help="of torch on the host; its own choice by default")
     parser.add_argument("--out", type=Path, default=HERE, help="folder of results-DEVICE.json")
     asked = parser.parse_args()
     if unknown := set(asked.sections) - set(SECTIONS):
         parser.error(f"sections must be among {', '.join(SECTIONS)}; got {', '.join(sorted(unknown))}")
+    if asked.threads:
+        torch.set_num_threads(asked.threads)
     path = asked.out / f"results-{asked.device}.json"
     results = json.loads(path.read_text()) if path.exists() else {}
     results["machine"] = _machine(asked.device)

@@ -40,9 +40,9 @@ class Design(ABC):
     def coalitions(self, index: IntArray) -> BoolArray:
         """The coalitions at these positions, (len(index), n_players)."""
 
-    def evaluations(self) -> int:
-        """Coalitions other than the empty and the grand one."""
-        return len(self) - sum(map(len, self.ends()))
+    def evaluations(self) -> IntArray:
+        """Coalitions other than the empty and the grand one in each replicate."""
+        return np.array([len(self) - sum(map(len, self.ends()))])
 
     def joined(self, others: Sequence[Design]) -> Design:
         """One design of these replicates and those of others that the same estimator drew."""
@@ -180,6 +180,9 @@ class Chains(Design):
     def sizes(self) -> IntArray:
         return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
 
+    def evaluations(self) -> IntArray:
+        return np.full(self.ranks.shape[0], self.ranks.shape[1] * (self.n_players - 1))
+
     def joined(self, others: Sequence[Design]) -> Design:
         every = [self, *(each for each in others if isinstance(each, Chains))]
         return Chains(np.concatenate([each.ranks for each in every]), _together([each.background for each in every]))
@@ -246,6 +249,11 @@ class Stars(Design):
         np.subtract(1, 2 * flat.view(np.int8), out=sizes[:, 1:])
         sizes[:, 1:] += sizes[:, :1]
         return sizes.reshape(-1)
+
+    def evaluations(self) -> IntArray:
+        sizes = np.count_nonzero(self.centres, axis=2)
+        ends = (sizes <= 1).sum(axis=1) + (sizes >= self.n_players - 1).sum(axis=1)  # the centre itself or one neighbour
+        return sizes.shape[1] * (self.n_players + 1) - ends
 
     def joined(self, others: Sequence[Design]) -> Design:
         every = [self, *(each for each in others if isinstance(each, Stars))]

@@ -368,15 +368,13 @@ def _work_together(
     game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int
 ) -> list[tuple[FloatArray, int, bool]]:
     """The same for the blocks of a game that needs no coalitions."""
-    replicates = game.design_replicates(group[0].joined(group[1:]), ends.empty, ends.grand)
+    design = group[0].joined(group[1:])
+    replicates = game.design_replicates(design, ends.empty, ends.grand)
     if not np.isfinite(replicates).all():  # the long way tells where
-        parts = list(_parts(group))
-        return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in parts]
-    if len(group) == 1:
-        return [(replicates, group[0].evaluations(), True)]
-    counts = [each.units[0] for each in group if each.units is not None]
-    by_block = np.split(replicates, np.cumsum(counts)[:-1])
-    return [(block, each.evaluations(), True) for block, each in zip(by_block, group, strict=True)]
+        return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group)]
+    cuts = np.cumsum([each.units[0] for each in group[:-1] if each.units is not None], dtype=np.intp)
+    blocks = zip(np.split(replicates, cuts), np.split(design.evaluations(), cuts), strict=True)
+    return [(block, int(spent.sum()), True) for block, spent in blocks]
 
 
 def _closed_form(game: Game, plan: Plan, seed: int, confidence: float) -> Estimate:

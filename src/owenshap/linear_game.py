@@ -63,7 +63,7 @@ class LinearModelGame(ModelGame):
             return self._outputs_of(_at(present, columns, empty), rows)
 
         count = present.shape[1]
-        return self._get(self._over_pairs(of_pairs, count)).transpose(2, 1, 0).reshape(count, -1)
+        return self._get(self._over_pairs(of_pairs, self.linear.widest * count)).transpose(2, 1, 0).reshape(count, -1)
 
     def design_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> FloatArray:
         """The replicates (r, n, rows × outputs) of stars, of chains, or of all subsets."""
@@ -93,7 +93,11 @@ class LinearModelGame(ModelGame):
             return self._chosen(columns[..., 0], rows)
 
         with self.linear.arrays.running():
-            return self._get(self._over_pairs(of_pairs, self.n_players)).transpose(2, 1, 0).reshape(self.n_players, -1)
+            return (
+                self._get(self._over_pairs(of_pairs, self.linear.width * self.n_players))
+                .transpose(2, 1, 0)
+                .reshape(self.n_players, -1)
+            )
 
     # --- stars
 
@@ -121,7 +125,7 @@ class LinearModelGame(ModelGame):
             weight = weights[:, some, part]
             return (steps.reshape(*steps.shape[:2], *weight.shape) * weight).sum(-1)
 
-        return self._over_units(of_pairs, (replicates, stars), design.background)
+        return self._over_units(of_pairs, (replicates, stars), design.background, 8 if fused else self.linear.widest)
 
     def _star_hidden(self, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
         """H of the centres and then of their neighbours, (width, pairs, n + 1, stars)."""
@@ -148,7 +152,7 @@ class LinearModelGame(ModelGame):
             steps = self._chain_steps(self._outputs_of(hidden, rows), ends[:, :, rows])
             return arrays.along(steps, places).reshape(*steps.shape[:2], *taken.shape).sum(-1) / chains
 
-        return self._over_units(of_pairs, (replicates, chains), design.background)
+        return self._over_units(of_pairs, (replicates, chains), design.background, self.linear.widest)
 
     def _chain_steps(self, outputs: Any, ends: Any) -> Any:
         """What each place of a chain adds, (outputs, pairs, n, chains), from the values of its inner coalitions."""
@@ -179,7 +183,7 @@ class LinearModelGame(ModelGame):
                 total = total + self._folded(outputs, (members + others)[sizes], others[sizes], high)
             return total[..., None]
 
-        return self._over_pairs(of_pairs, 1 << low)
+        return self._over_pairs(of_pairs, self.linear.widest << low)
 
     def _doubled(self, start: Any, columns: Any) -> Any:
         """H of all coalitions of some players, (width, pairs, 2^players): h(S ∪ k) = h(S) + C_k."""
@@ -255,10 +259,10 @@ class LinearModelGame(ModelGame):
             return columns.reshape(len(weights), -1, self.n_players, 1), empty.reshape(len(weights), -1, 1)
         return columns.swapaxes(2, 3), empty
 
-    def _over_units(self, of_pairs: OfUnits, units: tuple[int, int], background: IntArray | None) -> Any:
-        """Replicates (outputs, rows, n, r) of (r, stars or chains of each), a tile at a time."""
+    def _over_units(self, of_pairs: OfUnits, units: tuple[int, int], background: IntArray | None, numbers: int) -> Any:
+        """Replicates (outputs, rows, n, r) of (r, stars or chains of each), a tile at a time; so many numbers a coalition."""
         arrays, size = self.linear.arrays, self.n_players + 1
-        fitting = max(1, self._tile // (self.linear.widest * size))
+        fitting = max(1, self._tile // (numbers * size))
         tiles = [(some, part) for some in _slices(units[0], max(1, fitting // units[1])) for part in _slices(units[1], fitting)]
 
         def of_all_units(rows: slice, drawn: Any) -> Any:
@@ -274,13 +278,13 @@ class LinearModelGame(ModelGame):
                     parts[-1] = parts[-1] + found
             return arrays.joined(parts, 3)
 
-        return self._over_pairs(of_all_units, size * min(fitting, units[0] * units[1]), background is not None)
+        return self._over_pairs(of_all_units, numbers * size * min(fitting, units[0] * units[1]), background is not None)
 
-    def _over_pairs(self, of_pairs: OfPairs, size: int, drawing: bool = False) -> Any:
-        """What pairs give, (outputs, rows, …), with means over the background; a tile has `size` coalitions of each pair."""
+    def _over_pairs(self, of_pairs: OfPairs, numbers: int, drawing: bool = False) -> Any:
+        """What pairs give, (outputs, rows, …), with means over the background; a pair has so many numbers in a tile."""
         arrays, count = self.linear.arrays, 1 if drawing else len(self.absent)
-        features = self.n_players * self.rows.n_features if self.players.grouped else 0
-        fitting = max(1, self._tile // max(self.linear.widest * size, features))
+        columns = self.n_players * max(self.linear.width, self.rows.n_features if self.players.grouped else 0)
+        fitting = max(1, self._tile // max(numbers, columns))
         weights = np.ones(1) if count == 1 else self.absent.weights
         share = arrays.put(np.full(count, 1 / count) if weights is None else weights, exact=True)
         parts = []
@@ -328,7 +332,7 @@ class LinearModelGame(ModelGame):
 
     @property
     def _tile(self) -> int:
-        return max(1, min(self.linear.arrays.tile, self.memory // 64))
+        return max(1, min(self.linear.arrays.tile, self.memory // 32))  # four arrays of eight bytes a number
 
     def _get(self, array: Any) -> FloatArray:
         return self.linear.arrays.get(array)
