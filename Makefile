@@ -23,7 +23,7 @@ demo: $(VENV)/.demo  ## Explain one prediction and show the result
 	@$(BIN)/python examples/demo.py
 
 test: $(READY)  ## Run the tests
-	@$(BIN)/python -m pytest
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/ruff check .

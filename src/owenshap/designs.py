@@ -139,8 +139,9 @@ class Subsets(Design):
         return sums
 
     def parts(self, coalitions: int) -> Iterator[Design]:
-        for start in range(self.start, self.stop, coalitions):
-            yield Subsets(self.n_players, start, min(start + coalitions, self.stop))
+        step = 1 << max(1, coalitions).bit_length() - 1  # `sums` halves it
+        for start in range(self.start, self.stop, step):
+            yield Subsets(self.n_players, start, min(start + step, self.stop))
 
 
 @dataclass(frozen=True, eq=False)

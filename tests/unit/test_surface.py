@@ -30,6 +30,7 @@ PUBLIC = [
     "load",
     "methods",
     "patches",
+    "plots",
 ]
 
 

@@ -13,6 +13,7 @@ from owenshap.arrays import BoolArray, IntArray
 from owenshap.errors import InputError
 from owenshap.extras import needed
 from owenshap.tables._base import Composer, Table, checked_columns, expand, lossy_dtype
+from owenshap.tables.array import chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +67,11 @@ class PandasTable(Table):
         columns = self.frame.columns
         dtypes = set(self.frame.dtypes)
         if len(dtypes) == 1 and _plain(next(iter(dtypes))):
-            rows_array, background_array = self.frame.to_numpy(), background.frame.to_numpy()
+            own, other = (np.ascontiguousarray(table.frame.to_numpy()) for table in (self, background))
 
             def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
                 present = expand(coalitions, player_of)
-                batch = np.where(present[:, None], rows_array[rows][:, None], background_array[drawn])
+                batch = chosen(present, own.take(rows, axis=0), other[drawn])
                 return pd.DataFrame(batch.reshape(-1, len(columns)), columns=columns, copy=False)
 
             return compose
@@ -160,7 +161,8 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
             cast = column.astype(wanted)
     except (TypeError, ValueError):
         raise lossy_dtype(what, str(column.name), wanted, column.dtype) from None
-    if _unlike(cast, column).any():
+    rounded = column.dtype.kind == wanted.kind == "f"  # shorter floats have fewer digits, and that is all
+    if (np.isinf(cast) != np.isinf(column) if rounded else _unlike(cast, column)).any():
         raise lossy_dtype(what, str(column.name), wanted, column.dtype)
     return cast
 

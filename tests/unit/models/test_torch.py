@@ -311,6 +311,6 @@ def test_batches_on_the_host_are_those_of_any_model():
 def test_a_function_of_tensors_may_return_what_still_has_a_gradient():
     net = torch.nn.Linear(3, 2)
     rows = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
-    explanation = owenshap.Explainer(lambda batch: net(batch), baseline=0.0)(rows)
+    explanation = Explainer(net.forward, baseline=0.0)(rows)
     plain = (net.weight[None] * rows[:, None]).swapaxes(1, 2).detach().numpy()
     np.testing.assert_allclose(explanation.values, plain, atol=1e-6)
