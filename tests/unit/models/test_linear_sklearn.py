@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_linear_first import agree, compact  # noqa: F401 (a fixture)
+from columns import agree
 
 from owenshap import Explainer
 from owenshap.models import as_model
@@ -73,7 +73,7 @@ SCALERS = {
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("scaler", SCALERS.values(), ids=SCALERS)
 @pytest.mark.parametrize(("model", "y", "predict"), MODELS.values(), ids=MODELS)
-def test_models(model, y, predict, scaler, compact):  # noqa: F811
+def test_models(model, y, predict, scaler, compact):
     fitted = make_pipeline(*scaler, sklearn.clone(model)).fit(X, y) if scaler else sklearn.clone(model).fit(X, y)
     agree(fitted, X[:3], "halved-owen", 200, background=X[10:14], predict=predict)
     assert compact
@@ -95,7 +95,7 @@ def test_linear_models_in_closed_form(model, y, predict, scaler):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_frames_of_numbers(compact):  # noqa: F811
+def test_frames_of_numbers(compact):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcde")).assign(b=(X[:, 1] * 10).astype(int))
     model = make_pipeline(StandardScaler(), MLPClassifier(**MLP_SETTINGS)).fit(frame, THREE)

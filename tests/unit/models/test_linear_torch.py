@@ -2,13 +2,22 @@
 
 import numpy as np
 import pytest
-from test_linear_first import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, compact, rows  # noqa: F401 (a fixture)
+from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
 
 from owenshap import Explainer
 from owenshap.models import as_model
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Networks this small are slower on several threads, and much slower on cores that others use."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def network(dtype=torch.float64, seed=0, middle=nn.Tanh):
@@ -19,26 +28,26 @@ def network(dtype=torch.float64, seed=0, middle=nn.Tanh):
 
 @pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS)
 @pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
-def test_every_design_and_output(method, budget, output, compact):  # noqa: F811
+def test_every_design_and_output(method, budget, output, compact):
     agree(network(), rows(), method, budget, baseline=0.0, output=output)
     assert compact
 
 
 @pytest.mark.parametrize("absent", ABSENT.values(), ids=ABSENT)
 @pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
-def test_every_way_to_be_absent(method, budget, absent, compact):  # noqa: F811
+def test_every_way_to_be_absent(method, budget, absent, compact):
     agree(network(), rows(), method, budget, output="predicted", players={"a": [0, 3]}, **absent)
     assert compact
 
 
 @pytest.mark.parametrize(("method", "budget"), [each for name, each in DESIGNS.items() if name != "exact"])
-def test_background_rows_that_are_drawn(method, budget, compact):  # noqa: F811
+def test_background_rows_that_are_drawn(method, budget, compact):
     agree(network(), rows(), method, budget, draws=3, background=BACKGROUND)
     assert compact
 
 
 @pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
-def test_float32(method, budget, compact):  # noqa: F811
+def test_float32(method, budget, compact):
     agree(network(torch.float32), rows().astype(np.float32), method, budget, 1e-4, background=BACKGROUND.astype(np.float32))
     assert compact
 
@@ -56,7 +65,7 @@ MIDDLES = {
     "parametric": lambda: nn.PReLU(4),
     "nested": lambda: nn.Sequential(nn.Tanh(), nn.Linear(4, 4), nn.ReLU()),
     "log softmax": lambda: nn.LogSoftmax(dim=-1),
-    "unknown": lambda: Squared(),
+    "unknown": lambda: Squared(),  # noqa: PLW0108 (it is defined below)
 }
 
 
@@ -66,19 +75,19 @@ class Squared(nn.Module):
 
 
 @pytest.mark.parametrize("middle", MIDDLES.values(), ids=MIDDLES)
-def test_layers_between(middle, compact):  # noqa: F811
+def test_layers_between(middle, compact):
     agree(network(middle=middle), rows(), "halved-owen", 400, baseline=0.0)
     assert compact
 
 
-def test_after_flatten(compact):  # noqa: F811
+def test_after_flatten(compact):
     model = nn.Sequential(nn.Flatten(), *network()).eval()
     images = torch.from_numpy(rows()).reshape(-1, 2, 3)
     agree(model, images, "castro", 200, baseline=0.0)
     assert compact
 
 
-def test_a_linear_layer_on_the_last_axis_of_images_is_left_to_the_plain_way(compact):  # noqa: F811
+def test_a_linear_layer_on_the_last_axis_of_images_is_left_to_the_plain_way(compact):
     model = nn.Sequential(nn.Linear(3, 2), nn.Flatten(), nn.Linear(4, 1)).double().eval()
     Explainer(model, baseline=0.0)(torch.from_numpy(rows()).reshape(-1, 2, 3), method="castro", budget=50)
     assert not compact
