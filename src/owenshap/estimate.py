@@ -285,17 +285,9 @@ def _run(
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game)
     gathered = _Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else _Merged()
-    designs = _designs(game, plan, seed)
-    done: Iterator[tuple[FloatArray, int, bool]]
-    if isinstance(game, CompactGame) and estimator.by_design:
-        most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
-        groups = ((game, estimator, group, ends, rows_at_once) for group in _groups(designs, most))
-        done = chain.from_iterable(in_order(_work_together, groups, executor))
-    else:
-        done = in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(designs)), executor)
     evaluations, block, latest = 2, np.zeros(1), None
     try:
-        for partial, spent, last in done:
+        for partial, spent, last in _done(game, plan, seed, ends, executor, rows_at_once, memory):
             evaluations += spent
             block = block + partial
             report(min(evaluations, expected - 1), expected)
@@ -314,6 +306,18 @@ def _run(
         report(expected, expected)
     finally:
         close(report)
+
+
+def _done(
+    game: Game, plan: Plan, seed: int, ends: Ends, executor: Executor | None, rows_at_once: int, memory: int
+) -> Iterator[tuple[FloatArray, int, bool]]:
+    """What each part of a block adds to its replicates, its evaluations, and whether it ends its block."""
+    designs, estimator = _designs(game, plan, seed), plan.estimator
+    if isinstance(game, CompactGame) and estimator.by_design:
+        most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
+        groups = ((game, estimator, group, ends, rows_at_once) for group in _groups(designs, most))
+        return chain.from_iterable(in_order(_work_together, groups, executor))
+    return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(designs)), executor)
 
 
 def _designs(game: Game, plan: Plan, seed: int) -> Iterator[Design]:

@@ -5,6 +5,7 @@ from types import ModuleType
 import owenshap
 
 PUBLIC = [
+    "MLP",
     "Castro",
     "Estimate",
     "Exact",
@@ -16,7 +17,6 @@ PUBLIC = [
     "HalvedOwen",
     "HalvedOwenPrinted",
     "InputError",
-    "MLP",
     "MissingExtraError",
     "ModelError",
     "Owen",
