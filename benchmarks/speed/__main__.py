@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import itertools
 import json
 import platform
 import statistics
@@ -186,6 +187,37 @@ def stars_per_second(device: str, data: Path | None) -> dict:  # noqa: ARG001
     return result
 
 
+def kernel_settings(device: str, data: Path | None) -> dict:  # noqa: ARG001
+    """Stars of 785 live players a second, by the kernel's settings (players and width at once, warps) and by the tile."""
+    if device != "cuda":
+        return {"skipped": "needs a CUDA device"}
+    from owenshap.models import _fused_stars, _torch_linear
+
+    explainer = Explainer(networks.digits(device), baseline=0.0, output="predicted", memory="8GB")
+    game = networks.game(explainer, torch.rand(40, 785) + 0.1)
+    ends = evaluate_ends(game)
+    design = Stars(np.random.default_rng(0).random((1, 24, 785)) < 0.5, np.full(24, 1 / 24))
+    result: dict = {}
+    kept = (_fused_stars.PLAYERS_AT_ONCE, _fused_stars.WIDTH_AT_ONCE, _fused_stars.WARPS), _torch_linear.ON_DEVICE
+
+    def rate(fused: bool) -> float | str:
+        try:
+            took = events(lambda: game.device_replicates(design, ends.empty, ends.grand, fused=fused), 10)
+        except Exception as error:  # settings that do not fit the chip
+            return f"{type(error).__name__}: {error}"[:200]
+        return 24 * 40 / took["best"]
+
+    for settings in itertools.product((32, 64, 128, 256), (16, 32, 64), (4, 8)):
+        _fused_stars.PLAYERS_AT_ONCE, _fused_stars.WIDTH_AT_ONCE, _fused_stars.WARPS = settings
+        result[f"fused {settings}"] = rate(True)
+    (_fused_stars.PLAYERS_AT_ONCE, _fused_stars.WIDTH_AT_ONCE, _fused_stars.WARPS), _ = kept
+    for bits in range(21, 29):
+        _torch_linear.ON_DEVICE = 1 << bits
+        result[f"plain, tile 2^{bits}"] = rate(False)
+    _torch_linear.ON_DEVICE = kept[1]
+    return result
+
+
 def ground_truth(device: str, data: Path | None) -> dict:
     """MNIST ground truth: 5,000 permutations of each of ten digits."""
     rows, chains = networks.images(data)[:10], 5000 if device == "cuda" else 50
@@ -237,7 +269,8 @@ def growth(device: str, data: Path | None) -> dict:
 SECTIONS = {
     each.__name__: each
     for each in (
-        credit_sampled, credit_exact, one_digit, all_digits, stars_per_second, ground_truth, deep_network, growth,
+        credit_sampled, credit_exact, one_digit, all_digits, stars_per_second, kernel_settings, ground_truth,
+        deep_network, growth,
     )
 }  # fmt: skip
 

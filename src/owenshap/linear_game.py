@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.bits import from_codes
 from owenshap.designs import Chains, Design, Stars, Subsets, size_weights
 from owenshap.model_game import DrawingModelGame, ModelGame
 from owenshap.models import _fused_stars
-from owenshap.models.linear_first import LinearFirst
+from owenshap.models.linear_first import Arrays, LinearFirst
 
 CACHES = ("linear", "_data", "_member", "_all_columns")  # made anew where they are used
 
@@ -169,18 +170,16 @@ class LinearModelGame(ModelGame):
         """Values (outputs, rows, n, 1) from all 2ⁿ coalitions, a tile of low players for each coalition of the others."""
         n_players = self.n_players
         low = min(n_players, max(1, (self._tile // self.linear.widest).bit_length() - 1))
-        by_low = np.bitwise_count(np.arange(1 << low)).astype(np.int64)
-        members, others = size_weights(n_players)
+        folding = _Folding(self.linear.arrays, n_players, low)
 
         def of_pairs(rows: slice, drawn: Any) -> Any:
             columns, empty = self._columns(rows, drawn)
             tile = self._doubled(empty[..., 0], columns[:, :, :low])
-            rest = self._doubled(0 * empty[..., 0], columns[:, :, low:])
+            others = self._doubled(0 * empty[..., 0], columns[:, :, low:])
             total: Any = 0
             for high in range(1 << (n_players - low)):
-                sizes = by_low + high.bit_count()
-                outputs = self.linear.arrays.exactly(self._outputs_of(tile + rest[..., high, None], rows))
-                total = total + self._folded(outputs, (members + others)[sizes], others[sizes], high)
+                hidden = tile + others[..., high, None]
+                total = total + folding(self.linear.arrays.exactly(self._outputs_of(hidden, rows)), high)
             return total[..., None]
 
         return self._over_pairs(of_pairs, self.linear.widest << low)
@@ -194,22 +193,6 @@ class LinearModelGame(ModelGame):
             half = 1 << player
             hidden[..., half : 2 * half] = hidden[..., :half] + columns[:, :, player]
         return hidden
-
-    def _folded(self, outputs: Any, gains: FloatArray, losses: FloatArray, high: int) -> Any:
-        """What a tile adds to the values, (outputs, pairs, n): Σ (p + m) v over coalitions with the player, less Σ m v."""
-        arrays, n_players = self.linear.arrays, self.n_players
-        low = len(gains).bit_length() - 1
-        gained = outputs * arrays.put(gains, exact=True)
-        added = arrays.zeros((*outputs.shape[:2], n_players))
-        for player in reversed(range(low)):
-            upper = gained[..., 1 << player :]
-            added[..., player] = upper.sum(-1)
-            gained = gained[..., : 1 << player] + upper
-        for player in range(low, n_players):
-            if high >> (player - low) & 1:
-                added[..., player] = gained[..., 0]
-        added -= (outputs * arrays.put(losses, exact=True)).sum(-1)[..., None]
-        return added
 
     # --- pairs of an explained row and a background row
 
@@ -332,7 +315,7 @@ class LinearModelGame(ModelGame):
 
     @property
     def _tile(self) -> int:
-        return max(1, min(self.linear.arrays.tile, self.memory // 32))  # four arrays of eight bytes a number
+        return max(1, min(self.linear.arrays.tile, self.memory // (4 * self.linear.weights.itemsize)))  # of some four arrays
 
     def _get(self, array: Any) -> FloatArray:
         return self.linear.arrays.get(array)
@@ -341,6 +324,42 @@ class LinearModelGame(ModelGame):
 @dataclass(frozen=True, eq=False)
 class LinearDrawingModelGame(LinearModelGame, DrawingModelGame):
     """The same with background rows drawn for each star or chain."""
+
+
+class _Folding:
+    """What the coalitions of a tile add to the Shapley values: Σ (p + m) v over those with the player, less Σ m v over all.
+
+    The weights depend on sizes alone. Sums over the coalitions with a player come from two small marginal tables, over the
+    lower and the upper half of the tile's players, so that nothing as long as the tile is made per player.
+    """
+
+    def __init__(self, arrays: Arrays, n_players: int, low: int) -> None:
+        members, others = size_weights(n_players)
+        sizes = np.bitwise_count(np.arange(1 << low)).astype(np.intp)
+        counts = range(n_players - low + 1)  # of the other players in a coalition
+        self._arrays, self._n_players, self._low, self._half = arrays, n_players, low, low // 2
+        self._gains = [arrays.put((members + others)[sizes + count], exact=True) for count in counts]
+        self._losses = [arrays.put(others[sizes + count], exact=True) for count in counts]
+        self._bits = [arrays.put(_bits(players), exact=True) for players in (self._half, low - self._half)]
+
+    def __call__(self, values: Any, high: int) -> Any:
+        """(outputs, pairs, n) from the values (outputs, pairs, 2^low) with these of the other players present."""
+        shape, half, low = tuple(values.shape[:2]), self._half, self._low
+        gained = (values * self._gains[high.bit_count()]).reshape(*shape, -1, 1 << half)
+        upper = gained.sum(3)
+        added = self._arrays.zeros((*shape, self._n_players))
+        added[..., :half] = gained.sum(2) @ self._bits[0]
+        added[..., half:low] = upper @ self._bits[1]
+        for player in range(low, self._n_players):
+            if high >> (player - low) & 1:
+                added[..., player] = upper.sum(2)
+        added -= (values * self._losses[high.bit_count()]).sum(2)[..., None]
+        return added
+
+
+def _bits(players: int) -> FloatArray:
+    """Which of so many players are in each of their coalitions, (2^players, players)."""
+    return from_codes(np.arange(1 << players), players).astype(np.float64)
 
 
 def _slices(count: int, step: int) -> Iterator[slice]:
