@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -17,9 +18,10 @@ from owenshap.designs import Design
 from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimators import Estimator
+from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
 from owenshap.executors import IN_FLIGHT, Executor, checked_executor, in_order
-from owenshap.games import DrawingGame, Game
+from owenshap.games import AdditiveGame, CompactGame, DrawingGame, Game
 from owenshap.intervals import FEWEST_REPLICATES, half_widths, simultaneous_half_widths, stopped_half_widths
 from owenshap.moments import Moments
 from owenshap.planning import Plan, check_plan, exact_plan, make_plan
@@ -29,6 +31,7 @@ from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, checked_u
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
 FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
+MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
 
 
 @dataclass(frozen=True, eq=False)
@@ -359,14 +362,17 @@ def _run(
     memory: int,
 ) -> Iterator[Estimate]:
     estimator, n_players = plan.estimator, game.n_players
+    if isinstance(estimator, ClosedForm):
+        close(report)
+        yield _closed_form(game, plan, seed, confidence)
+        return
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game)
     gathered = _Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else _Merged()
-    designs = _designs(game, estimator, seed, enumerate(_blocks(plan, n_players)))
-    tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(designs))
     evaluations, blocks, block, latest = 2, 0, np.zeros(1), None
+    numbered = enumerate(_blocks(plan, n_players))
     try:
-        for partly, used, last in in_order(_work, tasks, executor):
+        for partly, used, last in _done(game, estimator, seed, numbered, ends, executor, rows_at_once, memory):
             evaluations += used
             block = block + partly
             report(min(evaluations, expected - 1), expected)
@@ -406,9 +412,9 @@ class Continuing:
         self.moments = None if earlier is None else earlier.moments
         self.sums = None if earlier is None else earlier.sums
         self.seed, self._executor = seed, executor
-        self._rows_at_once = rows_within(memory, game.n_players)
+        self._memory = parse_bytes(memory)
         total = self.ends.grand - self.ends.empty
-        self._gathered = _Gathered(plan, game.n_players, total, parse_bytes(memory)) if spread else None
+        self._gathered = _Gathered(plan, game.n_players, total, self._memory) if spread else None
 
     @property
     def count(self) -> int:
@@ -429,10 +435,11 @@ class Continuing:
 
     def _make(self, sizes: list[int], report: Callable[[int], None]) -> None:
         """Blocks of so many replicates each."""
-        designs = _designs(self.game, self.plan.estimator, self.seed, enumerate(sizes, self.blocks))
-        tasks = ((self.game, self.plan.estimator, *part, self.ends, self._rows_at_once) for part in _parts(designs))
-        block = np.zeros(1)
-        for partly, spent_here, last in in_order(_work, tasks, self._executor):
+        numbered = enumerate(sizes, self.blocks)
+        block, rows_at_once = np.zeros(1), rows_within(self._memory, self.game.n_players)
+        for partly, spent_here, last in _done(
+            self.game, self.plan.estimator, self.seed, numbered, self.ends, self._executor, rows_at_once, self._memory
+        ):
             self.evaluations += spent_here
             block = block + partly
             report(self.evaluations)
@@ -606,6 +613,25 @@ def _resumed(
     return going_on
 
 
+def _done(
+    game: Game,
+    estimator: Estimator,
+    seed: int,
+    blocks: Iterable[tuple[int, int]],
+    ends: Ends,
+    executor: Executor | None,
+    rows_at_once: int,
+    memory: int,
+) -> Iterator[tuple[FloatArray, int, bool]]:
+    """What each part of a block adds to its replicates, its evaluations, and whether it ends its block."""
+    designs = _designs(game, estimator, seed, blocks)
+    if isinstance(game, CompactGame) and estimator.by_design:
+        most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
+        groups = ((game, estimator, group, ends, rows_at_once) for group in _groups(designs, most))
+        return chain.from_iterable(in_order(_work_together, groups, executor))
+    return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(designs)), executor)
+
+
 def _designs(game: Game, estimator: Estimator, seed: int, blocks: Iterable[tuple[int, int]]) -> Iterator[Design]:
     """The design of every block, given by number and replicates."""
     drawing = isinstance(game, DrawingGame)
@@ -625,6 +651,17 @@ def _parts(designs: Iterable[Design]) -> Iterator[tuple[Design, bool]]:
             yield part, part is parts[-1]
 
 
+def _groups(designs: Iterable[Design], most: int) -> Iterator[list[Design]]:
+    """The designs of blocks that a game can value together, of so many coalitions where they are cut anywhere."""
+    group: list[Design] = []
+    for design in designs:
+        if group and sum(map(len, group)) + len(design) > most:
+            yield group
+            group = []
+        group.append(design)
+    yield group
+
+
 def _blocks(plan: Plan, n_players: int) -> Iterator[int]:
     """Replicates of each block."""
     cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0
@@ -641,6 +678,29 @@ def _work(
     """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its replicates."""
     values, evaluations = evaluate(game, part, ends, rows_at_once)
     return estimator.replicates(part, values), evaluations, last
+
+
+def _work_together(
+    game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int
+) -> list[tuple[FloatArray, int, bool]]:
+    """The same for the blocks of a game that needs no coalitions."""
+    design = group[0].joined(group[1:])
+    replicates = game.design_replicates(design, ends.empty, ends.grand)
+    if not np.isfinite(replicates).all():  # the long way tells where
+        return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group)]
+    cuts = np.cumsum([each.units[0] for each in group[:-1] if each.units is not None], dtype=np.intp)
+    blocks = zip(np.split(replicates, cuts), np.split(design.evaluations(), cuts), strict=True)
+    return [(block, int(spent.sum()), True) for block, spent in blocks]
+
+
+def _closed_form(game: Game, plan: Plan, seed: int, confidence: float) -> Estimate:
+    """Of an additive game: nothing to sample, nothing to be unsure of."""
+    values = game.shapley_values() if isinstance(game, AdditiveGame) else None
+    if values is None:
+        advice = "Leave out plan, or give that of another method"
+        raise InputError("game", "be additive for values in closed form", type(game).__name__, advice)
+    moments = Moments(1, values, np.zeros_like(values))
+    return Estimate(plan, 2, "closed form: the model is linear", seed, confidence, moments, evaluate_ends(game))
 
 
 class _Merged:

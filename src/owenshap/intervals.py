@@ -5,15 +5,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from owenshap.arrays import FloatArray
 from owenshap.moments import Moments
 
 FEWEST_REPLICATES = 10  # below, a replicate's own distribution shows through and t intervals do not cover
-QUIET = 0.05  # share of the error rate that keeps the intervals of quiet players narrow
-LOOKING, SKEWED = 0.7, 0.25  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
+LOUD, QUIET = 0.8, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
+LOOKING, SKEWED = 1.0, 0.25  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
 NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
+
+
+def quantile_of(freedom: int, tail: float) -> float:
+    """What Student's t exceeds with this chance."""
+    from scipy.special import stdtrit  # here: an estimate without an interval does without scipy
+
+    return -float(stdtrit(freedom, tail))
 
 
 def half_widths(moments: Moments, confidence: float) -> FloatArray:
@@ -22,7 +28,7 @@ def half_widths(moments: Moments, confidence: float) -> FloatArray:
     Where all replicates of a value agree and those of others do not, an event that changes it may be too rare to have been
     seen: its interval then has room for one of probability 3/r (at 95 %) that is as large as any seen.
     """
-    quantile = float(stdtrit(moments.count - 1, (1 + confidence) / 2))
+    quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
     widened = quantile * moments.standard_errors * (1 + 2 * _for_skewness(moments, quantile))
     return np.where(_unseen(moments), rare_half_width(moments, 1 - confidence), widened)
 
@@ -40,8 +46,8 @@ def simultaneous_half_widths(moments: Moments, confidence: float, scales: FloatA
     """
     rate, cells = 1 - confidence, moments.mean.size
     errors = watched_errors(moments, confidence)
-    common = common_half_width(errors / scales, moments.count, (1 - QUIET) * rate) * scales
-    own = -float(stdtrit(moments.count - 1, QUIET * rate / (2 * cells))) * errors
+    common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
+    own = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
     room = rare_half_width(moments, rate)
     return np.where(_unseen(moments), room, np.minimum(common, own))
 
@@ -53,18 +59,20 @@ def watched_errors(moments: Moments, confidence: float) -> FloatArray:
     by accident, the more so where tails are heavy, and replicates so skewed that a small spread comes with a value that is
     off. Hence a factor for each; both go to 1 as replicates become many.
     """
-    quantile = -float(stdtrit(moments.count - 1, (1 - confidence) / (2 * moments.mean.size)))
+    quantile = quantile_of(moments.count - 1, (1 - confidence) / (2 * moments.mean.size))
     return moments.standard_errors * _for_looking(moments) * (1 + SKEWED * _for_skewness(moments, quantile))
 
 
 def common_half_width(errors: FloatArray, count: int, rate: float) -> float:
     """The one half-width h for which the chances of all values to be off by more add up to the error rate."""
+    from scipy.special import stdtr
+
     largest = float(errors.max())
     if largest == 0:
         return 0.0
     loud = errors[errors > NEGLIGIBLE * largest]
     rest = errors.size - len(loud)
-    low, high = -float(stdtrit(count - 1, rate / 2)) * largest, -float(stdtrit(count - 1, rate / (2 * errors.size))) * largest
+    low, high = quantile_of(count - 1, rate / 2) * largest, quantile_of(count - 1, rate / (2 * errors.size)) * largest
     while high - low > 1e-4 * high:
         middle = (low + high) / 2
         chance = 2 * float(stdtr(count - 1, -middle / loud).sum())

@@ -7,12 +7,11 @@ import time
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import stdtrit
 
 from owenshap.arrays import FloatArray
 from owenshap.checks import whole_number
 from owenshap.errors import InputError
-from owenshap.intervals import LOOKING, common_half_width, rare_half_width, watched_errors
+from owenshap.intervals import LOOKING, LOUD, common_half_width, quantile_of, rare_half_width, watched_errors
 from owenshap.moments import Moments
 
 FIRST_LOOK = 20  # replicates: with fewer, neither spread nor skewness is known well enough to stop
@@ -222,9 +221,9 @@ def _reached(moments: Moments, tolerances: FloatArray, confidence: float) -> tup
     rate = 1 - confidence
     errors = watched_errors(moments, confidence) / tolerances
     room = float((rare_half_width(moments, rate) / tolerances).max())
-    common = common_half_width(errors, moments.count, rate)
+    common = common_half_width(errors, moments.count, LOUD * rate)
     bare = moments.standard_errors / tolerances * math.sqrt(moments.count)
-    needed = _where_it_is_one(bare, moments.count, common, rate)
+    needed = _where_it_is_one(bare, moments.count, common, LOUD * rate)
     return max(common, room), max(needed, room * moments.count)
 
 
@@ -241,7 +240,7 @@ def _where_it_is_one(bare: FloatArray, count: int, common: float, rate: float) -
 def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence: float) -> str | None:
     """What is known for certain and does not fit: values that should sum to the total and are far from it."""
     gap = np.abs(total - sums.mean[0])
-    limit = -float(stdtrit(sums.count - 1, GAP_ALARM / (2 * len(gap)))) * watched_errors(sums, confidence)[0]
+    limit = quantile_of(sums.count - 1, GAP_ALARM / (2 * len(gap))) * watched_errors(sums, confidence)[0]
     worst = int(np.argmax((gap - limit) / tolerances))
     if gap[worst] <= limit[worst] + 0.01 * tolerances[worst]:
         return None
@@ -253,7 +252,7 @@ def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence:
 
 def _settled(moments: Moments, top: int, confidence: float) -> bool:
     """Whether the players of largest absolute value are the same wherever the values lie within their intervals."""
-    quantile = -float(stdtrit(moments.count - 1, (1 - confidence) / (2 * moments.mean.size)))
+    quantile = quantile_of(moments.count - 1, (1 - confidence) / (2 * moments.mean.size))
     half = np.maximum(quantile * watched_errors(moments, confidence), rare_half_width(moments, 1 - confidence))
     size = np.abs(moments.mean)
     order = np.argsort(-size, axis=0, kind="stable")
