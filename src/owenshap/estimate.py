@@ -66,7 +66,7 @@ class Estimate:
         if self._exact:
             return None
         if not estimator.unbiased(n_players):
-            return f"{estimator.name} is biased with these levels for {n_players} players; rule='stratified' is not"
+            return estimator.no_interval_reason(n_players)
         if self.replicates < FEWEST_REPLICATES:
             enough = 2 + FEWEST_REPLICATES * estimator.replicate_cost(n_players)
             return (

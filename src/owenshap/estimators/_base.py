@@ -54,6 +54,10 @@ class Estimator(ABC):
         """Whether the mean of a replicate is the Shapley value, for every game of so many players."""
         return True
 
+    def no_interval_reason(self, n_players: int) -> str:
+        """Why there is no interval where it is biased, in words."""
+        return f"{self.name} is biased with these levels for {n_players} players; rule='stratified' is not"
+
     def exact_order(self, n_players: int) -> int:  # noqa: ARG002
         """Every single replicate is exact on games whose players interact in groups of at most so many."""
         return 1

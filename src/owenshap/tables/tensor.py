@@ -37,7 +37,9 @@ class TensorTable(Table):
             got = f"{data.layout} of {data.dtype}"
             raise InputError("data", "be a dense tensor of real numbers", got, "Convert it: to_dense, dequantize or real")
         if data.ndim < 2 or 0 in data.shape[1:]:
-            raise InputError("data", "be a table of rows and features", f"shape {tuple(data.shape)}", "For one row x give x[None]")
+            raise InputError(
+                "data", "be a table of rows and features", f"shape {tuple(data.shape)}", "For one row x give x[None]"
+            )
         shape = tuple(data.shape[1:])
         flat = data.detach().reshape(len(data), int(np.prod(shape)))
         names = [f"feature {i}" for i in range(flat.shape[1])] if names is None else [str(name) for name in names]
