@@ -23,9 +23,9 @@ class GaussianProcess(FittedPairs):
 
     Notes
     -----
-    Costs 2 × pairs + 2 evaluations, and the fit: 0.02 s with 150 evaluations, 0.1 s with 600, 0.3 s with 1,000. The values sum
-    to v(N) − v(∅). Gives no interval. Where evaluations cost less than the fit, halved-owen or linear reach more in the same time;
-    with far more players than evaluations, so does halved-owen.
+    Costs 2 × pairs + 2 evaluations, and the fit: 0.02 s with 150 evaluations, 0.1 s with 600, 0.3 s with 1,000. The values
+    sum to v(N) − v(∅). Gives no interval. Where evaluations cost less than the fit, halved-owen or linear reach more in the
+    same time; with more than about 100 players and fewer than 10 evaluations for each, so does halved-owen.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The kernel of the Gaussian process: odd functions of coalitions, their likelihood and their Shapley values.
 
-A coalition is z ∈ {−1, 1}ⁿ. With one length θ_i > 0 per player, T = Σθ, M = Σ θ_i z_i z′_i, c = (τ/2) Σ θ_i z_i and c′ likewise,
+A coalition is z ∈ {−1, 1}ⁿ. With a length θ_i > 0 per player, T = Σθ, M = Σ θ_i z_i z′_i, c = (τ/2) Σ θ_i z_i, c′ likewise,
 
     product   ½ [cosh(c + c′) exp((M − T)/2) − cosh(c − c′) exp(−(M + T)/2)]
     linear    M / T
@@ -83,7 +83,7 @@ class Factor:
 
     @property
     def log_determinant(self) -> float:
-        """log det K."""
+        """The logarithm of det K."""
         return 2 * float(np.log(np.diagonal(self.lower)).sum())
 
 
@@ -229,7 +229,7 @@ class Likelihood:
 
 
 def _lean(matrix: FloatArray, slope: FloatArray, rows: FloatArray, columns: FloatArray, work: FloatArray) -> None:
-    """matrix × cosh(c ± c′), in place, and matrix × sinh(c ± c′); rows and columns are exp(c) and exp(±c′)."""
+    """A matrix × cosh(c ± c′), in place, and × sinh(c ± c′); rows and columns are exp(c) and exp(±c′)."""
     np.multiply(matrix, (rows / 2)[:, None], out=slope)
     slope *= columns
     matrix *= (0.5 / rows)[:, None]

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates._base import FittedSurrogate, Surrogate
-from owenshap.surrogates._kernel import OTHERS, PRIOR_MEAN, Factor, Likelihood, bounds
+from owenshap.surrogates._kernel import PRIOR_MEAN, Likelihood, bounds
 from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
@@ -77,7 +77,7 @@ class FittedProcess(FittedSurrogate):
     note: str | None = None
 
     @property
-    def start(self) -> dict[int, FloatArray]:  # type: ignore[override]
+    def start(self) -> dict[int, FloatArray]:
         """The parameters of every output."""
         return {k: vector for k, vector in enumerate(self.vectors) if vector is not None}
 
@@ -124,9 +124,12 @@ class _Learner:
     def _steps(self, vector: FloatArray, target: FloatArray, count: int, steps: int) -> FloatArray:
         which, likelihood = self.part(count)
         limits, options = bounds(self._signs.shape[1]), {"maxiter": steps, "maxcor": 20}
-        found = minimize(likelihood.loss, vector, target[which], jac=True, method="L-BFGS-B", bounds=limits, options=options)
-        vector = found.x
-        return vector
+        seen = target[which]
+        found = minimize(  # type: ignore[call-overload]
+            lambda tried: likelihood.loss(tried, seen), vector, jac=True, method="L-BFGS-B", bounds=limits, options=options
+        )
+        learned: FloatArray = found.x
+        return learned
 
     def part(self, count: int) -> tuple[IntArray, Likelihood]:
         """So many pairs, of all sizes, the grand coalition's first."""
