@@ -65,8 +65,9 @@ class Estimate:
         estimator, n_players = self.plan.estimator, len(self.moments.mean)
         if self._exact:
             return None
-        if not estimator.unbiased(n_players):
-            return estimator.no_interval_reason(n_players)
+        reason = estimator.no_interval_reason(n_players, self.replicates)
+        if reason:
+            return reason
         if self.replicates < FEWEST_REPLICATES:
             enough = 2 + FEWEST_REPLICATES * estimator.replicate_cost(n_players)
             return (
@@ -311,6 +312,9 @@ def _parts(game: Game, plan: Plan, seed: int) -> Iterator[tuple[Design, bool]]:
 
 def _blocks(plan: Plan, n_players: int) -> Iterator[int]:
     """Replicates of each block."""
+    if plan.estimator.together:
+        yield plan.replicates
+        return
     cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0
     while left:
         evaluations = min(FIRST_BLOCK << (number // BLOCKS_PER_SIZE), LARGEST_BLOCK)

@@ -35,6 +35,9 @@ class Estimator(ABC):
     random: ClassVar[bool] = True
     """Whether the estimate depends on the seed."""
 
+    together: ClassVar[bool] = False
+    """Whether all replicates of a run are drawn as one block, because each learns from those before it."""
+
     @abstractmethod
     def replicate_cost(self, n_players: int) -> int:
         """The most evaluations that one replicate takes, besides the empty and the grand coalition."""
@@ -54,8 +57,10 @@ class Estimator(ABC):
         """Whether the mean of a replicate is the Shapley value, for every game of so many players."""
         return True
 
-    def no_interval_reason(self, n_players: int) -> str:
-        """Why there is no interval where it is biased, in words."""
+    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:  # noqa: ARG002
+        """Why so many replicates give no interval however many they are, in words; None where they do."""
+        if self.unbiased(n_players):
+            return None
         return f"{self.name} is biased with these levels for {n_players} players; rule='stratified' is not"
 
     def exact_order(self, n_players: int) -> int:  # noqa: ARG002

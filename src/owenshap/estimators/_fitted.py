@@ -49,10 +49,10 @@ class FittedPairs(Estimator):
     def unbiased(self, n_players: int) -> bool:
         return self._complete(n_players)
 
-    def no_interval_reason(self, n_players: int) -> str:
+    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:  # noqa: ARG002
         return (
-            f"{self.name} reads values for {n_players} players off a fit, whose error has no measured coverage; "
-            "method='halved-owen' has intervals"
+            f"{self.name} reads the values off a fit, and no interval about them covers as often as it says; "
+            f"method='gaussian-process-corrected' has one from a budget of {20 * n_players:,} on"
         )
 
     def exact_order(self, n_players: int) -> int:

@@ -23,13 +23,13 @@ from owenshap.arrays import FloatArray, IntArray
 from owenshap.levels import gauss_legendre
 
 JITTER = 1e-9  # of the mean variance: what a Cholesky factor in float64 needs
-OTHERS = 6  # parameters beside the lengths
+OTHERS = 6  # parameters beside the lengths: of product, linear part, noise, lean τ, size part, steepness κ
+NOISE = -4  # where that of the noise is
 LOWEST = np.array([-12.0, -12.0, -18.0, 0.0, -12.0, -4.0])
 HIGHEST = np.array([12.0, 12.0, 2.0, 1.0, 12.0, 3.0])
 PRIOR_MEAN = np.array([0.0, 0.0, np.log(1e-3), 0.0, 0.0, 0.0])
 PRIOR_SPREAD = np.array([3.0, 3.0, 4.0, np.inf, 3.0, 2.0])
 LENGTH_BOUNDS = (-12.0, 3.0)
-LENGTH_SPREAD = 2.0  # of the prior that pulls log lengths to their mean
 
 
 class Parameters(NamedTuple):
@@ -56,12 +56,12 @@ def bounds(n_players: int) -> list[tuple[float, float]]:
     return [LENGTH_BOUNDS] * n_players + list(zip(LOWEST.tolist(), HIGHEST.tolist(), strict=True))
 
 
-def penalty(vector: FloatArray) -> tuple[float, FloatArray]:
-    """Minus the log prior of a vector of parameters, and its gradient."""
+def penalty(vector: FloatArray, spread: float) -> tuple[float, FloatArray]:
+    """Minus the log prior of a vector of parameters, and its gradient; log lengths are pulled to their mean."""
     lengths, others = vector[:-OTHERS], vector[-OTHERS:]
-    away = (lengths - lengths.mean()) / LENGTH_SPREAD
+    away = (lengths - lengths.mean()) / spread
     apart = (others - PRIOR_MEAN) / PRIOR_SPREAD
-    gradient = np.concatenate([away / LENGTH_SPREAD, apart / PRIOR_SPREAD])
+    gradient = np.concatenate([away / spread, apart / PRIOR_SPREAD])
     return float(away @ away + apart @ apart) / 2, gradient
 
 
@@ -141,8 +141,8 @@ class Likelihood:
         lower, failed = lapack.dpotrf(kernel.T, lower=1, clean=0)
         return None if failed else Factor(lower)
 
-    def loss(self, vector: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
-        """Minus the log of likelihood times prior at values (N,), and its gradient."""
+    def loss(self, vector: FloatArray, values: FloatArray, spread: float) -> tuple[float, FloatArray]:
+        """Minus the log of likelihood times prior at values (N,), and its gradient; `spread` is the prior's of log lengths."""
         p, signs = Parameters.of(vector), self.signs
         factor = self.factor(vector)
         if factor is None:
@@ -183,7 +183,7 @@ class Likelihood:
                 p.size * float(np.vdot(by_size, slope)),
             ]
         )
-        prior, by_prior = penalty(vector)
+        prior, by_prior = penalty(vector, spread)
         return loss + prior, np.concatenate([by_length * p.lengths, others]) + by_prior
 
     def _by_size(self, matrix: FloatArray) -> FloatArray:
@@ -204,6 +204,15 @@ class Likelihood:
         one, other = others.sum(axis=1)[:, None] * scale, signs.sum(axis=1) * scale
         kernel += p.size / 2 * (np.exp(-np.square(one - other) / 2) - np.exp(-np.square(one + other) / 2))
         return kernel
+
+    def shapley_variances(self, vector: FloatArray, factor: Factor) -> FloatArray:
+        """Variances (n,) of the Shapley values given the values of the pairs."""
+        p, operator = Parameters.of(vector), self.shapley(vector)
+        n_players = operator.shape[1]
+        grand = 2 * n_players * p.steepness**2
+        before = p.product * _product_variances(p) + 4 * p.linear * p.lengths / p.lengths.sum()
+        before += 2 * p.size / n_players**2 * (1 - np.exp(-grand))
+        return np.maximum(before - np.einsum("ai,ai->i", operator, factor.solve(operator)), 0)
 
     def shapley(self, vector: FloatArray) -> FloatArray:
         """Shapley values (N, n) of the kernel as a game of its first argument, at each pair as its second.
@@ -256,3 +265,16 @@ def _product_shapley(absent: FloatArray, present: FloatArray) -> FloatArray:
         np.divide((weight * factors.prod(axis=1))[:, None], factors, out=factors)
         values += factors
     return values * step
+
+
+def _product_variances(p: Parameters) -> FloatArray:
+    """Variances (n,) of the Shapley values of a random game whose covariance is the product part."""
+    levels = gauss_legendre((len(p.lengths) + 1) // 2)
+    at, weights = levels.lower, levels.weights
+    both, neither, apart = np.exp(p.lean * p.lengths), np.exp(-p.lean * p.lengths), np.exp(-p.lengths)
+    values = np.zeros(len(p.lengths))
+    for level, weight in zip(at.tolist(), weights.tolist(), strict=True):
+        factors = np.outer((1 - level) * (1 - at), neither) + np.outer(level * at, both)
+        factors += np.outer(level * (1 - at) + at * (1 - level), apart)
+        values += weight * ((weights * factors.prod(axis=1))[:, None] / factors).sum(axis=0)
+    return values * (both + neither - 2 * apart)

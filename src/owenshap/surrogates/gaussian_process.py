@@ -10,13 +10,16 @@ from scipy.optimize import minimize
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates._base import FittedSurrogate, Surrogate
-from owenshap.surrogates._kernel import PRIOR_MEAN, Likelihood, bounds
+from owenshap.surrogates._kernel import NOISE, OTHERS, PRIOR_MEAN, Factor, Likelihood, bounds
 from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
-STAGES = ((128, 25), (320, 6), (1000, 4))
+STAGES = ((128, 22), (320, 5), (1000, 3))
+AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the first one gave
+# Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
+SPREADS = (2.5, 0.7)
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
-POOLED_STEPS = 6
+POOLED = ((128, 6),)
 MOST_PAIRS = 2000  # of one fit: the matrices of more leave the memory setting
 
 
@@ -31,7 +34,8 @@ class GaussianProcessSurrogate(Surrogate):
 
     Notes
     -----
-    φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each output by itself.
+    φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each output by itself under
+    two priors; the two answers are mixed by their leave-one-out errors.
     """
 
     pooled: bool = False
@@ -44,56 +48,87 @@ class GaussianProcessSurrogate(Surrogate):
         odd = pairs.odd[:MOST_PAIRS]
         scales = np.sqrt(np.mean(np.square(odd), axis=0))
         live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))  # elsewhere there is nothing but rounding
-        outputs: list[FloatArray | None] = [None] * len(scales)
-        targets = {int(k): odd[:, k] / scales[k] for k in live}
-        for k, vector in self._learned(learner, targets, start or {}).items():
-            outputs[k] = vector
-        return _fitted(pairs, learner.full, outputs, scales)
+        targets = {k: odd[:, k] / scales[k] for k in live.tolist()}
+        learned = self._learned(learner, targets, start or {})
+        mixtures = {k: _mixture(learner.full, learned[k], target, float(scales[k])) for k, target in targets.items()}
+        return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
-        self, learner: _Learner, targets: dict[int, FloatArray], start: dict[int, FloatArray]
-    ) -> dict[int, FloatArray]:
-        """Parameters of every output."""
+        self, learner: _Learner, targets: dict[int, FloatArray], start: dict[int, list[FloatArray]]
+    ) -> dict[int, list[FloatArray]]:
+        """Parameters of every output under each prior."""
         if not self.pooled or len(targets) <= PILOTS:
             return {k: learner.learn(target, start.get(k)) for k, target in targets.items()}
         keys = list(targets)
         pilots = [keys[at] for at in np.linspace(0, len(keys) - 1, PILOTS).round().astype(int)]
         learned = {k: learner.learn(targets[k], start.get(k)) for k in pilots}
-        choices = _Choices(learner, list(learned.values()))
-        rest = (k for k in keys if k not in learned)
-        return learned | {k: learner.refine(targets[k], choices.best(targets[k])) for k in rest}
+        choices = _Choices(learner, learned, targets)
+        return learned | {k: [choices.refined(targets[k])] for k in keys if k not in learned}
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One posterior mean of an output."""
+
+    vector: FloatArray
+    share: float
+    weights: FloatArray = field(repr=False)
+    left_out: FloatArray = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class FittedProcess(FittedSurrogate):
-    """Posterior means of every output."""
+    """Posterior means of every output; those that have none are constant, or their process could not be fitted."""
 
     likelihood: Likelihood = field(repr=False)
-    vectors: list[FloatArray | None] = field(repr=False)
-    weights: FloatArray = field(repr=False)
-    left_out: FloatArray = field(repr=False)
-    phi: FloatArray
-    centre: FloatArray
-    note: str | None = None
+    pairs: Pairs = field(repr=False)
+    mixtures: dict[int, list[Member]] = field(repr=False)
 
     @property
-    def start(self) -> dict[int, FloatArray]:
+    def note(self) -> str | None:  # type: ignore[override]
+        """Which outputs no process could be fitted to."""
+        failed = [k for k, members in self.mixtures.items() if not members]
+        return f"no Gaussian process could be fitted to outputs {failed}: equal shares instead" if failed else None
+
+    @property
+    def start(self) -> dict[int, list[FloatArray]]:
         """The parameters of every output."""
-        return {k: vector for k, vector in enumerate(self.vectors) if vector is not None}
+        return {k: [member.vector for member in members] for k, members in self.mixtures.items() if members}
 
     @property
     def shapley_values(self) -> FloatArray:
-        return self.phi
+        values = np.zeros((self.likelihood.signs.shape[1], len(self.pairs.centre)))
+        for k, members in self.mixtures.items():
+            for member in members:
+                values[:, k] += member.share * (self.likelihood.shapley(member.vector).T @ member.weights)
+        return efficient(values, self.pairs.total)
+
+    @property
+    def standard_deviations(self) -> FloatArray:
+        """Posterior standard deviations of the Shapley values, (n, k): too small on games unlike the prior, so no interval."""
+        deviations = np.zeros((self.likelihood.signs.shape[1], len(self.pairs.centre)))
+        for k, members in self.mixtures.items():
+            scale = np.sqrt(np.mean(np.square(self.pairs.odd[: len(self.likelihood.signs), k])))
+            for member in members:
+                factor = self.likelihood.factor(member.vector)
+                assert factor is not None
+                variances = self.likelihood.shapley_variances(member.vector, factor)
+                deviations[:, k] += member.share * scale * np.sqrt(variances)
+        return deviations
 
     @property
     def leave_one_out(self) -> FloatArray:
-        return self.left_out
+        left_out = np.zeros((len(self.likelihood.signs), len(self.pairs.centre)))
+        for k, members in self.mixtures.items():
+            left_out[:, k] = sum(member.share * member.left_out for member in members)
+        return left_out
 
     def values(self, coalitions: BoolArray) -> FloatArray:
         signs = signs_of(coalitions)
-        values = np.tile(self.centre, (len(signs), 1))
-        for k, vector in self.start.items():
-            values[:, k] += self.likelihood.cross(vector, signs) @ self.weights[:, k]
+        values = np.tile(self.pairs.centre, (len(signs), 1))
+        for k, members in self.mixtures.items():
+            for member in members:
+                values[:, k] += member.share * (self.likelihood.cross(member.vector, signs) @ member.weights)
         return values
 
 
@@ -106,30 +141,33 @@ class _Learner:
         self._order = _spread_order(len(signs))
         self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
 
-    def learn(self, target: FloatArray, start: FloatArray | None = None) -> FloatArray:
-        """The parameters of values (N,) of mean square 1: from few pairs first, then from more."""
-        vector = _first_guess(self._signs, target) if start is None else start
-        seen = 0
-        for count, steps in STAGES:
+    def learn(self, target: FloatArray, start: list[FloatArray] | None = None) -> list[FloatArray]:
+        """The parameters of values (N,) of mean square 1, under each prior."""
+        loose, tight = SPREADS
+        first = self.steps(_first_guess(self._signs, target) if start is None else start[0], target, STAGES, loose)
+        return [first, self.steps(first, target, AGAIN, tight)]
+
+    def steps(self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], spread: float) -> FloatArray:
+        """Parameters some steps on: from few pairs first, then from more."""
+        seen, limits = 0, bounds(self._signs.shape[1])
+        for count, steps in stages:
             if seen >= len(target):
                 break
+            if seen:
+                vector, limits = _nearby(vector)
             seen = min(count, len(target))
-            vector = self._steps(vector, target, seen, steps)
+            which, likelihood = self.part(seen)
+            found = minimize(
+                likelihood.loss,
+                vector,
+                args=(target[which], spread),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=limits,
+                options={"maxiter": steps, "maxcor": 20},
+            )
+            vector = found.x
         return vector
-
-    def refine(self, target: FloatArray, vector: FloatArray) -> FloatArray:
-        """Parameters some steps on from given ones."""
-        return self._steps(vector, target, min(len(target), STAGES[1][0]), POOLED_STEPS)
-
-    def _steps(self, vector: FloatArray, target: FloatArray, count: int, steps: int) -> FloatArray:
-        which, likelihood = self.part(count)
-        limits, options = bounds(self._signs.shape[1]), {"maxiter": steps, "maxcor": 20}
-        seen = target[which]
-        found = minimize(  # type: ignore[call-overload]
-            lambda tried: likelihood.loss(tried, seen), vector, jac=True, method="L-BFGS-B", bounds=limits, options=options
-        )
-        learned: FloatArray = found.x
-        return learned
 
     def part(self, count: int) -> tuple[IntArray, Likelihood]:
         """So many pairs, of all sizes, the grand coalition's first."""
@@ -142,23 +180,46 @@ class _Learner:
 
 
 class _Choices:
-    """Parameters to choose from by the likelihood of an output, their factors made once."""
+    """Parameters to choose from by the likelihood of an output, their factors made once; and the prior that suits most."""
 
-    def __init__(self, learner: _Learner, vectors: list[FloatArray]) -> None:
-        self._which, likelihood = learner.part(STAGES[0][0])
-        factors = [(vector, likelihood.factor(vector)) for vector in vectors]
+    def __init__(self, learner: _Learner, learned: dict[int, list[FloatArray]], targets: dict[int, FloatArray]) -> None:
+        self._learner = learner
+        shares = np.zeros(len(SPREADS))
+        for k, vectors in learned.items():
+            members = _mixture(learner.full, vectors, targets[k], 1.0)
+            shares += [member.share for member in members] if len(members) == len(shares) else 0
+        prior = int(shares.argmax())
+        self._spread = SPREADS[prior]
+        self._which, likelihood = learner.part(POOLED[0][0])
+        factors = [(vectors[prior], likelihood.factor(vectors[prior])) for vectors in learned.values()]
         self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
 
-    def best(self, target: FloatArray) -> FloatArray:
-        """The parameters under which these values are the most likely."""
+    def refined(self, target: FloatArray) -> FloatArray:
+        """Parameters some steps on from those under which these values are the most likely."""
         part = target[self._which]
-        return min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
+        best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
+        return self._learner.steps(best, target, POOLED, self._spread)
 
 
 def _spread_order(count: int) -> IntArray:
     """Every pair once, the first one first, in an order of which every beginning is spread over all of them."""
     golden = np.argsort(np.arange(1, count) * 0.6180339887498949 % 1, kind="stable")
     return np.concatenate([[0], 1 + golden])
+
+
+def _nearby(vector: FloatArray) -> tuple[FloatArray, list[tuple[float, float]]]:
+    """Where to go on from with more pairs, and how far.
+
+    With hardly any noise, pairs that were not seen yet can look so unlikely that the first step would leave for another world.
+    """
+    vector = vector.copy()
+    vector[NOISE] += 2
+    limits = [
+        (max(low, at - 1.5), min(high, at + 1.5))
+        for at, (low, high) in zip(vector.tolist(), bounds(len(vector) - OTHERS), strict=True)
+    ]
+    limits[NOISE] = (limits[NOISE][0] - 2, limits[NOISE][1])
+    return vector, limits
 
 
 def _first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
@@ -171,20 +232,23 @@ def _first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
     return np.concatenate([np.log(lengths / lengths.mean() * 4 / n_players), others])
 
 
-def _fitted(pairs: Pairs, likelihood: Likelihood, vectors: list[FloatArray | None], scales: FloatArray) -> FittedProcess:
-    """Means and Shapley values of every output, each by its own parameters."""
-    count, n_players = likelihood.signs.shape
-    weights, left_out = np.zeros((count, len(scales))), np.zeros((count, len(scales)))
-    phi, failed = np.zeros((n_players, len(scales))), []
-    for k, vector in enumerate(vectors):
-        if vector is None:
-            continue
+def _mixture(likelihood: Likelihood, vectors: list[FloatArray], target: FloatArray, scale: float) -> list[Member]:
+    """Posterior means under these parameters, mixed by their leave-one-out errors to the power −4."""
+    means = []
+    for vector in vectors:
         factor = likelihood.factor(vector)
-        if factor is None:
-            failed.append(k)
-            continue
-        weights[:, k] = factor.solve(pairs.odd[: len(weights), k])
-        left_out[:, k] = weights[:, k] / np.diagonal(factor.inverse())
-        phi[:, k] = likelihood.shapley(vector).T @ weights[:, k]
-    note = f"no Gaussian process could be fitted to outputs {failed}" if failed else None
-    return FittedProcess(likelihood, vectors, weights, left_out, efficient(phi, pairs.total), pairs.centre, note)
+        if factor is not None:
+            weights, left_out = _mean(factor, target)
+            means.append((vector, weights, left_out, float(np.mean(np.square(left_out))) + 1e-300))
+    least = min((error for *_, error in means), default=1.0)
+    total = sum((least / error) ** 2 for *_, error in means)
+    return [
+        Member(vector, (least / error) ** 2 / total, scale * weights, scale * left_out)
+        for vector, weights, left_out, error in means
+    ]
+
+
+def _mean(factor: Factor, target: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """K⁻¹y, and the residual at each pair of a fit without that pair."""
+    weights = factor.solve(target)
+    return weights, weights / np.diagonal(factor.inverse())
