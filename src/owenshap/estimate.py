@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from time import perf_counter
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from owenshap.executors import Executor, checked_executor, in_order
 from owenshap.games import DrawingGame, Game
 from owenshap.intervals import FEWEST_REPLICATES, t_half_widths
 from owenshap.moments import Moments
-from owenshap.planning import Plan, make_plan
+from owenshap.planning import Cost, Plan, make_plan
 from owenshap.progress import Meter, meter
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
@@ -154,7 +155,8 @@ def estimate(
         FunctionGame, TableGame, or anything with `n_players` and `values`.
     method : str or Estimator
         A name from `owenshap.methods()`, or an estimator with its settings, as in HalvedOwen(levels=1000, per_level=2).
-        'auto' is exact where all 2ⁿ coalitions fit the budget, else halved-owen.
+        'auto' is exact where all 2ⁿ coalitions fit the budget; else a Gaussian process where an evaluation is worth a fit,
+        corrected where that gives an interval; else halved-owen. `plan` says what it chose and why.
     budget : int, optional
         The most evaluations (coalitions that the game values). Never exceeded, and used up to the last whole replicate.
         Where neither it nor the method's own settings say how many: the larger of 2048 and 64 (n + 1).
@@ -243,8 +245,13 @@ def estimating(
     seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
         raise InputError("confidence", "be between 0 and 1", confidence, "0.95 is usual")
+    ends = None
     if plan is None:
         plan = make_plan(n_players, method, budget)
+        if method == "auto" and plan.estimator.random:
+            started = perf_counter()
+            ends = evaluate_ends(game)
+            plan = make_plan(n_players, method, budget, Cost((perf_counter() - started) / 2, ends.outputs))
     elif budget is not None or method != "auto":
         raise InputError("plan", "come alone", "method or budget beside it", "The plan says both")
     return _run(
@@ -257,6 +264,7 @@ def estimating(
         report=meter(progress, plan.estimator.name),
         rows_at_once=rows_within(memory, n_players),
         memory=parse_bytes(memory),
+        ends=ends,
     )
 
 
@@ -271,10 +279,11 @@ def _run(
     report: Meter,
     rows_at_once: int,
     memory: int,
+    ends: Ends | None,
 ) -> Iterator[Estimate]:
     estimator, n_players = plan.estimator, game.n_players
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
-    ends = evaluate_ends(game)
+    ends = evaluate_ends(game) if ends is None else ends
     gathered = _Gathered(ends.grand - ends.empty, memory) if spread else _Merged()
     tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(game, plan, seed))
     evaluations, block, latest = 2, np.zeros(1), None

@@ -10,6 +10,18 @@ from owenshap.errors import InputError, UnknownMethodError
 from owenshap.estimators import Estimator, found
 from owenshap.estimators.exact import MOST_PLAYERS
 
+MANY_PLAYERS, FEW_EACH = 100, 10  # with more players and fewer evaluations for each, halved stars lead
+INTERVAL_EACH = 20  # evaluations for each player from which on halved stars have an interval
+WORTH = 10  # times the evaluations that halved stars take to be as accurate
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an evaluation was measured to take, and how many outputs it gives."""
+
+    seconds: float
+    outputs: int
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -48,22 +60,44 @@ def methods() -> list[str]:
     return ["auto", *found()]
 
 
-def make_plan(n_players: int, method: str | Estimator, budget: int | None) -> Plan:
-    """The plan for a game of n players."""
+def make_plan(n_players: int, method: str | Estimator, budget: int | None, cost: Cost | None = None) -> Plan:
+    """The plan for a game of n players; what an evaluation was measured to cost bears on 'auto' alone."""
     if budget is not None:
         budget = whole_number("budget", budget, 2, "It counts evaluations, the empty and the grand coalition among them")
     if method == "auto":
-        return _auto(n_players, budget)
+        return _auto(n_players, budget, cost)
     estimator = method if isinstance(method, Estimator) else _by_name(method)
     return _planned(estimator, n_players, budget, "it was asked for")
 
 
-def _auto(n_players: int, budget: int | None) -> Plan:
+def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
+    """Exact where that fits; else a Gaussian process where its fit pays; else halved stars.
+
+    From a budget on at which halved stars have an interval, the process is corrected and has one too, about as far below
+    theirs as the process is worth; before, neither has one, and the process alone is the most accurate.
+    """
     budget = default_budget(n_players) if budget is None else budget
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
         return _planned(found()["exact"](), n_players, budget, f"all 2^{n_players} coalitions fit a budget of {budget}")
     because = f"2^{n_players} coalitions do not fit a budget of {budget}"
-    return _planned(found()["halved-owen"](), n_players, budget, because)
+    if cost is None:
+        return _planned(found()["halved-owen"](), n_players, budget, because)
+    if n_players > MANY_PLAYERS and budget < FEW_EACH * n_players:
+        because += f", and {budget / n_players:.1f} evaluations for each of so many players tell stars more than a fit"
+        return _planned(found()["halved-owen"](), n_players, budget, because)
+    corrected = budget >= INTERVAL_EACH * (n_players + 1) + 2
+    fitting = _fitting_seconds(budget, corrected) * cost.outputs
+    times = f"an evaluation took {cost.seconds:.1e} s and a fit takes about {fitting:.1e} s"
+    if fitting > WORTH * budget * cost.seconds:
+        return _planned(found()["halved-owen"](), n_players, budget, f"{because}, and {times}, in which stars reach more")
+    name = "gaussian-process-corrected" if corrected else "gaussian-process"
+    return _planned(found()[name](), n_players, budget, f"{because}, and {times}, which it is worth")
+
+
+def _fitting_seconds(budget: int, corrected: bool) -> float:
+    """What fitting a Gaussian process to one output takes, about, on one core."""
+    pairs = min(budget / 2, 1000 if corrected else 2000)
+    return (0.01 + 2.5e-4 * pairs + 3e-7 * pairs**2) * (2.5 if corrected else 1)
 
 
 def _planned(estimator: Estimator, n_players: int, budget: int | None, because: str) -> Plan:
