@@ -14,7 +14,7 @@ def whole_number(what: str, value: object, at_least: int, advice: str) -> int:
             raise TypeError
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise InputError(what, "be a whole number", value, advice) from None
+        raise InputError(what, "be a whole number", repr(value), advice) from None
     if number < at_least:
         raise InputError(what, f"be at least {at_least}", number, advice)
     return number

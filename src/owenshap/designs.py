@@ -7,8 +7,9 @@ the values of those two already and never asks the game for them again. A star c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -45,6 +46,11 @@ class Design(ABC):
     def background_of(self, index: IntArray) -> IntArray | None:  # noqa: ARG002 (none is drawn unless a design says so)
         """The background rows (len(index), draws) drawn for these coalitions; None: all of them."""
         return None
+
+    def ends(self) -> tuple[IntArray, IntArray]:
+        """Positions of the empty and of the grand coalition."""
+        sizes = self.sizes()
+        return np.flatnonzero(sizes == 0), np.flatnonzero(sizes == self.n_players)
 
     def parts(self, coalitions: int) -> Iterator[Design]:  # noqa: ARG002 (a design that can be cut overrides this)
         """The design cut into designs of about this many coalitions, at places that nothing else decides."""
@@ -98,12 +104,33 @@ class Subsets(Design):
     def sizes(self) -> IntArray:
         return np.bitwise_count(np.arange(self.start, self.stop)).astype(np.int64)
 
+    def ends(self) -> tuple[IntArray, IntArray]:
+        grand = (1 << self.n_players) - 1 - self.start
+        return np.arange(self.start == 0), np.arange(grand, grand + (grand < len(self)))
+
     def coalitions(self, index: IntArray) -> BoolArray:
         return from_codes(self.start + index, self.n_players)
 
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Σ over the coalitions with player j of their values, (n, k), from the values (len, k).
+
+        By halves: the upper one has the last player, and both added are a table without it. For 2^m coalitions that
+        start at a multiple of 2^m, as `parts` makes them.
+        """
+        left, sums = values.T.copy(), np.zeros((self.n_players, values.shape[1]))
+        free = len(self).bit_length() - 1
+        for player in reversed(range(free)):
+            half = left.shape[1] // 2
+            sums[player] = left[:, half:].sum(axis=1)
+            left = left[:, :half] + left[:, half:]
+        for player in range(free, self.n_players):
+            sums[player] = left[:, 0] * (self.start >> player & 1)
+        return sums
+
     def parts(self, coalitions: int) -> Iterator[Design]:
-        for start in range(self.start, self.stop, coalitions):
-            yield Subsets(self.n_players, start, min(start + coalitions, self.stop))
+        step = 1 << max(1, coalitions).bit_length() - 1  # `sums` halves it
+        for start in range(self.start, self.stop, step):
+            yield Subsets(self.n_players, start, min(start + step, self.stop))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +170,17 @@ class Chains(Design):
     def sizes(self) -> IntArray:
         return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
 
+    def ends(self) -> tuple[IntArray, IntArray]:
+        empty = np.arange(0, len(self), self.n_players + 1)
+        return empty, empty + self.n_players
+
     def coalitions(self, index: IntArray) -> BoolArray:
-        chain, size = np.divmod(index, self.n_players + 1)
-        by_chain = self.ranks.reshape(-1, self.n_players)
-        return by_chain[chain] < size.astype(by_chain.dtype)[:, None]
+        places = np.repeat(np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players)
+
+        def joined(ranks: IntArray) -> BoolArray:
+            return np.repeat(ranks, self.n_players + 1, axis=0).reshape(len(ranks), -1) < places
+
+        return _of_whole_units(index, self.ranks.reshape(-1, self.n_players), joined)
 
     def contributions(self, values: FloatArray) -> FloatArray:
         """Marginal contribution of every player in every chain, (r, c, n, k), from the values (len, k)."""
@@ -199,12 +233,24 @@ class Stars(Design):
         sizes[:, 1:] += sizes[:, :1]
         return sizes.reshape(-1)
 
+    def ends(self) -> tuple[IntArray, IntArray]:
+        flat = self.centres.reshape(-1, self.n_players)
+        sizes = np.count_nonzero(flat, axis=1)
+        return self._at_distance_0(flat, sizes), self._at_distance_0(~flat, self.n_players - sizes)
+
+    def _at_distance_0(self, away: BoolArray, distances: IntArray) -> IntArray:
+        """Centres at distance 0, and of centres at distance 1 the neighbour that makes the last step."""
+        near = np.flatnonzero(distances < 2)
+        return near * (self.n_players + 1) + np.where(distances[near], 1 + away[near].argmax(axis=1), 0)
+
     def coalitions(self, index: IntArray) -> BoolArray:
-        star, player = np.divmod(index, self.n_players + 1)
-        rows = self.centres.reshape(-1, self.n_players)[star]
-        neighbours = np.flatnonzero(player)
-        rows[neighbours, player[neighbours] - 1] ^= True
-        return rows
+        def flipped(centres: BoolArray) -> BoolArray:
+            rows = np.repeat(centres, self.n_players + 1, axis=0).reshape(-1, self.n_players + 1, self.n_players)
+            diagonal = np.einsum("sjj->sj", rows[:, 1:])
+            np.logical_not(diagonal, out=diagonal)
+            return rows
+
+        return _of_whole_units(index, self.centres.reshape(-1, self.n_players), flipped)
 
     def parts(self, coalitions: int) -> Iterator[Design]:
         replicates, stars = self.centres.shape[:2]
@@ -220,6 +266,19 @@ class Stars(Design):
         contributions = by_star[:, :, 1:] - by_star[:, :, :1]
         contributions *= np.where(self.centres, -self.weights[:, None], self.weights[:, None])[..., None]
         return contributions.sum(axis=1)  # star after star, so that an output's bits do not depend on the other outputs
+
+
+Compact = TypeVar("Compact", BoolArray, IntArray)
+
+
+def _of_whole_units(index: IntArray, units: Compact, expand: Callable[[Compact], BoolArray]) -> BoolArray:
+    """Coalitions at these positions, taken from the whole stars or chains that hold them: both steps run along memory."""
+    n_players = units.shape[1]
+    if len(index) == 0:
+        return np.empty((0, n_players), np.bool_)
+    first, last = index.min() // (n_players + 1), index.max() // (n_players + 1)
+    rows = expand(units[first : last + 1]).reshape(-1, n_players)
+    return np.take(rows, index - first * (n_players + 1), axis=0)
 
 
 def _of_units(background: IntArray | None, unit: IntArray) -> IntArray | None:

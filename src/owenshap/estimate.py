@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import cast
 
 import numpy as np
 
@@ -12,19 +13,19 @@ from owenshap.arrays import FloatArray
 from owenshap.checks import whole_number
 from owenshap.designs import Design
 from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
-from owenshap.errors import GameError, InputError
+from owenshap.errors import InputError, OwenshapError
 from owenshap.estimators import Estimator
 from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
 from owenshap.executors import Executor, checked_executor, in_order
 from owenshap.games import DrawingGame, Game
 from owenshap.intervals import FEWEST_REPLICATES, t_half_widths
 from owenshap.moments import Moments
-from owenshap.planning import Cost, Plan, make_plan
-from owenshap.progress import Meter, meter
+from owenshap.planning import Cost, Plan, check_plan, make_plan
+from owenshap.progress import Meter, close, meter
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
-FIRST_BLOCK, LARGEST_BLOCK, BLOCKS_PER_SIZE = 512, 8192, 2
+FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +255,8 @@ def estimating(
             plan = make_plan(n_players, method, budget, Cost((perf_counter() - started) / 2, ends.outputs))
     elif budget is not None or method != "auto":
         raise InputError("plan", "come alone", "method or budget beside it", "The plan says both")
+    else:
+        check_plan(plan, n_players)
     return _run(
         game,
         plan,
@@ -284,7 +287,7 @@ def _run(
     estimator, n_players = plan.estimator, game.n_players
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game) if ends is None else ends
-    gathered = _Gathered(ends.grand - ends.empty, memory) if spread else _Merged()
+    gathered = _Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else _Merged()
     tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(game, plan, seed))
     evaluations, block, latest = 2, np.zeros(1), None
     try:
@@ -300,20 +303,23 @@ def _run(
                 stopped_by = _stopped_by(plan, moments.count, evaluations, n_players)
                 latest = Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends)
                 yield latest
-    except GameError as error:
+    except OwenshapError as error:
         error.estimate = latest
         raise
-    finally:
+    else:
         report(expected, expected)
+    finally:
+        close(report)
 
 
 def _parts(game: Game, plan: Plan, seed: int) -> Iterator[tuple[Design, bool]]:
     """The design of every block, cut into parts of bounded size; with each, whether it ends its block."""
+    drawing = isinstance(game, DrawingGame)
     for number, replicates in enumerate(_blocks(plan, game.n_players)):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         design = plan.estimator.draw(game.n_players, rng, replicates)
-        if isinstance(game, DrawingGame) and design.units is not None:
-            design = design.over(game.draw_background(rng, design.units))
+        if drawing and design.units is not None:
+            design = design.over(cast(DrawingGame, game).draw_background(rng, design.units))
         parts = list(design.parts(LARGEST_BLOCK))
         for part in parts:
             yield part, part is parts[-1]
@@ -326,7 +332,7 @@ def _blocks(plan: Plan, n_players: int) -> Iterator[int]:
         return
     cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0
     while left:
-        evaluations = min(FIRST_BLOCK << (number // BLOCKS_PER_SIZE), LARGEST_BLOCK)
+        evaluations = min(FIRST_BLOCK << min(number, 8), LARGEST_BLOCK)
         replicates = min(left, max(1, evaluations // cost))
         yield replicates
         left, number = left - replicates, number + 1
@@ -356,17 +362,18 @@ class _Merged:
 class _Gathered:
     """Replicates as they come, all kept, because the gap of each is spread by weights from all others."""
 
-    def __init__(self, total: FloatArray, memory: int) -> None:
-        self._total, self._memory = total, memory
+    def __init__(self, plan: Plan, n_players: int, total: FloatArray, memory: int) -> None:
+        held = 4 * 8 * plan.replicates * n_players * len(total)
+        if held > memory:
+            advice = "Raise it, lower the budget, or leave out efficient=True"
+            raise InputError("memory", f"hold {held:,} bytes of replicates to spread the gap", memory, advice)
+        self._total = total
         self._kept: list[FloatArray] = []
 
     def add(self, replicates: FloatArray) -> Moments | None:
         """Moments of all replicates so far, once there are enough for weights."""
         self._kept.append(replicates)
         kept = np.concatenate(self._kept)
-        if 4 * kept.nbytes > self._memory:
-            advice = "Raise it, lower the budget, or leave out efficient=True"
-            raise InputError("memory", f"hold {4 * kept.nbytes:,} bytes of replicates to spread the gap", self._memory, advice)
         return Moments.of(spread_gap(kept, self._total)) if len(kept) >= FEWEST_TO_SPREAD else None
 
 

@@ -39,7 +39,7 @@ def evaluate_ends(game: Game) -> Ends:
     both = np.array([[False] * game.n_players, [True] * game.n_players])
     values = _call(game, both)
     checked = _checked(values, both, None)
-    return Ends(checked[0], checked[1], values.ndim == 1)
+    return Ends(checked[0].copy(), checked[1].copy(), values.ndim == 1)  # a game may use its array again
 
 
 def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple[FloatArray, int]:
@@ -47,11 +47,12 @@ def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple
 
     The empty and the grand coalition are filled in from `ends`; the game sees all others, `rows_at_once` at a time.
     """
-    sizes = design.sizes()
-    empty, grand = sizes == 0, sizes == design.n_players
-    inner = np.flatnonzero(~(empty | grand))
+    empty, grand = design.ends()
     values = np.empty((len(design), ends.outputs))
     values[empty], values[grand] = ends.empty, ends.grand
+    asked = np.ones(len(design), np.bool_)
+    asked[empty] = asked[grand] = False
+    inner = np.flatnonzero(asked)
     for start in range(0, len(inner), rows_at_once):
         index = inner[start : start + rows_at_once]
         coalitions = design.coalitions(index)
@@ -72,7 +73,7 @@ def parse_bytes(memory: str | int) -> int:
     """'256MB' → 256,000,000."""
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?B)?\s*", str(memory).upper())
     if match is None or isinstance(memory, bool):
-        raise InputError("memory", "be a number of bytes such as '256MB'", memory, "Units: B, KB, MB, GB, KiB, MiB, GiB")
+        raise InputError("memory", "be a number of bytes such as '256MB'", repr(memory), "Units: B, KB, MB, GB, KiB, MiB, GiB")
     return int(float(match[1]) * UNITS[match[2] or "B"])
 
 

@@ -65,7 +65,7 @@ def _result(future: Future) -> Any:
     try:
         return future.result()
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        if "pickle" not in str(error):
+        if "pickle" not in str(error) and "local object" not in str(error):  # how Pythons say it
             raise
         advice = "Define its function at the top of a module, or use threads"
         raise InputError("the game", "be picklable to go to another process", str(error), advice) from error

@@ -122,7 +122,7 @@ class Explainer:
         rows, absent = self._rows(X)
         seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
         predictions = self._predicted(rows)
-        output, names = choose(self._output, predictions, self._output_names or self._model.output_names)
+        output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
         together = Together(
             self._model, rows, absent, Players.of(rows.names, self._players), output, _checked_draws(background_draws)
         )
@@ -150,6 +150,16 @@ class Explainer:
             raise InputError("X", rule, type(X).__name__, "Give both as the model takes them")
         _check_some(rows)
         return rows.like(self._background.table, "X"), self._background
+
+    def _names_of(self, outputs: int) -> list[str] | None:
+        """The user's names of the outputs, else the model's where it has one for each."""
+        if self._output_names is None:
+            names = self._model.output_names
+            return names if names is not None and len(names) == outputs else None
+        if len(self._output_names) != outputs:
+            rule = f"have a name for each of the model's {outputs} outputs"
+            raise InputError("output_names", rule, self._output_names, "Leave them out for the model's own")
+        return [str(name) for name in self._output_names]
 
     def _predicted(self, rows: Table) -> FloatArray:
         """The model's predictions of the rows themselves, (rows, k)."""

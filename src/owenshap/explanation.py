@@ -95,7 +95,7 @@ class Explanation:
         """A tidy pandas DataFrame: one line per row, player and output, with the interval and the player's data."""
         from owenshap.tables.frame_pandas import tidy
 
-        index = np.indices(self.values.shape).reshape(self.values.ndim, -1)
+        index = np.indices(self.values.shape).reshape(self.values.ndim, self.values.size)
         at = dict(zip(self.axes, index, strict=True))
         columns: dict[str, Any] = {}
         if ROWS in at:
@@ -103,7 +103,7 @@ class Explanation:
         columns["feature"] = np.array(self.feature_names, object)[at.get(PLAYERS, 0)]
         if OUTPUTS in at:
             columns["output"] = at[OUTPUTS] if self.output_names is None else np.array(self.output_names, object)[at[OUTPUTS]]
-        columns["data"] = self.data[tuple(at[axis] for axis in (ROWS, PLAYERS) if axis in at)]
+        columns["data"] = np.asarray(self.data)[tuple(at[axis] for axis in (ROWS, PLAYERS) if axis in at)]
         for name, array in (
             ("value", self.values),
             ("standard_error", self.standard_errors),
@@ -139,7 +139,7 @@ class Explanation:
 
 
 def resolve(key: Key, axes: tuple[str, ...], names: Mapping[str, list[str] | None]) -> dict[str, Any]:
-    """What to take along each axis, an int, a slice or an array of numbers, from what stands in the brackets."""
+    """What to take along each axis, an int, a slice or an array of numbers or booleans, from what stands in the brackets."""
     keys = list(key) if isinstance(key, tuple) else [key]
     if len(keys) == 1 and _is_name(keys[0]):
         keys = [slice(None)] * axes.index(_axis_of(keys[0], axes, names)) + keys
@@ -175,12 +175,12 @@ def _numbers(key: Key, axis: str, names: list[str] | None) -> Any:
     if _is_name(key):
         places = [_place(each, axis, names) for each in ([key] if isinstance(key, str) else key)]
         return places[0] if isinstance(key, str) else np.array(places)
-    array = np.asarray(key)
-    if array.dtype.kind not in "biu" or array.ndim > 1:
+    array = np.array([], np.int64) if isinstance(key, list) and not key else np.asarray(key)
+    if array.dtype.kind not in "biu" or array.ndim > 1 or isinstance(key, (bool, np.bool_)):
         raise InputError(f"index of {axis}", "be numbers, names or a slice", key, "As in explanation[0, 'age']")
     if array.ndim == 0:
         return int(array)
-    return np.flatnonzero(array) if array.dtype.kind == "b" else array
+    return array
 
 
 def _place(name: str, axis: str, names: list[str] | None) -> int:

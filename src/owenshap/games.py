@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
@@ -110,9 +111,13 @@ class TableGame:
 
 def _checked_table(values: ArrayLike) -> FloatArray:
     try:
-        table = np.array(values, dtype=np.float64)
+        given = np.asarray(values)
+        if given.dtype.kind == "c":
+            raise TypeError
+        table = np.array(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("values", "be an array of numbers", values, "Give 2**n numbers, or 2**n rows of k") from None
+        got = reprlib.repr(values)
+        raise InputError("values", "be an array of real numbers", got, "Give 2**n numbers, or 2**n rows of k") from None
     if table.ndim not in (1, 2) or len(table) < 2 or len(table) & (len(table) - 1) or table.size == 0:
         raise InputError("values", "have 2**n rows", f"shape {table.shape}", "Bit i of the row's index is player i")
     if not np.isfinite(table).all():

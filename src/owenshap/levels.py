@@ -59,11 +59,20 @@ class Levels:
             return np.broadcast_to(lower, (*shape, len(lower)))
         return lower + (upper - lower) * rng.random((*shape, len(lower)))
 
+    @property
+    def symmetric(self) -> bool:
+        """Whether the rule is its own mirror image about ½, but for rounding."""
+        pairs = ((self.lower, 1 - self.upper[::-1]), (self.weights, self.weights[::-1]))
+        return all(bool(np.allclose(one, other, rtol=0, atol=1e-12)) for one, other in pairs)
+
     def folded(self) -> Levels:
         """The rule folded about ½: the levels of its lower half, each mirrored.
 
         The rule must be symmetric about ½. A level in the middle is shared by both halves of its pair.
         """
+        if self.mirrored.any() or not self.symmetric:
+            advice = "Give a rule on [0, 1] that is not folded yet"
+            raise InputError("rule", "be symmetric about ½ to be folded", "another one", advice)
         half = (len(self) + 1) // 2
         lower, upper, weights = self.lower[:half].copy(), self.upper[:half].copy(), self.weights[:half].copy()
         if len(self) % 2:

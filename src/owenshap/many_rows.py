@@ -23,7 +23,7 @@ from owenshap.models import Model
 from owenshap.outputs import Output
 from owenshap.planning import Plan, make_plan
 from owenshap.players import Players
-from owenshap.progress import Meter, meter
+from owenshap.progress import Meter, close, meter
 from owenshap.tables import Table
 
 ROWS_TOGETHER = 256  # the most rows of one game: enough to fill a batch, few enough to give several workers something to do
@@ -146,7 +146,7 @@ class Together:
         for player in range(len(self.players)):
             features = np.flatnonzero(self.players.player_of == player)
             for row in range(len(self.rows)):
-                texts = [f"{self.rows.names[f]}={_short(cells[row, f])}" for f in features]
+                texts = [_short(cells[row, f]) for f in features]
                 data[row, player] = cells[row, features[0]] if len(features) == 1 else ", ".join(texts)
         return data
 
@@ -170,8 +170,9 @@ def estimates(
             share = partial(_share, report, before, len(game.labels), expected)
             yield game, estimate(game, plan=plan, executor=executor, progress=share, **settings)
             before += cost
-    finally:
         report(expected, expected)
+    finally:
+        close(report)
 
 
 def _estimate(game: ModelGame, plan: Plan, settings: dict[str, Any]) -> Estimate:
@@ -191,4 +192,4 @@ def _by_row(values: FloatArray | None, rows: int) -> FloatArray:
 
 
 def _short(cell: Any) -> str:
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)

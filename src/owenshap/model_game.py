@@ -89,7 +89,8 @@ class ModelGame:
         try:
             raw = self.model.predict(self._compose(row, coalitions, drawn))
         except Exception as error:
-            got = f"{type(error).__name__}({error}) on {self._describe(row[0], coalitions[0])}"
+            batch = f"a batch of {len(row) * drawn.shape[1]} rows from {self._describe(row[0], coalitions[0])} on"
+            got = f"{type(error).__name__}({error}) on {batch}"
             advice = "The model must take such composites of a row and the background"
             raise ModelError("the model", "predict every batch", got, advice) from error
         predictions = as_predictions(raw, len(row) * drawn.shape[1], "the model")

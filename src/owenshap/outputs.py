@@ -11,9 +11,18 @@ from numpy.typing import NDArray
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.errors import InputError, ModelError
+from owenshap.tables import as_array
 
 Choice: TypeAlias = int | str | Callable[[FloatArray], Any] | None
-LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {"logit": lambda p: np.log(p) - np.log1p(-p)}
+
+
+def logit(probabilities: FloatArray) -> FloatArray:
+    """log(p / (1 − p)); infinite for 0 and 1, which is told with the row where it happens."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(probabilities) - np.log1p(-probabilities)
+
+
+LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {"logit": logit}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +73,10 @@ def choose(choice: Choice, predictions: FloatArray, names: list[str] | None) -> 
 def as_predictions(raw: Any, rows: int, what: str) -> FloatArray:
     """Predictions as float64 (rows, k), or an error that says what is wrong with them."""
     try:
-        array: NDArray[Any] = np.asarray(raw)
-    except ValueError:
-        raise ModelError(f"{what}'s predictions", "be an array", "rows of different lengths", "Return (m,) or (m, k)") from None
+        array: NDArray[Any] = as_array(raw)
+    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors that are elsewhere or need a gradient
+        got = f"{type(raw).__name__} ({type(error).__name__}: {error})"
+        raise ModelError(f"{what}'s predictions", "be an array", got, "Return (m,) or (m, k)") from error
     if array.dtype.kind not in "biuf":
         advice = "Explain probabilities or scores: predict='predict_proba', or a function that returns numbers"
         raise ModelError(f"{what}'s predictions", "be real numbers", f"dtype {array.dtype}", advice)

@@ -70,6 +70,17 @@ def make_plan(n_players: int, method: str | Estimator, budget: int | None, cost:
     return _planned(estimator, n_players, budget, "it was asked for")
 
 
+def check_plan(plan: object, n_players: int) -> None:
+    """A plan that is passed back must be one, and keep to its budget with so many players."""
+    advice = "Give the `plan` of an estimate of a game with as many players"
+    if not isinstance(plan, Plan):
+        raise InputError("plan", "be a Plan", repr(plan), advice)
+    needed = 2 + plan.replicates * plan.estimator.replicate_cost(n_players)
+    if needed > plan.budget:
+        rule = f"keep to its budget of {plan.budget:,} with {n_players} players"
+        raise InputError("plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice)
+
+
 def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
     """Exact where that fits; else a Gaussian process where its fit pays; else halved stars.
 
@@ -80,6 +91,8 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
         return _planned(found()["exact"](), n_players, budget, f"all 2^{n_players} coalitions fit a budget of {budget}")
     because = f"2^{n_players} coalitions do not fit a budget of {budget}"
+    if budget < 2 * (n_players + 1) + 2:
+        return _planned(found()["gaussian-process"](), n_players, budget, f"{because}, nor does a star")
     if cost is None:
         return _planned(found()["halved-owen"](), n_players, budget, because)
     if n_players > MANY_PLAYERS and budget < FEW_EACH * n_players:
@@ -120,6 +133,6 @@ def _by_name(method: object) -> Estimator:
     names = methods()
     if not isinstance(method, str) or method not in names:
         near = difflib.get_close_matches(str(method), names, n=1, cutoff=0.4)
-        advice = f"Did you mean '{near[0]}'?" if near else "owenshap.methods() lists them"
+        advice = f"Perhaps '{near[0]}' is meant" if near else "owenshap.methods() lists them"
         raise UnknownMethodError("method", f"be one of {', '.join(names)}, or an Estimator", method, advice)
     return found()[method]()

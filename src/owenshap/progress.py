@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +19,15 @@ def meter(progress: bool | Meter | None, label: str) -> Meter:
     """The meter that `progress` asks for: None is a bar where stderr is a terminal, False is silence."""
     if callable(progress):
         return progress
-    return Bar(label, sys.stderr) if progress or (progress is None and sys.stderr.isatty()) else silent
+    if sys.stderr is None or progress is False:  # no stderr: a program without a console
+        return silent
+    return Bar(label, sys.stderr) if progress or sys.stderr.isatty() else silent
+
+
+def close(progress: Meter) -> None:
+    """Take a bar away, however the work ended."""
+    if isinstance(progress, Bar):
+        progress.clear()
 
 
 def silent(done: int, expected: int) -> None:
@@ -36,21 +45,33 @@ class Bar:
     def __call__(self, done: int, expected: int) -> None:
         now = time.monotonic()
         if done >= expected:
-            self._clear()
+            self.clear()
         elif now - self._looked >= EVERY:
             self._looked = now
             self._show(done, expected, now - self._began)
 
     def _show(self, done: int, expected: int, elapsed: float) -> None:
         share = done / expected
-        filled = int(share * WIDTH)
         left = clock(elapsed * (1 - share) / share) if share else "?"
-        bar = "━" * filled + "╺" * (filled < WIDTH) + "─" * (WIDTH - filled - 1)
-        self._stream.write(f"\r\x1b[2K{self._label} {bar} {share:4.0%}  {done:,} of {expected:,} evaluations  {left} left")
+        words = f" {share:4.0%}  {done:,} of {expected:,} evaluations  {left} left"
+        columns = self._columns()
+        width = min(WIDTH, columns - len(self._label) - len(words) - 2)
+        filled = int(share * width)
+        bar = "━" * filled + "╺" * (filled < width) + "─" * (width - filled - 1)
+        line = f"{self._label} {bar}{words}" if width > 4 else f"{share:4.0%}  {left} left"
+        self._stream.write(f"\r\x1b[2K{line[: columns - 1]}")
         self._stream.flush()
         self._shown = True
 
-    def _clear(self) -> None:
+    def _columns(self) -> int:
+        """Of the terminal: a line that is wrapped could not be erased."""
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns or 80
+        except (OSError, ValueError):  # not a terminal
+            return 80
+
+    def clear(self) -> None:
+        """Leave no trace."""
         if self._shown:
             self._stream.write("\r\x1b[2K")
             self._stream.flush()

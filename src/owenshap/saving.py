@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import zipfile
+import zlib
 from dataclasses import fields
 from os import PathLike
 from typing import Any
@@ -37,8 +38,9 @@ def load(path: str | PathLike[str]) -> Explanation:
     The file holds arrays and JSON only: reading one from an untrusted place runs nothing.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            found = {name: file[name] for name in file.files}
+        # Opened here: numpy leaves a file open that is no zip after all.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
         about = json.loads(found.pop("about").tobytes())
         if about.pop("format") != FORMAT:
             raise ValueError("another format")
@@ -46,7 +48,7 @@ def load(path: str | PathLike[str]) -> Explanation:
         return Explanation(**parts)
     except FileNotFoundError:
         raise
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         rule = "be a file that Explanation.save wrote"
         raise InputError("path", rule, f"{path} ({type(error).__name__}: {error})", "Save the explanation again") from error
 
@@ -58,7 +60,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     if isinstance(value, (datetime.date, datetime.datetime)):
-        return {"time": value.isoformat()}
+        return {"time" if isinstance(value, datetime.datetime) else "date": value.isoformat()}
     if isinstance(value, (np.bool_, np.number)):
         return value.item()
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
@@ -69,6 +71,8 @@ def _restored(name: str, value: Any) -> Any:
         flat: NDArray[Any] = np.empty(len(value["array"]), object)
         flat[:] = [_restored("", each) for each in value["array"]]
         return flat.reshape(value["shape"])
+    if isinstance(value, dict) and "date" in value:
+        return datetime.date.fromisoformat(value["date"])
     if isinstance(value, dict):
         return datetime.datetime.fromisoformat(value["time"])
     if name == "axes":

@@ -100,7 +100,7 @@ def test_halving_gains_most_where_the_game_is_smooth():
 
 
 def test_reversed_permutations_vary_less_on_a_smooth_game():
-    # A third of the variance of independent ones: 20 standard errors apart.
+    # A ninth of the variance of independent ones, more than 30 standard errors apart.
     game, budget = GAMES["smooth"], 2 + 140 * 7
     plain, e1 = variance(game, Castro(), budget)
     antithetic, e2 = variance(game, Castro(antithetic=True), budget)

@@ -191,11 +191,11 @@ def test_memory_changes_no_bit(method):
 
 
 def test_blocks_are_drawn_apart():
-    coalitions = Watched(smooth(30))
-    estimate(coalitions, "castro", budget=5000)
-    inner = coalitions.coalitions[2:]
-    first, second = inner[: 17 * 29], inner[17 * 29 : 34 * 29]
-    assert (first != second).any(axis=1).mean() > 0.9
+    # Of 30 players half a billion coalitions are of middle size: two are the same only where two chains are.
+    game = Watched(smooth(30))
+    assert len(list(estimating(game, "castro", budget=10_000))) > 2
+    middle = game.coalitions[game.coalitions.sum(axis=1) == 15]
+    assert len(np.unique(middle, axis=0)) == len(middle) > 300
 
 
 # --- efficient=True ---------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def test_nothing_is_evaluated_before_the_first_snapshot_is_asked_for():
     run = estimating(game, "castro", budget=20_000)
     assert game.evaluations == 0
     next(run)
-    assert 2 < game.evaluations < 1000
+    assert 2 < game.evaluations < 10_000
 
 
 def test_bad_input_is_refused_before_the_first_snapshot_is_asked_for():

@@ -52,7 +52,7 @@ def test_a_budget_is_a_whole_number(budget):
 NEEDED = [
     ("castro", Castro(), 2 + 7),
     ("antithetic castro", Castro(antithetic=True), 2 + 14),
-    ("owen", Owen(), 2 + 2 * 9),
+    ("owen", Owen(), 2 + 9),
     ("owen with levels", Owen(levels=5, per_level=2), 2 + 10 * 9),
     ("halved-owen", HalvedOwen(), 2 + 2 * 9),
     ("halved-owen with levels", HalvedOwen(levels=5), 2 + 6 * 9),

@@ -32,6 +32,7 @@ PUBLIC = [
     "load",
     "methods",
     "patches",
+    "plots",
 ]
 
 

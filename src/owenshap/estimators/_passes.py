@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
@@ -28,14 +29,19 @@ class Passes(Estimator):
     def pass_levels(self) -> Levels:
         """The levels of one pass."""
 
-    def replicate_cost(self, n_players: int) -> int:
-        return self.pass_levels().coalitions * self.per_level * (n_players + 1)
-
-    def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
+    @cached_property
+    def _layout(self) -> tuple[Levels, FloatArray, BoolArray]:
+        """The levels, the weight of each star of a pass, and which drawn coalitions are mirrored."""
         levels = self.pass_levels()
         level, weights = star_order(levels, self.per_level)
+        return levels, weights, levels.mirrored[level]
+
+    def replicate_cost(self, n_players: int) -> int:
+        return len(self._layout[1]) * (n_players + 1)
+
+    def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
+        levels, weights, mirrored = self._layout
         drawn = _bernoulli(levels, self.per_level, n_players, rng, replicates)
-        mirrored = levels.mirrored[level]
         centres = np.concatenate([drawn, ~drawn[:, mirrored]], axis=1) if mirrored.any() else drawn
         return Stars(centres, weights)
 
@@ -44,10 +50,10 @@ class Passes(Estimator):
         return design.weighted_contributions(values)
 
     def unbiased(self, n_players: int) -> bool:
-        return self.pass_levels().degree >= n_players - 1
+        return self._layout[0].degree >= n_players - 1
 
     def exact_order(self, n_players: int) -> int:  # noqa: ARG002
-        levels = self.pass_levels()
+        levels = self._layout[0]
         return 0 if levels.degree < 0 else 2 if levels.mirrored.all() else 1
 
 
@@ -68,7 +74,7 @@ class RulePasses(Passes):
         whole_number("per_level", self.per_level, 1, "It is the paper's M")
         if isinstance(self.rule, Levels) and self.levels is not None:
             raise InputError("levels", "be None where the rule is given as Levels", self.levels, "The rule has its own")
-        rule_levels(self.rule, 1)
+        self.pass_levels()
 
     @abstractmethod
     def on_interval(self, rule: Levels) -> Levels:

@@ -37,7 +37,7 @@ class Owen(RulePasses):
     >>> import owenshap
     >>> from owenshap.testing import unanimity
     >>> game = unanimity(4, [0, 1])
-    >>> owenshap.estimate(game, owenshap.Owen(levels=20, rule="gauss-legendre"), budget=20_002).values.round(2)
+    >>> owenshap.estimate(game, owenshap.Owen(levels=20, rule="gauss-legendre"), budget=20_002).values.round(1)
     array([0.5, 0.5, 0. , 0. ])
     """
 

@@ -1,0 +1,108 @@
+"""scikit-learn: which method is called, and what the outputs are named."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import owenshap
+from owenshap.errors import InputError, ModelError
+from owenshap.models import as_model
+
+RNG = np.random.default_rng(2)
+ROWS = RNG.normal(size=(80, 4))
+TARGET = ROWS[:, 0] * ROWS[:, 1] + ROWS[:, 2]
+TEXTS = np.array(["high" if t > 0 else "low" for t in TARGET])
+THREE = np.digitize(TARGET, [-0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "target", "method", "names"),
+    [
+        (LinearRegression(), TARGET, "predict", None),
+        (LogisticRegression(), TEXTS, "predict_proba", ["high", "low"]),
+        (LogisticRegression(), THREE, "predict_proba", ["0", "1", "2"]),
+        (RidgeClassifier(), TEXTS, "decision_function", ["low"]),
+        (RidgeClassifier(), THREE, "decision_function", ["0", "1", "2"]),
+        (IsolationForest(n_estimators=10, random_state=0), TARGET, "decision_function", None),
+        (make_pipeline(StandardScaler(), LogisticRegression()), TEXTS, "predict_proba", ["high", "low"]),
+        (make_pipeline(StandardScaler(), LinearRegression()), TARGET, "predict", None),
+        (GridSearchCV(LogisticRegression(), {"C": [1, 10]}, cv=2), TEXTS, "predict_proba", ["high", "low"]),
+    ],
+    ids=lambda each: type(each).__name__ if isinstance(each, BaseEstimator) else "",
+)
+def test_the_method_is_chosen_sensibly(estimator, target, method, names):
+    model = as_model(estimator.fit(ROWS, target))
+    assert (model.method, model.output_names) == (method, names)
+    found = owenshap.Explainer(estimator, ROWS[:10])(ROWS[20:23], method="exact")
+    np.testing.assert_allclose(found.predictions, getattr(estimator, method)(ROWS[20:23]), rtol=1e-12)
+    np.testing.assert_allclose(found.gap, 0, atol=1e-12)
+    assert found.output_names == names
+
+
+def test_the_method_can_be_named():
+    forest = RandomForestClassifier(5, random_state=0).fit(ROWS, THREE)
+    found = owenshap.Explainer(forest, ROWS[:5], predict="predict")(ROWS[:3], method="exact")
+    np.testing.assert_array_equal(found.predictions, forest.predict(ROWS[:3]))
+    assert found.output_names is None
+    smooth = LogisticRegression().fit(ROWS, THREE)
+    found = owenshap.Explainer(smooth, ROWS[:5], predict="predict_log_proba")(ROWS[:3], method="exact")
+    np.testing.assert_allclose(found.predictions, smooth.predict_log_proba(ROWS[:3]))
+
+
+def test_a_method_that_is_not_there_is_told():
+    with pytest.raises(InputError, match="got LinearRegression without predict_proba"):
+        owenshap.Explainer(LinearRegression().fit(ROWS, TARGET), ROWS, predict="predict_proba")
+    with pytest.raises(InputError, match="got StandardScaler without predict_proba or decision_function or predict"):
+        owenshap.Explainer(StandardScaler().fit(ROWS), ROWS)
+
+
+def test_several_targets_are_explained_together():
+    both = np.stack([THREE, TARGET > 0], axis=1)
+    forest = RandomForestClassifier(5, random_state=0).fit(ROWS, both)
+    found = owenshap.Explainer(forest, ROWS[:5])(ROWS[:3], method="exact")
+    assert found.output_names == ["target 0: 0", "target 0: 1", "target 0: 2", "target 1: 0", "target 1: 1"]
+    np.testing.assert_allclose(found.predictions, np.concatenate(forest.predict_proba(ROWS[:3]), axis=1))
+
+
+def test_scores_of_pairs_of_classes_have_no_names():
+    pairs = SVC(decision_function_shape="ovo").fit(ROWS, np.digitize(TARGET, [-0.8, 0, 0.8]))
+    found = owenshap.Explainer(pairs, ROWS[:5])(ROWS[:3], method="exact")
+    assert (found.shape, found.output_names) == ((3, 4, 6), None)
+
+
+def test_texts_are_no_predictions():
+    with pytest.raises(ModelError, match=r"real numbers; got dtype .*predict='predict_proba'"):
+        owenshap.Explainer(LogisticRegression().fit(ROWS, TEXTS), ROWS[:5], predict="predict")(ROWS[:2])
+
+
+def test_an_estimator_that_is_not_fitted_is_told():
+    with pytest.raises(ModelError, match="the model must predict the rows to explain; got NotFittedError"):
+        owenshap.Explainer(LogisticRegression(), ROWS[:5])(ROWS[:2])
+
+
+def test_own_estimators_are_known_by_their_ancestors():
+    class Own(BaseEstimator):
+        def predict(self, rows):
+            return rows[:, 0]
+
+    np.testing.assert_allclose(owenshap.Explainer(Own(), baseline=0.0)(ROWS[:2]).values[:, 0], ROWS[:2, 0])
+
+
+def test_what_nobody_knows_gets_an_error_that_says_how_to_wrap_it():
+    class Strange:
+        def score(self, rows):
+            return rows[:, 0]
+
+    for model in (Strange(), Strange, LinearRegression, "model.pkl", None):
+        with pytest.raises(InputError, match=r"model must be of a known kind or a function; .*lambda rows: your_model\(rows\)"):
+            owenshap.Explainer(model, baseline=0.0)
+    found = owenshap.Explainer(Strange().score, baseline=0.0)(ROWS[:2])
+    np.testing.assert_allclose(found.values[:, 0], ROWS[:2, 0])
+    with pytest.raises(InputError, match="predict must be None for a function"):
+        owenshap.Explainer(Strange().score, baseline=0.0, predict="score")
