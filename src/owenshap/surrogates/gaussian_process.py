@@ -19,7 +19,8 @@ AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the f
 # Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
 SPREADS = (2.5, 0.7)
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
-POOLED = ((128, 6),)
+POOLED = ((128, 10),)
+UNLIKE = 6.0  # times the pilots' squared leave-one-out error: an output so much worse off learns by itself
 MOST_PAIRS = 2000  # of one fit: the matrices of more leave the memory setting
 
 
@@ -63,7 +64,7 @@ class GaussianProcessSurrogate(Surrogate):
         pilots = [keys[at] for at in np.linspace(0, len(keys) - 1, PILOTS).round().astype(int)]
         learned = {k: learner.learn(targets[k], start.get(k)) for k in pilots}
         choices = _Choices(learner, learned, targets)
-        return learned | {k: [choices.refined(targets[k])] for k in keys if k not in learned}
+        return learned | {k: choices.learned(targets[k]) for k in keys if k not in learned}
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,25 +181,33 @@ class _Learner:
 
 
 class _Choices:
-    """Parameters to choose from by the likelihood of an output, their factors made once; and the prior that suits most."""
+    """Parameters of pilots, for other outputs to go on from, under the prior that suits most; their factors are made once."""
 
     def __init__(self, learner: _Learner, learned: dict[int, list[FloatArray]], targets: dict[int, FloatArray]) -> None:
         self._learner = learner
-        shares = np.zeros(len(SPREADS))
-        for k, vectors in learned.items():
-            members = _mixture(learner.full, vectors, targets[k], 1.0)
-            shares += [member.share for member in members] if len(members) == len(shares) else 0
-        prior = int(shares.argmax())
+        pilots = [_mixture(learner.full, vectors, targets[k], 1.0) for k, vectors in learned.items()]
+        whole = [members for members in pilots if len(members) == len(SPREADS)]
+        prior = int(np.argmax(np.sum([[member.share for member in members] for members in whole], axis=0))) if whole else 0
         self._spread = SPREADS[prior]
+        self._limit = UNLIKE * float(np.mean([_left_out_error(members[prior]) for members in whole])) if whole else 0.0
         self._which, likelihood = learner.part(POOLED[0][0])
         factors = [(vectors[prior], likelihood.factor(vectors[prior])) for vectors in learned.values()]
         self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
 
-    def refined(self, target: FloatArray) -> FloatArray:
-        """Parameters some steps on from those under which these values are the most likely."""
-        part = target[self._which]
-        best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
-        return self._learner.steps(best, target, POOLED, self._spread)
+    def learned(self, target: FloatArray) -> list[FloatArray]:
+        """Parameters some steps on from those under which these values are the most likely; its own where they do not suit."""
+        if self._factors:
+            part = target[self._which]
+            best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
+            vectors = [self._learner.steps(best, target, POOLED, self._spread)]
+            members = _mixture(self._learner.full, vectors, target, 1.0)
+            if members and _left_out_error(members[0]) <= self._limit:
+                return vectors
+        return self._learner.learn(target)
+
+
+def _left_out_error(member: Member) -> float:
+    return float(np.mean(np.square(member.left_out)))
 
 
 def _spread_order(count: int) -> IntArray:
