@@ -121,14 +121,16 @@ def _corrections(coalitions: BoolArray, residuals: FloatArray, batches: int) -> 
     n_players = coalitions.shape[1]
     sizes = coalitions.sum(axis=1, keepdims=True)
     weights = np.where(coalitions, (n_players - 1) / sizes, -(n_players - 1) / (n_players - sizes))
-    by_batch = weights.reshape(batches, -1, n_players), residuals.reshape(batches, -1, residuals.shape[1])
-    return np.einsum("bpi,bpk->bik", *by_batch) / by_batch[0].shape[1]
+    by_batch = weights.reshape(batches, -1, n_players)
+    # One output at a time: a product for all of them would make an output's last bits depend on the others.
+    outputs = [np.einsum("bpi,bp->bi", by_batch, each.copy().reshape(batches, -1)) for each in residuals.T]
+    return np.stack(outputs, axis=-1) / by_batch.shape[1]
 
 
 def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
     """Replicates (r, n, k) whose plain mean is the weighted mean of the batches, and whose spread is that of its terms."""
     shares = weights / weights.sum()
-    mean = np.einsum("b,bik->ik", shares, batches)
+    mean = (shares[:, None, None] * batches).sum(axis=0)
     # As good as so many batches of equal weight: fewer than there are, which the interval's Student's t will not know.
     equal, count = 1 / float(shares @ shares), len(shares)
     widening = 1.0

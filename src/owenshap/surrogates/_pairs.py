@@ -75,7 +75,8 @@ def signs_of(coalitions: BoolArray) -> FloatArray:
 
 def efficient(values: FloatArray, total: FloatArray) -> FloatArray:
     """Values (n, k) with what rounding and jitter left of the gap shared out evenly."""
-    shared: FloatArray = values + (total - values.sum(axis=0)) / len(values)
+    sums = np.ascontiguousarray(values.T).sum(axis=1)  # output by output, so that its bits do not depend on the others
+    shared: FloatArray = values + (total - sums) / len(values)
     return shared
 
 

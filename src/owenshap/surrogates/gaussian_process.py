@@ -46,10 +46,10 @@ class GaussianProcessSurrogate(Surrogate):
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
         pairs = pairs_of(coalitions, values)
         learner = _Learner(pairs.signs[:MOST_PAIRS])
-        odd = pairs.odd[:MOST_PAIRS]
-        scales = np.sqrt(np.mean(np.square(odd), axis=0))
+        odd = np.ascontiguousarray(pairs.odd[:MOST_PAIRS].T)  # output by output, so that its bits do not depend on the others
+        scales = np.sqrt(np.mean(np.square(odd), axis=1))
         live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))  # elsewhere there is nothing but rounding
-        targets = {k: odd[:, k] / scales[k] for k in live.tolist()}
+        targets = {k: odd[k] / scales[k] for k in live.tolist()}
         learned = self._learned(learner, targets, start or {})
         mixtures = {k: _mixture(learner.full, learned[k], target, float(scales[k])) for k, target in targets.items()}
         return FittedProcess(learner.full, pairs, mixtures)
@@ -156,7 +156,7 @@ class _Learner:
                 break
             if seen:
                 vector, limits = _nearby(vector)
-            seen = min(count, len(target))
+            seen = count if len(target) > 1.5 * count else len(target)
             which, likelihood = self.part(seen)
             found = minimize(
                 likelihood.loss,
