@@ -146,7 +146,7 @@ def looks(name: str, share: float) -> dict:
 
 def settled(name: str, method: str) -> Estimator:
     """The estimator as a tolerance settles it."""
-    return make_plan(game_of(name).n_players, METHODS[method], None, Until(1.0)).estimator
+    return make_plan(game_of(name).n_players, METHODS[method], None, until=Until(1.0)).estimator
 
 
 def oracle_replicates(name: str, method: str, tolerance: float) -> float:

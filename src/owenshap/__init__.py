@@ -5,7 +5,10 @@ from owenshap.errors import GameError, InputError, MissingExtraError, ModelError
 from owenshap.estimate import Estimate, estimate, estimating
 from owenshap.estimators.castro import Castro
 from owenshap.estimators.exact import Exact
+from owenshap.estimators.gaussian_process import GaussianProcess
+from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
 from owenshap.estimators.halved_owen import HalvedOwen
+from owenshap.estimators.linear import Linear
 from owenshap.estimators.owen import Owen
 from owenshap.estimators.printed import HalvedOwenPrinted, OwenPrinted
 from owenshap.explainer import Explainer
@@ -28,9 +31,12 @@ __all__ = [
     "FunctionGame",
     "Game",
     "GameError",
+    "GaussianProcess",
+    "GaussianProcessCorrected",
     "HalvedOwen",
     "HalvedOwenPrinted",
     "InputError",
+    "Linear",
     "MissingExtraError",
     "ModelError",
     "Owen",

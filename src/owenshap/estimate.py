@@ -24,7 +24,7 @@ from owenshap.executors import IN_FLIGHT, Executor, checked_executor, in_order
 from owenshap.games import AdditiveGame, CompactGame, DrawingGame, Game
 from owenshap.intervals import FEWEST_REPLICATES, half_widths, simultaneous_half_widths, stopped_half_widths
 from owenshap.moments import Moments
-from owenshap.planning import Plan, check_plan, exact_plan, make_plan
+from owenshap.planning import Cost, Plan, check_plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter
 from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, checked_until, look, looks_before, next_look, spent
 
@@ -82,8 +82,9 @@ class Estimate:
         estimator, n_players = self.plan.estimator, len(self.moments.mean)
         if self._exact:
             return None
-        if not estimator.unbiased(n_players):
-            return f"{estimator.name} is biased with these levels for {n_players} players; rule='stratified' is not"
+        reason = estimator.no_interval_reason(n_players, self.replicates)
+        if reason:
+            return reason
         if self.replicates < FEWEST_REPLICATES:
             enough = 2 + FEWEST_REPLICATES * estimator.replicate_cost(n_players)
             return (
@@ -205,7 +206,8 @@ def estimate(
         FunctionGame, TableGame, or anything with `n_players` and `values`.
     method : str or Estimator
         A name from `owenshap.methods()`, or an estimator with its settings, as in HalvedOwen(levels=1000, per_level=2).
-        'auto' is exact where all 2ⁿ coalitions fit the budget, else halved-owen.
+        'auto' is exact where all 2ⁿ coalitions fit the budget; else a Gaussian process where an evaluation is worth a fit,
+        corrected where that gives an interval; else halved-owen. `plan` says what it chose and why.
     budget : int, optional
         The most evaluations (coalitions that the game values). Never exceeded, and used up to the last whole replicate.
         Where nothing says how many: the larger of 2048 and 64 (n + 1).
@@ -314,12 +316,16 @@ def estimating(
     n_players = whole_number("n_players", game.n_players, 1, "Give the number of players")
     seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
     confidence = checked_confidence(confidence)
-    until = checked_until(tolerance, top, seconds, n_players)
+    until, ends = checked_until(tolerance, top, seconds, n_players), None
     if resume is not None:
         plan = _resumed(resume, n_players, plan, method, budget, until)
         seed = resume.seed
     elif plan is None:
-        plan = make_plan(n_players, method, budget, until)
+        plan = make_plan(n_players, method, budget, until=until)
+        if method == "auto" and plan.estimator.random and until is None:
+            started = time.perf_counter()
+            ends = evaluate_ends(game)
+            plan = make_plan(n_players, method, budget, Cost((time.perf_counter() - started) / 2, ends.outputs))
     elif budget is not None or method != "auto" or until is not None:
         raise InputError("plan", "come alone", "method, budget or tolerance beside it", "The plan says all")
     else:
@@ -346,6 +352,7 @@ def estimating(
         report=meter(progress, plan.estimator.name),
         rows_at_once=rows_within(memory, n_players),
         memory=parse_bytes(memory),
+        ends=ends,
     )
 
 
@@ -360,6 +367,7 @@ def _run(
     report: Meter,
     rows_at_once: int,
     memory: int,
+    ends: Ends | None,
 ) -> Iterator[Estimate]:
     estimator, n_players = plan.estimator, game.n_players
     if isinstance(estimator, ClosedForm):
@@ -367,7 +375,7 @@ def _run(
         yield _closed_form(game, plan, seed, confidence)
         return
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
-    ends = evaluate_ends(game)
+    ends = evaluate_ends(game) if ends is None else ends
     gathered = _Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else _Merged()
     evaluations, blocks, block, latest = 2, 0, np.zeros(1), None
     numbered = enumerate(_blocks(plan, n_players))
@@ -606,7 +614,7 @@ def _resumed(
         raise InputError("resume", "leave something to do", f"an estimate by {estimator.name}", "It is exact")
     if budget is None and until is None:
         raise InputError("resume", "come with a tolerance, top, seconds or budget", "none of them", advice)
-    going_on = make_plan(n_players, estimator, budget, until or Until())
+    going_on = make_plan(n_players, estimator, budget, until=until or Until())
     if going_on.replicates < earlier.moments.count:
         needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
         raise InputError("budget", f"be at least the {needed:,} evaluations of the earlier estimate", budget, "Raise it")
@@ -664,6 +672,9 @@ def _groups(designs: Iterable[Design], most: int) -> Iterator[list[Design]]:
 
 def _blocks(plan: Plan, n_players: int) -> Iterator[int]:
     """Replicates of each block."""
+    if plan.estimator.together:
+        yield plan.replicates
+        return
     cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0
     while left:
         evaluations = min(FIRST_BLOCK << min(number, 8), LARGEST_BLOCK)

@@ -96,7 +96,7 @@ class Together:
     def _plan(self, n_players: int, method: str | Estimator, budget: int | None) -> Plan:
         if self.draws is not None and method == "auto":
             method = "halved-owen"  # exact values average over the whole background, which drawing is to avoid
-        plan = make_plan(n_players, method, budget, self.until)
+        plan = make_plan(n_players, method, budget, until=self.until)
         if self.draws is not None and not plan.estimator.random:
             advice = "Use another method, or leave out background_draws"
             raise InputError("background_draws", f"be None for method '{plan.estimator.name}'", self.draws, advice)

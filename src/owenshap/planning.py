@@ -11,6 +11,18 @@ from owenshap.estimators import Estimator, found
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.stopping import ENDLESS, Until
 
+MANY_PLAYERS, FEW_EACH = 100, 10  # with more players and fewer evaluations for each, halved stars lead
+INTERVAL_EACH = 20  # evaluations for each player from which on halved stars have an interval
+WORTH = 10  # times the evaluations that halved stars take to be as accurate
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an evaluation was measured to take, and how many outputs it gives."""
+
+    seconds: float
+    outputs: int
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -52,14 +64,16 @@ def methods() -> list[str]:
     return ["auto", *found()]
 
 
-def make_plan(n_players: int, method: str | Estimator, budget: int | None, until: Until | None = None) -> Plan:
-    """The plan for a game of n players."""
+def make_plan(
+    n_players: int, method: str | Estimator, budget: int | None, cost: Cost | None = None, until: Until | None = None
+) -> Plan:
+    """The plan for a game of n players; what an evaluation was measured to cost bears on 'auto' alone."""
     if budget is not None:
         budget = whole_number("budget", budget, 2, "It counts evaluations, the empty and the grand coalition among them")
     if until is not None:
         return _open_ended(n_players, method, budget, until)
     if method == "auto":
-        return _auto(n_players, budget)
+        return _auto(n_players, budget, cost)
     estimator = method if isinstance(method, Estimator) else _by_name(method)
     return _planned(estimator, n_players, budget, "it was asked for")
 
@@ -84,7 +98,7 @@ def _open_ended(n_players: int, method: str | Estimator, budget: int | None, unt
     """A plan that ends when a goal is reached, or the budget where there is one."""
     default = default_budget(n_players)
     if method == "auto":
-        plan = _auto(n_players, default if budget is None else min(budget, default))
+        plan = _auto(n_players, default if budget is None else min(budget, default), None)
         until = replace(until, exact=n_players <= MOST_PLAYERS)
     else:
         estimator = method if isinstance(method, Estimator) else _by_name(method)
@@ -101,12 +115,36 @@ def _open_ended(n_players: int, method: str | Estimator, budget: int | None, unt
     return replace(plan, replicates=replicates, budget=ENDLESS if budget is None else budget, until=until)
 
 
-def _auto(n_players: int, budget: int | None) -> Plan:
+def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
+    """Exact where that fits; else a Gaussian process where its fit pays; else halved stars.
+
+    From a budget on at which halved stars have an interval, the process is corrected and has one too, about as far below
+    theirs as the process is worth; before, neither has one, and the process alone is the most accurate.
+    """
     budget = default_budget(n_players) if budget is None else budget
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
         return _planned(found()["exact"](), n_players, budget, f"all 2^{n_players} coalitions fit a budget of {budget}")
     because = f"2^{n_players} coalitions do not fit a budget of {budget}"
-    return _planned(found()["halved-owen"](), n_players, budget, because)
+    if budget < 2 * (n_players + 1) + 2:
+        return _planned(found()["gaussian-process"](), n_players, budget, f"{because}, nor does a star")
+    if cost is None:
+        return _planned(found()["halved-owen"](), n_players, budget, because)
+    if n_players > MANY_PLAYERS and budget < FEW_EACH * n_players:
+        because += f", and {budget / n_players:.1f} evaluations for each of so many players tell stars more than a fit"
+        return _planned(found()["halved-owen"](), n_players, budget, because)
+    corrected = budget >= INTERVAL_EACH * (n_players + 1) + 2
+    fitting = _fitting_seconds(budget, corrected) * cost.outputs
+    times = f"an evaluation took {cost.seconds:.1e} s and a fit takes about {fitting:.1e} s"
+    if fitting > WORTH * budget * cost.seconds:
+        return _planned(found()["halved-owen"](), n_players, budget, f"{because}, and {times}, in which stars reach more")
+    name = "gaussian-process-corrected" if corrected else "gaussian-process"
+    return _planned(found()[name](), n_players, budget, f"{because}, and {times}, which it is worth")
+
+
+def _fitting_seconds(budget: int, corrected: bool) -> float:
+    """What fitting a Gaussian process to one output takes, about, on one core."""
+    pairs = min(budget / 2, 1000 if corrected else 2000)
+    return (0.01 + 2.5e-4 * pairs + 3e-7 * pairs**2) * (2.5 if corrected else 1)
 
 
 def _planned(estimator: Estimator, n_players: int, budget: int | None, because: str) -> Plan:

@@ -1,18 +1,31 @@
 import math
 import re
+import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import refuses, same_examples, smooth
 
-from owenshap import Castro, Exact, HalvedOwen, Owen, OwenPrinted, UnknownMethodError, estimate, methods
+from owenshap import Castro, Exact, FunctionGame, HalvedOwen, Owen, OwenPrinted, UnknownMethodError, estimate, methods
 from owenshap.intervals import FEWEST_REPLICATES
-from owenshap.planning import default_budget, make_plan
+from owenshap.planning import Cost, default_budget, make_plan
 
 
 def test_the_methods_are_these():
-    assert methods() == ["auto", "castro", "exact", "halved-owen", "halved-owen-printed", "owen", "owen-printed"]
+    assert methods() == [
+        "auto",
+        "castro",
+        "exact",
+        "gaussian-process",
+        "gaussian-process-corrected",
+        "halved-owen",
+        "halved-owen-printed",
+        "linear",
+        "owen",
+        "owen-printed",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +90,38 @@ def test_auto_is_exact_where_it_fits_and_halved_where_not():
     assert make_plan(12, "auto", None).estimator.name == "halved-owen"
     assert make_plan(26, "auto", 1 << 27).estimator.name == "halved-owen"
     assert "2^12" in make_plan(12, "auto", None).because
+
+
+@pytest.mark.parametrize(
+    ("n_players", "budget", "seconds", "outputs", "method"),
+    [
+        (10, 1024, 1e-2, 1, "exact"),
+        (16, 80, 1e-2, 1, "gaussian-process"),
+        (16, 2000, 1e-2, 1, "gaussian-process-corrected"),
+        (16, 2000, 3e-7, 1, "halved-owen"),
+        (16, 2000, 1e-4, 1000, "halved-owen"),  # a fit for each of the outputs
+        (200, 1200, 1e-2, 1, "halved-owen"),  # many players, few evaluations
+        (200, 3000, 1e-2, 1, "gaussian-process"),
+    ],
+)
+def test_auto_weighs_the_fit_against_the_evaluations(n_players, budget, seconds, outputs, method):
+    plan = make_plan(n_players, "auto", budget, Cost(seconds, outputs))
+    assert plan.estimator.name == method
+    assert method == "exact" or "coalitions do not fit" in plan.because
+
+
+def test_what_the_clock_decided_is_in_the_plan():
+    def slow(coalitions):
+        time.sleep(0.002 * len(coalitions))
+        return np.tanh(coalitions.sum(axis=1) / 5 - 1)
+
+    game = FunctionGame(slow, n_players=14)
+    chosen = estimate(game, budget=100, progress=False)
+    assert chosen.method == "gaussian-process"
+    assert "an evaluation took" in chosen.plan.because
+    assert chosen.evaluations == 100
+    again = estimate(game, plan=chosen.plan, progress=False)
+    np.testing.assert_array_equal(again.values, chosen.values)
 
 
 def test_without_a_budget_the_settings_say_how_much():

@@ -35,6 +35,9 @@ class Estimator(ABC):
     random: ClassVar[bool] = True
     """Whether the estimate depends on the seed."""
 
+    together: ClassVar[bool] = False
+    """Whether all replicates of a run are drawn as one block, because each learns from those before it."""
+
     by_design: ClassVar[bool] = False
     """Whether its replicates are what its designs' own reductions give: the weighted contributions of stars, the mean over
     the chains of a replicate, the Shapley weights of all subsets. A game may then compute them without coalitions."""
@@ -62,6 +65,12 @@ class Estimator(ABC):
     def unbiased(self, n_players: int) -> bool:  # noqa: ARG002 (most are, for every number of players)
         """Whether the mean of a replicate is the Shapley value, for every game of so many players."""
         return True
+
+    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:  # noqa: ARG002
+        """Why so many replicates give no interval however many they are, in words; None where they do."""
+        if self.unbiased(n_players):
+            return None
+        return f"{self.name} is biased with these levels for {n_players} players; rule='stratified' is not"
 
     def exact_order(self, n_players: int) -> int:  # noqa: ARG002
         """Every single replicate is exact on games whose players interact in groups of at most so many."""

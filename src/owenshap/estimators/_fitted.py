@@ -1,0 +1,90 @@
+"""Estimates read off a surrogate that is fitted to pairs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+
+from owenshap.arrays import BoolArray, FloatArray
+from owenshap.checks import whole_number
+from owenshap.designs import Design, Sets
+from owenshap.estimators._base import Estimator
+from owenshap.pairs import all_pairs, draw_pairs
+from owenshap.surrogates import Surrogate
+from owenshap.surrogates.linear import LinearSurrogate
+
+
+@dataclass(frozen=True)
+class FittedPairs(Estimator):
+    """A surrogate fitted to pairs; one replicate is one fit, and takes the whole budget unless `pairs` says otherwise."""
+
+    pairs: int | None = None
+
+    most_pairs: ClassVar[int]
+    """Of one fit; a larger budget makes several fits, which are averaged."""
+
+    def __post_init__(self) -> None:
+        if self.pairs is not None:
+            whole_number("pairs", self.pairs, 0, "It is the number of pairs that are fitted")
+
+    @abstractmethod
+    def surrogate(self) -> Surrogate:
+        """What is fitted."""
+
+    def replicate_cost(self, n_players: int) -> int:
+        return 2 * self._count(n_players)
+
+    def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
+        count = self._count(n_players)
+        return Sets.of(np.concatenate([with_complements(draw_pairs(n_players, count, rng)) for _ in range(replicates)]))
+
+    def replicates(self, design: Design, values: FloatArray) -> FloatArray:
+        length = 2 + self.replicate_cost(design.n_players)
+        fits = range(0, len(design), length)
+        return np.stack([self._fitted(design.coalitions(np.arange(at, at + length)), values[at : at + length]) for at in fits])
+
+    def unbiased(self, n_players: int) -> bool:
+        return self._complete(n_players)
+
+    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:  # noqa: ARG002
+        return (
+            f"{self.name} reads the values off a fit, and no interval about them covers as often as it says; "
+            f"method='gaussian-process-corrected' has one from a budget of {20 * n_players:,} on"
+        )
+
+    def exact_order(self, n_players: int) -> int:
+        return n_players if self._complete(n_players) else 0
+
+    def within(self, n_players: int, budget: int) -> Self:
+        if self.pairs is not None:
+            return self
+        affordable = min(max(0, budget - 2) // 2, all_pairs(n_players))
+        fits = max(1, -(-affordable // self.most_pairs))
+        return replace(self, pairs=affordable // fits)
+
+    def replicates_within(self, n_players: int, budget: int) -> int:
+        within = super().replicates_within(n_players, budget)
+        return min(within, 1) if self._complete(n_players) else within
+
+    def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
+        return None if self.pairs is None else 1
+
+    def _fitted(self, coalitions: BoolArray, values: FloatArray) -> FloatArray:
+        # On all pairs least squares is exact, and no surrogate can be better.
+        surrogate = LinearSurrogate() if self._complete(coalitions.shape[1]) else self.surrogate()
+        return surrogate.fit(coalitions, values).shapley_values
+
+    def _count(self, n_players: int) -> int:
+        return min(self.pairs or 0, all_pairs(n_players))
+
+    def _complete(self, n_players: int) -> bool:
+        return self._count(n_players) == all_pairs(n_players)
+
+
+def with_complements(coalitions: BoolArray) -> BoolArray:
+    """The grand and the empty coalition, then these and their complements, (2 + 2m, n)."""
+    ends = np.array([[True], [False]]).repeat(coalitions.shape[1], axis=1)
+    return np.concatenate([ends, coalitions, ~coalitions])

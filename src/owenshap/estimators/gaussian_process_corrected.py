@@ -1,0 +1,140 @@
+"""A Gaussian process, corrected by evaluations that it has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import stdtrit
+
+from owenshap.arrays import BoolArray, FloatArray
+from owenshap.checks import whole_number
+from owenshap.designs import Design, Sets
+from owenshap.estimators._base import Estimator
+from owenshap.pairs import draw_independent_pairs
+from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
+
+BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
+GROWTH = 1.5  # of what a process is fitted on, from one to the next
+MOST_FITTED = 1000  # pairs: past them the last process stays
+COVERING = 9  # pairs for each player, from which on intervals were found to cover
+LEANING = 1.0  # weight of a batch: the pairs that its process was fitted on, to this power
+
+
+@dataclass(frozen=True)
+class GaussianProcessCorrected(Estimator):
+    """Gaussian processes as control variates: each batch of pairs is corrected by the process fitted on those before it.
+
+    φ(v) = φ(g) + φ(v − g). With g the process and r the odd part of v − g at a pair of size s, φ_i(g) + w_i r is unbiased,
+    w_i = (n − 1)/s for members and −(n − 1)/(n − s) for the others, whatever g learned from other pairs.
+
+    Parameters
+    ----------
+    pairs : int, optional
+        Pairs of one batch, which is one replicate. By default as many as leave 48 batches in the budget.
+
+    Notes
+    -----
+    Costs 2 × pairs evaluations a batch. Unbiased, efficient, and accurate without limit as the budget grows. Batches that a
+    better process corrects count more; the first ones serve to fit and do not count.
+
+    Examples
+    --------
+    >>> import owenshap
+    >>> from owenshap.testing import product
+    >>> game = product([1.0] * 8, [1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8])
+    >>> estimate = owenshap.estimate(game, "gaussian-process-corrected", budget=300)
+    >>> bool((abs(estimate.values - game.shapley_values) < 6 * estimate.standard_errors + 1e-9).all())
+    True
+    """
+
+    pairs: int | None = None
+
+    name = "gaussian-process-corrected"
+    citation = "Owen (1972), Multilinear Extensions of Games; Witter et al. (2025), Regression-adjusted Monte Carlo Estimators"
+    axioms = frozenset({"efficiency"})
+    together = True
+
+    def __post_init__(self) -> None:
+        if self.pairs is not None:
+            whole_number("pairs", self.pairs, 1, "It is the number of pairs of a batch")
+
+    def replicate_cost(self, n_players: int) -> int:
+        return 2 * (self.pairs or 1) if n_players > 1 else 0
+
+    def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
+        drawn = draw_independent_pairs(n_players, replicates * (self.pairs or 1), rng)
+        ends = np.array([[True], [False]]).repeat(n_players, axis=1)
+        return Sets.of(np.concatenate([ends, drawn, ~drawn]))
+
+    def replicates(self, design: Design, values: FloatArray) -> FloatArray:
+        coalitions = design.coalitions(np.arange(len(design)))
+        count = (len(design) - 2) // 2
+        batches = count // (self.pairs or 1)
+        drawn, total = coalitions[2 : 2 + count], values[0] - values[1]
+        if design.n_players == 1:
+            return np.broadcast_to(total, (batches, 1, len(total))).copy()
+        odd = (values[2 : 2 + count] - values[2 + count :]) / 2
+        corrected, weights = [], []
+        for first, last, fitted in self._forward(coalitions, values, batches):
+            expected, shares = fitted
+            which = slice(first * (self.pairs or 1), last * (self.pairs or 1))
+            corrected.append(shares + _corrections(drawn[which], odd[which] - expected(drawn[which]), last - first))
+            weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
+        return _spread(np.concatenate(corrected), np.array(weights))
+
+    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:
+        if n_players == 1 or replicates * (self.pairs or 1) >= COVERING * n_players:
+            return None
+        enough = 2 * COVERING * n_players + 2
+        return f"with fewer than {enough:,} evaluations for {n_players} players, 95 % intervals covered as little as 90 %"
+
+    def exact_order(self, n_players: int) -> int:
+        return n_players if n_players == 1 else 0
+
+    def within(self, n_players: int, budget: int) -> Self:  # noqa: ARG002
+        return self if self.pairs is not None else replace(self, pairs=max(1, (budget - 2) // 2 // BATCHES))
+
+    def _forward(self, coalitions: BoolArray, values: FloatArray, batches: int) -> Iterator[tuple[int, int, Any]]:
+        """First and last batch of each stretch, and the odd part and Shapley values of the surrogate for it."""
+        count = (len(coalitions) - 2) // 2
+        shares = (values[0] - values[1]) / coalitions.shape[1]
+        fitted: Any = (lambda sets: (2 * sets.sum(axis=1, keepdims=True) - sets.shape[1]) / 2 * shares, shares)
+        start: Any = None
+        at, after = 0, max(1, batches // 8)
+        while at < batches:
+            after = min(after, batches)
+            yield at, after, fitted
+            seen = after * (self.pairs or 1)
+            if after < batches and (start is None or seen <= MOST_FITTED):
+                known = np.r_[0:2, 2 : 2 + seen, 2 + count : 2 + count + seen]
+                surrogate = GaussianProcessSurrogate().fit(coalitions[known], values[known], start)
+                start, centre = surrogate.start, (values[0] + values[1]) / 2
+                fitted = (lambda sets, fit=surrogate, middle=centre: fit.values(sets) - middle, surrogate.shapley_values)
+            at, after = after, max(after + 1, int(GROWTH * after))
+
+
+def _corrections(coalitions: BoolArray, residuals: FloatArray, batches: int) -> FloatArray:
+    """The mean of w_i r over each batch, (batches, n, k)."""
+    n_players = coalitions.shape[1]
+    sizes = coalitions.sum(axis=1, keepdims=True)
+    weights = np.where(coalitions, (n_players - 1) / sizes, -(n_players - 1) / (n_players - sizes))
+    by_batch = weights.reshape(batches, -1, n_players)
+    # One output at a time: a product for all of them would make an output's last bits depend on the others.
+    outputs = [np.einsum("bpi,bp->bi", by_batch, each.copy().reshape(batches, -1)) for each in residuals.T]
+    return np.stack(outputs, axis=-1) / by_batch.shape[1]
+
+
+def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
+    """Replicates (r, n, k) whose plain mean is the weighted mean of the batches, and whose spread is that of its terms."""
+    shares = weights / weights.sum()
+    mean = (shares[:, None, None] * batches).sum(axis=0)
+    # As good as so many batches of equal weight: fewer than there are, which the interval's Student's t will not know.
+    equal, count = 1 / float(shares @ shares), len(shares)
+    widening = 1.0
+    if equal > 2 and count > 2:
+        widening = np.sqrt((count - 1) / count * equal / (equal - 1)) * stdtrit(equal - 1, 0.975) / stdtrit(count - 1, 0.975)
+    replicates: FloatArray = mean + widening * count * shares[:, None, None] * (batches - mean)
+    return replicates

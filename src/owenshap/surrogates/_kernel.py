@@ -1,0 +1,280 @@
+"""The kernel of the Gaussian process: odd functions of coalitions, their likelihood and their Shapley values.
+
+A coalition is z ∈ {−1, 1}ⁿ. With a length θ_i > 0 per player, T = Σθ, M = Σ θ_i z_i z′_i, c = (τ/2) Σ θ_i z_i, c′ likewise,
+
+    product   ½ [cosh(c + c′) exp((M − T)/2) − cosh(c − c′) exp(−(M + T)/2)]
+    linear    M / T
+    size      ½ [exp(−κ²(u − u′)²/2) − exp(−κ²(u + u′)²/2)],  u = Σ z_i / √n
+
+The product part is the odd part of Π_i exp(−θ_i [z_i ≠ z′_i]) times h(z) h(z′), h(z) = exp(c): τ = 0 treats present and absent
+players alike; at τ = 1 players act only together with those present (unanimity), or, which has the same odd part, only with
+those absent. The size part is any odd function of how many players there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+from owenshap.arrays import FloatArray, IntArray
+from owenshap.levels import gauss_legendre
+
+JITTER = 1e-9  # of the mean variance: what a Cholesky factor in float64 needs
+OTHERS = 6  # parameters beside the lengths: of product, linear part, noise, lean τ, size part, steepness κ
+NOISE = -4  # where that of the noise is
+LOWEST = np.array([-12.0, -12.0, -18.0, 0.0, -12.0, -4.0])
+HIGHEST = np.array([12.0, 12.0, 2.0, 1.0, 12.0, 3.0])
+PRIOR_MEAN = np.array([0.0, 0.0, np.log(1e-3), 0.0, 0.0, 0.0])
+PRIOR_SPREAD = np.array([3.0, 3.0, 4.0, np.inf, 3.0, 2.0])
+LENGTH_BOUNDS = (-12.0, 3.0)
+
+
+class Parameters(NamedTuple):
+    """What a vector of parameters says: logarithms of lengths (n,), then the six others."""
+
+    lengths: FloatArray
+    product: float
+    linear: float
+    noise: float
+    lean: float
+    size: float
+    steepness: float
+
+    @classmethod
+    def of(cls, vector: FloatArray) -> Parameters:
+        """The parameters in a vector (n + 6,)."""
+        product, linear, noise, lean, size, steepness = vector[-OTHERS:].tolist()
+        scales = np.exp([product, linear, noise, size, steepness]).tolist()
+        return cls(np.exp(vector[:-OTHERS]), scales[0], scales[1], scales[2], lean, scales[3], scales[4])
+
+
+def bounds(n_players: int) -> list[tuple[float, float]]:
+    """Lowest and highest of every parameter."""
+    return [LENGTH_BOUNDS] * n_players + list(zip(LOWEST.tolist(), HIGHEST.tolist(), strict=True))
+
+
+def penalty(vector: FloatArray, spread: float) -> tuple[float, FloatArray]:
+    """Minus the log prior of a vector of parameters, and its gradient; log lengths are pulled to their mean."""
+    lengths, others = vector[:-OTHERS], vector[-OTHERS:]
+    away = (lengths - lengths.mean()) / spread
+    apart = (others - PRIOR_MEAN) / PRIOR_SPREAD
+    gradient = np.concatenate([away / spread, apart / PRIOR_SPREAD])
+    return float(away @ away + apart @ apart) / 2, gradient
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """K = LLᵀ of some parameters."""
+
+    lower: FloatArray
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """K⁻¹ times vectors (N,) or (N, k)."""
+        solved: FloatArray = lapack.dpotrs(self.lower, right, lower=1)[0]
+        return solved
+
+    def inverse(self) -> FloatArray:
+        """K⁻¹, of which only the lower triangle counts."""
+        inverse: FloatArray = lapack.dpotri(self.lower, lower=1)[0]
+        return inverse
+
+    @property
+    def log_determinant(self) -> float:
+        """The logarithm of det K."""
+        return 2 * float(np.log(np.diagonal(self.lower)).sum())
+
+
+class Likelihood:
+    """The kernel matrix of some pairs, and how likely their values are.
+
+    Parameters
+    ----------
+    signs : float (N, n)
+        The pairs; the first is the grand coalition's, whose value has no noise.
+    """
+
+    def __init__(self, signs: FloatArray) -> None:
+        self.signs = np.ascontiguousarray(signs)
+        count = len(signs)
+        self._noisy = np.ones(count)
+        self._noisy[0] = 0.0
+        # Sums over a symmetric matrix from its lower triangle: 2 below the diagonal, 1 on it. Half of it, for ½(K⁻¹ − αα′).
+        self._half = np.tri(count) - np.eye(count) / 2
+        total = signs.sum(axis=1).astype(np.int64)
+        self._sizes, self._size = np.unique(total, return_inverse=True)
+        self._buffers = [np.empty((count, count)) for _ in range(7)]
+
+    def _fill(self, p: Parameters) -> tuple[FloatArray, ...]:
+        """K and its parts M, P, Q, and the two derivatives of P and Q by c; all in buffers that the next call overwrites."""
+        signs, (kernel, inner, plus, minus, slope_plus, slope_minus, work) = self.signs, self._buffers
+        total = p.lengths.sum()
+        np.matmul(signs * p.lengths, signs.T, out=inner)
+        np.multiply(inner, 0.5, out=plus)
+        plus -= total / 2
+        np.subtract(-total, plus, out=minus)  # −(M + T)/2 = −T − (M − T)/2
+        np.exp(plus, out=plus)
+        np.exp(minus, out=minus)
+        if p.lean > 0:
+            lean = np.exp(np.clip(signs @ p.lengths * (p.lean / 2), -150, 150))
+            _lean(plus, slope_plus, lean, lean, work)
+            _lean(minus, slope_minus, lean, 1 / lean, work)
+        else:
+            slope_plus[:], slope_minus[:] = 0, 0
+        np.subtract(plus, minus, out=kernel)
+        kernel *= p.product / 2
+        np.multiply(inner, p.linear / total, out=work)
+        kernel += work
+        table, _ = _size_table(self._sizes, p.steepness, signs.shape[1])
+        kernel += (p.size * table).take(self._size, axis=0).take(self._size, axis=1)
+        diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
+        diagonal += p.noise * self._noisy + JITTER * diagonal.mean()
+        return kernel, inner, plus, minus, slope_plus, slope_minus
+
+    def factor(self, vector: FloatArray) -> Factor | None:
+        """The Cholesky factor of K; None where float64 has none."""
+        kernel = self._fill(Parameters.of(vector))[0]
+        if not np.isfinite(kernel[0]).all():
+            return None
+        lower, failed = lapack.dpotrf(kernel.T, lower=1, clean=0)
+        return None if failed else Factor(lower)
+
+    def loss(self, vector: FloatArray, values: FloatArray, spread: float) -> tuple[float, FloatArray]:
+        """Minus the log of likelihood times prior at values (N,), and its gradient; `spread` is the prior's of log lengths."""
+        p, signs = Parameters.of(vector), self.signs
+        factor = self.factor(vector)
+        if factor is None:
+            return 1e10, np.zeros_like(vector)
+        _, inner, plus, minus, slope_plus, slope_minus, work = self._buffers
+        weights = factor.solve(values)
+        loss = float(values @ weights) / 2 + factor.log_determinant / 2
+        # By K, with everything above the diagonal moved below it: G = ½(K⁻¹ − αα′).
+        by_kernel = factor.inverse().T
+        np.multiply(weights[:, None], weights, out=work)
+        by_kernel -= work
+        by_kernel *= self._half.T
+        total = p.lengths.sum()
+        by_size = self._by_size(by_kernel)
+        table, slope = _size_table(self._sizes, p.steepness, signs.shape[1])
+        by_inner = float(np.vdot(by_kernel, inner))
+        plus *= by_kernel
+        minus *= by_kernel
+        sum_plus, sum_minus = plus.sum(), minus.sum()
+        plus += minus
+        plus *= p.product / 4
+        np.multiply(by_kernel, p.linear / total, out=work)
+        plus += work
+        by_length = np.einsum("ai,ai->i", signs, plus @ signs)
+        by_length += p.product / 4 * (sum_minus - sum_plus) - p.linear / total**2 * by_inner
+        slope_plus *= by_kernel
+        slope_minus *= by_kernel
+        by_lean = slope_plus.sum(axis=1) + slope_plus.sum(axis=0) - slope_minus.sum(axis=1) + slope_minus.sum(axis=0)
+        by_lean *= p.product / 4
+        by_length += p.lean * (signs.T @ by_lean)
+        others = np.array(
+            [
+                p.product / 2 * (sum_plus - sum_minus),
+                p.linear / total * by_inner,
+                p.noise * float(np.diagonal(by_kernel) @ self._noisy),
+                float(signs @ p.lengths @ by_lean),
+                p.size * float(np.vdot(by_size, table)),
+                p.size * float(np.vdot(by_size, slope)),
+            ]
+        )
+        prior, by_prior = penalty(vector, spread)
+        return loss + prior, np.concatenate([by_length * p.lengths, others]) + by_prior
+
+    def _by_size(self, matrix: FloatArray) -> FloatArray:
+        """Sums of a matrix (N, N) over pairs of equal sizes."""
+        of_size = (self._size[:, None] == np.arange(len(self._sizes))).astype(np.float64)
+        return of_size.T @ (matrix @ of_size)
+
+    def cross(self, vector: FloatArray, others: FloatArray) -> FloatArray:
+        """The kernel (m, N) between other coalitions (m, n) and the pairs, without noise."""
+        p, signs = Parameters.of(vector), self.signs
+        total = p.lengths.sum()
+        inner = others * p.lengths @ signs.T
+        here, there = (np.clip(each @ p.lengths * (p.lean / 2), -150, 150) for each in (others, signs))
+        plus = np.cosh(here[:, None] + there) * np.exp((inner - total) / 2)
+        minus = np.cosh(here[:, None] - there) * np.exp(-(inner + total) / 2)
+        kernel = p.product / 2 * (plus - minus) + p.linear / total * inner
+        scale = p.steepness / np.sqrt(signs.shape[1])
+        one, other = others.sum(axis=1)[:, None] * scale, signs.sum(axis=1) * scale
+        kernel += p.size / 2 * (np.exp(-np.square(one - other) / 2) - np.exp(-np.square(one + other) / 2))
+        return kernel
+
+    def shapley_variances(self, vector: FloatArray, factor: Factor) -> FloatArray:
+        """Variances (n,) of the Shapley values given the values of the pairs."""
+        p, operator = Parameters.of(vector), self.shapley(vector)
+        n_players = operator.shape[1]
+        grand = 2 * n_players * p.steepness**2
+        before = p.product * _product_variances(p) + 4 * p.linear * p.lengths / p.lengths.sum()
+        before += 2 * p.size / n_players**2 * (1 - np.exp(-grand))
+        return np.maximum(before - np.einsum("ai,ai->i", operator, factor.solve(operator)), 0)
+
+    def shapley(self, vector: FloatArray) -> FloatArray:
+        """Shapley values (N, n) of the kernel as a game of its first argument, at each pair as its second.
+
+        Products of players have a multilinear extension that is a product too; Gauss–Legendre integrates it exactly.
+        """
+        p, signs = Parameters.of(vector), self.signs
+        n_players = signs.shape[1]
+        lean = p.lean / 2 * p.lengths
+        tilt = np.clip(signs @ lean, -150, 150)
+        values = np.zeros_like(signs)
+        for side in (1.0, -1.0):
+            present = np.exp(lean + (side * signs - 1) * p.lengths / 2)
+            absent = np.exp(-lean - (side * signs + 1) * p.lengths / 2)
+            part = _product_shapley(absent, present)
+            part *= (p.product / 2 * side * np.exp(side * tilt))[:, None]
+            values += part
+        values += 2 * p.linear / p.lengths.sum() * p.lengths * signs
+        scale = p.steepness / np.sqrt(n_players)
+        at, grand = signs.sum(axis=1) * scale, n_players * scale
+        values += (p.size / n_players * (np.exp(-np.square(at - grand) / 2) - np.exp(-np.square(at + grand) / 2)))[:, None]
+        return values
+
+
+def _lean(matrix: FloatArray, slope: FloatArray, rows: FloatArray, columns: FloatArray, work: FloatArray) -> None:
+    """A matrix × cosh(c ± c′), in place, and × sinh(c ± c′); rows and columns are exp(c) and exp(±c′)."""
+    np.multiply(matrix, (rows / 2)[:, None], out=slope)
+    slope *= columns
+    matrix *= (0.5 / rows)[:, None]
+    matrix /= columns
+    work[:] = matrix
+    matrix += slope
+    slope -= work
+
+
+def _size_table(sums: IntArray, steepness: float, n_players: int) -> tuple[FloatArray, FloatArray]:
+    """The size part between all sizes, and its derivative by log κ."""
+    at = sums * (steepness / np.sqrt(n_players))
+    apart, along = np.square(at[:, None] - at), np.square(at[:, None] + at)
+    one, other = np.exp(-apart / 2) / 2, np.exp(-along / 2) / 2
+    return one - other, along * other - apart * one
+
+
+def _product_shapley(absent: FloatArray, present: FloatArray) -> FloatArray:
+    """Shapley values (N, n) of N games that are products over players, factors > 0."""
+    levels = gauss_legendre((absent.shape[1] + 1) // 2)
+    step, values = present - absent, np.zeros_like(absent)
+    for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
+        factors = absent + level * step
+        np.divide((weight * factors.prod(axis=1))[:, None], factors, out=factors)
+        values += factors
+    return values * step
+
+
+def _product_variances(p: Parameters) -> FloatArray:
+    """Variances (n,) of the Shapley values of a random game whose covariance is the product part."""
+    levels = gauss_legendre((len(p.lengths) + 1) // 2)
+    at, weights = levels.lower, levels.weights
+    both, neither, apart = np.exp(p.lean * p.lengths), np.exp(-p.lean * p.lengths), np.exp(-p.lengths)
+    values = np.zeros(len(p.lengths))
+    for level, weight in zip(at.tolist(), weights.tolist(), strict=True):
+        factors = np.outer((1 - level) * (1 - at), neither) + np.outer(level * at, both)
+        factors += np.outer(level * (1 - at) + at * (1 - level), apart)
+        values += weight * ((weights * factors.prod(axis=1))[:, None] / factors).sum(axis=0)
+    return values * (both + neither - 2 * apart)

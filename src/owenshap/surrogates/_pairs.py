@@ -1,0 +1,98 @@
+"""The odd part of a game, which alone bears on Shapley values: v⁻(S) = (v(S) − v(Sᶜ))/2, from values of pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.bits import pack
+from owenshap.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of a coalition and its complement, each once, the pair of the grand and the empty coalition first.
+
+    Parameters
+    ----------
+    signs : float (N, n)
+        1 where a player is in the pair's coalition, −1 where it is in the complement.
+    odd : float (N, k)
+        The odd part of the game there.
+    centre : float (k,)
+        The mean of v(N) and v(∅).
+    sizes : int (N,)
+        Players in the pair's coalition, at least half of them.
+    """
+
+    signs: FloatArray
+    odd: FloatArray
+    centre: FloatArray
+    sizes: IntArray
+
+    @property
+    def total(self) -> FloatArray:
+        """v(N) − v(∅), (k,)."""
+        total: FloatArray = 2 * self.odd[0]
+        return total
+
+
+def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
+    """The pairs among these coalitions (m, n) with these values (m, k)."""
+    coalitions, values = np.asarray(coalitions), np.asarray(values, np.float64)
+    _check(coalitions, values)
+    n_players = coalitions.shape[1]
+    sizes = np.count_nonzero(coalitions, axis=1)
+    # Of the two coalitions of a pair the larger one stands for it; of two equals the one with the first player.
+    swapped = (2 * sizes < n_players) | ((2 * sizes == n_players) & ~coalitions[:, 0])
+    larger = coalitions ^ swapped[:, None]
+    packed = pack(larger)
+    keys = np.ascontiguousarray(packed).view([("", np.uint8)] * packed.shape[1])[:, 0]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    means = [_mean_by(which, values, side, len(first)) for side in (~swapped, swapped)]
+    complete = (means[0][1] > 0) & (means[1][1] > 0)
+    kept = np.flatnonzero(complete)
+    kept = kept[np.argsort(-sizes_of(larger[first[kept]]), kind="stable")]  # in an order that the caller's does not change
+    members = larger[first[kept]]
+    if not len(members) or not members[0].all():
+        advice = "Add both; their values are what Shapley values sum to"
+        raise InputError("coalitions", "hold the empty and the grand one", f"{len(coalitions)} without", advice)
+    here, there = means[0][0][kept], means[1][0][kept]
+    return Pairs(np.where(members, 1.0, -1.0), (here - there) / 2, (here[0] + there[0]) / 2, sizes_of(members))
+
+
+def sizes_of(coalitions: BoolArray) -> IntArray:
+    """Players of each coalition."""
+    return np.count_nonzero(coalitions, axis=1)
+
+
+def signs_of(coalitions: BoolArray) -> FloatArray:
+    """1 for members, −1 for the others."""
+    return np.where(coalitions, 1.0, -1.0)
+
+
+def efficient(values: FloatArray, total: FloatArray) -> FloatArray:
+    """Values (n, k) with what rounding and jitter left of the gap shared out evenly."""
+    sums = np.ascontiguousarray(values.T).sum(axis=1)  # output by output, so that its bits do not depend on the others
+    shared: FloatArray = values + (total - sums) / len(values)
+    return shared
+
+
+def _mean_by(which: IntArray, values: FloatArray, side: BoolArray, groups: int) -> tuple[FloatArray, IntArray]:
+    """Mean of the values of each group on one side, and how many there are."""
+    counts = np.bincount(which[side], minlength=groups)
+    sums = np.zeros((groups, values.shape[1]))
+    np.add.at(sums, which[side], values[side])
+    return sums / np.maximum(counts, 1)[:, None], counts
+
+
+def _check(coalitions: BoolArray, values: FloatArray) -> None:
+    advice = "Give one row of booleans and one row of values per coalition"
+    if coalitions.ndim != 2 or coalitions.dtype != np.bool_ or not coalitions.size:
+        raise InputError("coalitions", "be boolean (m, n)", f"{coalitions.dtype} of shape {coalitions.shape}", advice)
+    if values.ndim != 2 or len(values) != len(coalitions) or not values.size:
+        raise InputError("values", f"have shape ({len(coalitions)}, k)", f"shape {values.shape}", advice)
+    if not np.isfinite(values).all():
+        raise InputError("values", "be finite", values[~np.isfinite(values)][0].item(), advice)

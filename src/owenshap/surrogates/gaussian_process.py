@@ -1,0 +1,263 @@
+"""A Gaussian process on the odd part of a game."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.surrogates._base import FittedSurrogate, Surrogate
+from owenshap.surrogates._kernel import NOISE, OTHERS, PRIOR_MEAN, Factor, Likelihood, bounds
+from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
+
+# Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
+STAGES = ((128, 22), (320, 5), (1000, 3))
+AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the first one gave
+# Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
+SPREADS = (2.5, 0.7)
+PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
+POOLED = ((128, 10),)
+UNLIKE = 6.0  # times the pilots' squared leave-one-out error: an output so much worse off learns by itself
+MOST_PAIRS = 2000  # of one fit: the matrices of more leave the memory setting
+
+
+@dataclass(frozen=True)
+class GaussianProcessSurrogate(Surrogate):
+    """A Gaussian process with an odd kernel: a product over players, a linear part and a part by size; lengths are learned.
+
+    Parameters
+    ----------
+    pooled : bool
+        Whether outputs share what they learn: parameters come from a few of them, and each goes on from there by a few steps.
+
+    Notes
+    -----
+    φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each output by itself under
+    two priors; the two answers are mixed by their leave-one-out errors.
+    """
+
+    pooled: bool = False
+
+    name = "gaussian-process"
+
+    def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
+        pairs = pairs_of(coalitions, values)
+        learner = _Learner(pairs.signs[:MOST_PAIRS])
+        odd = np.ascontiguousarray(pairs.odd[:MOST_PAIRS].T)  # output by output, so that its bits do not depend on the others
+        scales = np.sqrt(np.mean(np.square(odd), axis=1))
+        live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))  # elsewhere there is nothing but rounding
+        targets = {k: odd[k] / scales[k] for k in live.tolist()}
+        learned = self._learned(learner, targets, start or {})
+        mixtures = {k: _mixture(learner.full, learned[k], target, float(scales[k])) for k, target in targets.items()}
+        return FittedProcess(learner.full, pairs, mixtures)
+
+    def _learned(
+        self, learner: _Learner, targets: dict[int, FloatArray], start: dict[int, list[FloatArray]]
+    ) -> dict[int, list[FloatArray]]:
+        """Parameters of every output under each prior."""
+        if not self.pooled or len(targets) <= PILOTS:
+            return {k: learner.learn(target, start.get(k)) for k, target in targets.items()}
+        keys = list(targets)
+        pilots = [keys[at] for at in np.linspace(0, len(keys) - 1, PILOTS).round().astype(int)]
+        learned = {k: learner.learn(targets[k], start.get(k)) for k in pilots}
+        choices = _Choices(learner, learned, targets)
+        return learned | {k: choices.learned(targets[k]) for k in keys if k not in learned}
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One posterior mean of an output."""
+
+    vector: FloatArray
+    share: float
+    weights: FloatArray = field(repr=False)
+    left_out: FloatArray = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedProcess(FittedSurrogate):
+    """Posterior means of every output; those that have none are constant, or their process could not be fitted."""
+
+    likelihood: Likelihood = field(repr=False)
+    pairs: Pairs = field(repr=False)
+    mixtures: dict[int, list[Member]] = field(repr=False)
+
+    @property
+    def note(self) -> str | None:  # type: ignore[override]
+        """Which outputs no process could be fitted to."""
+        failed = [k for k, members in self.mixtures.items() if not members]
+        return f"no Gaussian process could be fitted to outputs {failed}: equal shares instead" if failed else None
+
+    @property
+    def start(self) -> dict[int, list[FloatArray]]:
+        """The parameters of every output."""
+        return {k: [member.vector for member in members] for k, members in self.mixtures.items() if members}
+
+    @property
+    def shapley_values(self) -> FloatArray:
+        values = np.zeros((self.likelihood.signs.shape[1], len(self.pairs.centre)))
+        for k, members in self.mixtures.items():
+            for member in members:
+                values[:, k] += member.share * (self.likelihood.shapley(member.vector).T @ member.weights)
+        return efficient(values, self.pairs.total)
+
+    @property
+    def standard_deviations(self) -> FloatArray:
+        """Posterior standard deviations of the Shapley values, (n, k): too small on games unlike the prior, so no interval."""
+        deviations = np.zeros((self.likelihood.signs.shape[1], len(self.pairs.centre)))
+        for k, members in self.mixtures.items():
+            scale = np.sqrt(np.mean(np.square(self.pairs.odd[: len(self.likelihood.signs), k])))
+            for member in members:
+                factor = self.likelihood.factor(member.vector)
+                assert factor is not None
+                variances = self.likelihood.shapley_variances(member.vector, factor)
+                deviations[:, k] += member.share * scale * np.sqrt(variances)
+        return deviations
+
+    @property
+    def leave_one_out(self) -> FloatArray:
+        left_out = np.zeros((len(self.likelihood.signs), len(self.pairs.centre)))
+        for k, members in self.mixtures.items():
+            left_out[:, k] = sum(member.share * member.left_out for member in members)
+        return left_out
+
+    def values(self, coalitions: BoolArray) -> FloatArray:
+        signs = signs_of(coalitions)
+        values = np.tile(self.pairs.centre, (len(signs), 1))
+        for k, members in self.mixtures.items():
+            for member in members:
+                values[:, k] += member.share * (self.likelihood.cross(member.vector, signs) @ member.weights)
+        return values
+
+
+class _Learner:
+    """Parameters of outputs that share their pairs."""
+
+    def __init__(self, signs: FloatArray) -> None:
+        self.full = Likelihood(signs)
+        self._signs = signs
+        self._order = _spread_order(len(signs))
+        self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
+
+    def learn(self, target: FloatArray, start: list[FloatArray] | None = None) -> list[FloatArray]:
+        """The parameters of values (N,) of mean square 1, under each prior."""
+        loose, tight = SPREADS
+        first = self.steps(_first_guess(self._signs, target) if start is None else start[0], target, STAGES, loose)
+        return [first, self.steps(first, target, AGAIN, tight)]
+
+    def steps(self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], spread: float) -> FloatArray:
+        """Parameters some steps on: from few pairs first, then from more."""
+        seen, limits = 0, bounds(self._signs.shape[1])
+        for count, steps in stages:
+            if seen >= len(target):
+                break
+            if seen:
+                vector, limits = _nearby(vector)
+            seen = count if len(target) > 1.5 * count else len(target)
+            which, likelihood = self.part(seen)
+            found = minimize(
+                likelihood.loss,
+                vector,
+                args=(target[which], spread),
+                jac=True,
+                method="L-BFGS-B",
+                bounds=limits,
+                options={"maxiter": steps, "maxcor": 20},
+            )
+            vector = found.x
+        return vector
+
+    def part(self, count: int) -> tuple[IntArray, Likelihood]:
+        """So many pairs, of all sizes, the grand coalition's first."""
+        if count >= len(self._signs):
+            return np.arange(len(self._signs)), self.full
+        if count not in self._parts:
+            which = np.sort(self._order[:count])
+            self._parts[count] = which, Likelihood(self._signs[which])
+        return self._parts[count]
+
+
+class _Choices:
+    """Parameters of pilots, for other outputs to go on from, under the prior that suits most; their factors are made once."""
+
+    def __init__(self, learner: _Learner, learned: dict[int, list[FloatArray]], targets: dict[int, FloatArray]) -> None:
+        self._learner = learner
+        pilots = [_mixture(learner.full, vectors, targets[k], 1.0) for k, vectors in learned.items()]
+        whole = [members for members in pilots if len(members) == len(SPREADS)]
+        prior = int(np.argmax(np.sum([[member.share for member in members] for members in whole], axis=0))) if whole else 0
+        self._spread = SPREADS[prior]
+        self._limit = UNLIKE * float(np.mean([_left_out_error(members[prior]) for members in whole])) if whole else 0.0
+        self._which, likelihood = learner.part(POOLED[0][0])
+        factors = [(vectors[prior], likelihood.factor(vectors[prior])) for vectors in learned.values()]
+        self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
+
+    def learned(self, target: FloatArray) -> list[FloatArray]:
+        """Parameters some steps on from those under which these values are the most likely; its own where they do not suit."""
+        if self._factors:
+            part = target[self._which]
+            best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
+            vectors = [self._learner.steps(best, target, POOLED, self._spread)]
+            members = _mixture(self._learner.full, vectors, target, 1.0)
+            if members and _left_out_error(members[0]) <= self._limit:
+                return vectors
+        return self._learner.learn(target)
+
+
+def _left_out_error(member: Member) -> float:
+    return float(np.mean(np.square(member.left_out)))
+
+
+def _spread_order(count: int) -> IntArray:
+    """Every pair once, the first one first, in an order of which every beginning is spread over all of them."""
+    golden = np.argsort(np.arange(1, count) * 0.6180339887498949 % 1, kind="stable")
+    return np.concatenate([[0], 1 + golden])
+
+
+def _nearby(vector: FloatArray) -> tuple[FloatArray, list[tuple[float, float]]]:
+    """Where to go on from with more pairs, and how far.
+
+    With hardly any noise, pairs that were not seen yet can look so unlikely that the first step would leave for another world.
+    """
+    vector = vector.copy()
+    vector[NOISE] += 2
+    limits = [
+        (max(low, at - 1.5), min(high, at + 1.5))
+        for at, (low, high) in zip(vector.tolist(), bounds(len(vector) - OTHERS), strict=True)
+    ]
+    limits[NOISE] = (limits[NOISE][0] - 2, limits[NOISE][1])
+    return vector, limits
+
+
+def _first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
+    """Lengths from the coefficients of a linear fit."""
+    count, n_players = signs.shape
+    coefficients = np.linalg.solve(signs.T @ signs + 1e-2 * count * np.eye(n_players), signs.T @ target)
+    lengths = np.sqrt(np.abs(coefficients) + 1e-3 * np.abs(coefficients).max() + 1e-12)
+    others = PRIOR_MEAN.copy()
+    others[3] = 0.3
+    return np.concatenate([np.log(lengths / lengths.mean() * 4 / n_players), others])
+
+
+def _mixture(likelihood: Likelihood, vectors: list[FloatArray], target: FloatArray, scale: float) -> list[Member]:
+    """Posterior means under these parameters, mixed by their leave-one-out errors to the power −4."""
+    means = []
+    for vector in vectors:
+        factor = likelihood.factor(vector)
+        if factor is not None:
+            weights, left_out = _mean(factor, target)
+            means.append((vector, weights, left_out, float(np.mean(np.square(left_out))) + 1e-300))
+    least = min((error for *_, error in means), default=1.0)
+    total = sum((least / error) ** 2 for *_, error in means)
+    return [
+        Member(vector, (least / error) ** 2 / total, scale * weights, scale * left_out)
+        for vector, weights, left_out, error in means
+    ]
+
+
+def _mean(factor: Factor, target: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """K⁻¹y, and the residual at each pair of a fit without that pair."""
+    weights = factor.solve(target)
+    return weights, weights / np.diagonal(factor.inverse())

@@ -1,0 +1,72 @@
+"""A linear game, fitted by least squares on pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from owenshap.arrays import BoolArray, FloatArray
+from owenshap.surrogates._base import FittedSurrogate, Surrogate
+from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
+
+
+@dataclass(frozen=True)
+class LinearSurrogate(Surrogate):
+    """v(S) = v(∅) + Σ_{i in S} φ_i, by least squares with the weights whose solution on all coalitions is the Shapley value.
+
+    A pair of size s has weight 1/(s (n − s)), shared by the pairs of that size that are there (sizes drawn uniformly,
+    without replacement: LeverageSHAP). With fewer pairs than players, the solution nearest to equal shares.
+    """
+
+    name = "linear"
+
+    def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedLinear:  # noqa: ARG002
+        return fit_linear(pairs_of(coalitions, values))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLinear(FittedSurrogate):
+    """A linear game."""
+
+    coefficients: FloatArray
+    centre: FloatArray
+    residuals: FloatArray = field(repr=False)
+
+    @property
+    def shapley_values(self) -> FloatArray:
+        return self.coefficients
+
+    @property
+    def leave_one_out(self) -> FloatArray:
+        return self.residuals
+
+    def values(self, coalitions: BoolArray) -> FloatArray:
+        result: FloatArray = self.centre + signs_of(coalitions) @ self.coefficients / 2
+        return result
+
+
+def fit_linear(pairs: Pairs) -> FittedLinear:
+    """The linear game nearest to these pairs."""
+    n_pairs, n_players = pairs.signs.shape
+    shares = pairs.total / n_players
+    signs, weights = pairs.signs[1:], np.sqrt(_weights(pairs))
+    away = pairs.odd[1:] - signs.sum(axis=1, keepdims=True) / 2 * shares
+    system = (signs - signs.mean(axis=1, keepdims=True)) / 2 * weights[:, None]  # moves that leave the sum as it is
+    operator = np.linalg.pinv(system, rcond=1e-10) if n_pairs > 1 else np.zeros((n_players, 0))
+    leverage = np.minimum(np.einsum("ai,ia->a", system, operator), 1 - 1e-9)
+    # One output at a time: a product for all of them would make an output's last bits depend on the others.
+    moves = np.stack([operator @ (weights * away[:, k]) for k in range(away.shape[1])], axis=-1)
+    coefficients = efficient(shares + moves, pairs.total)
+    residuals = (pairs.odd[1:] - signs @ coefficients / 2) / (1 - leverage)[:, None]
+    return FittedLinear(coefficients, pairs.centre, np.concatenate([np.zeros((1, away.shape[1])), residuals]))
+
+
+def _weights(pairs: Pairs) -> FloatArray:
+    """Weight of each pair but the first: 1/(s (n − s)) per size and side, over the pairs of that size."""
+    sizes, n_players = pairs.sizes[1:], pairs.signs.shape[1]
+    counts = np.bincount(sizes, minlength=n_players + 1)
+    sides = np.where(2 * sizes == n_players, 1, 2)
+    weights: FloatArray = sides / (sizes * (n_players - sizes) * counts[sizes])
+    return weights

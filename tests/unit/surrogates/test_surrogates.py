@@ -1,0 +1,256 @@
+import numpy as np
+import pytest
+from naive import refuses
+
+import owenshap
+from owenshap.bits import from_codes
+from owenshap.estimators.exact import Exact
+from owenshap.pairs import all_pairs, draw_independent_pairs, draw_pairs
+from owenshap.surrogates import found
+from owenshap.surrogates._kernel import OTHERS, Likelihood
+from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
+from owenshap.surrogates.linear import LinearSurrogate
+from owenshap.testing import additive, random_unanimity_sum
+
+SURROGATES = [LinearSurrogate(), GaussianProcessSurrogate()]
+each_surrogate = pytest.mark.parametrize("surrogate", SURROGATES, ids=lambda surrogate: surrogate.name)
+
+
+def all_coalitions(n_players):
+    return from_codes(np.arange(1 << n_players), n_players)
+
+
+def enumerated(values):
+    """Exact Shapley values (n, k) of a table of values (2^n, k)."""
+    n_players = len(values).bit_length() - 1
+    return Exact().replicates(Exact().draw(n_players, np.random.default_rng(0), 1), values)[0]
+
+
+def some_pairs(n_players, count, seed=0):
+    drawn = draw_pairs(n_players, count, np.random.default_rng(seed))
+    ends = np.array([[True] * n_players, [False] * n_players])
+    return np.concatenate([ends, drawn, ~drawn])
+
+
+def bent(coalitions, seed=0):
+    """A smooth game of some outputs."""
+    weights = np.random.default_rng(seed).normal(size=(coalitions.shape[1], 2))
+    return np.tanh(coalitions @ weights / 2 + 0.3)
+
+
+def some_vector(n_players, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(-1, 0.6, n_players), [0.2, -0.3, -3, 0.6, 0.4, 0.1]])
+
+
+def test_surrogates_are_found_by_name():
+    assert sorted(found()) == ["gaussian-process", "linear"]
+
+
+@each_surrogate
+@pytest.mark.parametrize("n_players", [1, 2, 3, 7, 10])
+def test_shapley_values_are_those_of_the_surrogate_by_enumeration(surrogate, n_players):
+    coalitions = some_pairs(n_players, min(20, all_pairs(n_players)))
+    fitted = surrogate.fit(coalitions, bent(coalitions))
+    table = fitted.values(all_coalitions(n_players))
+    scale = np.abs(table).max()
+    np.testing.assert_allclose(fitted.shapley_values, enumerated(table), rtol=0, atol=1e-8 * scale)
+
+
+def test_the_kernel_has_its_shapley_values_in_closed_form():
+    n_players = 8
+    signs = np.where(some_pairs(n_players, 15)[: 16 + 1], 1.0, -1.0)
+    likelihood, vector = Likelihood(signs), some_vector(n_players)
+    everywhere = np.where(all_coalitions(n_players), 1.0, -1.0)
+    kernel = likelihood.cross(vector, everywhere)
+    np.testing.assert_allclose(likelihood.shapley(vector), enumerated(kernel).T, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(kernel, -kernel[::-1], atol=1e-14)  # odd
+
+
+def test_the_variance_of_shapley_values_is_that_of_the_kernel():
+    n_players = 6
+    everywhere = np.where(all_coalitions(n_players), 1.0, -1.0)
+    likelihood, vector = Likelihood(everywhere[::-1][:9]), some_vector(n_players)
+    factor = likelihood.factor(vector)
+    covariance = Likelihood(everywhere).cross(vector, everywhere)
+    covariance = enumerated(enumerated(covariance).T)
+    operator = likelihood.shapley(vector)
+    expected = np.diagonal(covariance) - np.einsum("ai,ai->i", operator, factor.solve(operator))
+    np.testing.assert_allclose(likelihood.shapley_variances(vector, factor), expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.6])
+def test_the_gradient_is_that_of_finite_differences(lean):
+    signs = np.where(some_pairs(7, 14)[np.r_[0, 2:16]], 1.0, -1.0)
+    likelihood, vector = Likelihood(signs), some_vector(7)
+    vector[-OTHERS + 3] = lean
+    values = np.random.default_rng(1).normal(size=len(signs))
+    _, gradient = likelihood.loss(vector, values, 1.5)
+    for i, step in enumerate(1e-6 * np.eye(len(vector))):
+        if lean == 0 and i == len(vector) - 3:
+            continue  # at its bound
+        numeric = (likelihood.loss(vector + step, values, 1.5)[0] - likelihood.loss(vector - step, values, 1.5)[0]) / 2e-6
+        assert gradient[i] == pytest.approx(numeric, abs=1e-6)
+
+
+@each_surrogate
+def test_values_sum_to_the_total_exactly(surrogate):
+    for count in (0, 1, 5, 40):
+        coalitions = some_pairs(12, count)
+        values = bent(coalitions)
+        total = surrogate.fit(coalitions, values).shapley_values.sum(axis=0)
+        np.testing.assert_allclose(total, values[0] - values[1], rtol=0, atol=1e-14 * 12)
+
+
+@each_surrogate
+def test_ends_are_met(surrogate):
+    coalitions = some_pairs(9, 30)
+    values = bent(coalitions)
+    np.testing.assert_allclose(surrogate.fit(coalitions, values).values(coalitions[:2]), values[:2], atol=1e-6)
+
+
+def test_the_process_is_linear_in_the_values_given_its_parameters():
+    coalitions = some_pairs(8, 25)
+    signs = np.where(coalitions[np.r_[0, 2:27]], 1.0, -1.0)
+    likelihood, vector = Likelihood(signs), some_vector(8)
+    operator = likelihood.factor(vector).solve(likelihood.shapley(vector)).T
+    first, second = np.random.default_rng(0).normal(size=(2, len(signs)))
+    np.testing.assert_allclose(operator @ (2 * first - 3 * second), 2 * (operator @ first) - 3 * (operator @ second), atol=1e-9)
+
+
+@each_surrogate
+def test_leaving_one_out_is_what_a_fit_without_it_says(surrogate):
+    if surrogate.name == "gaussian-process":
+        signs = np.where(some_pairs(6, 12)[np.r_[0, 2:14]], 1.0, -1.0)
+        vector, values = some_vector(6), np.random.default_rng(0).normal(size=13)
+        factor = Likelihood(signs).factor(vector)
+        left_out = factor.solve(values) / np.diagonal(factor.inverse())
+        kept = np.arange(13) != 5
+        without = Likelihood(signs[kept])
+        predicted = without.cross(vector, signs[5:6]) @ without.factor(vector).solve(values[kept])
+        assert left_out[5] == pytest.approx(values[5] - predicted[0], abs=1e-6)
+        return
+    # With size 1 complete and none else, all weights are alike, also where one pair is missing.
+    coalitions = some_pairs(6, 6)
+    values = bent(coalitions)
+    left_out = surrogate.fit(coalitions, values).leave_one_out
+    assert left_out.shape == (7, 2)
+    assert (left_out[0] == 0).all()
+    assert np.isfinite(left_out).all()
+
+
+@each_surrogate
+def test_order_of_coalitions_and_other_outputs_change_no_bit(surrogate):
+    coalitions = some_pairs(10, 30)
+    values = bent(coalitions)
+    together = surrogate.fit(coalitions, values).shapley_values
+    order = np.random.default_rng(0).permutation(len(coalitions))
+    np.testing.assert_array_equal(surrogate.fit(coalitions[order], values[order]).shapley_values, together)
+    for k in range(2):
+        np.testing.assert_array_equal(surrogate.fit(coalitions, values[:, [k]]).shapley_values[:, 0], together[:, k])
+
+
+@each_surrogate
+def test_additive_games_are_found(surrogate):
+    weights = np.array([3.0, -2.0, 0.0, 0.5, 1.0, 7.0, 0.0, 0.1])
+    coalitions = some_pairs(8, 20)
+    found_values = surrogate.fit(coalitions, additive(weights).values(coalitions)[:, None]).shapley_values[:, 0]
+    np.testing.assert_allclose(found_values, weights, atol=1e-3 if surrogate.name != "linear" else 1e-12)
+
+
+@each_surrogate
+def test_constant_games_and_games_of_one_player(surrogate):
+    coalitions = some_pairs(9, 30)
+    alone = np.where(coalitions[:, 4], 5.0, 2.0)
+    values = np.column_stack([np.full(len(coalitions), 3.7), alone, 1e9 + 0 * alone, 1e-9 * alone, 1e12 * alone])
+    shapley = surrogate.fit(coalitions, values).shapley_values
+    np.testing.assert_allclose(shapley[:, [0, 2]], 0, atol=1e-9)
+    only = np.where(np.arange(9) == 4, 3.0, 0.0)
+    for k, scale in ((1, 1.0), (3, 1e-9), (4, 1e12)):
+        np.testing.assert_allclose(shapley[:, k] / scale, only, atol=1e-3)
+
+
+@each_surrogate
+def test_duplicates_are_averaged(surrogate):
+    coalitions = some_pairs(7, 15)
+    values = bent(coalitions)
+    twice, noise = np.concatenate([coalitions, coalitions]), np.random.default_rng(0).normal(size=values.shape)
+    noisy = np.concatenate([values + noise, values - noise])
+    expected = surrogate.fit(coalitions, values).shapley_values
+    np.testing.assert_allclose(surrogate.fit(twice, noisy).shapley_values, expected, atol=1e-4)
+
+
+def test_noise_is_smoothed():
+    game = random_unanimity_sum(10, 10, 2, seed=3)
+    coalitions = some_pairs(10, 200)
+    values = game.values(coalitions)
+    noisy = values + np.random.default_rng(0).normal(0, 0.5, len(values)) * (coalitions.sum(axis=1) % 10 > 0)
+    fitted = GaussianProcessSurrogate().fit(coalitions, noisy[:, None]).shapley_values[:, 0]
+    assert np.square(fitted - game.shapley_values).sum() < 0.1 * np.square(game.shapley_values).sum()
+
+
+@each_surrogate
+def test_halved_stars_will_do(surrogate):
+    design = owenshap.HalvedOwen(levels=8).draw(7, np.random.default_rng(0), 1)
+    coalitions = design.coalitions(np.arange(len(design)))
+    coalitions = np.concatenate([coalitions, [[True] * 7, [False] * 7]])
+    fitted = surrogate.fit(coalitions, bent(coalitions))
+    exact = enumerated(bent(all_coalitions(7)))
+    assert np.square(fitted.shapley_values - exact).sum() < 0.02 * np.square(exact).sum()
+
+
+@each_surrogate
+def test_coalitions_without_complement_do_not_count(surrogate):
+    coalitions = some_pairs(7, 10)
+    complete = set(map(bytes, coalitions))
+    others = [each for each in draw_pairs(7, all_pairs(7), np.random.default_rng(0)) if bytes(each) not in complete]
+    more = np.concatenate([coalitions, others])
+    np.testing.assert_array_equal(
+        surrogate.fit(more, bent(more)).shapley_values, surrogate.fit(coalitions, bent(coalitions)).shapley_values
+    )
+
+
+@each_surrogate
+def test_bad_input_is_named(surrogate):
+    coalitions = some_pairs(5, 6)
+    values = bent(coalitions)
+    with refuses("coalitions", "empty", "grand"):
+        surrogate.fit(coalitions[2:], values[2:])
+    with refuses("coalitions", "boolean"):
+        surrogate.fit(coalitions.astype(float), values)
+    with refuses("values", "shape"):
+        surrogate.fit(coalitions, values[:-1])
+    with refuses("values", "finite", "nan"):
+        surrogate.fit(coalitions, np.where(coalitions.sum(axis=1, keepdims=True) == 2, np.nan, values))
+
+
+def test_pooled_outputs_are_nearly_as_good_as_alone():
+    weights = np.random.default_rng(0).normal(size=(12, 30))
+    coalitions, everywhere = some_pairs(12, 60), all_coalitions(12)
+    exact = enumerated(np.tanh(everywhere @ weights / 2))
+    errors = [
+        np.square(
+            GaussianProcessSurrogate(pooled=pooled).fit(coalitions, np.tanh(coalitions @ weights / 2)).shapley_values - exact
+        )
+        for pooled in (False, True)
+    ]
+    assert errors[1].sum() < 1.5 * errors[0].sum()
+
+
+@pytest.mark.parametrize("n_players", range(1, 8))
+def test_pairs_are_different_pairs(n_players):
+    rng = np.random.default_rng(0)
+    for count in range(all_pairs(n_players) + 1):
+        drawn = draw_pairs(n_players, count, rng)
+        codes = drawn @ (1 << np.arange(n_players))
+        pairs = np.minimum(codes, (1 << n_players) - 1 - codes)
+        assert len(set(pairs.tolist())) == count
+        assert (pairs > 0).all()
+
+
+def test_sizes_of_pairs_are_even():
+    sizes = draw_pairs(20, 190, np.random.default_rng(0)).sum(axis=1)
+    assert np.bincount(sizes)[1:11].tolist() == [20] * 9 + [10]
+    independent = draw_independent_pairs(20, 19_000, np.random.default_rng(0)).sum(axis=1)
+    # Each of 19 sizes is expected 1,000 times, standard deviation 31: 5 of them go wrong once in 90,000 times.
+    assert np.abs(np.bincount(independent, minlength=20)[1:] - 1000).max() < 160
