@@ -19,6 +19,7 @@ from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimators import Estimator
 from owenshap.estimators._closed_form import ClosedForm
+from owenshap.estimators._forward import Forward
 from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
 from owenshap.executors import IN_FLIGHT, Executor, checked_executor, in_order
 from owenshap.games import AdditiveGame, CompactGame, DrawingGame, Game
@@ -423,6 +424,20 @@ class Continuing:
         self._memory = parse_bytes(memory)
         total = self.ends.grand - self.ends.empty
         self._gathered = _Gathered(plan, game.n_players, total, self._memory) if spread else None
+        self._learner = plan.estimator.learner(game.n_players)
+        self.looks = 0
+
+    @property
+    def affordable(self) -> int:
+        """Replicates that the budget leaves, those made so far among them."""
+        if self._learner is None:
+            return self.plan.replicates
+        return self.count + (self.plan.budget - self.evaluations) // self.plan.estimator.replicate_cost(self.game.n_players)
+
+    def relearn(self, needed: float) -> None:
+        """Begin anew with what was learned, where that pays."""
+        if self._learner is not None and self._learner.relearn(self.count, needed, self.affordable - self.count):
+            self.moments = self.sums = None
 
     @property
     def count(self) -> int:
@@ -433,6 +448,9 @@ class Continuing:
         """Go on to so many replicates, or to the end of the block in which it is late."""
         cost = max(1, self.plan.estimator.replicate_cost(self.game.n_players))
         at_once = 1 if self._executor is None else IN_FLIGHT
+        if self._learner is not None and self.blocks == 0:
+            self._make([min(self._learner.first, replicates)], report)
+            self.relearn(math.inf)
         while self.count < replicates and not late():
             largest, left = max(1, LARGEST_BLOCK // cost), replicates - self.count
             sizes: list[int] = []
@@ -443,6 +461,9 @@ class Continuing:
 
     def _make(self, sizes: list[int], report: Callable[[int], None]) -> None:
         """Blocks of so many replicates each."""
+        if self._learner is not None:
+            self._learn(self._learner, sizes, report)
+            return
         numbered = enumerate(sizes, self.blocks)
         block, rows_at_once = np.zeros(1), rows_within(self._memory, self.game.n_players)
         for partly, spent_here, last in _done(
@@ -454,6 +475,16 @@ class Continuing:
             if last:
                 self._add(block)
                 block = np.zeros(1)
+
+    def _learn(self, learner: Forward, sizes: list[int], report: Callable[[int], None]) -> None:
+        """The same for a learner, which sees the values block by block."""
+        designs = list(_designs(self.game, self.plan.estimator, self.seed, enumerate(sizes, self.blocks)))
+        rows_at_once = rows_within(self._memory, self.game.n_players)
+        tasks = ((self.game, design, self.ends, rows_at_once) for design in designs)
+        for design, (values, used) in zip(designs, in_order(evaluate, tasks, self._executor), strict=True):
+            self.evaluations += used
+            report(self.evaluations)
+            self._add(learner.replicates(design, values))
 
     def _add(self, replicates: FloatArray) -> None:
         sums = Moments.of(replicates.sum(axis=1, keepdims=True))
@@ -493,7 +524,7 @@ class Continuing:
         plan = self.plan
         if finished and plan.until is not None:
             cost = plan.estimator.replicate_cost(self.game.n_players)
-            budget = 2 + self.count * cost if plan.budget == ENDLESS else plan.budget
+            budget = max(self.evaluations, 2 + self.count * cost) if plan.budget == ENDLESS else plan.budget
             plan = replace(plan, replicates=self.count, budget=budget, until=plan.until.without_clock())
         return Estimate(
             plan,
@@ -533,9 +564,9 @@ def _run_until(
         looked = run.count < FIRST_LOOK  # an earlier estimate may be good enough as it is
         while True:
             if looked:
-                run.advance(min(next_look(run.count, cost), plan.replicates), partial(_bounded, report, expected), clock.late)
+                run.advance(min(next_look(run.count, cost), run.affordable), partial(_bounded, report, expected), clock.late)
             looked, found = True, run.look(everything, tolerances, confidence)
-            reason = stop_reason(plan, found, run.count, run.evaluations, cost, tolerances, clock)
+            reason = stop_reason(plan, found, run, cost, tolerances, clock)
             said = reason or f"nothing yet: {run.count:,} replicates are done"
             latest = run.estimate(everything, tolerances, confidence, said, reason is not None)
             if reason is None and better_exactly(plan, found, run.evaluations, game.n_players):
@@ -548,6 +579,7 @@ def _run_until(
             if reason is not None:
                 return
             expected = expected_evaluations(plan, found, run.evaluations, cost)
+            run.relearn(found.replicates_needed)
     except OwenshapError as error:
         error.estimate = latest
         raise
@@ -569,16 +601,15 @@ def exactly(
     return replace(found, evaluations=found.evaluations + evaluations, stopped_by=words)
 
 
-def stop_reason(
-    plan: Plan, found: Look, count: int, evaluations: int, cost: int, tolerances: FloatArray | None, clock: Clock
-) -> str | None:
+def stop_reason(plan: Plan, found: Look, run: Continuing, cost: int, tolerances: FloatArray | None, clock: Clock) -> str | None:
     """Why a run stops here, in words with numbers; None where it goes on."""
     assert plan.until is not None
+    count, evaluations = run.count, run.evaluations
     if found.done:
         return found.reached(plan.until, tolerances, evaluations)
     if clock.late():
         return f"{clock.seconds:g} seconds: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
-    if count >= plan.replicates:
+    if count >= run.affordable:
         return f"budget of {plan.budget:,} evaluations: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
     return None
 

@@ -240,13 +240,13 @@ def _until(
     ranges = np.abs(run.ends.grand - run.ends.empty) if ranges is None else ranges.reshape(-1)
     tolerances, left = plan.until.tolerances(ranges), np.arange(len(game.labels))
     while len(left):
-        run.advance(min(next_look(run.count, cost), plan.replicates), lambda done: report(done, done), never.late)
+        run.advance(min(next_look(run.count, cost), run.affordable), lambda done: report(done, done), never.late)
         own = None if tolerances is None else tolerances.reshape(-1, outputs)[left].reshape(-1)
         looks = [run.look(slice(i * outputs, (i + 1) * outputs), own, confidence) for i in range(len(left))]
         going_on = []
         for i, found in enumerate(looks):
             columns, alone = np.arange(i * outputs, (i + 1) * outputs), game.of_rows(left[i : i + 1])
-            reason = stop_reason(plan, found, run.count, run.evaluations, cost, own if own is None else own[columns], never)
+            reason = stop_reason(plan, found, run, cost, own if own is None else own[columns], never)
             if reason is not None:
                 yield alone, run.estimate(columns, own, confidence, reason, True)
             elif better_exactly(plan, found, run.evaluations, game.n_players):

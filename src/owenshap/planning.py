@@ -102,7 +102,7 @@ def _open_ended(n_players: int, method: str | Estimator, budget: int | None, unt
         until = replace(until, exact=n_players <= MOST_PLAYERS)
     else:
         estimator = method if isinstance(method, Estimator) else _by_name(method)
-        estimator = estimator.within(n_players, default if budget is None else min(budget, default))
+        estimator = estimator.open_ended(n_players) if budget is None else estimator.within(n_players, min(budget, default))
         cost = estimator.replicate_cost(n_players)
         plan = _planned(estimator, n_players, max(default, 2 + cost) if budget is None else budget, "it was asked for")
     estimator = plan.estimator

@@ -9,6 +9,7 @@ import numpy as np
 
 from owenshap.arrays import FloatArray
 from owenshap.designs import Design
+from owenshap.estimators._forward import Forward
 
 AXIOMS = frozenset({"efficiency", "symmetry", "linearity", "null player"})
 
@@ -86,6 +87,14 @@ class Estimator(ABC):
             return 0
         cost = self.replicate_cost(n_players)
         return (budget - 2) // cost if cost else 1
+
+    def open_ended(self, n_players: int) -> Self:
+        """The estimator with what it leaves open settled for a run that goes on until it is good enough."""
+        return self.within(n_players, max(2048, 64 * (n_players + 1)))
+
+    def learner(self, n_players: int) -> Forward | None:  # noqa: ARG002
+        """What goes on learning while replicates are made, where they are looked at; None where nothing is learned."""
+        return None
 
     def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
         """Replicates where no budget is given; None where only a budget can tell."""

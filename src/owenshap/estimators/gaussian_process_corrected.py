@@ -13,6 +13,7 @@ from owenshap.arrays import BoolArray, FloatArray
 from owenshap.checks import whole_number
 from owenshap.designs import Design, Sets
 from owenshap.estimators._base import Estimator
+from owenshap.estimators._forward import Forward
 from owenshap.pairs import draw_independent_pairs
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
 
@@ -96,6 +97,12 @@ class GaussianProcessCorrected(Estimator):
 
     def within(self, n_players: int, budget: int) -> Self:  # noqa: ARG002
         return self if self.pairs is not None else replace(self, pairs=max(1, (budget - 2) // 2 // BATCHES))
+
+    def learner(self, n_players: int) -> Forward | None:
+        return Forward(GaussianProcessSurrogate(), n_players, self.pairs or 1) if n_players > 1 else None
+
+    def open_ended(self, n_players: int) -> Self:
+        return self if self.pairs is not None else replace(self, pairs=max(4, n_players // 4))
 
     def _forward(self, coalitions: BoolArray, values: FloatArray, batches: int) -> Iterator[tuple[int, int, Any]]:
         """First and last batch of each stretch, and the odd part and Shapley values of the surrogate for it."""
