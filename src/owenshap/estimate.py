@@ -27,7 +27,7 @@ from owenshap.intervals import FEWEST_REPLICATES, half_widths, simultaneous_half
 from owenshap.moments import Moments
 from owenshap.planning import Cost, Plan, check_plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter
-from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, checked_until, look, looks_before, next_look, spent
+from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, checked_until, look, next_look, spent
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
@@ -57,6 +57,8 @@ class Estimate:
     ends: Ends = field(repr=False)
     blocks: int = field(default=0, repr=False)
     """Blocks of replicates so far: where `resume` goes on."""
+    looks: int = field(default=0, repr=False)
+    """Looks at the replicates so far, over which the error rate of `top` is spent."""
     sums: Moments | None = field(default=None, repr=False)
     """Of the values' sums over the players, where the run looked at them."""
     tolerances: FloatArray | None = field(default=None, repr=False)
@@ -170,10 +172,8 @@ class Estimate:
     @property
     def _confidence(self) -> float:
         """At this look: less error is left for each where the order of the values may have stopped the run."""
-        until, cost = self.plan.until, self.plan.estimator.replicate_cost(len(self.moments.mean))
-        if until is None or until.top is None:
-            return self.confidence
-        return spent(self.confidence, looks_before(self.moments.count, cost))
+        until = self.plan.until
+        return self.confidence if until is None or until.top is None else spent(self.confidence, max(1, self.looks))
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if self.ends.scalar else values
@@ -323,10 +323,10 @@ def estimating(
         seed = resume.seed
     elif plan is None:
         plan = make_plan(n_players, method, budget, until=until)
-        if method == "auto" and plan.estimator.random and until is None:
+        if method == "auto" and plan.estimator.random:
             started = time.perf_counter()
             ends = evaluate_ends(game)
-            plan = make_plan(n_players, method, budget, Cost((time.perf_counter() - started) / 2, ends.outputs))
+            plan = make_plan(n_players, method, budget, Cost((time.perf_counter() - started) / 2, ends.outputs), until)
     elif budget is not None or method != "auto" or until is not None:
         raise InputError("plan", "come alone", "method, budget or tolerance beside it", "The plan says all")
     else:
@@ -342,6 +342,7 @@ def estimating(
             report=meter(progress, plan.estimator.name),
             memory=memory,
             resume=resume,
+            ends=ends,
         )
     return _run(
         game,
@@ -414,9 +415,10 @@ class Continuing:
         executor: Executor | None,
         spread: bool = False,
         earlier: Estimate | None = None,
+        ends: Ends | None = None,
     ) -> None:
         self.game, self.plan = game, plan
-        self.ends = evaluate_ends(game) if earlier is None else earlier.ends
+        self.ends = earlier.ends if earlier is not None else evaluate_ends(game) if ends is None else ends
         self.evaluations, self.blocks = (2, 0) if earlier is None else (earlier.evaluations, earlier.blocks)
         self.moments = None if earlier is None else earlier.moments
         self.sums = None if earlier is None else earlier.sums
@@ -425,7 +427,7 @@ class Continuing:
         total = self.ends.grand - self.ends.empty
         self._gathered = _Gathered(plan, game.n_players, total, self._memory) if spread else None
         self._learner = plan.estimator.learner(game.n_players)
-        self.looks = 0
+        self.looks = 0 if earlier is None else earlier.looks
 
     @property
     def affordable(self) -> int:
@@ -444,20 +446,21 @@ class Continuing:
         """Replicates so far."""
         return 0 if self.moments is None else self.moments.count
 
-    def advance(self, replicates: int, report: Callable[[int], None], late: Callable[[], bool]) -> None:
-        """Go on to so many replicates, or to the end of the block in which it is late."""
+    def advance(self, replicates: int, report: Callable[[int], None], late: Callable[[int], bool]) -> None:
+        """Go on to so many replicates, or to the end of the block in which it is late, for another look."""
         cost = max(1, self.plan.estimator.replicate_cost(self.game.n_players))
         at_once = 1 if self._executor is None else IN_FLIGHT
         if self._learner is not None and self.blocks == 0:
             self._make([min(self._learner.first, replicates)], report)
             self.relearn(math.inf)
-        while self.count < replicates and not late():
+        while self.count < replicates and not late(self.evaluations):
             largest, left = max(1, LARGEST_BLOCK // cost), replicates - self.count
             sizes: list[int] = []
             while left and len(sizes) < at_once:
                 sizes.append(min(left, largest))
                 left -= sizes[-1]
             self._make(sizes, report)
+        self.looks += 1
 
     def _make(self, sizes: list[int], report: Callable[[int], None]) -> None:
         """Blocks of so many replicates each."""
@@ -509,12 +512,10 @@ class Continuing:
         """Look at some outputs."""
         assert self.plan.until is not None
         assert self.moments is not None
-        cost = self.plan.estimator.replicate_cost(self.game.n_players)
         total = (self.ends.grand - self.ends.empty)[outputs]
         own = None if tolerances is None else tolerances[outputs]
-        number = looks_before(self.count, cost)
         moments, sums = self.moments.of_outputs(outputs), self.sums and self.sums.of_outputs(outputs)
-        return look(moments, sums, total, self.plan.until, own, confidence, number)
+        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks))
 
     def estimate(
         self, outputs: IntArray | slice, tolerances: FloatArray | None, confidence: float, stopped_by: str, finished: bool
@@ -525,7 +526,9 @@ class Continuing:
         if finished and plan.until is not None:
             cost = plan.estimator.replicate_cost(self.game.n_players)
             budget = max(self.evaluations, 2 + self.count * cost) if plan.budget == ENDLESS else plan.budget
-            plan = replace(plan, replicates=self.count, budget=budget, until=plan.until.without_clock())
+            plan = replace(plan, until=plan.until.without_clock(self.evaluations))
+            if self._learner is None:  # what a learner does next depends on what it may spend
+                plan = replace(plan, replicates=self.count, budget=budget)
         return Estimate(
             plan,
             self.evaluations,
@@ -535,6 +538,7 @@ class Continuing:
             self.moments.of_outputs(outputs),
             self.ends.of_outputs(outputs),
             self.blocks,
+            self.looks,
             self.sums and self.sums.of_outputs(outputs),
             None if tolerances is None else tolerances[outputs],
         )
@@ -551,15 +555,16 @@ def _run_until(
     report: Meter,
     memory: str | int,
     resume: Estimate | None,
+    ends: Ends | None,
 ) -> Iterator[Estimate]:
     """Go on from look to look until a goal is reached, or the budget or the time ends."""
     assert plan.until is not None
     began, latest, everything = time.monotonic(), None, slice(None)
     try:
-        run = Continuing(game, plan, seed, memory, executor, spread, resume)
+        run = Continuing(game, plan, seed, memory, executor, spread, resume, ends)
         ends, cost = run.ends, plan.estimator.replicate_cost(game.n_players)
         tolerances = plan.until.tolerances(np.abs(ends.grand - ends.empty))
-        clock = Clock(plan.until.seconds, began)
+        clock = Clock(plan.until, began)
         expected = plan.budget if plan.budget < ENDLESS else run.evaluations + 10 * cost * next_look(run.count, cost)
         looked = run.count < FIRST_LOOK  # an earlier estimate may be good enough as it is
         while True:
@@ -607,8 +612,8 @@ def stop_reason(plan: Plan, found: Look, run: Continuing, cost: int, tolerances:
     count, evaluations = run.count, run.evaluations
     if found.done:
         return found.reached(plan.until, tolerances, evaluations)
-    if clock.late():
-        return f"{clock.seconds:g} seconds: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
+    if clock.late(evaluations):
+        return f"{clock}: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
     if count >= run.affordable:
         return f"budget of {plan.budget:,} evaluations: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
     return None
@@ -641,6 +646,8 @@ def _resumed(
     if len(earlier.moments.mean) != n_players:
         raise InputError("resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice)
     estimator = earlier.plan.estimator
+    if estimator.together:
+        raise InputError("resume", "be of independent replicates", f"an estimate by {estimator.name}", "Begin anew")
     if not estimator.random:
         raise InputError("resume", "leave something to do", f"an estimate by {estimator.name}", "It is exact")
     if budget is None and until is None:

@@ -83,6 +83,7 @@ class Together:
         for n_players in np.unique(counts[counts > 0]).tolist():
             plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget)
             same = np.flatnonzero(counts == n_players)
+            most = 1 if plan.until is not None and plan.estimator.together else most  # every row learns for itself
             for which in (same[start : start + most] for start in range(0, len(same), most)):
                 ranges = None if self.ranges is None else self.ranges[which]
                 tasks.append((self._game(which, outputs, memory), plan, settings, ranges))
@@ -243,7 +244,7 @@ def _until(
         run.advance(min(next_look(run.count, cost), run.affordable), lambda done: report(done, done), never.late)
         own = None if tolerances is None else tolerances.reshape(-1, outputs)[left].reshape(-1)
         looks = [run.look(slice(i * outputs, (i + 1) * outputs), own, confidence) for i in range(len(left))]
-        going_on = []
+        going_on: list[int] = []
         for i, found in enumerate(looks):
             columns, alone = np.arange(i * outputs, (i + 1) * outputs), game.of_rows(left[i : i + 1])
             reason = stop_reason(plan, found, run, cost, own if own is None else own[columns], never)
@@ -253,6 +254,8 @@ def _until(
                 yield alone, exactly(alone, run.evaluations, settings, executor)
             else:
                 going_on.append(i)
+        if len(game.labels) == 1 and going_on:
+            run.relearn(looks[0].replicates_needed)
         if len(going_on) < len(left):
             left = left[going_on]
             if len(left):

@@ -71,7 +71,7 @@ def make_plan(
     if budget is not None:
         budget = whole_number("budget", budget, 2, "It counts evaluations, the empty and the grand coalition among them")
     if until is not None:
-        return _open_ended(n_players, method, budget, until)
+        return _open_ended(n_players, method, budget, cost, until)
     if method == "auto":
         return _auto(n_players, budget, cost)
     estimator = method if isinstance(method, Estimator) else _by_name(method)
@@ -94,17 +94,20 @@ def check_plan(plan: object, n_players: int) -> None:
         raise InputError("plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice)
 
 
-def _open_ended(n_players: int, method: str | Estimator, budget: int | None, until: Until) -> Plan:
+def _open_ended(n_players: int, method: str | Estimator, budget: int | None, cost: Cost | None, until: Until) -> Plan:
     """A plan that ends when a goal is reached, or the budget where there is one."""
     default = default_budget(n_players)
     if method == "auto":
         plan = _auto(n_players, default if budget is None else min(budget, default), None)
         until = replace(until, exact=n_players <= MOST_PLAYERS)
+        if plan.estimator.random:
+            plan = _worth_fitting(plan, n_players, budget, cost)
     else:
         estimator = method if isinstance(method, Estimator) else _by_name(method)
-        estimator = estimator.open_ended(n_players) if budget is None else estimator.within(n_players, min(budget, default))
-        cost = estimator.replicate_cost(n_players)
-        plan = _planned(estimator, n_players, max(default, 2 + cost) if budget is None else budget, "it was asked for")
+        enough = budget is None or budget >= default
+        estimator = estimator.open_ended(n_players) if enough else estimator.within(n_players, budget or default)
+        one = estimator.replicate_cost(n_players)
+        plan = _planned(estimator, n_players, max(default, 2 + one) if budget is None else budget, "it was asked for")
     estimator = plan.estimator
     if not estimator.random or estimator.exact_order(n_players) >= n_players:
         return plan
@@ -113,6 +116,19 @@ def _open_ended(n_players: int, method: str | Estimator, budget: int | None, unt
         raise InputError("method", rule, estimator, "Use rule='stratified', or give a budget alone")
     replicates = ENDLESS if budget is None else estimator.replicates_within(n_players, budget)
     return replace(plan, replicates=replicates, budget=ENDLESS if budget is None else budget, until=until)
+
+
+def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | None) -> Plan:
+    """The plan of a run until it is good enough, with a Gaussian process where an evaluation costs enough to save many."""
+    if cost is None or (budget is not None and budget < default_budget(n_players)):
+        return plan
+    fitting = _fitting_seconds(default_budget(n_players), corrected=True) * cost.outputs
+    saved = default_budget(n_players) * cost.seconds
+    times = f"an evaluation took {cost.seconds:.1e} s and fits take about {fitting:.1e} s"
+    if fitting > WORTH * saved:
+        return replace(plan, because=f"{times}, in which stars reach more")
+    fitted = found()["gaussian-process-corrected"]().open_ended(n_players)
+    return replace(plan, estimator=fitted, because=f"{times}, which they are worth")
 
 
 def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:

@@ -33,6 +33,8 @@ class Until:
         So many players of largest absolute value are settled, in every output.
     seconds : float, optional
         A clock.
+    evaluations : int, optional
+        Where an earlier run's clock stopped it.
     exact : bool
         Whether to go over to exact values where those take fewer evaluations than the tolerance.
     """
@@ -41,6 +43,7 @@ class Until:
     top: int | None = None
     seconds: float | None = None
     exact: bool = False
+    evaluations: int | None = None
 
     @property
     def share(self) -> float | None:
@@ -59,9 +62,9 @@ class Until:
             raise InputError("tolerance", "be absolute where an output has no range", what, "Give it in units of the output")
         return share * ranges
 
-    def without_clock(self) -> Until:
-        """The same for a run whose clock has spoken."""
-        return replace(self, seconds=None)
+    def without_clock(self, evaluations: int) -> Until:
+        """The same for a run that ended here, with what the clock decided in place of the clock."""
+        return self if self.seconds is None else replace(self, seconds=None, evaluations=evaluations)
 
 
 def checked_until(tolerance: float | str | None, top: int | None, seconds: float | None, n_players: int | None) -> Until | None:
@@ -103,29 +106,27 @@ def _positive(what: str, value: object, advice: str) -> float:
 class Clock:
     """A limit of time, or none."""
 
-    def __init__(self, seconds: float | None, began: float) -> None:
-        self.seconds, self._began = seconds, began
+    def __init__(self, until: Until, began: float) -> None:
+        self._until, self._began = until, began
 
-    def late(self) -> bool:
-        """Whether the time is over."""
-        return self.seconds is not None and time.monotonic() - self._began >= self.seconds
+    def late(self, evaluations: int) -> bool:
+        """Whether the time is over, or was in an earlier run after so many evaluations."""
+        seconds, stop = self._until.seconds, self._until.evaluations
+        over = seconds is not None and time.monotonic() - self._began >= seconds
+        return over or (stop is not None and evaluations >= stop)
+
+    def __str__(self) -> str:
+        seconds = self._until.seconds
+        return "the time of an earlier run" if seconds is None else f"{seconds:g} seconds"
 
 
-never = Clock(None, 0.0)
+never = Clock(Until(), 0.0)
 
 
 def next_look(done: int, cost: int) -> int:
     """Replicates at the look after `done` of them, of `cost` evaluations each: nothing else decides."""
     apart = -(-BETWEEN_LOOKS // max(1, cost))
     return max(FIRST_LOOK, math.ceil(done * GROWTH), done + apart)
-
-
-def looks_before(count: int, cost: int) -> int:
-    """Which look the one at `count` replicates is, the first being 1."""
-    looks, done = 0, 0
-    while done < count:
-        looks, done = looks + 1, next_look(done, cost)
-    return looks
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from owenshap.designs import Design
 from owenshap.surrogates import FittedSurrogate, Surrogate
 
 FIRST_FIT = 2  # pairs for each player
-MORE_EACH_TIME = 1.5  # times the pairs of the last fit: fewer are not worth another
-MOST_FITTED = 1000  # pairs: past them a fit takes too long
+MORE_EACH_TIME = 1.8  # times the pairs of the last fit: fewer are not worth another
+MOST_FITTED = 600  # pairs: past them a fit takes too long
 WORTH = 2.5  # times the replicates made so far must still be needed, since a new surrogate makes them useless
 GAIN = 1.3  # by which the last fit must have lowered the replicates needed
 
