@@ -27,16 +27,19 @@ REPLICATES = (20, 100)
 LARGE = 25  # players: runs of games with fewer are cheap
 
 
-def cells(runs: int, cheap_runs: int) -> list[tuple]:
+def cells(runs: int, cheap_runs: int, fitted_runs: int) -> list[tuple]:
     """Everything there is to measure, long ones first."""
     found: list[tuple] = []
     for share in reversed(SHARES):
-        found += [("stopping", name, method, share, runs) for name in CASES for method in measure.METHODS]
+        for method in measure.METHODS:
+            many = fitted_runs if method == measure.LEARNING else runs
+            found += [("stopping", name, method, share, many) for name in CASES]
     found += [("ranking", name, runs) for name in CASES]
     found += [("predicted", name, share, min(runs, 100)) for name in CASES for share in SHARES[1:]]
     for name in CASES:
         many = runs if game_of(name).n_players > LARGE else cheap_runs
-        found += [("fixed", name, method, r, many) for method in measure.METHODS for r in (None, *REPLICATES)]
+        sampled = [method for method in measure.METHODS if method != measure.LEARNING]
+        found += [("fixed", name, method, r, many) for method in sampled for r in (None, *REPLICATES)]
     return found
 
 
@@ -45,10 +48,15 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", help="fixed, stopping, predicted, ranking, looks; all by default")
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--cheap-runs", type=int, default=10_000)
+    parser.add_argument("--fitted-runs", type=int, default=100)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--again", action="store_true")
     asked = parser.parse_args()
-    wanted = [each for each in cells(asked.runs, asked.cheap_runs) if not asked.sections or each[0] in asked.sections]
+    wanted = [
+        each
+        for each in cells(asked.runs, asked.cheap_runs, asked.fitted_runs)
+        if not asked.sections or each[0] in asked.sections
+    ]
     KEPT.mkdir(parents=True, exist_ok=True)
     source = _source()
     left = wanted if asked.again else [each for each in wanted if not _path(source, each).exists()]

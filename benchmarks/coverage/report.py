@@ -72,7 +72,7 @@ def _gains(stopped: list[dict]) -> Iterator[float]:
     theirs = {(each["cell"][1], each["cell"][3]): each for each in stopped if each["cell"][2] == "antithetic permutations"}
     for each in stopped:
         other = theirs.get((each["cell"][1], each["cell"][3]))
-        if each["cell"][2] == "halved-owen" and other:
+        if each["cell"][2] == "gaussian-process-corrected" and other:
             yield other["evaluations"] / each["evaluations"]
 
 
@@ -107,7 +107,7 @@ def _stopping(cells: list[dict]) -> Iterator[str]:
         ratio = each["evaluations"] / each["oracle evaluations"]
         yield (
             f"| {name} | {method} | {share:.0%} | {each['coverage']:.1%} | {each['within']:.1%} | {each['evaluations']:,.0f} | "
-            f"{each['replicates']:.0f} | {each['oracle replicates']:.0f} | {ratio:.2f} |"
+            f"{each['replicates']:.0f} | {each['oracle replicates']:.0f} | {ratio:.2f} |".replace("nan", "")
         )
 
 

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
-from owenshap.arrays import FloatArray
+from owenshap.arrays import BoolArray, FloatArray
 from owenshap.moments import Moments
 
 FEWEST_REPLICATES = 10  # below, a replicate's own distribution shows through and t intervals do not cover
 LOUD, QUIET = 0.8, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
 LOOKING, SKEWED = 1.0, 0.25  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
+FEW = 0.4  # of the spread, carried by the farthest replicates: less is usual
 NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
 
 
@@ -25,12 +26,14 @@ def quantile_of(freedom: int, tail: float) -> float:
 def half_widths(moments: Moments, confidence: float) -> FloatArray:
     """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where replicates are skewed.
 
-    Where all replicates of a value agree and those of others do not, an event that changes it may be too rare to have been
-    seen: its interval then has room for one of probability 3/r (at 95 %) that is as large as any seen.
+    Where all replicates of a value agree and those of others do not, or where single replicates carry most of the spread, an
+    event that changes a value may be too rare to have been seen: its interval then has room for one of probability 3/r (at
+    95 %) that is as large as any seen.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
     widened = quantile * moments.standard_errors * (1 + 2 * _for_skewness(moments, quantile))
-    return np.where(_unseen(moments), rare_half_width(moments, 1 - confidence), widened)
+    room = np.where(_unseen(moments) | _carried_by_few(moments), rare_half_width(moments, 1 - confidence), 0)
+    return np.maximum(widened, room)
 
 
 def stopped_half_widths(moments: Moments, confidence: float) -> FloatArray:
@@ -42,14 +45,15 @@ def simultaneous_half_widths(moments: Moments, confidence: float, scales: FloatA
     """Half-widths (n, k) that hold for all players and outputs at once, at a number of replicates that the spread decided.
 
     The same for all values that vary much, in units of the scales (k,) of the outputs, which is what a tolerance asks for;
-    less for quiet ones. The error rates of all values add up to 1 − confidence.
+    less for quiet ones, but with room for an event too rare to have been seen that is as large as any seen. The error rates
+    of all values add up to 1 − confidence.
     """
     rate, cells = 1 - confidence, moments.mean.size
     errors = watched_errors(moments, confidence)
     common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
     own = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
     room = rare_half_width(moments, rate)
-    return np.where(_unseen(moments), room, np.minimum(common, own))
+    return np.maximum(np.minimum(common, own), np.where(_unseen(moments), room, np.minimum(common, room)))
 
 
 def watched_errors(moments: Moments, confidence: float) -> FloatArray:
@@ -73,7 +77,7 @@ def common_half_width(errors: FloatArray, count: int, rate: float) -> float:
     loud = errors[errors > NEGLIGIBLE * largest]
     rest = errors.size - len(loud)
     low, high = quantile_of(count - 1, rate / 2) * largest, quantile_of(count - 1, rate / (2 * errors.size)) * largest
-    while high - low > 1e-4 * high:
+    while high - low > 1e-3 * high:
         middle = (low + high) / 2
         chance = 2 * float(stdtr(count - 1, -middle / loud).sum())
         chance += 2 * rest * float(stdtr(count - 1, -middle / (NEGLIGIBLE * largest)))
@@ -90,10 +94,19 @@ def rare_half_width(moments: Moments, rate: float) -> FloatArray:
     return moments.ranges.max(axis=0) * (-math.log(rate) / moments.count)
 
 
-def _unseen(moments: Moments) -> FloatArray:
+def _unseen(moments: Moments) -> BoolArray:
     """Where replicates agree but for rounding."""
     ranges = moments.ranges
     return ranges <= 1e-12 * np.maximum(ranges.max(axis=0), np.abs(moments.mean).max(axis=0))
+
+
+def _carried_by_few(moments: Moments) -> BoolArray:
+    """Whether single replicates carry the spread of an output (k,): more of it than a normal distribution's would."""
+    shape = moments.shape
+    if shape is None:
+        return np.zeros(moments.mean.shape[1], np.bool_)
+    farthest = np.square(np.maximum(shape.highest - moments.mean, moments.mean - shape.lowest)).sum(axis=0)
+    return farthest > (FEW + 2 / moments.count) * moments.squares.sum(axis=0)
 
 
 def _for_looking(moments: Moments) -> FloatArray:

@@ -1,0 +1,84 @@
+"""How often a valid tolerance holds, and that what is rare does not stop a run early: fixed seeds, limits stated."""
+
+import numpy as np
+import pytest
+from scipy.special import bdtr
+
+from owenshap import Castro, HalvedOwen, estimate
+from owenshap.testing import airport, product, unanimity, weighted_voting
+
+RUNS = 120
+GAMES = {
+    "skewed product": (product([0.5] * 8, np.linspace(1.2, 2.0, 8)), 1.2),
+    "airport": (airport(np.linspace(1, 10, 12) ** 2), 3.0),
+    "votes": (weighted_voting([5, 4, 3, 3, 2, 2, 1, 1, 1, 1], 12), 0.06),
+}
+METHODS = ["castro", Castro(antithetic=True), HalvedOwen(levels=4)]
+# Where 95 % of runs hold, fewer than this many of 120 do with a chance of 1e-5. Nine cases: below 1e-4 together.
+FEWEST = next(count for count in range(RUNS) if bdtr(count, RUNS, 0.95) > 1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS, ids=str)
+@pytest.mark.parametrize("name", GAMES)
+def test_all_values_are_held_at_the_moment_of_stopping(name, method):
+    game, tolerance = GAMES[name]
+    within = held = 0
+    for seed in range(RUNS):
+        result = estimate(game, method, tolerance=tolerance, seed=seed, progress=False)
+        lower, upper = result.simultaneous()
+        assert (upper - lower).max() <= 2 * tolerance * (1 + 1e-9)
+        within += np.abs(result.values - game.shapley_values).max() <= tolerance
+        held += bool(((lower <= game.shapley_values) & (game.shapley_values <= upper)).all())
+    assert within >= FEWEST
+    assert held >= FEWEST
+
+
+def test_these_limits_catch_a_rule_that_stops_early():
+    # Waiting until the widest interval per value, a third too narrow, is narrow enough.
+    game, tolerance = GAMES["votes"]
+    within = 0
+    for seed in range(RUNS):
+        count = 20
+        while True:
+            result = estimate(game, "castro", budget=2 + 9 * count, seed=seed, progress=False)
+            if result.half_widths.max() <= 1.5 * tolerance:
+                break
+            count = int(1.15 * count) + 1
+        within += np.abs(result.values - game.shapley_values).max() <= tolerance
+    assert within < FEWEST
+
+
+@pytest.mark.parametrize("method", ["castro", "halved-owen", HalvedOwen(levels=2)], ids=str)
+def test_what_is_rare_is_waited_for(method):
+    # 12 of 30 players are needed: a chain gives a player its 1 with a chance of 1/12. False alarm below 1e-5, as above.
+    game = unanimity(30, range(12))
+    right = sum(
+        np.abs(estimate(game, method, tolerance=0.05, seed=seed, progress=False).values - game.shapley_values).max() <= 0.05
+        for seed in range(RUNS)
+    )
+    assert right >= FEWEST
+
+
+def test_the_top_is_right_when_it_says_so():
+    game = airport(np.arange(1.0, 13.0) ** 2)
+    right = settled = 0
+    for seed in range(RUNS):
+        result = estimate(game, "halved-owen", top=3, budget=40_000, seed=seed, progress=False)
+        if result.stopped_by.startswith("top"):
+            settled += 1
+            right += set(np.argsort(-result.values)[:3]) == {9, 10, 11}
+    assert settled > RUNS / 2
+    assert bdtr(right, settled, 0.95) > 1e-5
+
+
+@pytest.mark.parametrize("players", [8, 12])
+def test_a_corrected_surrogate_keeps_its_tolerance(players):
+    # Fewer of 40 runs are within with a chance of 1e-5 where 95 % are.
+    game = product([0.6] * players, np.linspace(1.0, 1.7, players))
+    tolerance = 0.01 * float(np.ptp(game.values(np.array([[False] * players, [True] * players]))))
+    runs = 40
+    within = 0
+    for seed in range(runs):
+        result = estimate(game, "gaussian-process-corrected", tolerance=tolerance, seed=seed, progress=False)
+        within += np.abs(result.values - game.shapley_values).max() <= tolerance
+    assert within >= next(count for count in range(runs) if bdtr(count, runs, 0.95) > 1e-5)
