@@ -1,4 +1,4 @@
-.PHONY: demo test check bench-core bench-rows clean
+.PHONY: demo test check bench-core bench-rows bench-coverage clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -46,6 +46,9 @@ bench-core: $(PEERS)/.ready  ## Speed and memory beside the bare model and the p
 
 bench-rows: $(PEERS)/.ready  ## Explaining 1,000 rows beside the model's own time
 	@$(PEERS)/bin/python -m benchmarks.rows
+
+bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance costs; goes on where it was interrupted
+	@$(BIN)/python -m benchmarks.coverage
 
 clean:
 	rm -rf $(VENV) .venv-* out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,7 +12,7 @@ from owenshap.moments import Moments
 FEWEST_REPLICATES = 10  # below, a replicate's own distribution shows through and t intervals do not cover
 LOUD, QUIET = 0.8, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
 LOOKING, SKEWED = 1.0, 0.25  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
-FEW = 0.4  # of the spread, carried by the farthest replicates: less is usual
+FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
 NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
 
 
@@ -106,7 +106,7 @@ def _carried_by_few(moments: Moments) -> BoolArray:
     if shape is None:
         return np.zeros(moments.mean.shape[1], np.bool_)
     farthest = np.square(np.maximum(shape.highest - moments.mean, moments.mean - shape.lowest)).sum(axis=0)
-    return farthest > (FEW + 2 / moments.count) * moments.squares.sum(axis=0)
+    return farthest > (FEW + 1.5 / moments.count) * moments.squares.sum(axis=0)
 
 
 def _for_looking(moments: Moments) -> FloatArray:
