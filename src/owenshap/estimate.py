@@ -26,7 +26,7 @@ from owenshap.games import AdditiveGame, CompactGame, DrawingGame, Game
 from owenshap.intervals import FEWEST_REPLICATES, half_widths, simultaneous_half_widths, stopped_half_widths
 from owenshap.moments import Moments
 from owenshap.planning import Cost, Plan, check_plan, exact_plan, make_plan
-from owenshap.progress import Meter, close, meter
+from owenshap.progress import Meter, close, meter, note
 from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, checked_until, look, next_look, spent
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
@@ -436,10 +436,12 @@ class Continuing:
             return self.plan.replicates
         return self.count + (self.plan.budget - self.evaluations) // self.plan.estimator.replicate_cost(self.game.n_players)
 
-    def relearn(self, needed: float) -> None:
-        """Begin anew with what was learned, where that pays."""
-        if self._learner is not None and self._learner.relearn(self.count, needed, self.affordable - self.count):
-            self.moments = self.sums = None
+    def relearn(self, needed: float) -> bool:
+        """Begin anew with what was learned, where that pays; whether it did."""
+        if self._learner is None or not self._learner.relearn(self.count, needed, self.affordable - self.count):
+            return False
+        self.moments = self.sums = None
+        return True
 
     @property
     def count(self) -> int:
@@ -453,7 +455,8 @@ class Continuing:
         if self._learner is not None and self.blocks == 0:
             self._make([min(self._learner.first, replicates)], report)
             self.relearn(math.inf)
-        while self.count < replicates and not late(self.evaluations):
+            replicates = min(replicates, self.affordable)
+        while self.count < replicates and (self.count == 0 or not late(self.evaluations)):
             largest, left = max(1, LARGEST_BLOCK // cost), replicates - self.count
             sizes: list[int] = []
             while left and len(sizes) < at_once:
@@ -574,7 +577,10 @@ def _run_until(
             reason = stop_reason(plan, found, run, cost, tolerances, clock)
             said = reason or f"nothing yet: {run.count:,} replicates are done"
             latest = run.estimate(everything, tolerances, confidence, said, reason is not None)
-            if reason is None and better_exactly(plan, found, run.evaluations, game.n_players):
+            expected = expected_evaluations(plan, found, run, cost)
+            note(report, found.standing(plan.until, tolerances))
+            learned = reason is None and run.relearn(found.replicates_needed)
+            if reason is None and not learned and better_exactly(plan, found, run):
                 settings = {"seed": seed, "confidence": confidence, "memory": memory}
                 yield exactly(game, run.evaluations, settings, executor, report)
                 return
@@ -583,8 +589,6 @@ def _run_until(
             yield latest
             if reason is not None:
                 return
-            expected = expected_evaluations(plan, found, run.evaluations, cost)
-            run.relearn(found.replicates_needed)
     except OwenshapError as error:
         error.estimate = latest
         raise
@@ -619,19 +623,20 @@ def stop_reason(plan: Plan, found: Look, run: Continuing, cost: int, tolerances:
     return None
 
 
-def better_exactly(plan: Plan, found: Look, evaluations: int, n_players: int) -> bool:
+def better_exactly(plan: Plan, found: Look, run: Continuing) -> bool:
     """Whether all coalitions are fewer than what sampling still needs, and fit the budget."""
     assert plan.until is not None
     if not plan.until.exact or not found.replicates_needed < math.inf:
         return False
-    needed = found.replicates_needed * plan.estimator.replicate_cost(n_players) - evaluations
-    return needed > 1 << n_players and evaluations + (1 << n_players) <= plan.budget
+    n_players = run.game.n_players
+    needed = (found.replicates_needed - run.count) * plan.estimator.replicate_cost(n_players)
+    return needed > 1 << n_players and run.evaluations + (1 << n_players) <= plan.budget
 
 
-def expected_evaluations(plan: Plan, found: Look, evaluations: int, cost: int) -> int:
+def expected_evaluations(plan: Plan, found: Look, run: Continuing, cost: int) -> int:
     """Evaluations at the end, as far as a look can tell."""
-    needed = found.replicates_needed * cost if math.isfinite(found.replicates_needed) else 2.0 * evaluations
-    return int(min(max(needed, evaluations + cost), plan.budget))
+    more = found.replicates_needed - run.count
+    return int(min(run.evaluations + (max(1.0, more) * cost if math.isfinite(more) else run.evaluations), plan.budget))
 
 
 def _resumed(

@@ -250,12 +250,12 @@ def _until(
             reason = stop_reason(plan, found, run, cost, own if own is None else own[columns], never)
             if reason is not None:
                 yield alone, run.estimate(columns, own, confidence, reason, True)
-            elif better_exactly(plan, found, run.evaluations, game.n_players):
+            elif run.relearn(found.replicates_needed):
+                going_on.append(i)
+            elif better_exactly(plan, found, run):
                 yield alone, exactly(alone, run.evaluations, settings, executor)
             else:
                 going_on.append(i)
-        if len(game.labels) == 1 and going_on:
-            run.relearn(looks[0].replicates_needed)
         if len(going_on) < len(left):
             left = left[going_on]
             if len(left):

@@ -30,6 +30,12 @@ def close(progress: Meter) -> None:
         progress.clear()
 
 
+def note(progress: Meter, words: str) -> None:
+    """Show these words beside a bar from now on."""
+    if isinstance(progress, Bar):
+        progress.words = words
+
+
 def silent(done: int, expected: int) -> None:
     """Say nothing."""
 
@@ -41,6 +47,8 @@ class Bar:
         self._label, self._stream = label, stream
         self._began = self._looked = time.monotonic()
         self._shown = False
+        self.words = ""
+        """What is shown beside the bar, such as how accurate the answer is by now."""
 
     def __call__(self, done: int, expected: int) -> None:
         now = time.monotonic()
@@ -53,7 +61,7 @@ class Bar:
     def _show(self, done: int, expected: int, elapsed: float) -> None:
         share = done / expected
         left = clock(elapsed * (1 - share) / share) if share else "?"
-        words = f" {share:4.0%}  {done:,} of {expected:,} evaluations  {left} left"
+        words = f" {share:4.0%}  {self.words or f'{done:,} of {expected:,} evaluations'}  {left} left"
         columns = self._columns()
         width = min(WIDTH, columns - len(self._label) - len(words) - 2)
         filled = int(share * width)

@@ -157,6 +157,12 @@ class Look:
             words = f"top {until.top}: it is settled which players have the largest values"
         return f"{words} after {evaluations:,} evaluations"
 
+    def standing(self, until: Until, tolerances: FloatArray | None) -> str:
+        """How far it is, for a bar."""
+        if tolerances is None or not math.isfinite(self.half_width):
+            return ""
+        return f"half-width {self._width(until, tolerances)}, tolerance {until.tolerance}"
+
     def missed(self, until: Until, tolerances: FloatArray | None, count: int, evaluations: int, cost: int) -> str:
         """What was not reached, and what it would take."""
         done = f"{count:,} replicates took {evaluations:,}"

@@ -1,13 +1,16 @@
+import io
 import math
 import re
+import time
 
 import numpy as np
 import pytest
 from naive import Watched, random_table, refuses, smooth
 
-from owenshap import Castro, Explainer, HalvedOwen, estimate, estimating
+from owenshap import Castro, Explainer, FunctionGame, HalvedOwen, estimate, estimating
 from owenshap.estimate import Estimate
-from owenshap.stopping import ENDLESS, FIRST_LOOK, checked_until, next_look, spent
+from owenshap.progress import Bar, note
+from owenshap.stopping import ENDLESS, FIRST_LOOK, Look, checked_until, next_look, spent
 from owenshap.testing import additive, stacked, unanimity
 
 SAMPLING = ["castro", "owen", "halved-owen", Castro(antithetic=True), HalvedOwen(levels=4)]
@@ -386,3 +389,78 @@ def test_rows_sum_to_their_total_where_asked():
     np.testing.assert_allclose(explanation.gap, 0, atol=1e-12)
     with refuses("budget", "efficient"):
         Explainer(model, baseline=0.0)(ROWS, method="halved-owen", tolerance=0.05, efficient=True)
+
+
+# --- surrogates that go on learning -------------------------------------------------------------------------------------
+
+LEARNING = "gaussian-process-corrected"
+
+
+def wavy(n_players=12):
+    return FunctionGame(lambda coalitions: np.sin((coalitions * np.linspace(0.2, 0.9, n_players)).sum(axis=1)), n_players)
+
+
+def test_a_surrogate_reaches_a_tolerance_with_fewer_evaluations():
+    exact = estimate(wavy(), "exact").values
+    game = Watched(wavy())
+    result = estimate(game, LEARNING, tolerance=0.01)
+    assert result.stopped_by.startswith("tolerance")
+    assert np.abs(result.values - exact).max() <= 0.01
+    assert result.evaluations == game.evaluations
+    assert abs(result.gap) < 1e-12
+    assert 2 * result.evaluations < estimate(wavy(), Castro(antithetic=True), tolerance=0.01).evaluations
+
+
+@pytest.mark.parametrize("settings", [{}, {"budget": 3000}, {"seconds": 0.2}], ids=str)
+def test_a_learning_run_can_be_repeated(settings):
+    first = estimate(wavy(), LEARNING, tolerance=0.002, seed=4, **settings)
+    again = estimate(wavy(), plan=first.plan, seed=4)
+    np.testing.assert_array_equal(first.values, again.values)
+    assert first.evaluations == again.evaluations
+
+
+def test_a_learning_run_keeps_its_budget():
+    for budget in (300, 700, 2500):
+        game = Watched(wavy())
+        result = estimate(game, LEARNING, tolerance=1e-5, budget=budget)
+        assert result.evaluations == game.evaluations <= budget
+        assert result.stopped_by.startswith("budget")
+
+
+def test_rows_learn_for_themselves():
+    explainer = Explainer(model, baseline=0.0)
+    explanation = explainer(ROWS, method=LEARNING, tolerance=0.02)
+    alone = explainer(ROWS[3:5], method=LEARNING, tolerance=0.02)
+    np.testing.assert_array_equal(alone.values, explanation.values[3:5])
+    assert np.abs(explanation.values - explainer(ROWS, method="exact").values).max() <= 0.02
+
+
+def test_a_learning_run_cannot_be_gone_on_from():
+    with refuses("resume", "independent"):
+        estimate(wavy(), resume=estimate(wavy(), LEARNING, tolerance=0.05), tolerance=0.01)
+
+
+def test_auto_learns_where_an_evaluation_takes_long():
+    def slow(coalitions):
+        time.sleep(0.01)
+        return wavy(13).values(coalitions)
+
+    result = estimate(FunctionGame(slow, 13), tolerance=0.02)
+    assert result.method == LEARNING
+    assert "worth" in result.plan.because
+    assert estimate(wavy(13), tolerance=0.2).method == "halved-owen"
+
+
+def test_a_bar_shows_how_far_it_is():
+    found = look_at(half_width=2.5)
+    assert found.standing(checked_until(0.02, None, None, 8), np.array([0.02])) == "half-width 0.05, tolerance 0.02"
+    assert found.standing(checked_until("2%", None, None, 8), np.array([0.3])) == "half-width 5.00% of the range, tolerance 2%"
+    assert found.standing(checked_until(None, 2, None, 8), None) == ""
+    bar = Bar("castro", io.StringIO())
+    note(bar, "half-width 0.05, tolerance 0.02")
+    bar._show(50, 100, 1.0)
+    assert "half-width 0.05, tolerance 0.02" in bar._stream.getvalue()
+
+
+def look_at(half_width):
+    return Look(half_width, False, False, 100.0, None)

@@ -12,6 +12,7 @@ FIRST_FIT = 2  # pairs for each player
 MORE_EACH_TIME = 1.8  # times the pairs of the last fit: fewer are not worth another
 MOST_FITTED = 600  # pairs: past them a fit takes too long
 WORTH = 2.5  # times the replicates made so far must still be needed, since a new surrogate makes them useless
+FEWEST = 20  # replicates that must be left to make after a fit
 GAIN = 1.3  # by which the last fit must have lowered the replicates needed
 
 
@@ -51,7 +52,9 @@ class Forward:
     def relearn(self, count: int, needed: float, affordable: float) -> bool:
         """Fit to all pairs so far where that pays: `count` replicates are made, so many are needed, so many can be afforded."""
         first = self._fitted is None
-        pays = needed > WORTH * count and affordable > count and self._needed_before > GAIN * needed
+        if affordable < max(count, FEWEST):
+            return False
+        pays = needed > WORTH * count and self._needed_before > GAIN * needed
         enough = MORE_EACH_TIME * self._fitted_on <= self._seen and self._fitted_on < MOST_FITTED
         if not first and not (pays and enough):
             return False
