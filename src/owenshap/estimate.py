@@ -86,7 +86,8 @@ class Estimate:
         if self._exact:
             return None
         reason = estimator.no_interval_reason(n_players, self.replicates)
-        if reason:
+        learned_apart = estimator.together and self.plan.until is not None  # replicates of one surrogate: alike, independent
+        if reason and not learned_apart:
             return reason
         if self.replicates < FEWEST_REPLICATES:
             enough = 2 + FEWEST_REPLICATES * estimator.replicate_cost(n_players)
