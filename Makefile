@@ -1,4 +1,4 @@
-.PHONY: demo test check bench-core bench-rows clean
+.PHONY: demo test check bench-core bench-rows bench-accuracy clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -43,6 +43,9 @@ $(PEERS)/.ready: benchmarks/requirements-peers.txt pyproject.toml constraints.tx
 
 bench-core: $(PEERS)/.ready  ## Speed and memory beside the bare model and the peers
 	@$(PEERS)/bin/python -m benchmarks.core $(SECTIONS)
+
+bench-accuracy: $(PEERS)/.ready  ## Error at equal evaluations beside every public estimator
+	@$(PEERS)/bin/python -m benchmarks.accuracy $(GAMES)
 
 bench-rows: $(PEERS)/.ready  ## Explaining 1,000 rows beside the model's own time
 	@$(PEERS)/bin/python -m benchmarks.rows
