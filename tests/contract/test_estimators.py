@@ -15,8 +15,6 @@ DEFAULTS = [each() for each in found().values()]
 VARIANTS = [
     owenshap.Castro(antithetic=True),
     owenshap.Linear(pairs=12),
-    owenshap.GaussianProcess(pairs=12),
-    owenshap.GaussianProcess(pairs=12, pooled=True),
     owenshap.Owen(levels=1),
     owenshap.Owen(levels=3, per_level=2),
     owenshap.Owen(levels=5, rule="gauss-legendre"),
