@@ -1,6 +1,6 @@
 """Run the accuracy benchmark: `python -m benchmarks.accuracy [game …] [--rows 5] [--draws 6]`; all games by default.
 
-Errors are relative squared errors, floored at 1e-12; all estimators get the same number of evaluations, counted. Cells are kept in
+Errors are relative squared errors, floored at 1e-12; all estimators get equally many evaluations, counted. Cells are kept in
 results.json as they are done, and cells that are there are not run again.
 """
 

@@ -20,7 +20,7 @@ def table(results: dict) -> str:
     lines = [
         "# Accuracy at equal evaluations",
         "",
-        "Relative squared error, means over rows and draws; by `make bench-accuracy`. *best peer / ours* above 1: ours is lower,",
+        "Relative squared error, means over rows and draws. *best peer / ours* above 1: ours is lower,",
         "with a 95 % bootstrap interval over rows and draws. The best peer is the best of all peers in that very cell.",
         "",
         "| game | evaluations | ours | best peer | which | best peer / ours | interval | Halved Owen / ours | corrected |",

@@ -14,7 +14,6 @@ from owenshap.testing import ESTIMATOR_CHECKS, random_unanimity_sum
 DEFAULTS = [each() for each in found().values()]
 VARIANTS = [
     owenshap.Castro(antithetic=True),
-    owenshap.Linear(pairs=12),
     owenshap.Owen(levels=1),
     owenshap.Owen(levels=3, per_level=2),
     owenshap.Owen(levels=5, rule="gauss-legendre"),
