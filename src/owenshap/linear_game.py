@@ -41,6 +41,11 @@ class LinearModelGame(ModelGame):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name not in CACHES} | {"known": None}
 
+    def release(self) -> None:
+        """Let go of what it keeps on the device; made anew where it is used again."""
+        for name in CACHES:
+            self.__dict__.pop(name, None)
+
     @cached_property
     def linear(self) -> LinearFirst:
         """The model's first step, and what follows it."""

@@ -189,7 +189,7 @@ def estimates(
             return
         for (game, plan, settings), cost in zip(tasks, costs, strict=True):
             share = partial(_share, report, before, len(game.labels), expected)
-            yield game, estimate(game, plan=plan, executor=executor, progress=share, **settings)
+            yield game, _estimate(game, plan, settings | {"executor": executor, "progress": share})
             before += cost
         report(expected, expected)
     finally:
@@ -198,7 +198,10 @@ def estimates(
 
 def _estimate(game: ModelGame, plan: Plan, settings: dict[str, Any]) -> Estimate:
     """What a worker does with a whole game."""
-    return estimate(game, plan=plan, progress=False, **settings)
+    found = estimate(game, plan=plan, **({"progress": False} | settings))
+    if isinstance(game, LinearModelGame):
+        game.release()  # games are kept to the end, their columns would fill the memory
+    return found
 
 
 def _share(report: Meter, before: int, rows: int, expected: int, done: int, _: int) -> None:

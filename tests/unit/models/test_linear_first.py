@@ -10,6 +10,7 @@ from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
 import owenshap
 from owenshap import MLP, Castro, Explainer, InputError
 from owenshap.games import AdditiveGame, CompactGame
+from owenshap.linear_game import CACHES, LinearModelGame
 from owenshap.many_rows import Together
 
 
@@ -68,6 +69,15 @@ def test_a_game_that_came_from_another_process_has_the_same_values():
     again = pickle.loads(pickle.dumps(game))
     first, second = (owenshap.estimate(each, "halved-owen", budget=400).values for each in (game, again))
     np.testing.assert_array_equal(first, second)
+
+
+def test_games_let_go_of_their_columns_when_they_are_done(monkeypatch):
+    games = []
+    release = LinearModelGame.release
+    monkeypatch.setattr(LinearModelGame, "release", lambda self: (games.append(self), release(self)))
+    Explainer(network(), baseline=0.0)(rows(), method="castro", budget=100)
+    assert games
+    assert not any(set(vars(game)) & set(CACHES) for game in games)
 
 
 def test_a_game_says_what_it_can():
