@@ -189,7 +189,7 @@ class LinearModelGame(ModelGame):
         return self._over_pairs(of_pairs, self.linear.widest << low)
 
     def _doubled(self, start: Any, columns: Any) -> Any:
-        """H of all coalitions of some players, (width, pairs, 2^players): h(S ∪ k) = h(S) + C_k."""
+        """Hidden numbers of all coalitions of some players, (width, pairs, 2^players): h(S ∪ k) = h(S) + C_k."""
         width, pairs, players = columns.shape[:3]
         hidden = self.linear.arrays.empty((width, pairs, 1 << players))
         hidden[..., 0] = start
@@ -372,7 +372,7 @@ def _slices(count: int, step: int) -> Iterator[slice]:
 
 
 def _at(present: Any, columns: Any, empty: Any) -> Any:
-    """H (width, pairs, m) of coalitions (n, m) from columns (width, pairs, n, 1 or m)."""
+    """Hidden numbers (width, pairs, m) of coalitions (n, m) from columns (width, pairs, n, 1 or m)."""
     width, pairs, n_players, own = columns.shape
     if own == 1:
         hidden = (columns.reshape(-1, n_players) @ present).reshape(width, pairs, -1)

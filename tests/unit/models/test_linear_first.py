@@ -45,6 +45,14 @@ def test_background_rows_that_are_drawn(method, budget, absent, compact):
     assert compact
 
 
+def test_each_row_has_its_own_predicted_class_in_every_tile():
+    x = np.random.default_rng(8).normal(size=(12, FEATURES)) * 3
+    model = network(2)
+    assert len(set(model(x).argmax(axis=1))) > 1
+    for memory in (3000, "256MB"):
+        agree(model, x, "halved-owen", 200, output="predicted", background=BACKGROUND, memory=memory)
+
+
 @pytest.mark.parametrize("activation", ["identity", "relu", "tanh", "sigmoid"])
 def test_activations(activation):
     agree(network(activations=(activation, activation, "identity")), rows(), "halved-owen", 400, baseline=0.0)
