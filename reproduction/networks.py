@@ -124,21 +124,19 @@ def _residual(architecture: str, inputs: int, outputs: int) -> Any:
 
 
 def _cnn(architecture: str, inputs: int, outputs: int) -> Any:
-    """Two convolutions, each followed by a maximum over 2 × 2, and a linear layer; rows are pixels without a bias player."""
+    """Two convolutions with stride 2 and a linear layer; rows are pixels without a bias player."""
     from torch import nn
 
     side = round(inputs**0.5)
-    kernel = 5 if side > 16 else 3
+    kernel, stride = (5, 2) if side > 16 else (3, 1)
     first, second = widths(architecture)
-    left = ((side - kernel + 1) // 2 - kernel + 1) // 2 or 1
+    left = ((side - kernel) // stride + 1 - kernel) // stride + 1
     return nn.Sequential(
         nn.Unflatten(1, (1, side, side)),
-        nn.Conv2d(1, first, kernel),
+        nn.Conv2d(1, first, kernel, stride),
         nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(first, second, kernel),
+        nn.Conv2d(first, second, kernel, stride),
         nn.ReLU(),
-        nn.MaxPool2d(2, ceil_mode=side <= 16),
         nn.Flatten(),
         nn.Linear(second * left * left, outputs),
     )
