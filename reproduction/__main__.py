@@ -48,7 +48,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--dataset", choices=EMBEDDED, help="the same experiments on data that come with scikit-learn")
     made.add_argument("--data", type=Path, metavar="DIR", help="folder with the data; else OWENSHAP_DATA or a download")
     size = made.add_mutually_exclusive_group()
-    size.add_argument("--quick", dest="size", action="store_const", const="quick", help="10 rows, 5 repetitions, every tenth step")
+    rough = "10 rows, 5 repetitions, every tenth step"
+    size.add_argument("--quick", dest="size", action="store_const", const="quick", help=rough)
     size.add_argument("--tiny", dest="size", action="store_const", const="tiny", help="only to see that everything runs")
     made.add_argument("--search", action="store_true", help="also the random search over architectures")
     made.add_argument("--draws", type=int, metavar="N", help="draws of the search (1000)")
@@ -112,7 +113,8 @@ def network(name: str, architecture: str, dataset: Dataset | None = None, run: R
 
     path = WEIGHTS / f"{name}-{architecture.replace(' ', '-')}.npz"
     if not path.exists():
-        assert dataset is not None and run is not None
+        assert dataset is not None
+        assert run is not None
         training.fit(architecture, dataset, epochs=EPOCHS[architecture.partition(" ")[0]], device=run.device).save(path)
     kept = Network.read(path)
     if dataset is not None and run is not None:
@@ -136,7 +138,7 @@ def _keep_time(run: Run, seconds: float, fresh: bool, names: list[str]) -> None:
 
 def _report(run: Run) -> int:
     if find_spec("matplotlib") is None:
-        print(f"matplotlib is not here: results are in {run.out}; 'python -m reproduction report' draws and writes them elsewhere")
+        print(f"Results are in {run.out}; where matplotlib is, 'python -m reproduction report' draws and writes them up")
         return 0
     from reproduction import drawing, report
 

@@ -96,5 +96,3 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     run.step(f"{dataset.name}-bias", run.settings("rows", **about), lambda: bias(values()))
     settings = run.settings("rows", "repetitions", **about)
     run.step(f"{dataset.name}-choice", settings, lambda: splits(values(), run))
-
-

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 CC_ROWS, CC_KEPT, CC_FEATURES = 30_000, 29_351, 15
-CC_TABLE_SHA256 = "9dc981540a6e93a868c943fd1b08dea87a123132108396c6bc5c7b0590f125a4"  # of the int64 table, 23 features and the target, little-endian: downloads differ in form
-CC_NAMES = (
-    "LIMIT_BAL SEX EDUCATION MARRIAGE AGE PAY_0 PAY_2 PAY_3 PAY_4 PAY_5 PAY_6 BILL_AMT1 BILL_AMT2 BILL_AMT3 BILL_AMT4"
-).split()
+# Of the int64 table, 23 features and the target, little-endian: downloads differ in form.
+CC_TABLE_SHA256 = "9dc981540a6e93a868c943fd1b08dea87a123132108396c6bc5c7b0590f125a4"
+CC_NAMES = ["LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE"]
+CC_NAMES += [f"PAY_{month}" for month in (0, 2, 3, 4, 5, 6)] + [f"BILL_AMT{month}" for month in (1, 2, 3, 4)]
 CC_FILE = "credit_cards_dataset.csv.xz"
 MNIST_SHA256 = {
     "train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",

@@ -125,13 +125,19 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
 
     images = np.asarray(result["images"])[:, -_square(np.asarray(result["images"]).shape[1]) :]
     side = round(images.shape[1] ** 0.5)
-    columns = {"truth": f"Castro, {result['truth_samples']:,}", "castro-12": "Castro, 12", "halved-printed": "Halved Owen,\nM = 2, Q = 6"}
-    columns |= {"castro-same": "Castro,\nas many evaluations", "ours": "stratified Halved,\nas many evaluations"}
+    columns = {"truth": f"Castro, {result['truth_samples']:,}", "castro-12": "Castro, 12"}
+    columns |= {
+        "halved-printed": "Halved Owen,\nM = 2, Q = 6",
+        "castro-same": "Castro,\nas many evaluations",
+        "ours": "stratified Halved,\nas many evaluations",
+    }
     figure, axes = pyplot.subplots(
         len(images), len(columns) + 1, figsize=(1.35 * (len(columns) + 1), 1.62 * len(images) + 0.5), layout="constrained"
     )
     for row, image in enumerate(images):
         axes[row, 0].imshow(image.reshape(side, side), cmap="gray_r")
+        if row == 0:
+            axes[row, 0].set_title("row", fontsize=8)
         for column, (key, title) in enumerate(columns.items(), start=1):
             values = np.asarray(result[f"map {key}"])[row][-side * side :].reshape(side, side)
             limit = np.abs(values).max()
@@ -167,7 +173,9 @@ def choice_maps(result: dict[str, Any], _: Path, name: str) -> Any:
             place = per_level.index(m), levels.index(q)
             grid[place] = error
             share = f"\n{min(1.0, bias / error):.0%}" if bias > 0.01 * error else ""
-            axis.text(place[1], place[0], f"{error:.0e}{share}", ha="center", va="center", fontsize=6.5)
+            dark = np.log(error / every.min()) > 0.6 * np.log(every.max() / every.min())
+            colour = "white" if dark else "black"
+            axis.text(place[1], place[0], f"{error:.0e}{share}", ha="center", va="center", fontsize=6.5, color=colour)
         shown = axis.imshow(grid, norm=LogNorm(every.min(), every.max()), cmap="YlOrBr", origin="lower", aspect="auto")
         axis.set_xticks(range(len(levels)), levels)
         axis.set_yticks(range(len(per_level)), per_level)

@@ -66,13 +66,13 @@ def curves(dataset: Dataset, network: Network, run: Run) -> Result:
 
 
 SALIENCY_SEED = 4
-MAPS: dict[str, tuple[str, Callable[[int, int], tuple[Any, int]]]] = {
-    "castro-12": ("Castro, 12", lambda _n, _b: (owenshap.Castro(), 12)),
-    "halved-printed": ("Halved Owen, M = 2, Q = 6", lambda _n, _b: (owenshap.HalvedOwenPrinted(levels=6, per_level=2), 1)),
-    "castro-same": ("Castro, same evaluations", lambda n, b: (owenshap.Castro(), (b - 2) // (n - 1))),
-    "ours": ("stratified Halved Owen, same evaluations", lambda n, b: (owenshap.HalvedOwen(levels=(b - 2) // (n + 1) // 2 * 2), 1)),
+MAPS: dict[str, Callable[[int, int], tuple[Any, int]]] = {
+    "castro-12": lambda _n, _b: (owenshap.Castro(), 12),
+    "halved-printed": lambda _n, _b: (owenshap.HalvedOwenPrinted(levels=6, per_level=2), 1),
+    "castro-same": lambda n, b: (owenshap.Castro(), (b - 2) // (n - 1)),
+    "ours": lambda n, b: (owenshap.HalvedOwen(levels=(b - 2) // (n + 1) // 2 * 2), 1),
 }
-"""What is drawn beside the ground truth; the second pair of arguments are players and the evaluations of Halved Owen."""
+"""What is drawn beside the ground truth: from players and the evaluations of Halved Owen to an estimator and its replicates."""
 
 
 def saliency(dataset: Dataset, network: Network, run: Run) -> Result:
@@ -90,7 +90,7 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> Result:
         truth = estimate_all(game, [owenshap.Castro().draw(game.n_players, rng, run.size.truth_samples)])[0]
         budget = 2 + 14 * (game.n_players + 1)
         found = {}
-        for name, (_, make) in MAPS.items():
+        for name, make in MAPS.items():
             estimator, replicates = make(game.n_players, budget)
             design = estimator.draw(game.n_players, rng, replicates)
             found[name] = estimate_all(game, [design])[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,7 @@ def _mlp(architecture: str, inputs: int, outputs: int) -> Any:
     sizes = [inputs, *widths(architecture), outputs]
     last = len(sizes) - 2
     layers: list[Any] = []
-    for place, (before, after) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for place, (before, after) in enumerate(pairwise(sizes)):
         layer = nn.Linear(before, after, bias=0 < place < last)
         nn.init.xavier_uniform_(layer.weight)  # as Keras begins, which the program is written in
         if layer.bias is not None:

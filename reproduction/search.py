@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -57,7 +58,7 @@ class Group:
         self.masks = [self._mask(sizes[:, place], padded[place]) for place in range(1, sizes.shape[1] - 1)]
         self.weights, self.biases = [], []
         last = sizes.shape[1] - 2
-        for place, (before, after) in enumerate(zip(padded, padded[1:], strict=False)):
+        for place, (before, after) in enumerate(pairwise(padded)):
             limits = torch.as_tensor(np.sqrt(6 / (sizes[:, place] + sizes[:, place + 1])), dtype=torch.float32)
             weight = torch.rand((len(sizes), before, after), generator=generator, device=self.device).mul_(2).sub_(1)
             weight *= limits.to(self.device)[:, None, None]

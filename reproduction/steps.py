@@ -66,7 +66,8 @@ class Run:
         began = time.perf_counter()
         result = compute()
         seconds = round(time.perf_counter() - began, 2)
-        write(path, {"step": name, "settings": settings, "hash": digest, "device": device_name(self.device), "seconds": seconds}, result)
+        about = {"step": name, "settings": settings, "hash": digest, "device": device_name(self.device), "seconds": seconds}
+        write(path, about, result)
         self.say(f"{name}: {seconds:.1f} s")
         return read(path)["result"]
 
@@ -82,7 +83,7 @@ def write(path: Path, about: Mapping[str, Any], result: Result) -> None:
     long = {key: each for key, each in result.items() if isinstance(each, np.ndarray) and each.size > LARGE}
     if long:
         with path.with_suffix(".npz").open("wb") as file:
-            np.savez_compressed(file, **{key: each.astype(np.float32) if each.dtype.kind == "f" else each for key, each in long.items()})
+            np.savez_compressed(file, **{key: np.float32(each) for key, each in long.items()})
     short = {key: plain(each) for key, each in result.items() if key not in long}
     part = path.with_suffix(".part")
     part.write_text(json.dumps({**about, "arrays": sorted(long), "result": short}, indent=1) + "\n")

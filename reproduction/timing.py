@@ -42,7 +42,8 @@ def model_of(network: Network, device: str) -> Any:
 def timings(dataset: Dataset, network: Network, run: Run) -> Result:
     """The best of three times per row, all rows explained in one call."""
     rows = some_rows(dataset, run.size.rows).astype("float32")
-    explainer = owenshap.Explainer(model_of(network, run.device), baseline=0.0, output="predicted" if network.outputs > 1 else None)
+    output = "predicted" if network.outputs > 1 else None
+    explainer = owenshap.Explainer(model_of(network, run.device), baseline=0.0, output=output)
     milliseconds = {}
     for name, make in TABLE.items():
         method, budget = make(rows.shape[1], run.size.table_samples)

@@ -60,7 +60,7 @@ def score(network: Network, part: tuple[Any, Any], device: str = "cpu") -> float
 
 def one_feature_rule(dataset: Dataset) -> float:
     """Accuracy of 'default if PAY_0 > 1' on the test rows of CC."""
-    assert dataset.name == "cc" and dataset.scaling is not None
+    assert dataset.scaling is not None
     place = dataset.player_names.index("PAY_0")
     rows, target = dataset.test
     raw = rows[:, place] * dataset.scaling[1][place - 1] + dataset.scaling[0][place - 1]
