@@ -99,7 +99,7 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> Result:
         scores["near-exact"].append(agreement(truth, near_exact(game, run.size.truth_samples, rng)))
         if place < len(shown):
             for name, values in {"truth": truth, **found}.items():
-                maps[name][place, game.live + rows.shape[1] - len(rows[index])] = values
+                maps[name][place, game.live + rows.shape[1] - network.inputs] = values
     return {
         "shown": shown,
         "labels": [int(labels[each]) for each in shown],

@@ -1,5 +1,7 @@
 """RESULTS.md from the kept results: every number is read from a file, the paper's and the program's stand beside it."""
 
+# ruff: noqa: E501 (sentences and rows of tables read better whole)
+
 from __future__ import annotations
 
 import json
@@ -375,16 +377,25 @@ def claims(results: Results) -> Iterator[str]:
     if found:
         castro = float(np.mean(found["errors"]["castro samples"]))
         ratio = {key: float(np.mean(each)) / castro for key, each in found["errors"].items()}
-        yield row(
-            "Owen and Halved Owen have a lower error than Castro",
-            f"Holds: ratios {ratio['owen-printed samples']:.2f} and {ratio['halved-owen-printed samples']:.2f} at equal samples, "
-            f"{ratio['owen-printed evaluations']:.2f} and {ratio['halved-owen-printed evaluations']:.2f} at equal evaluations",
+        lower = (
+            max(
+                ratio[f"{key} {kind}"] for key in ("owen-printed", "halved-owen-printed") for kind in ("samples", "evaluations")
+            )
+            < 1
         )
         yield row(
-            "Halved Owen is the better algorithm (only plain Castro is compared)",
-            f"Incomplete: permutations with their reverses cost the same as Castro and reach {ratio['castro-antithetic evaluations']:.2f}, "
-            f"against {ratio['halved-owen-printed evaluations']:.2f} (program) and {ratio['halved-owen evaluations']:.2f} (stratified): "
-            "the gain is the antithetic pair's, not the levels'",
+            "Owen and Halved Owen have a lower error than Castro",
+            f"{'Holds' if lower else 'Does not hold'}: ratios {ratio['owen-printed samples']:.2f} and {ratio['halved-owen-printed samples']:.2f} at equal samples, "
+            f"{ratio['owen-printed evaluations']:.2f} and {ratio['halved-owen-printed evaluations']:.2f} at equal evaluations",
+        )
+        reversed_, halved, ours = (
+            ratio[f"{key} evaluations"] for key in ("castro-antithetic", "halved-owen-printed", "halved-owen")
+        )
+        yield row(
+            "Halved Owen is the best of the three (only plain Castro is compared)",
+            f"Among the three, yes. But permutations together with their reverses, at Castro's cost, reach {reversed_:.2f}, "
+            f"against {halved:.2f} (Halved, program) and {ours:.2f} (Halved, stratified)"
+            + (": the gain is the antithetic pair's more than the levels'" if reversed_ < 1.15 * halved else ""),
         )
     yield from _claims_on_times(results)
     if curves:
