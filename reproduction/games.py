@@ -14,7 +14,8 @@ from owenshap.designs import Chains, Design, Stars
 from owenshap.estimators import Estimator
 from reproduction.networks import Network
 
-AT_ONCE = 1 << 25  # numbers of one working array
+AT_ONCE = 1 << 25  # numbers of one working array on the host
+TILE = {"cpu": 1 << 19, "cuda": 1 << 26}  # numbers of one working array of a network: what stays in a cache, what fills a GPU
 
 
 def explained_outputs(network: Network, rows: Any, device: str = "cpu") -> Any:
@@ -157,7 +158,7 @@ class _OnDevice:
         return torch.cat(parts).cpu().numpy()
 
     def _chunk(self) -> int:
-        return max(1, AT_ONCE // 2 // (self.n_players * self.width))
+        return max(1, TILE[self.device] // (self.n_players * self.width))
 
     def _star_values(self, centres: Any) -> tuple[Any, Any]:
         raise NotImplementedError
@@ -211,7 +212,7 @@ class ImageGame(_OnDevice):
         row = row[len(row) - network.inputs :]
         self._module, self.device = network.module(device), device
         self.live = np.flatnonzero(row)
-        self.n_players, self.width = len(self.live), 8 * len(row)
+        self.n_players, self.width = len(self.live), 2 * len(row)
         self._row = torch.as_tensor(row, dtype=torch.float32, device=device)
         self._places = torch.as_tensor(self.live, device=device)
         with torch.no_grad():

@@ -51,7 +51,7 @@ def test_the_report_shows_pictures_that_are_there(tmp_path):
     assert "## Table I" in report
     assert "5.57e-07 · 1.00" in report  # the paper's own number beside ours
     pictures = _pictures(report)
-    assert len(pictures) == 5
+    assert len(set(pictures)) == 5
     assert all((tmp_path / each).exists() for each in pictures)
 
 
