@@ -44,7 +44,7 @@ def table(network: Network, rows: Any, device: str = "cpu", members: Any = None)
     n_players = len(members)
     codes = torch.arange(1 << n_players, device=device)
     found = torch.empty(len(codes), len(rows), dtype=torch.float64, device=device)
-    step = max(1, (AT_ONCE >> (1 if double else 3)) // (rows.shape[1] * 32))
+    step = max(1, TILE[device] // (4 * rows.shape[1]))
     with torch.no_grad():
         for start in range(0, len(codes), step):
             which = slice(start, start + step)

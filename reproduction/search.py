@@ -25,6 +25,7 @@ PATIENCE, TRAININGS, MOST_LAYERS = 3, 5, 3
 WIDTHS = {"cc": list(range(1, 16)), "mnist": list(range(25, 501, 25)), "digits": list(range(5, 101, 5))}
 SMALL_WIDTHS = list(range(1, 16))
 DRAW_SEED = 3
+PARTS = "search-parts"
 VALIDATION_AT_ONCE = 1 << 29  # hidden numbers while validating
 COMPACT_BELOW = 0.85  # share of a group still training: below it the others are taken out
 
@@ -177,8 +178,8 @@ def search(dataset: Dataset, run: Run) -> Result:
     every = [each for each in models for _ in range(TRAININGS)]
     accuracy, epochs = np.zeros(len(every)), np.zeros(len(every), np.int64)
     for number, which in enumerate(groups(every)):
-        accuracy[which], epochs[which] = train_group([every[place] for place in which], dataset, run.device, number)
-        run.say(f"  search: group {number + 1} with {len(which)} trainings done")
+        part = _part(dataset, run, number, [every[place] for place in which])
+        accuracy[which], epochs[which] = part["accuracy"], part["epochs"]
     torch.set_float32_matmul_precision(precision)
     scores = accuracy.reshape(-1, TRAININGS).mean(axis=1)
     winner = "mlp " + "-".join(map(str, models[int(scores.argmax())]))
@@ -196,9 +197,23 @@ def search(dataset: Dataset, run: Run) -> Result:
     }
 
 
+def _part(dataset: Dataset, run: Run, number: int, models: list[Widths]) -> Result:
+    """One group as a step of its own, so that an interrupted search loses no more than a group."""
+
+    def compute() -> Result:
+        accuracy, epochs = train_group(models, dataset, run.device, number)
+        return {"accuracy": accuracy.tolist(), "epochs": epochs.tolist()}
+
+    return run.step(f"{PARTS}/{dataset.name}-{number}", {"models": models}, compute)
+
+
 def experiment(dataset: Dataset, run: Run) -> None:
-    """The search as a step."""
+    """The search as a step; its parts are no longer needed once it is done."""
     run.step(f"{dataset.name}-search", run.settings("draws", seed=DRAW_SEED), lambda: search(dataset, run))
+    for path in (run.out / PARTS).glob(f"{dataset.name}-*.json"):
+        path.unlink()
+    if (run.out / PARTS).exists() and not any((run.out / PARTS).iterdir()):
+        (run.out / PARTS).rmdir()
 
 
 def _tensors(part: tuple[Any, Any], device: str) -> tuple[Any, Any]:
