@@ -1,4 +1,4 @@
-.PHONY: demo test check reproduce reproduce-quick reproduce-peers bench-core clean
+.PHONY: demo test check reproduce reproduce-quick reproduce-peers bench-core bench-rows clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -23,7 +23,7 @@ demo: $(VENV)/.demo  ## Explain one prediction and show the result
 	@$(BIN)/python examples/demo.py
 
 test: $(READY)  ## Run the tests
-	@$(BIN)/python -m pytest
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/ruff check .
@@ -49,6 +49,9 @@ $(PEERS)/.ready: benchmarks/requirements-peers.txt pyproject.toml constraints.tx
 
 bench-core: $(PEERS)/.ready  ## Speed and memory beside the bare model and the peers
 	@$(PEERS)/bin/python -m benchmarks.core $(SECTIONS)
+
+bench-rows: $(PEERS)/.ready  ## Explaining 1,000 rows beside the model's own time
+	@$(PEERS)/bin/python -m benchmarks.rows
 
 reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
 	@PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers

@@ -26,7 +26,9 @@ def main() -> None:
     print(f"A network with one hidden layer, {model.score(X_test, y_test):.1%} of {len(X_test)} test diagnoses right.")
 
     patient = X_test.iloc[[91]]
-    explainer = owenshap.Explainer(model, background=X_train, players=players, output="0")
+    explainer = owenshap.Explainer(
+        model, background=X_train, players=players, output="malignant", output_names=["malignant", "benign"]
+    )
     estimated = explainer(patient, method="halved-owen", budget=500)[0]
     exact = explainer(patient, method="exact")[0]
 

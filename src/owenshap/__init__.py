@@ -1,5 +1,6 @@
 """Shapley values of any model, with error bars that are true, at the fewest evaluations."""
 
+from owenshap import plots
 from owenshap.errors import GameError, InputError, MissingExtraError, ModelError, OwenshapError, UnknownMethodError
 from owenshap.estimate import Estimate, estimate, estimating
 from owenshap.estimators.castro import Castro
@@ -41,4 +42,5 @@ __all__ = [
     "load",
     "methods",
     "patches",
+    "plots",
 ]

@@ -47,6 +47,11 @@ class Design(ABC):
         """The background rows (len(index), draws) drawn for these coalitions; None: all of them."""
         return None
 
+    def ends(self) -> tuple[IntArray, IntArray]:
+        """Positions of the empty and of the grand coalition."""
+        sizes = self.sizes()
+        return np.flatnonzero(sizes == 0), np.flatnonzero(sizes == self.n_players)
+
     def parts(self, coalitions: int) -> Iterator[Design]:  # noqa: ARG002 (a design that can be cut overrides this)
         """The design cut into designs of about this many coalitions, at places that nothing else decides."""
         yield self
@@ -99,12 +104,33 @@ class Subsets(Design):
     def sizes(self) -> IntArray:
         return np.bitwise_count(np.arange(self.start, self.stop)).astype(np.int64)
 
+    def ends(self) -> tuple[IntArray, IntArray]:
+        grand = (1 << self.n_players) - 1 - self.start
+        return np.arange(self.start == 0), np.arange(grand, grand + (grand < len(self)))
+
     def coalitions(self, index: IntArray) -> BoolArray:
         return from_codes(self.start + index, self.n_players)
 
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Σ over the coalitions with player j of their values, (n, k), from the values (len, k).
+
+        By halves: the upper one has the last player, and both added are a table without it. For 2^m coalitions that
+        start at a multiple of 2^m, as `parts` makes them.
+        """
+        left, sums = values.T.copy(), np.zeros((self.n_players, values.shape[1]))
+        free = len(self).bit_length() - 1
+        for player in reversed(range(free)):
+            half = left.shape[1] // 2
+            sums[player] = left[:, half:].sum(axis=1)
+            left = left[:, :half] + left[:, half:]
+        for player in range(free, self.n_players):
+            sums[player] = left[:, 0] * (self.start >> player & 1)
+        return sums
+
     def parts(self, coalitions: int) -> Iterator[Design]:
-        for start in range(self.start, self.stop, coalitions):
-            yield Subsets(self.n_players, start, min(start + coalitions, self.stop))
+        step = 1 << max(1, coalitions).bit_length() - 1  # `sums` halves it
+        for start in range(self.start, self.stop, step):
+            yield Subsets(self.n_players, start, min(start + step, self.stop))
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +169,10 @@ class Chains(Design):
 
     def sizes(self) -> IntArray:
         return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
+
+    def ends(self) -> tuple[IntArray, IntArray]:
+        empty = np.arange(0, len(self), self.n_players + 1)
+        return empty, empty + self.n_players
 
     def coalitions(self, index: IntArray) -> BoolArray:
         places = np.repeat(np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players)
@@ -202,6 +232,16 @@ class Stars(Design):
         np.subtract(1, 2 * flat.view(np.int8), out=sizes[:, 1:])
         sizes[:, 1:] += sizes[:, :1]
         return sizes.reshape(-1)
+
+    def ends(self) -> tuple[IntArray, IntArray]:
+        flat = self.centres.reshape(-1, self.n_players)
+        sizes = np.count_nonzero(flat, axis=1)
+        return self._at_distance_0(flat, sizes), self._at_distance_0(~flat, self.n_players - sizes)
+
+    def _at_distance_0(self, away: BoolArray, distances: IntArray) -> IntArray:
+        """Centres at distance 0, and of centres at distance 1 the neighbour that makes the last step."""
+        near = np.flatnonzero(distances < 2)
+        return near * (self.n_players + 1) + np.where(distances[near], 1 + away[near].argmax(axis=1), 0)
 
     def coalitions(self, index: IntArray) -> BoolArray:
         def flipped(centres: BoolArray) -> BoolArray:

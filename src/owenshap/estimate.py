@@ -24,7 +24,7 @@ from owenshap.progress import Meter, close, meter
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
-FIRST_BLOCK, LARGEST_BLOCK, BLOCKS_PER_SIZE = 1024, 8192, 2
+FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +319,7 @@ def _blocks(plan: Plan, n_players: int) -> Iterator[int]:
     """Replicates of each block."""
     cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0
     while left:
-        evaluations = min(FIRST_BLOCK << (number // BLOCKS_PER_SIZE), LARGEST_BLOCK)
+        evaluations = min(FIRST_BLOCK << min(number, 8), LARGEST_BLOCK)
         replicates = min(left, max(1, evaluations // cost))
         yield replicates
         left, number = left - replicates, number + 1

@@ -47,11 +47,12 @@ def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple
 
     The empty and the grand coalition are filled in from `ends`; the game sees all others, `rows_at_once` at a time.
     """
-    sizes = design.sizes()
-    empty, grand = sizes == 0, sizes == design.n_players
-    inner = np.flatnonzero(~(empty | grand))
+    empty, grand = design.ends()
     values = np.empty((len(design), ends.outputs))
-    values[np.flatnonzero(empty)], values[np.flatnonzero(grand)] = ends.empty, ends.grand
+    values[empty], values[grand] = ends.empty, ends.grand
+    asked = np.ones(len(design), np.bool_)
+    asked[empty] = asked[grand] = False
+    inner = np.flatnonzero(asked)
     for start in range(0, len(inner), rows_at_once):
         index = inner[start : start + rows_at_once]
         coalitions = design.coalitions(index)

@@ -146,7 +146,7 @@ class Together:
         for player in range(len(self.players)):
             features = np.flatnonzero(self.players.player_of == player)
             for row in range(len(self.rows)):
-                texts = [f"{self.rows.names[f]}={_short(cells[row, f])}" for f in features]
+                texts = [_short(cells[row, f]) for f in features]
                 data[row, player] = cells[row, features[0]] if len(features) == 1 else ", ".join(texts)
         return data
 
@@ -192,4 +192,4 @@ def _by_row(values: FloatArray | None, rows: int) -> FloatArray:
 
 
 def _short(cell: Any) -> str:
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)

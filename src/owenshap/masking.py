@@ -43,11 +43,7 @@ def of_background(background: Any, weights: ArrayLike | None, names: list[str] |
         raise InputError("background", "have at least one row", "none", "Give rows of the training data")
     if weights is None:
         return Absent(table)
-    array = np.asarray(weights, dtype=np.float64)
-    if array.shape != (len(table),) or not np.isfinite(array).all() or (array < 0).any() or array.sum() == 0:
-        rule = f"be {len(table)} numbers from 0 on, one per background row, not all 0"
-        raise InputError("background_weights", rule, f"shape {array.shape}", "Leave them out for equal weights")
-    return Absent(table, array / array.sum())
+    return Absent(table, _normed(weights, len(table)))
 
 
 def of_baseline(baseline: Any, rows: Table) -> Absent:
@@ -59,3 +55,15 @@ def of_baseline(baseline: Any, rows: Table) -> Absent:
         rule = f"have one row, or one for each of the {len(rows)} explained rows"
         raise InputError("baseline", rule, f"{len(table)} rows", "For a mean over rows use background")
     return Absent(table, per_row=len(table) > 1)
+
+
+def _normed(weights: ArrayLike, rows: int) -> FloatArray:
+    """Weights that sum to 1."""
+    rule, advice = f"be {rows} numbers from 0 on, one per background row, not all 0", "Leave them out for equal weights"
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("background_weights", rule, "something that is no array of numbers", advice) from None
+    if array.shape != (rows,) or not np.isfinite(array).all() or (array < 0).any() or array.sum() == 0:
+        raise InputError("background_weights", rule, f"shape {array.shape}", advice)
+    return array / array.sum()

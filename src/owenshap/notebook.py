@@ -10,7 +10,7 @@ import numpy as np
 from owenshap.arrays import FloatArray
 from owenshap.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.plots.canvas import NEGATIVE, NEUTRAL, POSITIVE
-from owenshap.plots.summary import Line, has_intervals, lines, of_all_players, others_label, ranked
+from owenshap.plots.summary import Line, has_intervals, lines, of_all_players, others_label, ranked, reach
 from owenshap.plots.words import Digits, shorten
 
 MOST_LINES, MOST_OUTPUTS = 12, 6
@@ -63,7 +63,8 @@ def _of_lines(explanation: Explanation, *, gap: bool) -> str:
         if gap and abs(explanation.gap) > VISIBLE_GAP * max(abs(line.value) for line in shown):
             shown.append(Line("gap", float(explanation.gap), None, players=0))
     digits = Digits.of([line.value for line in shown])
-    low, high = _reach(shown)
+    low, high = reach(shown)
+    low, high = (low, high) if low < high else (0.0, 1.0)
     rows = "".join(_line(line, low, high, digits, signed=not many) for line in shown)
     return f"<div style='{FAINT}'>{heading}</div>{_table(rows)}"
 
@@ -78,24 +79,16 @@ def _line(line: Line, low: float, high: float, digits: Digits, *, signed: bool) 
 def _bar(line: Line, low: float, high: float, *, signed: bool) -> str:
     """A bar from zero, with its interval across its end, in a box that all lines share."""
     color = (POSITIVE if line.value > 0 else NEGATIVE) if signed else NEUTRAL
-    parts = [
-        _box(
-            0.0,
-            line.value,
-            low,
-            high,
-            f"top:2px;height:10px;background:{color if line.players else 'currentColor'};"
-            f"opacity:{1 if line.players == 1 else 0.5}",
-        )
-    ]
-    if line.half_widths and line.half_width:
+    paint = f"background:{color if line.players else 'currentColor'};opacity:{1 if line.players == 1 else 0.5}"
+    parts = [_box(0.0, line.value, low, high, f"top:2px;height:10px;{paint}")]
+    if line.half_width:
         # Ends are borders and the line between them is a background, so that the colour of the text is all it needs.
         style = (
             "top:4px;height:6px;border:solid currentColor;border-width:0 1px;box-sizing:border-box;"
             "background:linear-gradient(currentColor,currentColor) center/100% 1px no-repeat"
         )
-        parts.append(_box(line.value - line.half_widths[0], line.value + line.half_widths[1], low, high, style))
-    zero = _box(0.0, 0.0, low, high, f"top:-2px;height:18px;border-left:1px solid currentColor;opacity:.3")
+        parts.append(_box(*line.interval, low, high, style))
+    zero = _box(0.0, 0.0, low, high, "top:-2px;height:18px;border-left:1px solid currentColor;opacity:.3")
     return f"<div style='position:relative;width:240px;height:14px;overflow:hidden'>{''.join(parts)}{zero}</div>"
 
 
@@ -103,18 +96,6 @@ def _box(start: float, end: float, low: float, high: float, style: str) -> str:
     """From start to end on a scale from low to high."""
     left, right = ((place - low) / (high - low) * 98 + 1 for place in sorted((start, end)))
     return f"<div style='position:absolute;left:{left:.2f}%;width:{right - left:.2f}%;{style}'></div>"
-
-
-def _reach(shown: list[Line]) -> tuple[float, float]:
-    """Ends of all bars and intervals of single players, about zero; a longer bar of all others is cut."""
-    own = [line for line in shown if line.players <= 1]
-    ends = [
-        line.value + side
-        for line in own
-        for side in (0.0, *((-line.half_widths[0], line.half_widths[1]) if line.half_widths else ()))
-    ]
-    low, high = min(0.0, *ends), max(0.0, *ends)
-    return (low, high) if low < high else (0.0, 1.0)
 
 
 def _of_outputs(explanation: Explanation) -> str:
@@ -136,17 +117,18 @@ def _of_outputs(explanation: Explanation) -> str:
     first = escape(repr(names[0]) if explanation.output_names else "0")
     hidden = f"; {_count(outputs - shown, 'output')} not shown" if outputs > shown else ""
     what = "mean |contribution| over rows" if many else "contributions"
-    return (
-        f"<div style='{FAINT}'>{what}{hidden}; intervals: pick an output, as in explanation[..., {first}]</div>{_table(rows)}"
-    )
+    advice = f"pick an output for intervals, as in explanation[..., {first}]"
+    return f"<div style='{FAINT}'>{what}{hidden}; {advice}</div>{_table(rows)}"
 
 
 def _table(rows: str) -> str:
-    return f"<table style='border-collapse:collapse;border:0;margin:4px 0 0 0;font-size:inherit'><tbody>{rows}</tbody></table>"
+    style = "border-collapse:collapse;border:0;color:inherit;margin:4px 0 0 0;font-size:inherit"
+    return f"<table style='{style}'><tbody>{rows}</tbody></table>"
 
 
 def _row(cells: Iterable[tuple[str, str]]) -> str:
-    return f"<tr style='background:none'>{''.join(f"<td style='{CELL}{side}'>{text}</td>" for side, text in cells)}</tr>"
+    inside = "".join(f"<td style='{CELL}{side}'>{text}</td>" for side, text in cells)
+    return f"<tr style='background:none'>{inside}</tr>"
 
 
 def _safe(text: str, longest: int = 32) -> str:

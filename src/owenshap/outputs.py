@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.errors import InputError, ModelError
+from owenshap.tables import as_array
 
 Choice: TypeAlias = int | str | Callable[[FloatArray], Any] | None
 
@@ -72,7 +73,7 @@ def choose(choice: Choice, predictions: FloatArray, names: list[str] | None) -> 
 def as_predictions(raw: Any, rows: int, what: str) -> FloatArray:
     """Predictions as float64 (rows, k), or an error that says what is wrong with them."""
     try:
-        array: NDArray[Any] = np.asarray(raw)
+        array: NDArray[Any] = as_array(raw)
     except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors that are elsewhere or need a gradient
         got = f"{type(raw).__name__} ({type(error).__name__}: {error})"
         raise ModelError(f"{what}'s predictions", "be an array", got, "Return (m,) or (m, k)") from error

@@ -38,8 +38,9 @@ def load(path: str | PathLike[str]) -> Explanation:
     The file holds arrays and JSON only: reading one from an untrusted place runs nothing.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            found = {name: file[name] for name in file.files}
+        # Opened here: numpy leaves a file open that is no zip after all.
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            found = {name: arrays[name] for name in arrays.files}
         about = json.loads(found.pop("about").tobytes())
         if about.pop("format") != FORMAT:
             raise ValueError("another format")

@@ -50,19 +50,23 @@ def estimators():
 def xgboost():
     import xgboost
 
-    settings = {"n_estimators": 10, "enable_categorical": True}
+    settings = {"n_estimators": 10, "n_jobs": 1, "enable_categorical": True}
     regressor = xgboost.XGBRegressor(**settings).fit(mixed(), TARGET)
     yield "regressor", regressor, mixed()
     yield "classifier", xgboost.XGBClassifier(**settings).fit(ROWS, CLASSES), ROWS
     yield "booster", regressor.get_booster(), mixed()
-    yield "linear", xgboost.train({"booster": "gblinear"}, xgboost.DMatrix(ROWS, TARGET, feature_names=NAMES), 10), ROWS
+    yield (
+        "linear",
+        xgboost.train({"booster": "gblinear", "nthread": 1}, xgboost.DMatrix(ROWS, TARGET, feature_names=NAMES), 10),
+        ROWS,
+    )
     yield "polars", xgboost.XGBRegressor(**settings).fit(pl.from_pandas(mixed()), TARGET), pl.from_pandas(mixed())
 
 
 def lightgbm():
     import lightgbm
 
-    settings = {"n_estimators": 10, "min_child_samples": 3, "verbose": -1}
+    settings = {"n_estimators": 10, "min_child_samples": 3, "n_jobs": 1, "verbose": -1}
     regressor = lightgbm.LGBMRegressor(**settings).fit(mixed(), TARGET)
     yield "regressor", regressor, mixed()
     yield "classifier", lightgbm.LGBMClassifier(**settings).fit(numbers(), CLASSES), numbers()
@@ -73,7 +77,7 @@ def lightgbm():
 def catboost():
     import catboost
 
-    settings = {"iterations": 10, "verbose": 0, "allow_writing_files": False}
+    settings = {"iterations": 10, "thread_count": 1, "verbose": 0, "allow_writing_files": False}
     filled = mixed().assign(sign=mixed()["sign"].cat.add_categories("none").fillna("none"))
     yield (
         "regressor",

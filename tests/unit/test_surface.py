@@ -29,6 +29,7 @@ PUBLIC = [
     "load",
     "methods",
     "patches",
+    "plots",
 ]
 
 

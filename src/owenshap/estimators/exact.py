@@ -49,12 +49,10 @@ class Exact(Estimator):
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         """φ = Zᵀ(p + m)v − Σ m v, with p the weight of v(S) for its members and m for the others."""
-        members, others = (weights[design.sizes(), None] for weights in _weights(design.n_players))
-        present = design.coalitions(np.arange(len(design))).astype(np.float64)
-        gains, losses = (members + others) * values, others * values
-        # One output at a time: a product for all of them would make an output's last bits depend on the others.
-        by_output = [present.T @ gains[:, k].copy() - losses[:, k].copy().sum() for k in range(values.shape[1])]
-        return np.stack(by_output, axis=-1)[None]
+        assert isinstance(design, Subsets)
+        sizes = design.sizes()
+        members, others = (weights[sizes, None] for weights in _weights(design.n_players))
+        return (design.sums((members + others) * values) - (others * values).T.copy().sum(axis=1))[None]
 
     def exact_order(self, n_players: int) -> int:
         return n_players

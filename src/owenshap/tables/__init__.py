@@ -6,10 +6,12 @@ import sys
 from functools import cache
 from typing import Any
 
+from numpy.typing import NDArray
+
 from owenshap.discovery import concrete
 from owenshap.tables._base import Composer, Table
 
-__all__ = ["Composer", "Table", "as_table"]
+__all__ = ["Composer", "Table", "as_array", "as_table"]
 
 
 @cache
@@ -19,6 +21,14 @@ def _found() -> dict[str, type[Table]]:
 
 def as_table(data: Any, names: list[str] | None = None) -> Table:
     """The table of this data; what no package of ours knows becomes a numpy array."""
+    return _kind(data).of(data, names)
+
+
+def as_array(data: Any) -> NDArray[Any]:
+    """What a model returned as a numpy array, whatever package it is of and whatever device it is on."""
+    return _kind(data).host(data)
+
+
+def _kind(data: Any) -> type[Table]:
     packages = [each.__module__.partition(".")[0] for each in type(data).__mro__]
-    kind = next((package for package in packages if package in _found()), "numpy")
-    return _found()[kind].of(data, names)
+    return _found()[next((package for package in packages if package in _found()), "numpy")]

@@ -56,6 +56,11 @@ class Table(ABC):
     def differs(self, background: Self) -> BoolArray:
         """Where a row's feature differs from that of some background row, (rows, features); missing equals missing."""
 
+    def differs_by_row(self, other: Self) -> BoolArray:
+        """Where a row's feature differs from that of the same row of another table, (rows, features)."""
+        each = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
+        return np.concatenate(each)
+
     @abstractmethod
     def composer(self, background: Self, player_of: IntArray) -> Composer:
         """What makes batches of composites of these rows; player_of (features,) is the player that each feature belongs to."""
@@ -71,6 +76,11 @@ class Table(ABC):
     @abstractmethod
     def cells(self) -> NDArray[Any]:
         """The data for people to look at, (rows, features): float where all features are numbers, else object."""
+
+    @staticmethod
+    def host(raw: Any) -> NDArray[Any]:
+        """Data of this package's type, such as a model returns, as a numpy array."""
+        return np.asarray(raw)
 
     @property
     def n_features(self) -> int:

@@ -26,11 +26,7 @@ class ArrayTable(Table):
 
     @classmethod
     def of(cls, data: Any, names: list[str] | None) -> Self:
-        try:
-            array = np.asarray(data)
-        except ValueError:
-            advice = "Give one row per example, one column per feature"
-            raise InputError("data", "be a table", "rows of different lengths", advice) from None
+        array = _as_array(data, "data")
         if array.ndim < 2 or 0 in array.shape[1:]:
             raise InputError("data", "be a table of rows and features", f"shape {array.shape}", "For one row x give x[None]")
         if array.dtype.kind not in "biufO":
@@ -51,14 +47,14 @@ class ArrayTable(Table):
         if self.shape != background.shape:
             rule = f"have rows of shape {background.shape} as the background has"
             raise InputError(what, rule, self.shape, "Give the columns that the model takes")
-        cast = self.array.astype(background.array.dtype)
-        if not _same(cast, self.array).all():
-            rule = f"have the background's dtype {background.array.dtype}"
+        cast = _cast(self.array, background.array.dtype)
+        if cast is None:
+            rule = f"fit the background's dtype {background.array.dtype}"
             raise InputError(what, rule, f"{self.array.dtype}, which loses digits there", "Convert one of the two with astype")
         return replace(self, array=cast, names=background.names)
 
     def beside(self, data: Any, what: str) -> Self:
-        array = np.asarray(data)
+        array = _as_array(data, what)
         if array.ndim == len(self.shape):
             array = array[None]
         if array.shape[1:] != self.shape:
@@ -71,11 +67,15 @@ class ArrayTable(Table):
         constant = _same(background.array, first).all(axis=0)
         return ~(constant & _same(self.array, first))
 
+    def differs_by_row(self, other: Self) -> BoolArray:
+        return ~_same(self.array, other.array)
+
     def composer(self, background: Self, player_of: IntArray) -> Composer:
+        own, other = np.ascontiguousarray(self.array), np.ascontiguousarray(background.array)
+
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> NDArray[Any]:
             present = expand(coalitions, player_of)
-            batch = np.where(present[:, None], self.array[rows][:, None], background.array[drawn])
-            return batch.reshape(-1, *self.shape)
+            return chosen(present, own.take(rows, axis=0), other[drawn]).reshape(-1, *self.shape)
 
         return compose
 
@@ -93,6 +93,53 @@ class ArrayTable(Table):
         return self.array.itemsize * self.n_features
 
 
+def chosen(present: BoolArray, own: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
+    """Cells (m, b, n) of one's own (m, n) where present (m, n), else of others (m or 1, b, n) of the same dtype.
+
+    One's own are overwritten where that saves an array.
+    """
+    if other.shape[1] > 1 or own.dtype.kind == "O" or own.itemsize not in (1, 2, 4, 8):
+        return np.where(present[:, None], own[:, None], other)
+    # One bit pattern or the other without a branch per cell, which no processor foresees where coalitions are random.
+    bits = f"i{own.itemsize}"
+    cells, others = own.view(bits), other[:, 0].view(bits)
+    cells ^= others
+    cells &= np.negative(present.view(np.int8))
+    cells ^= others
+    return own[:, None]
+
+
+def _as_array(data: Any, what: str) -> NDArray[Any]:
+    try:
+        return np.asarray(data)
+    except ValueError:
+        advice = "Give one row per example, one column per feature"
+        raise InputError(what, "be a table", "rows of different lengths", advice) from None
+
+
+def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
+    """The array in another dtype, or None where something would be lost; floats may be rounded to shorter floats."""
+    try:
+        with np.errstate(invalid="ignore", over="ignore"):  # what overflows is lost
+            cast = array.astype(dtype)
+    except (TypeError, ValueError):
+        return None
+    if array.dtype.kind == dtype.kind == "f":
+        return cast if (np.isinf(cast) == np.isinf(array)).all() else None
+    return cast if _same(cast, array).all() else None
+
+
 def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
-    missing = (array != array) & (other != other)  # noqa: PLR0124 (only a missing value differs from itself)
-    return (array == other) | missing
+    """Where cells are equal; missing equals missing."""
+    try:
+        missing = (array != array) & (other != other)  # noqa: PLR0124 (only a missing value differs from itself)
+        return ((array == other) | missing).astype(np.bool_, copy=False)
+    except (TypeError, ValueError):  # objects that have no answer, such as pandas' NA
+        return np.frompyfunc(_same_objects, 2, 1)(array, other).astype(np.bool_)
+
+
+def _same_objects(one: Any, other: Any) -> bool:
+    try:
+        return bool(one is other or one == other or (one != one and other != other))  # noqa: PLR0124
+    except (TypeError, ValueError):  # taken to differ, which costs evaluations but changes no value
+        return False

@@ -13,6 +13,7 @@ from owenshap.arrays import BoolArray, IntArray
 from owenshap.errors import InputError
 from owenshap.extras import needed
 from owenshap.tables._base import Composer, Table, checked_columns, expand, lossy_dtype
+from owenshap.tables.array import chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +27,17 @@ class PandasTable(Table):
 
     @classmethod
     def of(cls, data: Any, names: list[str] | None) -> Self:
-        if data.ndim != 2:
+        if not isinstance(data, _pandas().DataFrame):
             raise InputError("data", "be a DataFrame", type(data).__name__, "For one row use frame.iloc[[i]]")
         if names is not None:
             raise InputError("feature_names", "be None for a DataFrame", names, "Its columns are the names")
-        if not data.columns.is_unique:
-            double = data.columns[data.columns.duplicated()][0]
+        found = [str(name) for name in data.columns]
+        if not found:
+            raise InputError("data", "have at least one column", "none", "Give the columns that the model takes")
+        double = next((name for place, name in enumerate(found) if name in found[:place]), None)
+        if double is not None:
             raise InputError("data", "have each column once", f"{double!r} twice", "Rename one of the two")
-        return cls(data, [str(name) for name in data.columns])
+        return cls(data, found)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -43,42 +47,47 @@ class PandasTable(Table):
 
     def like(self, background: Self, what: str) -> Self:
         checked_columns(self.names, background.names, what)
-        frame = self.frame[list(background.frame.columns)].copy(deep=False)
-        for name, wanted in background.frame.dtypes.items():
-            if frame[name].dtype != wanted:
-                frame[name] = _cast(frame[name], wanted, what)
+        frame = self.frame.iloc[:, [self.names.index(name) for name in background.names]].copy(deep=False)
+        frame.columns = background.frame.columns
+        for place, wanted in enumerate(background.frame.dtypes):
+            if not _same_dtype(frame.dtypes.iloc[place], wanted):
+                frame.isetitem(place, _cast(frame.iloc[:, place], wanted, what))
         return replace(self, frame=frame, names=background.names)
 
     def differs(self, background: Self) -> BoolArray:
-        columns = [_differs(self.frame[name], background.frame[name]) for name in background.frame.columns]
+        columns = [_differs(own, other) for own, other in self._columns_beside(background)]
+        return np.stack(columns, axis=1)
+
+    def differs_by_row(self, other: Self) -> BoolArray:
+        columns = [_unlike(own, theirs.set_axis(own.index)) for own, theirs in self._columns_beside(other)]
         return np.stack(columns, axis=1)
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
-        pd = needed("pandas", extra="pandas")
+        pd = _pandas()
         columns = self.frame.columns
         dtypes = set(self.frame.dtypes)
         if len(dtypes) == 1 and _plain(next(iter(dtypes))):
-            rows_array, background_array = self.frame.to_numpy(), background.frame.to_numpy()
+            own, other = (np.ascontiguousarray(table.frame.to_numpy()) for table in (self, background))
 
             def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
                 present = expand(coalitions, player_of)
-                batch = np.where(present[:, None], rows_array[rows][:, None], background_array[drawn])
+                batch = chosen(present, own.take(rows, axis=0), other[drawn])
                 return pd.DataFrame(batch.reshape(-1, len(columns)), columns=columns, copy=False)
 
             return compose
 
-        makers = [_column_composer(self.frame[name], background.frame[name]) for name in columns]
+        makers = [_column_composer(own, other) for own, other in self._columns_beside(background)]
 
         def compose_by_column(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
             present = expand(coalitions, player_of)
-            made = {name: make(rows, present[:, j], drawn) for j, (name, make) in enumerate(zip(columns, makers, strict=True))}
-            return pd.DataFrame(made, copy=False)
+            made = pd.DataFrame({j: make(rows, present[:, j], drawn) for j, make in enumerate(makers)}, copy=False)
+            made.columns = columns
+            return made
 
         return compose_by_column
 
     def constant(self, value: float) -> Self:
-        pd = needed("pandas", extra="pandas")
-        return replace(self, frame=pd.DataFrame({name: [value] for name in self.frame.columns}).astype(self.frame.dtypes))
+        return replace(self, frame=_pandas().DataFrame([[value] * self.n_features], columns=self.frame.columns))
 
     def batch(self) -> Any:
         return self.frame.reset_index(drop=True)
@@ -86,18 +95,27 @@ class PandasTable(Table):
     def cells(self) -> NDArray[Any]:
         if all(dtype.kind in "biuf" for dtype in self.frame.dtypes):
             return self.frame.to_numpy(dtype=np.float64, na_value=np.nan)
-        return self.frame.to_numpy(dtype=object)
+        pd = _pandas()
+        cells = self.frame.to_numpy(dtype=object, copy=True)
+        cells[np.frompyfunc(lambda cell: cell is pd.NA or cell is pd.NaT, 1, 1)(cells).astype(np.bool_)] = None
+        return cells
+
+    def _columns_beside(self, other: Self) -> list[tuple[Any, Any]]:
+        return [(self.frame.iloc[:, place], other.frame.iloc[:, place]) for place in range(self.n_features)]
+
+
+def _pandas() -> Any:
+    return needed("pandas", extra="pandas")
 
 
 def _column_composer(own: Any, background: Any) -> Callable[[IntArray, BoolArray, IntArray], Any]:
     """One column of the composites: from two plain arrays where it can, else by taking from both put together."""
-    pd = needed("pandas", extra="pandas")
     if _plain(own.dtype):
         own_array, background_array = own.to_numpy(), background.to_numpy()
         return lambda rows, present, drawn: np.where(
             present[:, None], own_array[rows][:, None], background_array[drawn]
         ).reshape(-1)
-    both, offset = pd.concat([own, background], ignore_index=True).array, len(own)
+    both, offset = _pandas().concat([own, background], ignore_index=True).array, len(own)
     return lambda rows, present, drawn: both.take(np.where(present[:, None], rows[:, None], offset + drawn).reshape(-1))
 
 
@@ -106,35 +124,56 @@ def _plain(dtype: Any) -> bool:
 
 
 def _differs(own: Any, background: Any) -> BoolArray:
-    known = background.drop_duplicates()
-    if len(known) > 1:
-        return np.ones(len(own), np.bool_)
-    if known.isna().iloc[0]:
-        return own.notna().to_numpy(np.bool_)
-    return ~(own == known.iloc[0]).fillna(False).to_numpy(np.bool_)
+    first = background.iloc[0]
+    return np.ones(len(own), np.bool_) if _unlike(background, first).any() else _unlike(own, first)
+
+
+def _unlike(column: Any, other: Any) -> BoolArray:
+    """Where a column differs from another of its dtype, or from one cell; missing equals missing."""
+    try:
+        same = (column == other).fillna(False) | (column.isna() & _pandas().isna(other))
+    except (TypeError, ValueError):  # cells such as arrays: taken to differ, which costs evaluations but changes no value
+        return np.ones(len(column), np.bool_)
+    return ~same.to_numpy(np.bool_)
+
+
+def _same_dtype(got: Any, wanted: Any) -> bool:
+    if not isinstance(wanted, _pandas().CategoricalDtype):
+        return bool(got == wanted)
+    # Dtypes are equal whatever the order of the categories, but a model may have learned their codes.
+    return got == wanted and got.categories.dtype == wanted.categories.dtype and got.categories.equals(wanted.categories)
 
 
 def _cast(column: Any, wanted: Any, what: str) -> Any:
     """The column in another dtype where nothing is lost: numbers to numbers, texts to the categories that have them."""
-    pd = needed("pandas", extra="pandas")
-    numbers = column.dtype.kind in "biuf" and wanted.kind in "biuf"
-    if not numbers and not isinstance(wanted, pd.CategoricalDtype):
-        raise lossy_dtype(what, str(column.name), wanted, column.dtype)
-    if not numbers:
+    pd = _pandas()
+    if isinstance(wanted, pd.CategoricalDtype):
         unknown = column[column.notna() & ~column.isin(wanted.categories)]
         if len(unknown):
             rule = f"have a known category in column {column.name!r}"
-            raise InputError(what, rule, unknown.iloc[0], f"The background has {', '.join(map(repr, wanted.categories))}")
-        return column.astype(wanted)
+            raise InputError(what, rule, unknown.iloc[0], f"Known are {', '.join(map(repr, wanted.categories))}")
+        # Through objects: astype leaves categories in their order where only that differs.
+        return pd.Series(pd.Categorical(column.astype(object), dtype=wanted), index=column.index, name=column.name)
+    if not column.isna().all() and _family(column.dtype) != _family(wanted):
+        raise lossy_dtype(what, str(column.name), wanted, column.dtype)
     try:
-        cast = column.astype(wanted)
+        with np.errstate(invalid="ignore", over="ignore"):  # what overflows is lost, and that is told below
+            cast = column.astype(wanted)
     except (TypeError, ValueError):
         raise lossy_dtype(what, str(column.name), wanted, column.dtype) from None
-    if not ((cast == column) | (cast.isna() & column.isna())).all():
+    rounded = column.dtype.kind == wanted.kind == "f"  # shorter floats have fewer digits, and that is all
+    if (np.isinf(cast) != np.isinf(column) if rounded else _unlike(cast, column)).any():
         raise lossy_dtype(what, str(column.name), wanted, column.dtype)
     return cast
 
 
+def _family(dtype: Any) -> str:
+    """What kind of thing it holds: dtypes of one family may be cast into each other where nothing is lost."""
+    if isinstance(dtype, _pandas().CategoricalDtype):
+        return _family(dtype.categories.dtype)
+    return "number" if dtype.kind in "biuf" else dtype.kind
+
+
 def tidy(columns: dict[str, Any]) -> Any:
     """A DataFrame of these columns."""
-    return needed("pandas", extra="pandas").DataFrame(columns)
+    return _pandas().DataFrame(columns)

@@ -25,13 +25,13 @@ class PolarsTable(Table):
 
     @classmethod
     def of(cls, data: Any, names: list[str] | None) -> Self:
-        pl = needed("polars", extra="polars")
-        if not isinstance(data, pl.DataFrame):
-            raise InputError(
-                "data", "be a DataFrame", type(data).__name__, "Collect a LazyFrame; for one row use frame[i : i + 1]"
-            )
+        if not isinstance(data, _polars().DataFrame):
+            advice = "Collect a LazyFrame; for one row use frame[i : i + 1]"
+            raise InputError("data", "be a DataFrame", type(data).__name__, advice)
         if names is not None:
             raise InputError("feature_names", "be None for a DataFrame", names, "Its columns are the names")
+        if not data.columns:
+            raise InputError("data", "have at least one column", "none", "Give the columns that the model takes")
         return cls(data, list(data.columns))
 
     def __len__(self) -> int:
@@ -41,56 +41,85 @@ class PolarsTable(Table):
         return replace(self, frame=self.frame[rows])
 
     def like(self, background: Self, what: str) -> Self:
-        pl = needed("polars", extra="polars")
         checked_columns(self.names, background.names, what)
-        frame = self.frame.select(background.names)
-        for name, wanted in background.frame.schema.items():
-            got = frame.schema[name]
-            if got == wanted:
-                continue
-            textual = got in (pl.String, pl.Categorical) or isinstance(got, pl.Enum)
-            if not (got.is_numeric() and wanted.is_numeric()) and not (
-                textual and isinstance(wanted, (pl.Enum, pl.Categorical))
-            ):
-                raise lossy_dtype(what, name, wanted, got)
-            cast = frame[name].cast(wanted, strict=False)
-            if not cast.cast(got, strict=False).eq_missing(frame[name]).all():
-                raise lossy_dtype(what, name, wanted, got)
-            frame = frame.with_columns(cast)
-        return replace(self, frame=frame, names=background.names)
+        wanted = background.frame.schema
+        columns = [_cast(self.frame[name], wanted[name], what) for name in background.names]
+        return replace(self, frame=_polars().DataFrame(columns), names=background.names)
 
     def differs(self, background: Self) -> BoolArray:
-        columns = []
-        for name in background.names:
-            known = background.frame[name].unique()
-            if len(known) > 1:
-                columns.append(np.ones(len(self), np.bool_))
-            else:
-                columns.append(~self.frame[name].eq_missing(known.gather([0] * len(self))).to_numpy())
+        columns = [_differs(self.frame[name], background.frame[name]) for name in background.names]
+        return np.stack(columns, axis=1)
+
+    def differs_by_row(self, other: Self) -> BoolArray:
+        columns = [self.frame[name].ne_missing(other.frame[name]).to_numpy() for name in other.names]
         return np.stack(columns, axis=1)
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
-        pl = needed("polars", extra="polars")
-        both, offset = pl.concat([self.frame, background.frame]), len(self)
+        pl = _polars()
+        both, offset = pl.concat([self.frame, background.frame], rechunk=True).get_columns(), len(self)
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
             present = expand(coalitions, player_of)
             made = [
                 column.gather(np.where(present[:, j, None], rows[:, None], offset + drawn).reshape(-1))
-                for j, column in enumerate(both.get_columns())
+                for j, column in enumerate(both)
             ]
             return pl.DataFrame(made)
 
         return compose
 
     def constant(self, value: float) -> Self:
-        pl = needed("polars", extra="polars")
-        return replace(self, frame=pl.DataFrame({name: [value] for name in self.names}).cast(dict(self.frame.schema)))
+        return replace(self, frame=_polars().DataFrame({name: [value] for name in self.names}))
 
     def batch(self) -> Any:
         return self.frame
 
     def cells(self) -> NDArray[Any]:
-        if all(dtype.is_numeric() for dtype in self.frame.dtypes):
-            return self.frame.to_numpy().astype(np.float64)
-        return np.array(self.frame.rows(), dtype=object).reshape(len(self), -1)
+        pl = _polars()
+        if all(_is_number(dtype) for dtype in self.frame.dtypes):
+            return self.frame.select(pl.all().cast(pl.Float64)).to_numpy()
+        cells = np.empty((len(self), self.n_features), object)
+        for place, column in enumerate(self.frame.get_columns()):
+            cells[:, place] = column.to_list()
+        return cells
+
+
+def _polars() -> Any:
+    return needed("polars", extra="polars")
+
+
+def _is_number(dtype: Any) -> bool:
+    return bool(dtype.is_numeric() or dtype == _polars().Boolean)
+
+
+def _family(dtype: Any) -> object:
+    """What kind of thing it holds: dtypes of one family may be cast into each other where nothing is lost."""
+    pl = _polars()
+    if dtype == pl.String or isinstance(dtype, (pl.Categorical, pl.Enum)):
+        return pl.String
+    return pl.Float64 if _is_number(dtype) else dtype.base_type()
+
+
+def _differs(own: Any, background: Any) -> BoolArray:
+    known = background.unique()
+    return np.ones(len(own), np.bool_) if len(known) > 1 else own.ne_missing(known.gather([0] * len(own))).to_numpy()
+
+
+def _cast(column: Any, wanted: Any, what: str) -> Any:
+    """The column in another dtype where nothing is lost: numbers to numbers, texts to the categories that have them."""
+    pl, got = _polars(), column.dtype
+    if got == wanted:
+        return column
+    if column.null_count() < len(column) and _family(got) != _family(wanted):
+        raise lossy_dtype(what, column.name, wanted, got)
+    cast = column.cast(wanted, strict=False)
+    rounded = got.is_float() and wanted.is_float()  # shorter floats have fewer digits, and that is all
+    lost = column.filter(
+        cast.is_infinite() != column.is_infinite() if rounded else cast.cast(got, strict=False).ne_missing(column)
+    )
+    if len(lost) and _family(wanted) == pl.String:
+        rule = f"have a known category in column {column.name!r}"
+        raise InputError(what, rule, lost[0], f"Known are {', '.join(map(repr, wanted.categories.to_list()))}")
+    if len(lost):
+        raise lossy_dtype(what, column.name, wanted, got)
+    return cast

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -37,7 +36,8 @@ class TensorTable(Table):
             got = f"{data.layout} of {data.dtype}"
             raise InputError("data", "be a dense tensor of real numbers", got, "Convert it: to_dense, dequantize or real")
         if data.ndim < 2 or 0 in data.shape[1:]:
-            raise InputError("data", "be a table of rows and features", f"shape {tuple(data.shape)}", "For one row x give x[None]")
+            got = f"shape {tuple(data.shape)}"
+            raise InputError("data", "be a table of rows and features", got, "For one row x give x[None]")
         shape = tuple(data.shape[1:])
         flat = data.detach().reshape(len(data), int(np.prod(shape)))
         names = [f"feature {i}" for i in range(flat.shape[1])] if names is None else [str(name) for name in names]
@@ -46,9 +46,9 @@ class TensorTable(Table):
         return cls(flat, names, shape)
 
     @classmethod
-    def of_table(cls, table: Table) -> TensorTable:
+    def of_table(cls, table: Table) -> Self:
         """Rows of numbers of another type as tensors, in the dtype they have there."""
-        if isinstance(table, TensorTable):
+        if isinstance(table, cls):
             return table
         array = np.asarray(table.batch())
         if array.dtype.kind not in "biuf":
@@ -62,7 +62,7 @@ class TensorTable(Table):
         return len(self.tensor)
 
     def take(self, rows: IntArray) -> Self:
-        return replace(self, tensor=self.tensor[_tensor(rows, self.tensor.device)])
+        return replace(self, tensor=self.tensor.index_select(0, _tensor(rows, self.tensor.device)))
 
     def like(self, background: Self, what: str) -> Self:
         if self.shape != background.shape:
@@ -81,42 +81,50 @@ class TensorTable(Table):
             raise InputError(what, rule, f"{tensor.dtype}, which loses digits there", "Convert one of the two")
         return replace(self, tensor=cast, names=background.names)
 
-    def placed(self, device: Any, dtype: Any) -> Self:
+    def placed(self, device: Any, dtype: Any, what: str = "data") -> Self:
         """The rows on this device in this dtype, rounded where it is a shorter one; None keeps what they have."""
         tensor = self.tensor.to(device=device, dtype=dtype)
         if dtype is not None and not (tensor.isinf() <= self.tensor.isinf().to(tensor.device)).all():
             largest = self.tensor[self.tensor.isfinite()].abs().max().item()
-            raise InputError("data", f"fit into {dtype}", f"{largest:g}", "Scale it, or give the model a longer dtype")
+            raise InputError(what, f"fit into {dtype}", f"{largest:g}", "Scale it, or give the model a longer dtype")
         return replace(self, tensor=tensor)
 
     def beside(self, data: Any, what: str) -> Self:
         from owenshap.tables import as_table  # here: that file finds this one
 
-        if np.ndim(data) == len(self.shape):
+        shape = _shape(data, what)
+        if len(shape) == len(self.shape):
             data = data[None] if isinstance(data, _torch().Tensor) else np.asarray(data)[None]
+        elif len(shape) != 1 + len(self.shape):
+            rule = f"have rows of shape {self.shape} as the other rows have"
+            raise InputError(what, rule, f"shape {shape}", "Give a number for each feature")
         table = as_table(data)
         rows = self.of_table(table)
         if isinstance(table, (ArrayTable, TensorTable)) and rows.n_features == self.n_features:
             rows = replace(rows, names=self.names)  # data without names of its own goes by position
         dtype = self.tensor.dtype
-        rounded = rows.placed(None, dtype) if dtype.is_floating_point else rows
-        return replace(self, tensor=rounded.tensor, names=rounded.names, shape=rounded.shape).like(self, what)
+        return (rows.placed(None, dtype, what) if dtype.is_floating_point else rows).like(self, what)
 
     def differs(self, background: Self) -> BoolArray:
         first = background.tensor[0]
         constant = _same(background.tensor, first).all(dim=0)
         return np.asarray((~(constant & _same(self.tensor, first))).cpu())
 
+    def differs_by_row(self, other: Self) -> BoolArray:
+        return np.asarray((~_same(self.tensor, other.tensor)).cpu())
+
     def composer(self, background: Self, player_of: IntArray) -> Composer:
-        torch, own, device = _torch(), self.tensor, self.tensor.device
-        other = background.tensor.to(device)
-        byte_of, bit_of = _tensor(player_of // 8, device), _tensor((player_of % 8).astype(np.uint8), device)
+        torch, own, other, device = _torch(), self.tensor, background.tensor, self.tensor.device
+        single = (player_of == np.arange(len(player_of))).all()
+        place_in_byte, owner = torch.arange(8, dtype=torch.uint8, device=device), _tensor(player_of, device)
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
-            # only bits and indices travel: each feature finds its player's bit on the device
-            packed = _tensor(pack(coalitions), device)
-            present = (packed[:, byte_of] >> bit_of).bitwise_and_(1).view(torch.bool)
-            batch = torch.where(present[:, None], own[_tensor(rows, device)][:, None], other[_tensor(drawn, device)])
+            packed = _tensor(pack(coalitions), device)  # only bits and indices travel
+            bits = (packed[:, :, None] >> place_in_byte).bitwise_and_(1).view(torch.bool)
+            present = bits.flatten(1)[:, : coalitions.shape[1]]
+            present = present if single else present.index_select(1, owner)
+            explained = own.index_select(0, _tensor(rows, device))
+            batch = torch.where(present[:, None], explained[:, None], other[_tensor(drawn, device)])
             return batch.reshape(-1, *self.shape)
 
         return compose
@@ -125,18 +133,21 @@ class TensorTable(Table):
         torch, dtype = _torch(), self.tensor.dtype
         exact = dtype if dtype.is_floating_point else torch.float64  # what an integer cannot hold is told by `like`
         row = torch.full((1, self.n_features), value, dtype=torch.float64, device="cpu")
-        return replace(self, tensor=row).placed(self.tensor.device, exact)
+        return replace(self, tensor=row).placed(self.tensor.device, exact, "baseline")
 
     def batch(self) -> Any:
         return self.tensor.reshape(-1, *self.shape)
 
     def cells(self) -> NDArray[Any]:
-        return self.host(self.tensor)
+        return self.host(self.tensor).astype(np.float64)
 
-    @classmethod
-    def host(cls, raw: Any) -> NDArray[np.float64]:
-        """A tensor, on any device and with or without a gradient, as numpy."""
-        return np.asarray(raw.detach().cpu().double())
+    @staticmethod
+    def host(raw: Any) -> NDArray[Any]:
+        """A tensor on any device, with or without a gradient, as a numpy array; floats of any length as float64."""
+        if not isinstance(raw, _torch().Tensor):
+            raise TypeError(f"{type(raw).__name__} is no tensor; explain a function that makes one of it")
+        tensor = raw.detach().cpu()
+        return np.asarray(tensor.double() if tensor.dtype.is_floating_point else tensor)
 
     @property
     def row_bytes(self) -> int:
@@ -146,12 +157,6 @@ class TensorTable(Table):
 def is_module(model: object) -> bool:
     """Whether it is a torch module; nothing is imported for what is none."""
     return any(each.__module__ == "torch.nn.modules.module" for each in type(model).__mro__)
-
-
-def is_tensor(thing: object) -> bool:
-    """Whether it is a tensor of real numbers."""
-    torch = _torch()
-    return isinstance(thing, torch.Tensor) and not thing.dtype.is_complex
 
 
 def without_gradients() -> Any:
@@ -167,6 +172,13 @@ def _tensor(array: NDArray[Any], device: Any = "cpu") -> Any:
     """A copy of the array: torch shares memory only with arrays that may be written to."""
     native = np.float64 if array.dtype.kind == "f" and array.itemsize > 8 else array.dtype.newbyteorder("=")
     return _torch().tensor(np.ascontiguousarray(array, native), device=device)
+
+
+def _shape(data: Any, what: str) -> tuple[int, ...]:
+    try:
+        return tuple(np.shape(data))
+    except ValueError:
+        raise InputError(what, "be a table", "rows of different lengths", "Give a number for each feature") from None
 
 
 def _same(tensor: Any, other: Any) -> Any:

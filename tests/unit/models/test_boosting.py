@@ -17,12 +17,13 @@ ROWS = RNG.normal(size=(200, 5))
 TARGET = ROWS[:, 0] * ROWS[:, 1] + ROWS[:, 2]
 TWO, THREE = np.where(TARGET > 0, 1, 0), np.digitize(TARGET, [-0.5, 0.5])
 FRAME = pd.DataFrame(ROWS, columns=list("abcde")).assign(e=pd.Categorical(np.array(["low", "mid", "high"])[THREE]))
-CATBOOST = {"iterations": 10, "verbose": 0, "allow_writing_files": False}
-LIGHTGBM = {"n_estimators": 10, "verbose": -1}
+# One thread: small data, and two thread pools that wait for each other on a busy machine take seconds.
+CATBOOST = {"iterations": 10, "thread_count": 1, "verbose": 0, "allow_writing_files": False}
+LIGHTGBM = {"n_estimators": 10, "n_jobs": 1, "verbose": -1}
 
 
 def xgboosted(kind="XGBRegressor", rows=ROWS, target=TARGET, **settings):
-    return getattr(xgboost, kind)(n_estimators=10, **settings).fit(rows, target)
+    return getattr(xgboost, kind)(n_estimators=10, n_jobs=1, **settings).fit(rows, target)
 
 
 def lightgbmed(kind="LGBMRegressor", rows=FRAME, target=TARGET):
@@ -142,7 +143,7 @@ def test_what_does_not_predict_is_told():
 
 
 def test_boosters_are_left_alone():
-    model = xgboosted("XGBClassifier", target=TWO, n_jobs=1)
+    model = xgboosted("XGBClassifier", target=TWO)
     booster = model.get_booster()
     before = booster.save_config(), model.get_params(), booster.save_raw()
     owenshap.Explainer(model, ROWS[:10])(ROWS[:5], method="exact")
@@ -161,10 +162,10 @@ def test_categories_reach_the_booster_by_name_whatever_their_order():
 
 
 def test_a_booster_with_names_takes_arrays():
-    booster = xgboost.train({}, xgboost.DMatrix(ROWS, TARGET, feature_names=list("vwxyz")), 5)
+    booster = xgboost.train({"nthread": 1}, xgboost.DMatrix(ROWS, TARGET, feature_names=list("vwxyz")), 5)
     found = owenshap.Explainer(booster, ROWS[:10], feature_names=list("vwxyz"))(ROWS[:2], method="exact")
     np.testing.assert_allclose(found.predictions, booster.inplace_predict(ROWS[:2]))
-    linear = xgboost.train({"booster": "gblinear"}, xgboost.DMatrix(ROWS, TARGET, feature_names=list("vwxyz")), 5)
+    linear = xgboost.train({"booster": "gblinear", "nthread": 1}, xgboost.DMatrix(ROWS, TARGET, feature_names=list("vwxyz")), 5)
     np.testing.assert_allclose(
         as_model(linear).predict(ROWS), linear.predict(xgboost.DMatrix(ROWS, feature_names=list("vwxyz")))
     )

@@ -96,6 +96,8 @@ def test_rows_of_every_type_give_the_same(mlp_file):
     rows, background, names = numbers(3, 5), numbers(6, 5, seed=1), list("abcde")
     wanted = Explainer(mlp_file, background)(rows).values
     np.testing.assert_array_equal(Explainer(mlp_file, torch.tensor(background))(torch.tensor(rows)).values, wanted)
+    short = Explainer(mlp_file, torch.tensor(background).bfloat16())(torch.tensor(rows).bfloat16())
+    np.testing.assert_allclose(short.values, wanted, atol=0.05)
     for frame in (pd.DataFrame, pl.DataFrame):
         made = [frame(dict(zip(names, each.T, strict=True))) for each in (background, rows)]
         np.testing.assert_array_equal(Explainer(mlp_file, made[0])(made[1][list("cabed")]).values, wanted)
@@ -177,6 +179,16 @@ def test_columns_that_do_not_match_the_inputs_are_told(columns):
         Explainer(converted, numbers(3, 3), feature_names=["city", "rooms", "age__years_"])
 
 
+def label_and_distance():
+    """A label that is a whole number before the floats that it comes from, as clusterings have it."""
+    nodes = [
+        helper.make_node("Abs", ["rows"], ["distance"]),
+        helper.make_node("ArgMax", ["distance"], ["label"], axis=1, keepdims=0),
+    ]
+    outputs = {"label": (TensorProto.INT64, ["m"]), "distance": (TensorProto.FLOAT, ["m", 2])}
+    return model_of(nodes, {"rows": (TensorProto.FLOAT, ["m", 2])}, outputs)
+
+
 def two_outputs(first, second, kind=TensorProto.FLOAT):
     nodes = [helper.make_node("Neg", ["rows"], [first]), helper.make_node("Abs", ["rows"], [second])]
     return model_of(nodes, {"rows": (kind, ["m", 2])}, {first: (kind, ["m", 2]), second: (kind, ["m", 2])})
@@ -188,6 +200,8 @@ def test_the_output_to_explain():
         Explainer(ambiguous, baseline=0.0)
     assert Explainer(ambiguous, baseline=0.0, predict="heat")(rows).predictions.tolist() == [[1.0, 2.0]]
     assert Explainer(two_outputs("scores", "Probability"), baseline=0.0)(rows).predictions.tolist() == [[1.0, 2.0]]
+    assert Explainer(label_and_distance(), baseline=0.0)(rows).predictions.tolist() == [[1.0, 2.0]]
+    assert Explainer(label_and_distance(), baseline=0.0, predict="label")(rows).predictions.tolist() == [1.0]
     with pytest.raises(InputError, match="predict must name one of the outputs scores, heat; got logits"):
         Explainer(ambiguous, baseline=0.0, predict="logits")
 
@@ -255,6 +269,9 @@ def test_models_from_files_travel_to_other_processes(mlp_file, monkeypatch):
             session(rows, executor=pool, **settings)
     with ThreadPoolExecutor(2) as pool:
         np.testing.assert_array_equal(session(rows, executor=pool, **settings).values, here)
+    packed = pickle.dumps(as_model(mlp_file.name))
+    monkeypatch.chdir("/")
+    np.testing.assert_array_equal(pickle.loads(packed).predict(rows), as_model(mlp_file).predict(rows))
     in_memory = pickle.loads(pickle.dumps(as_model(onnx_of(mlp()))))
     assert isinstance(in_memory, OnnxModel)
     np.testing.assert_array_equal(in_memory.predict(rows), as_model(mlp_file).predict(rows))

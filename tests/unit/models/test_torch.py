@@ -152,6 +152,14 @@ def test_the_module_is_left_as_it_was_found(mixed):
     )
 
 
+def test_nothing_is_kept_for_a_backward_pass():
+    seen = []
+    net = Returns(lambda rows: seen.append(torch.is_inference_mode_enabled()) or rows.sum(dim=1))
+    Explainer(net, baseline=0.0)(numbers(2, 3))
+    assert seen
+    assert all(seen)
+
+
 def test_the_module_is_left_as_it_was_found_when_it_fails():
     net = nn.Sequential(nn.Dropout(), nn.Linear(3, 1)).train()
     net[1].training = False
@@ -247,15 +255,15 @@ def test_a_module_without_parameters_gets_rows_as_they_are():
 
 
 @pytest.mark.parametrize(
-    ("make", "got"),
+    ("make", "message"),
     [
-        (lambda rows: (rows, rows), "tuple"),
-        (lambda rows: {"logits": rows}, "dict"),
-        (lambda rows: rows.to(torch.complex64), "torch.complex64"),
+        (lambda rows: (rows, rows), r"got TypeError\(tuple is no tensor; explain a function that makes one of it\) on rows 0"),
+        (lambda rows: {"logits": rows}, r"got TypeError\(dict is no tensor; explain a function that makes one of it\)"),
+        (lambda rows: rows.max(dim=1), r"got TypeError\(max is no tensor; explain a function that makes one of it\)"),
+        (lambda rows: rows.to(torch.complex64), "the model's predictions must be real numbers; got dtype complex64"),
     ],
 )
-def test_what_is_no_tensor_of_predictions_is_told(make, got):
-    message = rf"TypeError\(the module returned {got}, no tensor of real numbers; explain a function that makes one of it\)"
+def test_what_is_no_tensor_of_predictions_is_told(make, message):
     with pytest.raises(ModelError, match=message):
         Explainer(Returns(make), baseline=0.0)(numbers(2, 3))
 
@@ -298,3 +306,11 @@ def test_batches_are_larger_on_a_device():
 
 def test_batches_on_the_host_are_those_of_any_model():
     assert as_model(mlp()).batch_elements < ON_A_DEVICE
+
+
+def test_a_function_of_tensors_may_return_what_still_has_a_gradient():
+    net = torch.nn.Linear(3, 2)
+    rows = torch.randn(2, 3, generator=torch.Generator().manual_seed(0))
+    explanation = Explainer(net.forward, baseline=0.0)(rows)
+    plain = (net.weight[None] * rows[:, None]).swapaxes(1, 2).detach().numpy()
+    np.testing.assert_allclose(explanation.values, plain, atol=1e-6)

@@ -172,6 +172,10 @@ def test_a_baseline_that_does_not_fit_is_told():
     rows = table(numbers(2, 3))
     with pytest.raises(InputError, match=r"baseline must have rows of shape \(3,\)"):
         rows.beside(np.ones(3)[:2], "baseline")
+    with pytest.raises(InputError, match=r"baseline must have rows of shape \(3,\) as the other rows have; got shape \(\)"):
+        rows.beside("mean", "baseline")
+    with pytest.raises(InputError, match="baseline must be a table; got rows of different lengths"):
+        rows.beside([[1.0], [1.0, 2.0]], "baseline")
     with pytest.raises(InputError, match=r"baseline must fit into torch.float16; got 1e\+06"):
         as_table(torch.ones(2, 3, dtype=torch.float16)).constant(1e6)
     integers = as_table(torch.ones(2, 3, dtype=torch.int64))

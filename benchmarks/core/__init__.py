@@ -1,0 +1,1 @@
+"""Speed and memory of the core, beside the bare model and the peers: `python -m benchmarks.core`."""

@@ -1,0 +1,103 @@
+"""Run the core benchmark: `python -m benchmarks.core [overhead] [memory] [complexity] [processes]`; all by default.
+
+Sections that are not run keep their results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+import owenshap
+from benchmarks.core import complexity, memory, overhead, processes
+from benchmarks.core.report import table
+from benchmarks.core.timing import Watch
+
+HERE = Path(__file__).parent
+SECTIONS: dict[str, Callable[[], dict]] = {
+    "overhead": overhead.measure,
+    "memory": lambda: {"measurements": memory.measure()},
+    "complexity": complexity.measure,
+    "processes": processes.measure,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.core", description=__doc__)
+    parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
+    asked = parser.parse_args().sections or list(SECTIONS)
+    if unknown := set(asked) - set(SECTIONS):
+        parser.error(f"sections must be among {', '.join(SECTIONS)}; got {', '.join(sorted(unknown))}")
+    results = _kept()
+    results["machine"] = _machine()
+    for section in asked:
+        print(f"{section} ...", file=sys.stderr, flush=True)
+        results[section] = _measured(section)
+        _write(results)
+    print(table(results))
+
+
+def _measured(section: str) -> dict:
+    watch, source = Watch(), _source()
+    with threadpool_limits(1):  # one thread for everyone: contenders differ in how well their products could use more
+        measured = SECTIONS[section]()
+    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    if _source() != source:
+        print(f"the source changed while {section} was measured: run it again", file=sys.stderr)
+        source += ", changed meanwhile"
+    command = f"python -m benchmarks.core {section}"
+    return {"command": command, "date": date, "source": source, "watch": watch.report(), **measured}
+
+
+def _source() -> str:
+    """A digest of what is measured: sections can be run one by one, and this tells whether they belong together."""
+    files = sorted(Path(owenshap.__file__).parent.rglob("*.py"))
+    return hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()[:12]
+
+
+def _kept() -> dict:
+    path = HERE / "results.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def _write(results: dict) -> None:
+    (HERE / "results.json").write_text(json.dumps(_short(results), indent=1) + "\n")
+    (HERE / "results.md").write_text(table(results))
+    if "complexity" in results:
+        complexity.draw(results["complexity"], HERE / "complexity.png")
+
+
+def _short(value: object) -> object:
+    """Numbers with the digits that mean something."""
+    if isinstance(value, dict):
+        return {key: _short(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_short(each) for each in value]
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def _machine() -> dict[str, str]:
+    packages = {name: importlib.metadata.version(name) for name in ("owenshap", "shap", "shapiq", "numpy", "scipy")}
+    return {"python": platform.python_version(), **packages, "processors": f"{os.cpu_count()} × {_processor()}"}
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.machine()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+if __name__ == "__main__":
+    main()

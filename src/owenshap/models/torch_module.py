@@ -1,0 +1,93 @@
+"""torch: modules on any device."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from threading import Lock
+from typing import Any, Self
+
+from owenshap.errors import InputError
+from owenshap.models._base import Model
+from owenshap.tables import Table
+from owenshap.tables.tensor import TensorTable, is_module, without_gradients
+
+ON_A_DEVICE = 1 << 26  # batch elements where launching a kernel costs more than the rows in it
+
+
+@dataclass(frozen=True)
+class TorchModel(Model):
+    """A module, in evaluation mode while it predicts and as it was found afterwards.
+
+    Rows go to its device in the dtype of its parameters, half precision included, but for tensors of integers: these stay
+    what they are, as an embedding takes them. A module without parameters gets rows as they are, where they are.
+    Predictions come back as float64.
+    """
+
+    module: Any
+    method: str = "__call__"
+    batch_elements: int = Model.batch_elements
+
+    packages = ("torch",)
+
+    @classmethod
+    def distance(cls, model: object) -> int | None:
+        return super().distance(model) if is_module(model) else None
+
+    @classmethod
+    def of(cls, model: Any, predict: str | None) -> Self:
+        if predict is not None and not callable(getattr(model, predict, None)):
+            got = f"{type(model).__name__} without {predict}"
+            raise InputError("model", "have the method that predict names", got, "Leave out predict to call the module itself")
+        device, _ = _home(model)
+        host = device is None or device.type == "cpu"
+        return cls(model, predict or "__call__", Model.batch_elements if host else ON_A_DEVICE)
+
+    def prepare(self, table: Table) -> Table:
+        tensors = TensorTable.of_table(table)
+        device, dtype = _home(self.module)
+        meant_as_integers = isinstance(table, TensorTable) and not tensors.tensor.dtype.is_floating_point
+        return tensors.placed(device, None if meant_as_integers else dtype)
+
+    def predict(self, batch: Any) -> Any:
+        with _evaluating(self.module), without_gradients():
+            raw = getattr(self.module, self.method)(batch)
+        return TensorTable.host(raw)
+
+
+def _home(module: Any) -> tuple[Any, Any]:
+    """The module's device, and the dtype of the first of its numbers that are not whole; None where it has none."""
+    own = list(chain(module.parameters(), module.buffers()))
+    dtype = next((each.dtype for each in own if each.dtype.is_floating_point), None)
+    return own[0].device if own else None, dtype
+
+
+_lock = Lock()
+_held: Counter[int] = Counter()
+"""By id of a submodule that was found in training mode: how many threads hold it in evaluation mode."""
+
+
+@contextmanager
+def _evaluating(module: Any) -> Iterator[None]:
+    """Evaluation mode inside; afterwards every submodule has the flag it was found with.
+
+    The flags are set and `eval` is not called, which a module may override with more than can be undone. Threads that
+    predict with the same module at once share the switch: the last of them to leave turns it back.
+    """
+    with _lock:  # a frozen script has no flag: it is in evaluation mode for good
+        switched = [each for each in module.modules() if _held[id(each)] or getattr(each, "training", False)]
+        for each in switched:
+            each.training = False
+            _held[id(each)] += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            for each in switched:
+                _held[id(each)] -= 1
+                if not _held[id(each)]:
+                    del _held[id(each)]
+                    each.training = True

@@ -1,0 +1,14 @@
+"""Pictures of explanations and of runs, with matplotlib.
+
+Each function draws into `ax`, or into a figure of its own size where that is None, and returns the axes. Nothing is
+shown, and no setting of matplotlib is changed: colours of text and lines follow the style in force, light or dark.
+"""
+
+from owenshap.plots.bar import bar
+from owenshap.plots.beeswarm import beeswarm
+from owenshap.plots.convergence import convergence
+from owenshap.plots.image import image
+from owenshap.plots.scatter import scatter
+from owenshap.plots.waterfall import waterfall
+
+__all__ = ["bar", "beeswarm", "convergence", "image", "scatter", "waterfall"]

@@ -1,0 +1,100 @@
+"""Beeswarm: every row's contributions, coloured by the feature's value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from owenshap.arrays import FloatArray
+from owenshap.explanation import Explanation
+from owenshap.plots import canvas
+from owenshap.plots.columns import Column
+from owenshap.plots.summary import checked, checked_count, others_label, ranked
+from owenshap.plots.words import shorten
+
+if TYPE_CHECKING:
+    from owenshap.plots.canvas import Axes
+
+BINS = 110
+HALF_HEIGHT = 0.4
+CLOSEST = 0.075  # rows of dots, in heights of a line, where there is room
+
+
+def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = None) -> Axes:
+    """A dot per row for each of the strongest players, by mean absolute contribution.
+
+    Colours go from a feature's low values to its high ones (from the 5th to the 95th percentile of these rows). Categories
+    and missing values are grey. The last line is the sum of all other players' contributions.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of many rows.
+    max_display : int
+        The most lines.
+    ax : Axes, optional
+        To draw into.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> from owenshap import plots
+    >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+    >>> explanation = owenshap.Explainer(lambda rows: rows @ [1.0, -3.0, 2.0], background=rows)(rows)
+    >>> [label.get_text() for label in plots.beeswarm(explanation).get_yticklabels()]
+    ['feature 1', 'feature 2', 'feature 0']
+    """
+    checked(explanation, rows=True)
+    values = explanation.values
+    order, others = ranked(np.abs(values).mean(axis=0), checked_count(max_display))
+    labels = [shorten(explanation.feature_names[player]) for player in order]
+    shown, colors = [values[:, player] for player in order], [_colors(explanation.data[:, player]) for player in order]
+    if len(others):
+        labels.append(others_label(len(others)))
+        shown.append(values[:, others].sum(axis=1))
+        colors.append(np.full(len(values), np.nan))
+    ax = canvas.new_axes(ax, canvas.FRAME_HEIGHT + 0.05 + 1.2 * canvas.ROW_HEIGHT * len(labels))
+    low, high = canvas.limits(min(0.0, *(line.min() for line in shown)), max(0.0, *(line.max() for line in shown)), 0.03)
+    canvas.name_rows(ax, labels)
+    canvas.tidy(ax, zero="x")
+    ax.set_xlim(low, high)
+    for y, (line, shades) in enumerate(zip(reversed(shown), reversed(colors), strict=True)):
+        _draw(ax, line, y + swarm(line, high - low), shades)
+    canvas.number_axis(ax.xaxis, canvas.contribution(explanation))
+    if any(np.isfinite(shades).any() for shades in colors):
+        canvas.color_bar(ax, canvas.low_to_high(), ("low", "high"), "value of the feature")
+    return ax
+
+
+def swarm(values: FloatArray, span: float) -> FloatArray:
+    """Heights of dots about their line, so that dots of nearly equal value stand above and below one another."""
+    bins = np.round(values / span * BINS).astype(np.int64)
+    order = np.argsort(bins, kind="stable")
+    _, first, counts = np.unique(bins[order], return_index=True, return_counts=True)
+    rank = np.empty(len(values), np.int64)
+    rank[order] = np.arange(len(values)) - np.repeat(first, counts)
+    steps = (rank + 1) // 2 * np.where(rank % 2, 1, -1)
+    return steps * min(CLOSEST, HALF_HEIGHT / max(1, counts.max() // 2))
+
+
+def _colors(cells: Any) -> FloatArray:
+    return Column.of(cells, most_categories=len(cells) + 1).shades()
+
+
+def _draw(ax: Axes, values: FloatArray, heights: FloatArray, shades: FloatArray) -> None:
+    known = np.isfinite(shades)
+    style: dict[str, Any] = {
+        "s": 14 if len(values) <= 1000 else 8,
+        "linewidths": 0,
+        "rasterized": len(values) > 2000,
+        "zorder": 3,
+    }
+    if (~known).any():
+        ax.scatter(values[~known], heights[~known], color=canvas.muted(ax, 0.45), **style)
+    if known.any():
+        ax.scatter(values[known], heights[known], c=shades[known], cmap=canvas.low_to_high(), vmin=0, vmax=1, **style)

@@ -1,0 +1,164 @@
+"""Scatter: a feature's value against its contribution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from owenshap.arrays import FloatArray
+from owenshap.errors import InputError
+from owenshap.explanation import PLAYERS, Explanation, resolve
+from owenshap.plots import canvas
+from owenshap.plots.columns import CATEGORIES, NUMBERS, TIMES, Column, text_of
+from owenshap.plots.summary import checked, has_intervals
+from owenshap.plots.words import shorten
+
+if TYPE_CHECKING:
+    from owenshap.plots.canvas import Axes
+
+MOST_ON_AXIS, MOST_COLORS = 14, len(canvas.DISTINCT)
+
+
+def scatter(explanation: Explanation, feature: str | int, *, color: str | int | None = None, ax: Axes | None = None) -> Axes:
+    """The value of a feature in each row against what it contributed there, with intervals.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of many rows.
+    feature : str or int
+        Numbers and dates lie along the axis; categories stand side by side, the rarest together where they are more than
+        14, their dots spread a little. Missing values stand apart on the left.
+    color : str or int, optional
+        Another feature, whose value colours the dots: where they part, the two interact.
+    ax : Axes, optional
+        To draw into.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> from owenshap import plots
+    >>> rows = np.random.default_rng(0).normal(size=(50, 2))
+    >>> explanation = owenshap.Explainer(lambda rows: rows[:, 0] ** 2 * rows[:, 1], background=rows)(rows)
+    >>> ax = plots.scatter(explanation, "feature 0", color="feature 1")
+    >>> ax.get_xlabel()
+    'feature 0'
+    """
+    checked(explanation, rows=True)
+    player = _player(explanation, feature, "feature")
+    column = Column.of(explanation.data[:, player], MOST_ON_AXIS)
+    ax = canvas.new_axes(ax, 4.4, 6.6)
+    places = _places(column)
+    canvas.tidy(ax, grid="y", zero="y")
+    _whiskers(ax, explanation, player, places)
+    if color is None:
+        _dots(ax, places, explanation.values[:, player], color=canvas.NEGATIVE)
+    else:
+        _colored(ax, places, explanation, player, _player(explanation, color, "color"))
+    name = shorten(explanation.feature_names[player])
+    _name_axis(ax, column, name, places)
+    label = canvas.with_confidence(canvas.contribution(explanation), explanation, has_intervals(explanation[:, [player]]))
+    canvas.number_axis(ax.yaxis, label)
+    return ax
+
+
+def _player(explanation: Explanation, key: str | int, what: str) -> int:
+    index = resolve((slice(None), key), explanation.axes, {PLAYERS: explanation.feature_names})[PLAYERS]
+    if not isinstance(index, int):
+        raise InputError(what, "be one feature", key, "Give its name or its number")
+    if not -len(explanation.feature_names) <= index < len(explanation.feature_names):
+        rule = f"be a number below {len(explanation.feature_names)}, the number of players"
+        raise InputError(what, rule, index, "Give its name, or a number from 0 on")
+    return index % len(explanation.feature_names)
+
+
+def _places(column: Column) -> FloatArray:
+    """Where each row stands along the axis: categories spread a little, missing ones left of all others."""
+    places = column.places.copy()
+    if column.kind == CATEGORIES:
+        # Spread evenly in the order of the rows: no generator, and the same picture every time.
+        golden = (np.arange(len(places)) * 0.6180339887498949) % 1
+        places += 0.5 * (golden - 0.5)
+    known = places[~column.missing]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (1.0, 1.0)
+    places[column.missing] = -1 if column.kind == CATEGORIES else low - 0.09 * ((high - low) or 1.0)
+    return places
+
+
+def _whiskers(ax: Axes, explanation: Explanation, player: int, places: FloatArray) -> None:
+    if not has_intervals(explanation[:, [player]]):
+        return
+    assert explanation.lower is not None
+    assert explanation.upper is not None
+    low, high = explanation.lower[:, player], explanation.upper[:, player]
+    opacity = float(np.clip(5 / np.sqrt(len(places)), 0.25, 0.7))
+    ax.vlines(places, low, high, color=canvas.muted(ax, 0.6), linewidth=0.9, alpha=opacity, zorder=1.5)
+
+
+def _dots(ax: Axes, places: FloatArray, values: FloatArray, **style: Any) -> None:
+    size = 20 if len(places) <= 1000 else 9
+    ax.scatter(places, values, s=size, linewidths=0, alpha=0.85, rasterized=len(values) > 5000, zorder=3, **style)
+
+
+def _colored(ax: Axes, places: FloatArray, explanation: Explanation, player: int, other: int) -> None:
+    values, column = explanation.values[:, player], Column.of(explanation.data[:, other], MOST_COLORS)
+    name = shorten(explanation.feature_names[other])
+    if column.kind == CATEGORIES:
+        for number, category in enumerate(column.categories):
+            own = column.places == number
+            _dots(ax, places[own], values[own], color=canvas.DISTINCT[number], label=shorten(category, 20))
+        legend = ax.legend(title=name, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
+        for text in (legend.get_title(), *legend.get_texts()):
+            text.set_parse_math(False)
+        legend.set_alignment("left")
+    shades = column.shades()
+    known = np.isfinite(shades)
+    if column.missing.any():
+        _dots(ax, places[column.missing], values[column.missing], color=canvas.muted(ax, 0.45))
+    if known.any():
+        _dots(ax, places[known], values[known], c=shades[known], cmap=canvas.low_to_high(), vmin=0, vmax=1)
+        canvas.color_bar(ax, canvas.low_to_high(), _ends(column), name)
+
+
+def _ends(column: Column) -> tuple[str, str]:
+    """What the ends of the colour scale stand for."""
+    low, high = np.percentile(column.places[np.isfinite(column.places)], [5, 95])
+    if column.kind == TIMES:
+        return str(np.datetime64(int(low), "D")), str(np.datetime64(int(high), "D"))
+    return text_of(float(low)), text_of(float(high))
+
+
+def _name_axis(ax: Axes, column: Column, name: str, places: FloatArray) -> None:
+    if column.kind == NUMBERS:
+        canvas.number_axis(ax.xaxis, name)
+    elif column.kind == TIMES:
+        canvas.date_axis(ax.xaxis)
+    else:
+        labels = [shorten(category, 20) for category in column.categories]
+        crowded = sum(map(len, labels)) > 60
+        ax.set_xticks(np.arange(len(labels)), labels, parse_math=False)
+        ax.tick_params(axis="x", length=0, labelrotation=30 if crowded else 0)
+        if crowded:
+            for label in ax.get_xticklabels():
+                label.set(ha="right", rotation_mode="anchor")
+    ax.set_xlabel(name, parse_math=False)
+    if column.missing.any():
+        place = places[column.missing][0]
+        ax.axvspan(place - 1e-9, place + 1e-9, visible=False)
+        ax.annotate(
+            "missing",
+            (place, 0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            rotation=90,
+            color=canvas.muted(ax),
+            fontsize="small",
+        )

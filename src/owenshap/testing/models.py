@@ -1,0 +1,244 @@
+"""What every kind of model promises, a check for each promise."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from owenshap.arrays import FloatArray
+from owenshap.explainer import Explainer
+from owenshap.explanation import Explanation
+from owenshap.models import Model, as_model
+from owenshap.outputs import as_predictions
+from owenshap.tables import Table, as_table
+from owenshap.testing._trials import require
+
+MOST_ROWS, MOST_PLAYERS = 6, 5  # of an explanation: enough to see what goes wrong, at 2⁵ evaluations of 6 rows each
+ROUNDING = 1e-5  # times the largest prediction: models that calculate in float32 lose so much from one batch to another
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A model with rows to explain and a background, both as the model takes them."""
+
+    model: Model
+    rows: Table = field(repr=False)
+    background: Table = field(repr=False)
+
+    def predictions(self, table: Table) -> FloatArray:
+        """The model's predictions (m, k) of all rows of a table."""
+        return as_predictions(self.model.predict(table.batch()), len(table), "the model")
+
+    def explained(self, rows: Table, background: Table, model: Model | None = None) -> Explanation:
+        """An exact explanation, with the features put together into a few players."""
+        names = rows.names
+        groups = {f"part {part}": names[part::MOST_PLAYERS] for part in range(MOST_PLAYERS)}
+        players = groups if len(names) > MOST_PLAYERS else None
+        explainer = Explainer(model or self.model, background.batch(), players=players)
+        return explainer(rows.batch(), method="exact", progress=False)
+
+    @property
+    def rounding(self) -> float:
+        """How far two numbers may be apart that should be the same."""
+        return ROUNDING * float(1 + np.abs(self.predictions(self.rows)).max())
+
+
+def check_model(model: Any, rows: Any, background: Any, *, predict: str | None = None) -> None:
+    """Check that a model keeps every promise that explanations rely on.
+
+    A row's prediction depends on that row alone and is the same every time; the model gets batches of the type, columns and
+    dtypes of the data and is left as it was; explanations add up to its own predictions, and features that make no difference
+    get 0.
+
+    Parameters
+    ----------
+    model
+        Anything that `owenshap.Explainer` takes, or an `owenshap.models.Model`.
+    rows, background
+        At least two rows each, in the type that the model takes, different from each other.
+    predict : str, optional
+        The model's method to call.
+
+    Raises
+    ------
+    AssertionError
+        Naming the check that failed, and by how much.
+
+    See Also
+    --------
+    MODEL_CHECKS : the checks one by one, each a function of a trial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from owenshap.testing import check_model
+    >>> rows = np.random.default_rng(0).normal(size=(20, 4))
+    >>> check_model(lambda batch: batch[:, 0] * batch[:, 1], rows[:10], rows[10:])
+    """
+    trial = trial_of(model, rows, background, predict)
+    for check in MODEL_CHECKS:
+        try:
+            check(trial)
+        except Exception as error:
+            said = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+            raise AssertionError(f"{type(trial.model).__name__} fails {check.__name__}: {said}") from error
+
+
+def trial_of(model: Any, rows: Any, background: Any, predict: str | None = None) -> Trial:
+    """The model with a few of the rows, in the order of the background's columns."""
+    kind = as_model(model, predict)
+    absent = kind.prepare(as_table(background))
+    present = kind.prepare(as_table(rows)).like(absent, "rows")
+    require(min(len(present), len(absent)) >= 2, f"there must be 2 rows at least; got {len(present)} and {len(absent)}")
+    return Trial(kind, _first(present), _first(absent))
+
+
+def check_predictions(trial: Trial) -> None:
+    """Predictions are finite numbers, one row of them for each row of a batch, named where they have names."""
+    found = trial.predictions(trial.rows)
+    require(np.isfinite(found).all(), "predictions must be finite; some are not")
+    names = trial.model.output_names
+    require(names is None or len(names) == found.shape[1], f"output_names must name {found.shape[1]} outputs; got {names}")
+
+
+def check_repetition(trial: Trial) -> None:
+    """The same batch has the same predictions every time."""
+    _require_same(trial, trial.predictions(trial.rows), trial.predictions(trial.rows), "a second prediction must be the first")
+
+
+def check_batches(trial: Trial) -> None:
+    """A row's prediction is the same alone, among others, and in any order."""
+    together, count = trial.predictions(trial.rows), len(trial.rows)
+    alone = np.concatenate([trial.predictions(trial.rows.take(np.array([row]))) for row in range(count)])
+    _require_same(trial, alone, together, "a row alone must be predicted as in a batch")
+    turned = trial.predictions(trial.rows.take(np.arange(count)[::-1]))
+    _require_same(trial, turned[::-1], together, "rows in another order must have the same predictions")
+
+
+def check_composites(trial: Trial) -> None:
+    """The model gets composites of the type, columns and dtypes of the rows."""
+    spy = _Spy(trial.model)
+    trial.explained(trial.rows, trial.background, spy)
+    wanted = _signature(trial.rows.batch())
+    other = next((seen for seen in spy.seen if seen != wanted), wanted)
+    require(other == wanted, f"batches must be {wanted}; got {other}")
+
+
+def check_unchanged(trial: Trial) -> None:
+    """Explaining changes neither the model nor the data."""
+    before = trial.predictions(trial.rows)
+    rows, background = (_snapshot(table) for table in (trial.rows, trial.background))
+    trial.explained(trial.rows, trial.background)
+    require(_snapshot(trial.rows) == rows, "rows must be left as they were; they changed")
+    require(_snapshot(trial.background) == background, "the background must be left as it was; it changed")
+    _require_same(trial, trial.predictions(trial.rows), before, "predictions must be the same after an explanation")
+
+
+def check_efficiency(trial: Trial) -> None:
+    """Values add up to the model's own predictions less their mean over the background."""
+    found = trial.explained(trial.rows, trial.background)
+    own, mean = trial.predictions(trial.rows), trial.predictions(trial.background).mean(axis=0)
+    _require_same(trial, found.predictions.reshape(own.shape), own, "predictions must be the model's own")
+    _require_same(trial, found.base_values.reshape(own.shape), mean, "base values must be its mean over the background")
+    sums = found.values.sum(axis=1).reshape(own.shape)
+    _require_same(trial, sums, own - mean, "values must sum to the prediction less the base value")
+
+
+def check_null_player(trial: Trial) -> None:
+    """Features that are the same in all background rows get 0 and cost nothing."""
+    background = trial.background.take(np.array([0]))
+    require(trial.rows.n_features >= 2, "there must be 2 features at least to hold one of them fixed; got 1")
+    fixed = np.arange(trial.rows.n_features) % 2 == 1
+    compose = trial.rows.composer(background, np.arange(trial.rows.n_features))
+    mixed = compose(np.arange(len(trial.rows)), np.tile(~fixed, (len(trial.rows), 1)), np.zeros((1, 1), np.int64))
+    itself = Explainer(trial.model, background.batch())(background.batch(), progress=False)
+    cost = int(itself.model_rows[0])
+    require(
+        cost == 1 and (itself.values == 0).all(), f"a row that is its own background must cost 1 prediction; it cost {cost}"
+    )
+    spy = _Spy(trial.model)
+    found = Explainer(spy, background.batch())(mixed, method="castro", budget=4 * trial.rows.n_features, progress=False)
+    require((found.values[:, fixed] == 0).all(), f"null players must get 0; they got {found.values[:, fixed]}")
+    said, seen = found.model_rows.sum(), sum(spy.sizes)
+    require(said == seen, f"model_rows must be what the model saw, {seen}; got {said}")
+
+
+def check_row_order(trial: Trial) -> None:
+    """An explanation does not depend on where its row stands."""
+    straight = trial.explained(trial.rows, trial.background)
+    turned = trial.explained(trial.rows.take(np.arange(len(trial.rows))[::-1]), trial.background)
+    _require_same(trial, turned.values[::-1], straight.values, "rows in another order must have the same values")
+
+
+def check_pickling(trial: Trial) -> None:
+    """It goes to another process and predicts the same there, or says that it cannot."""
+    try:
+        sent = pickle.dumps(trial.model)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        require("pickle" in str(error), f"a model that cannot be pickled must say so; it says {error}")
+        return
+    again = Trial(pickle.loads(sent), trial.rows, trial.background)
+    _require_same(
+        trial, again.predictions(trial.rows), trial.predictions(trial.rows), "it must predict the same when unpickled"
+    )
+
+
+MODEL_CHECKS: list[Callable[[Trial], None]] = [
+    check_predictions,
+    check_repetition,
+    check_batches,
+    check_composites,
+    check_unchanged,
+    check_efficiency,
+    check_null_player,
+    check_row_order,
+    check_pickling,
+]
+
+
+@dataclass
+class _Spy(Model):
+    """A model that remembers the batches it got."""
+
+    model: Model
+    seen: list[tuple[object, ...]] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+
+    packages = ()
+
+    @classmethod
+    def of(cls, model: Any, predict: str | None) -> _Spy:
+        return cls(as_model(model, predict))
+
+    def prepare(self, table: Table) -> Table:
+        return self.model.prepare(table)
+
+    def predict(self, batch: Any) -> Any:
+        self.seen.append(_signature(batch))
+        self.sizes.append(len(batch))
+        return self.model.predict(batch)
+
+
+def _signature(batch: Any) -> tuple[object, ...]:
+    """Type, columns, dtypes with their categories, and shape of a row."""
+    dtypes = getattr(batch, "dtypes", None)
+    kinds = [repr(batch.dtype)] if dtypes is None else [repr(each) for each in dtypes]
+    return type(batch).__name__, as_table(batch).names, kinds, tuple(batch.shape[1:])
+
+
+def _snapshot(table: Table) -> str:
+    """All cells as text, to see whether one has changed."""
+    return repr(table.cells().tolist())
+
+
+def _first(table: Table) -> Table:
+    return table.take(np.arange(min(len(table), MOST_ROWS)))
+
+
+def _require_same(trial: Trial, found: FloatArray, wanted: FloatArray, rule: str) -> None:
+    gap = float(np.abs(found - wanted).max())
+    require(gap <= trial.rounding, f"{rule}; they are {gap:.3g} apart")
