@@ -67,6 +67,7 @@ def draw_all(folder: Path) -> None:
 def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
     """Fig. 1, left: the error of every row, at equal samples and at equal evaluations."""
     from matplotlib import pyplot
+    from matplotlib.ticker import NullFormatter
 
     errors = dict(result["errors"])
     if name.endswith("-mlp"):
@@ -75,6 +76,8 @@ def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
             if path.exists():
                 errors.update({f"{peer} {kind}": each for kind, each in read(path)["result"]["errors"].items()})
     names = [key.partition(" ")[0] for key in errors if key.endswith(" samples")]
+    every = np.log10(np.maximum(np.concatenate([np.asarray(each) for each in errors.values()]), 1e-18))
+    decades = 10.0 ** np.floor(every.min()), 10.0 ** np.ceil(every.max())
     figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.8), sharey=True, sharex=True, layout="constrained")
     for axis, kind in zip(axes, ("samples", "evaluations"), strict=True):
         boxes = axis.boxplot(
@@ -88,6 +91,8 @@ def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
         for box, each in zip(boxes["boxes"], names, strict=True):
             box.set_facecolor(COLOURS[each])
         axis.set_xscale("log")
+        axis.set_xlim(decades)
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_yticks(range(1, len(names) + 1), [SHORT[each] for each in names])
         axis.set_xlabel("squared error, mean over players; one point per row")
         axis.grid(axis="x", alpha=0.3)

@@ -194,15 +194,15 @@ def test_search_scores_every_distinct_architecture_once(tmp_path):
     assert found["winner"].removeprefix("mlp").strip() in found["architectures"]
 
 
-@pytest.mark.skipif(data.find_folder(None, [data.CC_FILE]) is None, reason="the paper's data are not here")
+@pytest.mark.skipif(not (data.SIDE_BY_SIDE / data.CC_FILE).exists(), reason="the paper's data are not in ../shared/data")
 def test_the_papers_data_and_the_reported_networks():
-    credit_cards = data.credit_cards()
+    credit_cards = data.credit_cards(data.SIDE_BY_SIDE)
     parts = (credit_cards.training, credit_cards.validation, credit_cards.test)
     assert [len(part[1]) for part in parts] == [18_785, 4_696, 5_870]
     assert credit_cards.test[0].shape[1] == 16
     predicted = network("cc", "mlp 13-9")(credit_cards.test[0]).argmax(axis=1)
     assert np.mean(predicted == credit_cards.test[1]) >= 0.820
-    images = data.mnist()
+    images = data.mnist(data.SIDE_BY_SIDE)
     assert images.test[0].shape == (10_000, 785)
     predicted = network("mnist", "mlp 300-25")(images.test[0]).argmax(axis=1)
     assert np.mean(predicted == images.test[1]) >= 0.980
