@@ -30,7 +30,13 @@ QUICK_OUT = Path("out") / "reproduction"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run what was asked for; 2 where the data are missing."""
-    options = parser().parse_args(arguments)
+    made = parser()
+    options = made.parse_args(arguments)
+    if options.what is None and options.dataset is None:
+        made.error("say what to run: cc, mnist or all; or --dataset for embedded data")
+    options.what = options.what or options.dataset
+    if options.device == "cuda" and not _has_gpu():
+        made.error("--device cuda needs a GPU that torch sees; leave it out to run on the CPU")
     size = SIZES[options.size]
     run = Run(options.out or default_out(options.size), replace(size, draws=options.draws or size.draws), options.device)
     try:
@@ -44,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
-    made.add_argument("what", nargs="?", choices=["cc", "mnist", "all", "peers", "report"], help="what to run")
+    made.add_argument("what", nargs="?", choices=["cc", "mnist", "all", "search", "peers", "report"], help="what to run")
     made.add_argument("--dataset", choices=EMBEDDED, help="the same experiments on data that come with scikit-learn")
     made.add_argument("--data", type=Path, metavar="DIR", help="folder with the data; else OWENSHAP_DATA or a download")
     size = made.add_mutually_exclusive_group()
@@ -60,6 +66,12 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def _has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
 def default_out(size: str) -> Path:
     """The kept results, or a folder that git ignores."""
     return HERE / "results" if size == "full" else QUICK_OUT / size
@@ -67,28 +79,33 @@ def default_out(size: str) -> Path:
 
 def _run(options: argparse.Namespace, run: Run) -> None:
     began = time.perf_counter()
-    if options.what == "report":
-        return
-    if options.what == "peers":
-        for name in [options.dataset] if options.dataset else ["cc"]:
-            peers.experiments(load(name, options.data), network(name, REPORTED[name][0]), run)
-        return
     names = _names(options.what, options.dataset)
-    before = {path.name for path in run.out.glob("*.json")}
+    fresh = not any(run.out.glob("*.json"))
     for name in names:
-        experiments(name, options.data, run)
-        if options.search and name != "diabetes":
-            search.experiment(load(name, options.data), run)
-    if options.what == "all":
-        _keep_time(run, time.perf_counter() - began, fresh=not before, names=names)
+        if options.what == "peers":
+            peers.experiments(load(name, options.data), network(name, REPORTED[name][0]), run)
+        elif options.what != "search":
+            experiments(name, options.data, run)
+        if options.what == "search" or options.search:
+            _search(name, options.data, run)
+    if options.what == "all" and fresh and not options.search:
+        _keep_time(run, time.perf_counter() - began, names)
 
 
-def _names(what: str | None, dataset: str | None) -> list[str]:
+def _search(name: str, folder: Path | None, run: Run) -> None:
+    dataset = load(name, folder)
+    if dataset.classes:  # the scores are accuracies
+        search.experiment(dataset, run)
+
+
+def _names(what: str, dataset: str | None) -> list[str]:
+    """The data sets to run; whole runs take those of scikit-learn along, where it is there."""
+    if what == "report":
+        return []
     if dataset:
         return [dataset]
-    if what == "all":
-        return ["cc", "mnist", *(EMBEDDED if find_spec("sklearn") else ())]
-    return [what or "cc"]
+    embedded = EMBEDDED if find_spec("sklearn") else ()
+    return {"all": ["cc", "mnist", *embedded], "search": ["cc", "mnist"], "peers": ["cc"]}.get(what, [what])
 
 
 def experiments(name: str, folder: Path | None, run: Run) -> None:
@@ -129,11 +146,10 @@ def network(name: str, architecture: str, dataset: Dataset | None = None, run: R
     return kept
 
 
-def _keep_time(run: Run, seconds: float, fresh: bool, names: list[str]) -> None:
-    """How long a whole run took, where nothing was there before."""
-    if fresh:
-        about = {"seconds": seconds, "device": device_name(run.device), "data": names}
-        (run.out / f"run-{run.device}.json").write_text(json.dumps(plain(about), indent=1) + "\n")
+def _keep_time(run: Run, seconds: float, names: list[str]) -> None:
+    """How long a whole run took."""
+    about = {"seconds": seconds, "device": device_name(run.device), "data": names}
+    (run.out / f"run-{run.device}.json").write_text(json.dumps(plain(about), indent=1) + "\n")
 
 
 def _report(run: Run) -> int:
