@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import owenshap
-from owenshap.designs import Design
 from reproduction.data import Dataset
 from reproduction.games import ImageGame, LinearFirstGame, RowGame, estimate_all, evaluations
 from reproduction.networks import Network
@@ -33,17 +32,13 @@ def near_exact(game: RowGame, stars: int, rng: np.random.Generator) -> Any:
     return np.mean([estimate_all(game, [estimator.draw(game.n_players, rng, 1)])[0] for _ in range(passes)], axis=0)
 
 
-def _designs(name: str, samples: list[int], n_players: int, rng: np.random.Generator) -> list[Design]:
-    made = (VARIANTS[name].make(each) for each in samples)
-    return [estimator.draw(n_players, rng, replicates) for estimator, replicates in made]
-
-
 def curves(dataset: Dataset, network: Network, run: Run) -> Result:
     """Fig. 2: the paper's statistic over 2, 4, …, 200 samples, and the error against near-exact values."""
     rng = np.random.default_rng(DRAWS_SEED)
     rows, power, players = some_rows(dataset, run.size.rows), 0.0, []
     squared = {name: np.zeros(len(run.size.samples)) for name in CURVES}
     spread = {name: np.zeros(len(run.size.samples)) for name in CURVES}
+    made = {name: [VARIANTS[name].make(samples) for samples in run.size.samples] for name in CURVES}
     all_players = rows.shape[1]
     for row in rows:
         game = game_of(network, row, run.device)
@@ -51,7 +46,8 @@ def curves(dataset: Dataset, network: Network, run: Run) -> Result:
         power += np.sum(truth**2) / all_players / len(rows)
         players.append(game.n_players)
         for name in CURVES:
-            found = estimate_all(game, _designs(name, run.size.samples, game.n_players, rng))
+            designs = [estimator.draw(game.n_players, rng, replicates) for estimator, replicates in made[name]]
+            found = estimate_all(game, designs)
             # Null players, whose pixel is black, are estimated exactly by all methods: they count as 0, as in the paper.
             squared[name] += np.sum((found - truth) ** 2, axis=1) / all_players / len(rows)
             spread[name] += spread_so_far(found).sum(axis=1) / all_players / len(rows)

@@ -375,7 +375,8 @@ def others(results: Results) -> Iterator[str]:
 def claims(results: Results) -> Iterator[str]:
     """What the paper says and what was found."""
     yield "## What the paper claims, and what was found\n"
-    yield from header("claim", "found")
+    yield row("claim", "found")
+    yield row("---", "---")
     found, curves = results("cc-mlp-table"), results("cc-mlp-curves")
     if found:
         castro = float(np.mean(found["errors"]["castro samples"]))
