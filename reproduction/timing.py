@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import owenshap
-from owenshap.models import found as kinds_of_model
 from reproduction.data import Dataset
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
@@ -25,25 +24,11 @@ TABLE: dict[str, Callable[[int, int], tuple[Any, int | None]]] = {
 }
 
 
-def model_of(network: Network, device: str) -> Any:
-    """The network as a model that owenshap takes: a torch module where it knows them, else a function."""
-    module = network.module(device)
-    if any("torch" in kind.packages for kind in kinds_of_model()):
-        return module
-    import torch
-
-    def predict(rows: Any) -> Any:
-        with torch.no_grad():
-            return module(torch.as_tensor(rows, dtype=torch.float32, device=device)).double().cpu().numpy()
-
-    return predict
-
-
 def timings(dataset: Dataset, network: Network, run: Run) -> Result:
     """The best of three times per row, all rows explained in one call."""
     rows = some_rows(dataset, run.size.rows).astype("float32")
     output = "predicted" if network.outputs > 1 else None
-    explainer = owenshap.Explainer(model_of(network, run.device), baseline=0.0, output=output)
+    explainer = owenshap.Explainer(network.module(run.device), baseline=0.0, output=output)
     milliseconds = {}
     for name, make in TABLE.items():
         method, budget = make(rows.shape[1], run.size.table_samples)
