@@ -449,8 +449,8 @@ def _claims_on_times(results: Results) -> Iterator[str]:
     if said:
         yield row(
             "Owen is about 3 times as fast as Castro",
-            f"Castro's time over Owen's: {', '.join(said)}; a star takes n + 1 evaluations and a chain n − 1, so that a factor is the implementation's. "
-            "The paper's 3 is the program's way of building Castro's inputs",
+            f"Castro's time over Owen's here: {', '.join(said)}. A star takes n + 1 evaluations and a chain n − 1, so that a factor is the "
+            "implementation's: in the program its way of building Castro's inputs, here that the coalitions of a star share their centre's first layer",
         )
 
 
