@@ -14,6 +14,7 @@ from owenshap.estimators.printed import HalvedOwenPrinted, OwenPrinted
 from owenshap.explainer import Explainer
 from owenshap.explanation import Explanation
 from owenshap.games import FunctionGame, Game, TableGame
+from owenshap.models.mlp import MLP
 from owenshap.planning import Plan, methods
 from owenshap.players import patches
 from owenshap.saving import load
@@ -21,6 +22,7 @@ from owenshap.saving import load
 __version__ = "0.1.0"
 
 __all__ = [
+    "MLP",
     "Castro",
     "Estimate",
     "Exact",

@@ -7,8 +7,9 @@ the values of those two already and never asks the game for them again. A star c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import comb
 from typing import TypeVar
 
 import numpy as np
@@ -38,6 +39,16 @@ class Design(ABC):
     @abstractmethod
     def coalitions(self, index: IntArray) -> BoolArray:
         """The coalitions at these positions, (len(index), n_players)."""
+
+    def evaluations(self) -> IntArray:
+        """Coalitions other than the empty and the grand one in each replicate."""
+        return np.array([len(self) - sum(map(len, self.ends()))])
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        """One design of these replicates and those of others that the same estimator drew."""
+        if others:
+            raise TypeError(f"{type(self).__name__} has no replicates to join")
+        return self
 
     def over(self, background: IntArray) -> Design:
         """The design with background rows drawn for every unit, (*units, draws)."""
@@ -170,6 +181,13 @@ class Chains(Design):
     def sizes(self) -> IntArray:
         return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
 
+    def evaluations(self) -> IntArray:
+        return np.full(self.ranks.shape[0], self.ranks.shape[1] * (self.n_players - 1))
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        every = [self, *(each for each in others if isinstance(each, Chains))]
+        return Chains(np.concatenate([each.ranks for each in every]), _together([each.background for each in every]))
+
     def ends(self) -> tuple[IntArray, IntArray]:
         empty = np.arange(0, len(self), self.n_players + 1)
         return empty, empty + self.n_players
@@ -233,6 +251,16 @@ class Stars(Design):
         sizes[:, 1:] += sizes[:, :1]
         return sizes.reshape(-1)
 
+    def evaluations(self) -> IntArray:
+        sizes = np.count_nonzero(self.centres, axis=2)
+        ends = (sizes <= 1).sum(axis=1) + (sizes >= self.n_players - 1).sum(axis=1)  # the centre itself or one neighbour
+        return sizes.shape[1] * (self.n_players + 1) - ends
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        every = [self, *(each for each in others if isinstance(each, Stars))]
+        background = _together([each.background for each in every])
+        return Stars(np.concatenate([each.centres for each in every]), self.weights, background)
+
     def ends(self) -> tuple[IntArray, IntArray]:
         flat = self.centres.reshape(-1, self.n_players)
         sizes = np.count_nonzero(flat, axis=1)
@@ -281,8 +309,19 @@ def _of_whole_units(index: IntArray, units: Compact, expand: Callable[[Compact],
     return np.take(rows, index - first * (n_players + 1), axis=0)
 
 
+def _together(backgrounds: Sequence[IntArray | None]) -> IntArray | None:
+    some = [each for each in backgrounds if each is not None]
+    return np.concatenate(some) if some else None
+
+
 def _of_units(background: IntArray | None, unit: IntArray) -> IntArray | None:
     return None if background is None else background.reshape(-1, background.shape[-1])[unit]
+
+
+def size_weights(n_players: int) -> tuple[FloatArray, FloatArray]:
+    """By size s of S: (s−1)!(n−s)!/n! for the players in S, s!(n−s−1)!/n! for the others (0 where there are none)."""
+    members = np.array([0.0] + [1 / (s * comb(n_players, s)) for s in range(1, n_players + 1)])
+    return members, np.append(members[1:], 0.0)
 
 
 def as_coalitions(coalitions: ArrayLike, n_players: int | None = None) -> BoolArray:

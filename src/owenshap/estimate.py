@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from time import perf_counter
 from typing import cast
 
@@ -15,9 +16,10 @@ from owenshap.designs import Design
 from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimators import Estimator
+from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
 from owenshap.executors import Executor, checked_executor, in_order
-from owenshap.games import DrawingGame, Game
+from owenshap.games import AdditiveGame, CompactGame, DrawingGame, Game
 from owenshap.intervals import FEWEST_REPLICATES, t_half_widths
 from owenshap.moments import Moments
 from owenshap.planning import Cost, Plan, check_plan, make_plan
@@ -26,6 +28,7 @@ from owenshap.progress import Meter, close, meter
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
 FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
+MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,13 +288,16 @@ def _run(
     ends: Ends | None,
 ) -> Iterator[Estimate]:
     estimator, n_players = plan.estimator, game.n_players
+    if isinstance(estimator, ClosedForm):
+        close(report)
+        yield _closed_form(game, plan, seed, confidence)
+        return
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game) if ends is None else ends
     gathered = _Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else _Merged()
-    tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(game, plan, seed))
     evaluations, block, latest = 2, np.zeros(1), None
     try:
-        for partial, spent, last in in_order(_work, tasks, executor):
+        for partial, spent, last in _done(game, plan, seed, ends, executor, rows_at_once, memory):
             evaluations += spent
             block = block + partial
             report(min(evaluations, expected - 1), expected)
@@ -312,17 +318,46 @@ def _run(
         close(report)
 
 
-def _parts(game: Game, plan: Plan, seed: int) -> Iterator[tuple[Design, bool]]:
-    """The design of every block, cut into parts of bounded size; with each, whether it ends its block."""
+def _done(
+    game: Game, plan: Plan, seed: int, ends: Ends, executor: Executor | None, rows_at_once: int, memory: int
+) -> Iterator[tuple[FloatArray, int, bool]]:
+    """What each part of a block adds to its replicates, its evaluations, and whether it ends its block."""
+    designs, estimator = _designs(game, plan, seed), plan.estimator
+    if isinstance(game, CompactGame) and estimator.by_design:
+        most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
+        groups = ((game, estimator, group, ends, rows_at_once) for group in _groups(designs, most))
+        return chain.from_iterable(in_order(_work_together, groups, executor))
+    return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(designs)), executor)
+
+
+def _designs(game: Game, plan: Plan, seed: int) -> Iterator[Design]:
+    """The design of every block."""
     drawing = isinstance(game, DrawingGame)
     for number, replicates in enumerate(_blocks(plan, game.n_players)):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
         design = plan.estimator.draw(game.n_players, rng, replicates)
         if drawing and design.units is not None:
             design = design.over(cast(DrawingGame, game).draw_background(rng, design.units))
+        yield design
+
+
+def _parts(designs: Iterable[Design]) -> Iterator[tuple[Design, bool]]:
+    """The designs cut into parts of bounded size; with each, whether it ends its block."""
+    for design in designs:
         parts = list(design.parts(LARGEST_BLOCK))
         for part in parts:
             yield part, part is parts[-1]
+
+
+def _groups(designs: Iterable[Design], most: int) -> Iterator[list[Design]]:
+    """The designs of blocks that a game can value together, of so many coalitions where they are cut anywhere."""
+    group: list[Design] = []
+    for design in designs:
+        if group and sum(map(len, group)) + len(design) > most:
+            yield group
+            group = []
+        group.append(design)
+    yield group
 
 
 def _blocks(plan: Plan, n_players: int) -> Iterator[int]:
@@ -344,6 +379,29 @@ def _work(
     """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its replicates."""
     values, evaluations = evaluate(game, part, ends, rows_at_once)
     return estimator.replicates(part, values), evaluations, last
+
+
+def _work_together(
+    game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int
+) -> list[tuple[FloatArray, int, bool]]:
+    """The same for the blocks of a game that needs no coalitions."""
+    design = group[0].joined(group[1:])
+    replicates = game.design_replicates(design, ends.empty, ends.grand)
+    if not np.isfinite(replicates).all():  # the long way tells where
+        return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group)]
+    cuts = np.cumsum([each.units[0] for each in group[:-1] if each.units is not None], dtype=np.intp)
+    blocks = zip(np.split(replicates, cuts), np.split(design.evaluations(), cuts), strict=True)
+    return [(block, int(spent.sum()), True) for block, spent in blocks]
+
+
+def _closed_form(game: Game, plan: Plan, seed: int, confidence: float) -> Estimate:
+    """Of an additive game: nothing to sample, nothing to be unsure of."""
+    values = game.shapley_values() if isinstance(game, AdditiveGame) else None
+    if values is None:
+        advice = "Leave out plan, or give that of another method"
+        raise InputError("game", "be additive for values in closed form", type(game).__name__, advice)
+    moments = Moments(1, values, np.zeros_like(values))
+    return Estimate(plan, 2, "closed form: the model is linear", seed, confidence, moments, evaluate_ends(game))
 
 
 class _Merged:

@@ -19,6 +19,7 @@ from owenshap.many_rows import Together, estimates
 from owenshap.masking import Absent, of_background, of_baseline
 from owenshap.model_game import ModelGame
 from owenshap.models import as_model
+from owenshap.models.linear_first import LinearFirst
 from owenshap.outputs import Choice, as_predictions, choose
 from owenshap.players import Groups, Players
 from owenshap.progress import Meter
@@ -48,6 +49,9 @@ class Explainer:
         The model's method to call, where it has several.
     feature_names, output_names : list of str, optional
         Where the data or the model has no names of its own.
+    fast : bool
+        Whether a model that begins with a linear step (perceptrons, linear and logistic models, linear SVMs) is evaluated
+        from the columns of that step, which gives the same values sooner. A linear model's values then come in closed form.
     memory : str or int
         Bound on working arrays.
 
@@ -71,6 +75,7 @@ class Explainer:
         predict: str | None = None,
         feature_names: list[str] | None = None,
         output_names: list[str] | None = None,
+        fast: bool = True,
         memory: str | int = "256MB",
     ) -> None:
         if (background is None) == (baseline is None):
@@ -83,6 +88,7 @@ class Explainer:
         self._model = as_model(model, predict)
         self._baseline, self._players, self._output = baseline, players, output
         self._feature_names, self._output_names, self._memory = feature_names, output_names, memory
+        self._fast = fast
         self._background = None
         if background is not None:
             given = of_background(background, background_weights, feature_names)
@@ -123,9 +129,8 @@ class Explainer:
         seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
         predictions = self._predicted(rows)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
-        together = Together(
-            self._model, rows, absent, Players.of(rows.names, self._players), output, _checked_draws(background_draws)
-        )
+        players, draws = Players.of(rows.names, self._players), _checked_draws(background_draws)
+        together = Together(self._model, rows, absent, players, output, draws, self._linear(rows, absent, predictions))
         settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
         tasks = together.tasks(method, budget, predictions.shape[1], settings)
         explained = output(predictions, np.arange(len(rows)))
@@ -136,6 +141,13 @@ class Explainer:
             error.explanation = together.explanation(done, explained, names, seed, confidence) if done else None
             raise
         return together.explanation(done, explained, names, seed, confidence)
+
+    def _linear(self, rows: Table, absent: Absent, predictions: FloatArray) -> LinearFirst | None:
+        """The model's linear first step, where it is to be used and gives the model's own predictions."""
+        linear = self._model.linear_first() if self._fast else None
+        if linear is None or linear.arrays.of_table(absent.table) is None or not linear.agrees(rows, predictions):
+            return None
+        return linear
 
     def _rows(self, X: Any) -> tuple[Table, Absent]:
         """The explained rows and what replaces absent features, both as the model takes them."""

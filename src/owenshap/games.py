@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.bits import to_codes
 from owenshap.checks import whole_number
 from owenshap.errors import InputError
+
+if TYPE_CHECKING:
+    from owenshap.designs import Design
 
 
 @runtime_checkable
@@ -44,6 +47,24 @@ class DrawingGame(Game, Protocol):
 
     def values_over(self, coalitions: BoolArray, background: IntArray, /) -> NDArray[Any]:
         """The value of each coalition over its own background rows (m, draws)."""
+        ...
+
+
+@runtime_checkable
+class CompactGame(Game, Protocol):
+    """A game that values whole stars, chains or all subsets at once, without their coalitions one by one."""
+
+    def design_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> FloatArray:
+        """The replicates (r, n, k) of a design, given the values (k,) of the empty and the grand coalition."""
+        ...
+
+
+@runtime_checkable
+class AdditiveGame(Game, Protocol):
+    """A game that may know to be a sum of its players' own values, which are their Shapley values then."""
+
+    def shapley_values(self) -> FloatArray | None:
+        """The values (n, k); None where the game is not additive."""
         ...
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from scipy.special import stdtrit
-
 from owenshap.arrays import FloatArray
 from owenshap.moments import Moments
 
@@ -12,4 +10,6 @@ FEWEST_REPLICATES = 10  # below, a replicate's own distribution shows through an
 
 def t_half_widths(moments: Moments, confidence: float) -> FloatArray:
     """Half-widths (n, k) of Student's t intervals for a number of replicates fixed beforehand."""
+    from scipy.special import stdtrit  # here: an estimate without an interval does without scipy
+
     return stdtrit(moments.count - 1, (1 + confidence) / 2) * moments.standard_errors

@@ -8,10 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import roots_legendre
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.errors import InputError
@@ -59,7 +58,7 @@ class Levels:
             return np.broadcast_to(lower, (*shape, len(lower)))
         return lower + (upper - lower) * rng.random((*shape, len(lower)))
 
-    @property
+    @cached_property
     def symmetric(self) -> bool:
         """Whether the rule is its own mirror image about ½, but for rounding."""
         pairs = ((self.lower, 1 - self.upper[::-1]), (self.weights, self.weights[::-1]))
@@ -81,6 +80,7 @@ class Levels:
         return Levels(lower, upper, weights, self.degree, np.ones(half, np.bool_))
 
 
+@lru_cache(maxsize=32)
 def stratified(levels: int) -> Levels:
     """One uniform draw from each of `levels` equal strata: unbiased for every game, whatever the number."""
     edges = np.arange(levels + 1) / levels
@@ -90,6 +90,8 @@ def stratified(levels: int) -> Levels:
 @lru_cache(maxsize=32)
 def gauss_legendre(levels: int) -> Levels:
     """Gauss–Legendre on [0, 1]: exact to degree 2·levels − 1, so ⌈n/2⌉ levels are unbiased for n players."""
+    from scipy.special import roots_legendre  # here: the other rules do without scipy
+
     nodes, weights = roots_legendre(levels)
     return Levels.fixed((nodes + 1) / 2, weights / 2, 2 * levels - 1)
 

@@ -14,18 +14,22 @@ from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.errors import InputError
 from owenshap.estimate import LARGEST_BLOCK, Estimate, estimate
 from owenshap.estimators import Estimator
+from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import parse_bytes
 from owenshap.executors import Executor, in_order
 from owenshap.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.linear_game import LinearDrawingModelGame, LinearModelGame
 from owenshap.masking import Absent
 from owenshap.model_game import DrawingModelGame, ModelGame
 from owenshap.models import Model
+from owenshap.models.linear_first import LinearFirst
 from owenshap.outputs import Output
 from owenshap.planning import Plan, make_plan
 from owenshap.players import Players
 from owenshap.progress import Meter, close, meter
 from owenshap.tables import Table
 
+LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 ROWS_TOGETHER = 256  # the most rows of one game: enough to fill a batch, few enough to give several workers something to do
 
 Task = tuple[ModelGame, Plan, dict[str, Any]]
@@ -45,6 +49,8 @@ class Together:
     players: Players
     output: Output
     draws: int | None
+    linear: LinearFirst | None = None
+    """The model's linear first step, where it has one that is to be used."""
 
     @cached_property
     def live(self) -> BoolArray:
@@ -54,15 +60,22 @@ class Together:
     def tasks(self, method: str | Estimator, budget: int | None, outputs: int, settings: dict[str, Any]) -> list[Task]:
         """The games to estimate, each with its plan; a model's outputs bound how many rows fit into memory together."""
         counts, memory = self.live.sum(axis=1), parse_bytes(settings["memory"])
-        most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
+        most = ROWS_TOGETHER  # from columns a game takes as much memory as it is given, however many rows it has
+        if self.linear is None:
+            most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
         tasks = []
         for n_players in np.unique(counts[counts > 0]).tolist():
-            plan = self._plan(n_players, method, budget)
+            plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget)
             same = np.flatnonzero(counts == n_players)
             tasks += [
                 (self._game(same[start : start + most], outputs, memory), plan, settings) for start in range(0, len(same), most)
             ]
         return tasks
+
+    @property
+    def _additive(self) -> bool:
+        """Whether what is explained is linear in the features."""
+        return self.linear is not None and not self.linear.steps and self.output.function is None
 
     def _plan(self, n_players: int, method: str | Estimator, budget: int | None) -> Plan:
         if self.draws is not None and method == "auto":
@@ -86,7 +99,10 @@ class Together:
             "labels": which,
             "batch_rows": max(1, min(fitting, self.model.batch_elements // rows.n_features)),
         }
-        return ModelGame(**parts) if self.draws is None else DrawingModelGame(**parts, draws=self.draws)
+        if self.linear is None:
+            return ModelGame(**parts) if self.draws is None else DrawingModelGame(**parts, draws=self.draws)
+        parts |= {"memory": memory, "known": self.linear}
+        return LinearModelGame(**parts) if self.draws is None else LinearDrawingModelGame(**parts, draws=self.draws)
 
     def explanation(
         self,
@@ -98,9 +114,11 @@ class Together:
     ) -> Explanation:
         """One explanation of all rows whose games are done; null players have value 0."""
         shape = (len(self.rows), len(self.players), predictions.shape[1])
-        values, errors, half = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        base, evaluations, model_rows = predictions.copy(), np.ones(len(self.rows), np.int64), np.ones(len(self.rows), np.int64)
         finished: BoolArray = np.logical_not(self.live.any(axis=1))
+        bare = bool(done) and not finished.any() and all(found.no_interval for _, found in done)
+        values = np.zeros(shape)
+        errors, half = (np.zeros(shape), np.zeros(shape)) if not bare else (values[:0], values[:0])
+        base, evaluations, model_rows = predictions.copy(), np.ones(len(self.rows), np.int64), np.ones(len(self.rows), np.int64)
         reason = None
         for game, found in done:
             which, reason = game.labels, found.no_interval or reason
@@ -108,21 +126,24 @@ class Together:
             at = (which[:, None], game.live)
             values[at] = _by_row(found.moments.mean, len(which))
             base[which] = found.ends.empty.reshape(len(which), -1)
-            errors[at] = np.nan if found.no_interval else _by_row(found.standard_errors, len(which))
-            half[at] = np.nan if found.no_interval else _by_row(found.half_widths, len(which))
+            if not bare:
+                errors[at] = np.nan if found.no_interval else _by_row(found.standard_errors, len(which))
+                half[at] = np.nan if found.no_interval else _by_row(found.half_widths, len(which))
             evaluations[which] = found.evaluations
             model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
         one_output = shape[2] == 1
-        bare = bool(done) and bool(np.isnan(errors[finished]).any(axis=(1, 2)).all())
+        bare = bare or (bool(done) and bool(np.isnan(errors[finished]).any(axis=(1, 2)).all()))
+        everything = bool(finished.all())
 
         def kept(array: NDArray[Any]) -> NDArray[Any]:
-            return array[finished][..., 0] if one_output else array[finished]
+            some = array if everything else array[finished]
+            return some[..., 0] if one_output else some
 
         return Explanation(
             values=kept(values),
             base_values=kept(base),
             predictions=kept(predictions),
-            data=self._data()[finished],
+            data=self._data() if everything else self._data()[finished],
             feature_names=self.players.names,
             output_names=names,
             standard_errors=None if bare else kept(errors),
@@ -168,7 +189,7 @@ def estimates(
             return
         for (game, plan, settings), cost in zip(tasks, costs, strict=True):
             share = partial(_share, report, before, len(game.labels), expected)
-            yield game, estimate(game, plan=plan, executor=executor, progress=share, **settings)
+            yield game, _estimate(game, plan, settings | {"executor": executor, "progress": share})
             before += cost
         report(expected, expected)
     finally:
@@ -177,7 +198,10 @@ def estimates(
 
 def _estimate(game: ModelGame, plan: Plan, settings: dict[str, Any]) -> Estimate:
     """What a worker does with a whole game."""
-    return estimate(game, plan=plan, progress=False, **settings)
+    found = estimate(game, plan=plan, **({"progress": False} | settings))
+    if isinstance(game, LinearModelGame):
+        game.release()  # games are kept to the end, their columns would fill the memory
+    return found
 
 
 def _share(report: Meter, before: int, rows: int, expected: int, done: int, _: int) -> None:

@@ -107,6 +107,14 @@ def onnx_files():
     yield "classifier", to_onnx(classifier, rows[:1], options={id(classifier): {"zipmap": False}}), rows
 
 
+def perceptrons():
+    from owenshap import MLP
+
+    rng = np.random.default_rng(0)
+    yield "array", MLP([rng.normal(size=(6, 4)), rng.normal(size=(4, 3))], activations=["tanh", "softmax"]), ROWS
+    yield "linear", MLP([rng.normal(size=(6, 2))]), ROWS
+
+
 EXAMPLES = {
     "FunctionModel": functions,
     "SklearnModel": estimators,
@@ -115,6 +123,7 @@ EXAMPLES = {
     "CatboostModel": catboost,
     "TorchModel": modules,
     "OnnxModel": onnx_files,
+    "MLP": perceptrons,
 }
 
 

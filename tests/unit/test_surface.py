@@ -5,6 +5,7 @@ from types import ModuleType
 import owenshap
 
 PUBLIC = [
+    "MLP",
     "Castro",
     "Estimate",
     "Exact",

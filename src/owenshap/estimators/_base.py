@@ -38,6 +38,15 @@ class Estimator(ABC):
     together: ClassVar[bool] = False
     """Whether all replicates of a run are drawn as one block, because each learns from those before it."""
 
+    by_design: ClassVar[bool] = False
+    """Whether its replicates are what its designs' own reductions give: the weighted contributions of stars, the mean over
+    the chains of a replicate, the Shapley weights of all subsets. A game may then compute them without coalitions."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "replicates" in vars(cls) and "by_design" not in vars(cls):
+            cls.by_design = False  # a reduction of its own
+
     @abstractmethod
     def replicate_cost(self, n_players: int) -> int:
         """The most evaluations that one replicate takes, besides the empty and the grand coalition."""

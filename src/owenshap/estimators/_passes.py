@@ -25,6 +25,8 @@ class Passes(Estimator):
 
     per_level: int
 
+    by_design = True
+
     @abstractmethod
     def pass_levels(self) -> Levels:
         """The levels of one pass."""

@@ -41,6 +41,7 @@ class Castro(Estimator):
     name = "castro"
     citation = "Castro, Gómez & Tejada (2009), Polynomial calculation of the Shapley value based on sampling"
     axioms = frozenset({"efficiency", "linearity", "null player"})
+    by_design = True
 
     def replicate_cost(self, n_players: int) -> int:
         return (1 + self.antithetic) * (n_players - 1)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import comb
 
 from owenshap.arrays import FloatArray
-from owenshap.designs import Design, Subsets
+from owenshap.designs import Design, Subsets, size_weights
 from owenshap.errors import InputError
 from owenshap.estimators._base import AXIOMS, Estimator
 
@@ -37,6 +36,7 @@ class Exact(Estimator):
     citation = "Shapley (1953), A value for n-person games"
     axioms = AXIOMS
     random = False
+    by_design = True
 
     def replicate_cost(self, n_players: int) -> int:
         if n_players > MOST_PLAYERS:
@@ -51,7 +51,7 @@ class Exact(Estimator):
         """φ = Zᵀ(p + m)v − Σ m v, with p the weight of v(S) for its members and m for the others."""
         assert isinstance(design, Subsets)
         sizes = design.sizes()
-        members, others = (weights[sizes, None] for weights in _weights(design.n_players))
+        members, others = (weights[sizes, None] for weights in size_weights(design.n_players))
         return (design.sums((members + others) * values) - (others * values).T.copy().sum(axis=1))[None]
 
     def exact_order(self, n_players: int) -> int:
@@ -62,12 +62,3 @@ class Exact(Estimator):
 
     def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
         return 1
-
-
-def _weights(n_players: int) -> tuple[FloatArray, FloatArray]:
-    """By size s of S: (s−1)!(n−s)!/n! for the players in S, s!(n−s−1)!/n! for the others (0 where there are none)."""
-    s = np.arange(n_players + 1)
-    members, others = np.zeros(n_players + 1), np.zeros(n_players + 1)
-    members[1:] = 1 / (s[1:] * comb(n_players, s[1:]))
-    others[:-1] = members[1:]
-    return members, others

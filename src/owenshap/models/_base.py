@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from owenshap.tables import Table
+
+if TYPE_CHECKING:
+    from owenshap.models.linear_first import LinearFirst
 
 
 class Model(ABC):
@@ -38,6 +41,10 @@ class Model(ABC):
     @abstractmethod
     def predict(self, batch: Any) -> Any:
         """Predictions for a batch, an array (m,) or (m, k)."""
+
+    def linear_first(self) -> LinearFirst | None:
+        """The model's first step and what follows it, where that step is known to be linear; else None."""
+        return None
 
     def prepare(self, table: Table) -> Table:
         """The table as this model takes it."""

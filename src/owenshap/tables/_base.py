@@ -102,7 +102,10 @@ def expand(coalitions: BoolArray, player_of: IntArray) -> BoolArray:
 
 def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
     """An error that names the columns that are missing or too many."""
-    missing, extra = [n for n in wanted if n not in names], [n for n in names if n not in wanted]
+    if names == wanted:
+        return
+    has, needs = set(names), set(wanted)
+    missing, extra = [n for n in wanted if n not in has], [n for n in names if n not in needs]
     if missing or extra:
         got = " and ".join([f"no {', '.join(missing)}"] * bool(missing) + [f"also {', '.join(extra)}"] * bool(extra))
         raise InputError(what, "have the background's columns", got, "Give the columns that the model takes, in any order")

@@ -84,7 +84,7 @@ class TensorTable(Table):
     def placed(self, device: Any, dtype: Any, what: str = "data") -> Self:
         """The rows on this device in this dtype, rounded where it is a shorter one; None keeps what they have."""
         tensor = self.tensor.to(device=device, dtype=dtype)
-        if dtype is not None and not (tensor.isinf() <= self.tensor.isinf().to(tensor.device)).all():
+        if dtype not in (None, self.tensor.dtype) and not (tensor.isinf() <= self.tensor.isinf().to(tensor.device)).all():
             largest = self.tensor[self.tensor.isfinite()].abs().max().item()
             raise InputError(what, f"fit into {dtype}", f"{largest:g}", "Scale it, or give the model a longer dtype")
         return replace(self, tensor=tensor)
@@ -139,7 +139,7 @@ class TensorTable(Table):
         return self.tensor.reshape(-1, *self.shape)
 
     def cells(self) -> NDArray[Any]:
-        return self.host(self.tensor).astype(np.float64)
+        return self.host(self.tensor).astype(np.float64, copy=False)
 
     @staticmethod
     def host(raw: Any) -> NDArray[Any]:

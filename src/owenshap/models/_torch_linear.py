@@ -1,0 +1,154 @@
+"""What is linear first in torch: a Sequential that begins with a Linear, on any device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.arrays import FloatArray
+from owenshap.extras import needed
+from owenshap.models.linear_first import LinearFirst, Step
+from owenshap.tables import Table
+from owenshap.tables.tensor import TensorTable
+
+ON_HOST, ON_DEVICE = 1 << 20, 1 << 25  # numbers of one tile: four megabytes for the cores, enough for a launch on a device
+IN_PLACE = {"Sigmoid": "sigmoid_", "Tanh": "tanh_", "ReLU": "relu_"}
+BY_ELEMENT = frozenset(
+    [
+        "LeakyReLU",
+        "ELU",
+        "SELU",
+        "CELU",
+        "GELU",
+        "SiLU",
+        "Mish",
+        "Softplus",
+        "Softsign",
+        "Hardtanh",
+        "Hardsigmoid",
+        "Hardswish",
+        "LogSigmoid",
+        "ReLU6",
+        "Tanhshrink",
+    ]
+)
+NOTHING = frozenset({"Identity", "Dropout", "AlphaDropout"})  # in evaluation mode, in which modules predict here
+
+
+@dataclass(frozen=True)
+class TorchArrays:
+    """torch on the module's device, in the module's dtype."""
+
+    device: Any
+    dtype: Any
+    flat: bool
+    """Whether the module flattens rows itself, so that they may have any shape."""
+    torch: Any = field(default_factory=lambda: needed("torch", extra="torch"), repr=False)
+
+    @property
+    def tile(self) -> int:
+        """Numbers of one working array that keep the device busy."""
+        return ON_HOST if self.device.type == "cpu" else ON_DEVICE
+
+    def of_table(self, table: Table) -> Any:
+        if not isinstance(table, TensorTable) or not (self.flat or len(table.shape) == 1):
+            return None
+        return table.tensor.to(self.device, self.dtype)
+
+    def put(self, array: NDArray[Any], exact: bool = False) -> Any:
+        tensor = self.torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
+        return tensor if exact else tensor.to(self.dtype)
+
+    def get(self, array: Any) -> FloatArray:
+        return np.asarray(array.cpu().double())
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        return self.torch.empty(shape, dtype=self.dtype, device=self.device)
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        return self.torch.zeros(shape, dtype=self.torch.float64, device=self.device)
+
+    def joined(self, parts: Sequence[Any], axis: int) -> Any:
+        return parts[0] if len(parts) == 1 else self.torch.cat(list(parts), axis)
+
+    def order(self, ranks: Any) -> Any:
+        return self.torch.argsort(ranks, dim=0)
+
+    def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
+        self.torch.addcmul(base, array, scale, out=out)
+
+    def summed(self, array: Any, axis: int) -> Any:
+        return self.torch.cumsum(array, axis)
+
+    def along(self, array: Any, index: Any) -> Any:
+        return self.torch.take_along_dim(array, index[None, None].long(), 2)
+
+    def along_last(self, array: Any, index: Any) -> Any:
+        return self.torch.take_along_dim(array, index, 2)
+
+    def exactly(self, array: Any) -> Any:
+        return array.double()
+
+    def running(self) -> AbstractContextManager[Any]:
+        return self.torch.inference_mode()
+
+
+def linear_first_of(module: Any) -> LinearFirst | None:
+    """A module's linear first step; None where it is no Sequential, or not known to begin with one."""
+    torch = needed("torch", extra="torch")
+    layers = [each for each in _layers(module) if type(each).__name__ not in NOTHING]
+    flat = bool(layers) and type(layers[0]) is torch.nn.Flatten and (layers[0].start_dim, layers[0].end_dim) == (1, -1)
+    layers = layers[flat:]
+    if not layers or type(layers[0]) is not torch.nn.Linear or any(map(_hooked, [module, *module.modules()])):
+        return None
+    first = layers[0]
+    if first.weight.dtype not in (torch.float32, torch.float64):
+        return None  # half precision: sums of columns lose more than the module does
+    steps = tuple(map(_step, layers[1:]))
+    if any(step.kind == "other" for step in steps) and any(each.training for each in layers):
+        return None  # what it does in evaluation mode is for the plain way to find out
+    weights = first.weight.detach()
+    bias = weights.new_zeros(len(weights)) if first.bias is None else first.bias.detach()
+    return LinearFirst(weights, bias, steps, TorchArrays(weights.device, weights.dtype, flat))
+
+
+def _layers(module: Any) -> Iterator[Any]:
+    """The layers that a module calls one after the other; itself where nobody can know."""
+    torch = needed("torch", extra="torch")
+    if isinstance(module, torch.nn.Sequential) and type(module).forward is torch.nn.Sequential.forward:
+        for each in module:
+            yield from _layers(each)
+    else:
+        yield module
+
+
+def _hooked(module: Any) -> bool:
+    return bool(module._forward_hooks or module._forward_pre_hooks)
+
+
+def _step(layer: Any) -> Step:
+    torch, name = needed("torch", extra="torch"), type(layer).__name__
+    ours = type(layer).__module__.startswith("torch.nn.modules")
+    if type(layer) is torch.nn.Linear:
+        weights, bias = layer.weight.detach(), None if layer.bias is None else layer.bias.detach()
+        return Step("affine", _affine(torch, weights, bias), weights, bias)
+    if ours and name in IN_PLACE:
+        return Step(name.lower(), getattr(torch.Tensor, IN_PLACE[name]))
+    if ours and name in BY_ELEMENT:
+        return Step(name.lower(), layer)
+    if ours and name in ("Softmax", "LogSoftmax") and layer.dim in (1, -1):
+        apply = torch.softmax if name == "Softmax" else torch.log_softmax
+        return Step(name.lower(), lambda hidden: apply(hidden, 0))
+    return Step("other", lambda hidden: layer(hidden.T.contiguous()).flatten(1).T)
+
+
+def _affine(torch: Any, weights: Any, bias: Any) -> Callable[[Any], Any]:
+    if bias is None:
+        return lambda hidden: weights @ hidden
+    column = bias[:, None]
+    return lambda hidden: torch.addmm(column, weights, hidden)

@@ -1,0 +1,241 @@
+"""Models whose first step is linear: what a fast path needs to know of them.
+
+With h = Wx + c a coalition's h is h(∅) plus a sum of columns of C = W·diag(x − baseline): no input row is ever built.
+Arrays have features first and coalitions last, (width, m), which keeps every step of a small network long and contiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.arrays import FloatArray
+from owenshap.tables import Table
+
+CACHED = 1 << 17  # numbers of one tile: a megabyte, about what stays close to a core
+CLOSE = 1e-3  # of the largest prediction: further off, the structure was not what it looked like
+
+
+class Arrays(Protocol):
+    """The array library that a model computes with, on its device; what differs between libraries and nothing else."""
+
+    @property
+    def tile(self) -> int:
+        """Numbers of one working array that keep the device busy."""
+        ...
+
+    def of_table(self, table: Table) -> Any:
+        """The rows as an array (rows, features); None where they are not all numbers."""
+        ...
+
+    def put(self, array: NDArray[Any], exact: bool = False) -> Any:
+        """A host array on the device, in the model's dtype; in float64, as integers or booleans where exact."""
+        ...
+
+    def get(self, array: Any) -> FloatArray:
+        """An array back on the host."""
+        ...
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        """An array to be filled."""
+        ...
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        """Zeros in float64."""
+        ...
+
+    def joined(self, parts: Sequence[Any], axis: int) -> Any:
+        """The parts one after the other."""
+        ...
+
+    def order(self, ranks: Any) -> Any:
+        """Who has each rank, along the first axis."""
+        ...
+
+    def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
+        """Fill out with base + array · scale."""
+        ...
+
+    def summed(self, array: Any, axis: int) -> Any:
+        """Running sums along an axis."""
+        ...
+
+    def along(self, array: Any, index: Any) -> Any:
+        """Of an array (a, b, n, m), what the index (n, m) names along the third axis."""
+        ...
+
+    def along_last(self, array: Any, index: Any) -> Any:
+        """Of an array (a, b, n), what the index (a, b, m) names along the last axis."""
+        ...
+
+    def exactly(self, array: Any) -> Any:
+        """The array in float64."""
+        ...
+
+    def running(self) -> AbstractContextManager[Any]:
+        """The context in which all of this happens."""
+        ...
+
+
+@dataclass(frozen=True)
+class NumpyArrays:
+    """numpy on the host."""
+
+    dtype: Any = np.float64
+    tile: int = CACHED
+
+    def of_table(self, table: Table) -> Any:
+        cells = table.cells()
+        return cells.astype(self.dtype, copy=False) if cells.dtype.kind == "f" and np.isfinite(cells).all() else None
+
+    def put(self, array: NDArray[Any], exact: bool = False) -> Any:
+        return array if exact else array.astype(self.dtype, copy=False)
+
+    def get(self, array: Any) -> FloatArray:
+        return np.asarray(array, np.float64)
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        return np.empty(shape, self.dtype)
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        return np.zeros(shape)
+
+    def joined(self, parts: Sequence[Any], axis: int) -> Any:
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis)
+
+    def order(self, ranks: Any) -> Any:
+        return np.argsort(ranks, axis=0)
+
+    def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
+        np.multiply(array, scale, out=out)
+        out += base
+
+    def summed(self, array: Any, axis: int) -> Any:
+        return np.cumsum(array, axis=axis)
+
+    def along(self, array: Any, index: Any) -> Any:
+        return np.take_along_axis(array, index[None, None], 2)
+
+    def along_last(self, array: Any, index: Any) -> Any:
+        return np.take_along_axis(array, index, 2)
+
+    def exactly(self, array: Any) -> Any:
+        return np.asarray(array, np.float64)
+
+    def running(self) -> AbstractContextManager[Any]:
+        return np.errstate(over="ignore")  # exp of a very negative score: the sigmoid is 0 then, as it should be
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step after the first, (width, m) → (new width, m); it may overwrite what it is given."""
+
+    kind: str
+    apply: Callable[[Any], Any] = field(repr=False)
+    weights: Any = field(default=None, repr=False)
+    bias: Any = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFirst:
+    """A model that begins with h = Wx + c.
+
+    Parameters
+    ----------
+    weights : (width, features)
+        W, in the model's own array library.
+    bias : (width,)
+        c.
+    steps : tuple of Step
+        From h to the predictions; none where the model is linear.
+    arrays : Arrays
+        The array library.
+    """
+
+    weights: Any = field(repr=False)
+    bias: Any = field(repr=False)
+    steps: tuple[Step, ...]
+    arrays: Arrays = field(default_factory=NumpyArrays)
+
+    @property
+    def width(self) -> int:
+        """Numbers in h."""
+        return int(self.weights.shape[0])
+
+    @property
+    def widest(self) -> int:
+        """The most numbers that one coalition has between two steps."""
+        return max([self.width, *(int(step.weights.shape[0]) for step in self.steps if step.weights is not None)])
+
+    def rest(self, hidden: Any) -> Any:
+        """Predictions (k, m) from h (width, m), which may be overwritten."""
+        for step in self.steps:
+            hidden = step.apply(hidden)
+        return hidden
+
+    def agrees(self, rows: Table, predictions: FloatArray) -> bool:
+        """Whether it gives the model's own predictions (rows, k), of a few rows: structure is found, never believed."""
+        few = np.arange(min(len(rows), 16))
+        taken = self.arrays.of_table(rows.take(few))
+        if taken is None or taken.shape[1] != self.weights.shape[1]:
+            return False
+        with self.arrays.running():
+            own = self.arrays.get(self.rest(self.weights @ taken.T + self.bias[:, None])).T
+        wanted = predictions[few]
+        return own.shape == wanted.shape and bool(np.abs(own - wanted).max() <= CLOSE * np.abs(wanted).max())
+
+
+def affine(weights: NDArray[Any], bias: NDArray[Any]) -> Step:
+    """The step Wh + c in numpy; weights (new width, width)."""
+
+    def apply(hidden: Any) -> Any:
+        result = weights @ hidden
+        result += bias[:, None]
+        return result
+
+    return Step("affine", apply, weights, bias)
+
+
+def _logistic(hidden: Any) -> Any:
+    np.negative(hidden, out=hidden)
+    np.exp(hidden, out=hidden)
+    hidden += 1
+    return np.reciprocal(hidden, out=hidden)
+
+
+def _softmax(hidden: Any) -> Any:
+    hidden -= hidden.max(axis=0)
+    np.exp(hidden, out=hidden)
+    hidden /= hidden.sum(axis=0)
+    return hidden
+
+
+def _two_classes(hidden: Any) -> Any:
+    second = _logistic(hidden)
+    return np.concatenate([1 - second, second])
+
+
+ACTIVATIONS: dict[str, Step] = {
+    "relu": Step("relu", lambda hidden: np.maximum(hidden, 0, out=hidden)),
+    "tanh": Step("tanh", lambda hidden: np.tanh(hidden, out=hidden)),
+    "logistic": Step("logistic", _logistic),
+    "softmax": Step("softmax", _softmax),
+    "two classes": Step("two classes", _two_classes),
+}
+"""Steps in numpy by name; 'identity' is no step."""
+
+
+def layered(weights: Sequence[NDArray[Any]], biases: Sequence[NDArray[Any]], activations: Sequence[str]) -> LinearFirst:
+    """A multilayer perceptron in numpy: weights (new width, width) and biases per layer, and the activation after each."""
+    dtype = np.result_type(np.float32, *weights, *biases)
+    layers = [affine(each.astype(dtype), bias.astype(dtype)) for each, bias in zip(weights, biases, strict=True)]
+    steps: list[Step] = []
+    for layer, activation in zip(layers, activations, strict=True):
+        steps.append(layer)
+        steps += [] if activation == "identity" else [ACTIVATIONS[activation]]
+    return LinearFirst(layers[0].weights, layers[0].bias, tuple(steps[1:]), NumpyArrays(dtype))

@@ -1,0 +1,91 @@
+"""Multilayer perceptrons given as weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from owenshap.errors import InputError
+from owenshap.models._base import Model
+from owenshap.models.linear_first import ACTIVATIONS, LinearFirst, layered
+
+ALSO = {"sigmoid": "logistic"}
+
+
+class MLP(Model):
+    """A multilayer perceptron given as numpy arrays, for models whose framework is elsewhere.
+
+    h₀ = x, h_{l+1} = activation_l(h_l W_l + c_l).
+
+    Parameters
+    ----------
+    weights : list of arrays (width, next width)
+        W_l, as scikit-learn's `coefs_`; torch's `weight` is the transpose. Computed with in their own dtype.
+    biases : list of arrays (next width,), optional
+        c_l; by default 0.
+    activations : str or list of str
+        'identity', 'relu', 'tanh', 'sigmoid' or 'softmax': after each layer, or one name after every layer but the last.
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> model = owenshap.MLP([np.ones((3, 2)), np.ones((2, 1))], activations="relu")
+    >>> owenshap.Explainer(model, baseline=0.0)(np.array([[1.0, 2.0, 3.0]])).values
+    array([[2., 4., 6.]])
+    """
+
+    packages = ()
+
+    def __init__(
+        self,
+        weights: Sequence[ArrayLike],
+        biases: Sequence[ArrayLike] | None = None,
+        activations: str | Sequence[str] = "sigmoid",
+    ) -> None:
+        layers = [np.asarray(each) for each in weights]
+        if not layers or any(each.ndim != 2 or each.dtype.kind not in "biuf" for each in layers):
+            advice = "Give one array (width, next width) per layer"
+            raise InputError("weights", "be tables of numbers", [each.shape for each in layers], advice)
+        if any(before.shape[1] != after.shape[0] for before, after in pairwise(layers)):
+            got = [each.shape for each in layers]
+            raise InputError("weights", "fit each other, (width, next width)", got, "Transpose them where they come from torch")
+        added = [np.zeros(each.shape[1], each.dtype) for each in layers] if biases is None else [np.asarray(b) for b in biases]
+        if [each.shape for each in added] != [each.shape[1:] for each in layers]:
+            rule = f"have shapes {[each.shape[1:] for each in layers]}"
+            raise InputError("biases", rule, [each.shape for each in added], "Give one number per output of each layer")
+        self._layers = ([each.T for each in layers], added, _names(activations, len(layers)))
+
+    @classmethod
+    def of(cls, model: Any, predict: str | None) -> Self:  # noqa: ARG003
+        raise InputError("model", "be made with MLP(weights, biases, activations)", model, "It is a model by itself")
+
+    @classmethod
+    def distance(cls, model: object) -> int | None:  # noqa: ARG003
+        return None  # an MLP is a model by itself, and nothing else is one of this kind
+
+    def linear_first(self) -> LinearFirst:
+        return layered(*self._layers)
+
+    def predict(self, batch: Any) -> NDArray[Any]:
+        linear = self.linear_first()
+        rows = np.asarray(batch).reshape(len(batch), -1)
+        with linear.arrays.running():
+            return linear.rest(linear.weights @ rows.astype(linear.weights.dtype).T + linear.bias[:, None]).T
+
+    def __call__(self, rows: ArrayLike) -> NDArray[Any]:
+        """Predictions (m, k) of rows."""
+        return self.predict(rows)
+
+
+def _names(activations: str | Sequence[str], layers: int) -> list[str]:
+    names = [activations] * (layers - 1) + ["identity"] if isinstance(activations, str) else list(activations)
+    names = [ALSO.get(each, each) for each in names]
+    known = ["identity", *(each for each in ACTIVATIONS if each != "two classes")]
+    if len(names) != layers or any(each not in known for each in names):
+        rule = f"be one of identity, relu, tanh, sigmoid and softmax for each of the {layers} layers"
+        raise InputError("activations", rule, activations, "One name stands for all layers but the last")
+    return names

@@ -1,0 +1,142 @@
+"""torch's Sequentials that begin with a Linear, found by themselves."""
+
+import numpy as np
+import pytest
+from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
+
+from owenshap import Explainer
+from owenshap.models import as_model
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Networks this small are slower on several threads, and much slower on cores that others use."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def network(dtype=torch.float64, seed=0, middle=nn.Tanh):
+    torch.manual_seed(seed)
+    layers = [nn.Linear(FEATURES, 5), nn.Sigmoid(), nn.Linear(5, 4, bias=False), middle(), nn.Linear(4, 3), nn.Softmax(1)]
+    return nn.Sequential(*layers).to(dtype).eval()
+
+
+@pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS)
+@pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
+def test_every_design_and_output(method, budget, output, compact):
+    agree(network(), rows(), method, budget, baseline=0.0, output=output)
+    assert compact
+
+
+@pytest.mark.parametrize("absent", ABSENT.values(), ids=ABSENT)
+@pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
+def test_every_way_to_be_absent(method, budget, absent, compact):
+    agree(network(), rows(), method, budget, output="predicted", players={"a": [0, 3]}, **absent)
+    assert compact
+
+
+@pytest.mark.parametrize(("method", "budget"), [each for name, each in DESIGNS.items() if name != "exact"])
+def test_background_rows_that_are_drawn(method, budget, compact):
+    agree(network(), rows(), method, budget, draws=3, background=BACKGROUND)
+    assert compact
+
+
+@pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
+def test_float32(method, budget, compact):
+    agree(network(torch.float32), rows().astype(np.float32), method, budget, 1e-4, background=BACKGROUND.astype(np.float32))
+    assert compact
+
+
+MIDDLES = {
+    "relu": nn.ReLU,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "leaky": lambda: nn.LeakyReLU(0.1),
+    "softplus": nn.Softplus,
+    "dropout": lambda: nn.Dropout(0.5),
+    "nothing": nn.Identity,
+    "batch norm": lambda: nn.BatchNorm1d(4),
+    "layer norm": lambda: nn.LayerNorm(4),
+    "parametric": lambda: nn.PReLU(4),
+    "nested": lambda: nn.Sequential(nn.Tanh(), nn.Linear(4, 4), nn.ReLU()),
+    "log softmax": lambda: nn.LogSoftmax(dim=-1),
+    "unknown": lambda: Squared(),  # noqa: PLW0108 (it is defined below)
+}
+
+
+class Squared(nn.Module):
+    def forward(self, hidden):
+        return hidden**2 + hidden[:, :1]
+
+
+@pytest.mark.parametrize("middle", MIDDLES.values(), ids=MIDDLES)
+def test_layers_between(middle, compact):
+    agree(network(middle=middle), rows(), "halved-owen", 400, baseline=0.0)
+    assert compact
+
+
+def test_after_flatten(compact):
+    model = nn.Sequential(nn.Flatten(), *network()).eval()
+    images = torch.from_numpy(rows()).reshape(-1, 2, 3)
+    agree(model, images, "castro", 200, baseline=0.0)
+    assert compact
+
+
+def test_a_linear_layer_on_the_last_axis_of_images_is_left_to_the_plain_way(compact):
+    model = nn.Sequential(nn.Linear(3, 2), nn.Flatten(), nn.Linear(4, 1)).double().eval()
+    Explainer(model, baseline=0.0)(torch.from_numpy(rows()).reshape(-1, 2, 3), method="castro", budget=50)
+    assert not compact
+
+
+def test_a_module_in_training_mode_stays_in_it_and_predicts_in_evaluation_mode():
+    model = network(middle=lambda: nn.Dropout(0.5)).train()
+    agree(model, rows(), "castro", 200, baseline=0.0)
+    assert all(each.training for each in model.modules())
+
+
+class Custom(nn.Sequential):
+    def forward(self, batch):
+        return super().forward(batch) ** 2
+
+
+class Own(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(FEATURES, 1)
+
+    def forward(self, batch):
+        return self.first(batch**2)
+
+
+def hooked():
+    model = network()
+    model[0].register_forward_hook(lambda module, given, made: made + 1)
+    return model
+
+
+OTHERS = {
+    "own forward": lambda: Custom(nn.Linear(FEATURES, 1)),
+    "no sequence": Own,
+    "hooks": hooked,
+    "begins otherwise": lambda: nn.Sequential(nn.Tanh(), nn.Linear(FEATURES, 1)),
+    "half": lambda: network(torch.float16),
+    "norm while training": lambda: network(middle=lambda: nn.BatchNorm1d(4)).train(),
+}
+
+
+@pytest.mark.parametrize("model", OTHERS.values(), ids=OTHERS)
+def test_what_is_not_known_to_be_linear_first_is_left_alone(model):
+    assert as_model(model()).linear_first() is None
+
+
+def test_one_linear_layer_has_its_values_in_closed_form():
+    model = nn.Linear(FEATURES, 2).double()
+    explanation = Explainer(model, baseline=0.0)(rows())
+    assert explanation.method == "linear closed form"
+    weights = model.weight.detach().numpy()
+    np.testing.assert_allclose(explanation.values, rows()[:, :, None] * weights.T, atol=1e-12)
