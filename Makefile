@@ -1,4 +1,4 @@
-.PHONY: demo test check bench-core bench-rows bench-coverage clean
+.PHONY: demo test check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-accuracy bench-coverage clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -31,6 +31,12 @@ check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
+reproduce: $(READY)  ## The paper's experiments, what is there already left out; ARGS="--data DIR --search"
+	@$(BIN)/python -m reproduction all $(ARGS)
+
+reproduce-quick: $(READY)  ## The same, small: 10 rows, 5 repetitions, every tenth step
+	@$(BIN)/python -m reproduction all --quick $(ARGS)
+
 # The peers need Python 3.13 and live apart, so that nothing of theirs reaches the rest.
 PYTHON_PEERS ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python) $(shell command -v python3.13) python3)
 PEERS := .venv-peers
@@ -44,11 +50,17 @@ $(PEERS)/.ready: benchmarks/requirements-peers.txt pyproject.toml constraints.tx
 bench-core: $(PEERS)/.ready  ## Speed and memory beside the bare model and the peers
 	@$(PEERS)/bin/python -m benchmarks.core $(SECTIONS)
 
+bench-accuracy: $(PEERS)/.ready  ## Error at equal evaluations beside every public estimator
+	@$(PEERS)/bin/python -m benchmarks.accuracy $(GAMES)
+
 bench-rows: $(PEERS)/.ready  ## Explaining 1,000 rows beside the model's own time
 	@$(PEERS)/bin/python -m benchmarks.rows
 
 bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance costs; goes on where it was interrupted
 	@$(BIN)/python -m benchmarks.coverage
+
+reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
+	@PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers
 
 clean:
 	rm -rf $(VENV) .venv-* out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -32,14 +32,14 @@ HERE = Path(__file__).parent
 def clock(device: str, contenders: dict[str, Callable[[], object]], turns: int) -> dict[str, dict[str, float]]:
     """Seconds of whole calls by the wall clock, contenders in turn; the device is idle before and after each."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for turn in range(turns + 1):
+    for _ in range(turns):
         for name, call in contenders.items():
+            call()  # untimed: else it pays for what the one before it left in the caches
             _settle(device)
             began = time.perf_counter()
             call()
             _settle(device)
-            if turn:  # the first turn warms up
-                seconds[name].append(time.perf_counter() - began)
+            seconds[name].append(time.perf_counter() - began)
     return {name: _summary(each) for name, each in seconds.items()}
 
 

@@ -41,6 +41,11 @@ class LinearModelGame(ModelGame):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__getstate__().items() if name not in CACHES} | {"known": None}
 
+    def release(self) -> None:
+        """Let go of what it keeps on the device; made anew where it is used again."""
+        for name in CACHES:
+            self.__dict__.pop(name, None)
+
     @cached_property
     def linear(self) -> LinearFirst:
         """The model's first step, and what follows it."""
@@ -105,15 +110,15 @@ class LinearModelGame(ModelGame):
     def _of_stars(self, design: Stars, ends: Any, fused: bool | None) -> Any:
         """Replicates (outputs, rows, n, r)."""
         arrays, (replicates, stars, n_players) = self.linear.arrays, design.centres.shape
-        centres = arrays.put(np.ascontiguousarray(design.centres.transpose(2, 0, 1)))
-        signs = 1 - 2 * centres
-        weights = arrays.exactly(signs) * arrays.put(design.weights, exact=True)
+        weights = arrays.put(design.weights, exact=True)
         if fused is None:
             fused = len(design) * len(self.rows) * len(self.absent) * self.linear.width >= _fused_stars.FEWEST_NUMBERS
         fused = fused and design.background is None and self.output.function is None and _fused_stars.fits(self.linear)
 
         def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
-            present, sign = (each[:, some, part].reshape(n_players, -1) for each in (centres, signs))
+            centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 0, 1)))
+            signs = 1 - 2 * centres
+            present, sign = centres.reshape(n_players, -1), signs.reshape(n_players, -1)
             if fused:
                 chosen = self._chosen_outputs(rows, columns.shape[1])
                 centre = _at(present, columns, empty)
@@ -123,13 +128,13 @@ class LinearModelGame(ModelGame):
             if design.background is not None:
                 outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
             steps = arrays.exactly(outputs[:, :, 1:] - outputs[:, :, :1])
-            weight = weights[:, some, part]
+            weight = arrays.exactly(signs) * weights[part]
             return (steps.reshape(*steps.shape[:2], *weight.shape) * weight).sum(-1)
 
         return self._over_units(of_pairs, (replicates, stars), design.background, 8 if fused else self.linear.widest)
 
     def _star_hidden(self, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
-        """H of the centres and then of their neighbours, (width, pairs, n + 1, stars)."""
+        """Hidden numbers of the centres and then of their neighbours, (width, pairs, n + 1, stars)."""
         width, pairs, n_players = columns.shape[:3]
         hidden = self.linear.arrays.empty((width, pairs, n_players + 1, present.shape[1]))
         centres = _at(present, columns, empty)
@@ -142,10 +147,9 @@ class LinearModelGame(ModelGame):
     def _of_chains(self, design: Chains, ends: Any) -> Any:
         """Replicates (outputs, rows, n, r)."""
         arrays, (replicates, chains, n_players) = self.linear.arrays, design.ranks.shape
-        ranks = arrays.put(np.ascontiguousarray(design.ranks.transpose(2, 0, 1)), exact=True)
 
         def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
-            taken = ranks[:, some, part]
+            taken = arrays.put(np.ascontiguousarray(design.ranks[some, part].transpose(2, 0, 1)), exact=True)
             places = taken.reshape(n_players, -1)
             inner = arrays.order(places)[:-1]
             hidden = arrays.summed(columns[:, :, inner, 0] if columns.shape[3] == 1 else arrays.along(columns, inner), 2)
@@ -185,7 +189,7 @@ class LinearModelGame(ModelGame):
         return self._over_pairs(of_pairs, self.linear.widest << low)
 
     def _doubled(self, start: Any, columns: Any) -> Any:
-        """H of all coalitions of some players, (width, pairs, 2^players): h(S ∪ k) = h(S) + C_k."""
+        """Hidden numbers of all coalitions of some players, (width, pairs, 2^players): h(S ∪ k) = h(S) + C_k."""
         width, pairs, players = columns.shape[:3]
         hidden = self.linear.arrays.empty((width, pairs, 1 << players))
         hidden[..., 0] = start
@@ -368,7 +372,7 @@ def _slices(count: int, step: int) -> Iterator[slice]:
 
 
 def _at(present: Any, columns: Any, empty: Any) -> Any:
-    """H (width, pairs, m) of coalitions (n, m) from columns (width, pairs, n, 1 or m)."""
+    """Hidden numbers (width, pairs, m) of coalitions (n, m) from columns (width, pairs, n, 1 or m)."""
     width, pairs, n_players, own = columns.shape
     if own == 1:
         hidden = (columns.reshape(-1, n_players) @ present).reshape(width, pairs, -1)

@@ -211,7 +211,7 @@ def estimates(
         for (game, plan, settings, ranges), cost in zip(tasks, costs, strict=True):
             share = partial(_share, report, before, len(game.labels), expected)
             if plan.until is None:
-                yield game, estimate(game, plan=plan, executor=executor, progress=share, **settings)
+                yield game, _at_once(game, plan, settings | {"executor": executor, "progress": share})
             else:
                 yield from _until(game, plan, settings, ranges, executor, share)
             before += cost
@@ -225,8 +225,16 @@ def _estimate(
 ) -> list[tuple[ModelGame, Estimate]]:
     """What a worker does with a whole game."""
     if plan.until is None:
-        return [(game, estimate(game, plan=plan, progress=False, **settings))]
+        return [(game, _at_once(game, plan, {"progress": False} | settings))]
     return list(_until(game, plan, settings, ranges, None, silent))
+
+
+def _at_once(game: ModelGame, plan: Plan, settings: dict[str, Any]) -> Estimate:
+    """All rows of a game with the same budget."""
+    found = estimate(game, plan=plan, **settings)
+    if isinstance(game, LinearModelGame):
+        game.release()  # games are kept to the end, their columns would fill the memory
+    return found
 
 
 def _until(

@@ -12,9 +12,9 @@ from typing import Any
 from owenshap.extras import needed
 from owenshap.models.linear_first import LinearFirst
 
-PLAYERS_AT_ONCE, WIDTH_AT_ONCE, WARPS = 128, 32, 8
+PLAYERS_AT_ONCE, WIDTH_AT_ONCE, WARPS = 64, 32, 4
 MOST_MIDDLE, MOST_OUTPUTS = 64, 32
-FEWEST_NUMBERS = 1 << 28  # of h in a call: below, the plain way is done before a kernel is compiled or looked up
+FEWEST_NUMBERS = 1 << 24  # of h in a call: below, the plain way is done before a kernel is compiled or looked up
 ACTIVATIONS = {"sigmoid": 0, "tanh": 1, "relu": 2}
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.checks import whole_number
@@ -126,6 +125,8 @@ def importance_half_widths(explanation: Explanation) -> tuple[FloatArray, FloatA
     rows share their coalitions, so their errors may all go the same way, and noise makes |value| larger on average, never
     smaller. Since | |φ̂| − |φ| | ≤ |φ̂ − φ|, the mean half-width of the rows bounds it whatever the dependence.
     """
+    from scipy.special import stdtrit  # here: other pictures do without scipy
+
     rows, players = explanation.shape
     if rows < FEWEST_ROWS:
         return np.full(players, np.nan), np.full(players, np.nan)

@@ -21,6 +21,7 @@ from owenshap.testing.games import KnownGame, product, random_unanimity_sum
 ALARM = 1e-6  # chance that one statistical check stops a correct estimator, were its seeds not fixed
 ROUNDING = 1e-12  # times the largest number involved
 AFFORDABLE = 500_000  # evaluations of one statistical check, about
+TOGETHER = 60  # replicates, where each learns from those before it: that takes longer than evaluating them
 SETTLING = 40  # coalitions with all their neighbours: the budget for which an estimator settles what it leaves open
 
 
@@ -87,6 +88,8 @@ def affordable(estimator: Estimator, n_players: int, most: int, least: int = 10,
     """How many replicates to make: as many as a share of the affordable evaluations pays for."""
     if not estimator.random:
         return 1
+    if estimator.together:
+        return min(most, TOGETHER)
     return int(np.clip(AFFORDABLE // share // max(1, estimator.replicate_cost(n_players)), least, most))
 
 

@@ -20,6 +20,7 @@ from owenshap.intervals import FEWEST_REPLICATES
 from owenshap.testing._trials import (
     AFFORDABLE,
     ALARM,
+    TOGETHER,
     Counting,
     affordable,
     block_generator,
@@ -191,7 +192,7 @@ def check_shrinking(estimator: Estimator) -> None:
     """Four times the replicates halve the standard error."""
     game, seeds = well_behaved(), range(5)
     method = settled(estimator, game.n_players)
-    if not varies(method, game.n_players):
+    if not varies(method, game.n_players) or method.together:  # what learns may do better
         return
     # With 100 replicates and 5 seeds the ratio varies by about 3 % of itself, with 10 by 10 %: a quarter is far off for both.
     few = affordable(method, game.n_players, 100, share=5 * len(seeds))
@@ -397,7 +398,11 @@ def _runs(method: Estimator, game: KnownGame) -> list[Estimate]:
     """Whole estimates of many seeds, each of several blocks, so that blocks that are alike would show."""
     cost = method.replicate_cost(game.n_players)
     replicates = max(RUN_REPLICATES, RUN_EVALUATIONS // max(1, cost))
-    runs = int(np.clip(2 * AFFORDABLE // max(1, replicates * cost), FEWEST_RUNS, RUNS))
+    if method.together:
+        replicates, most = TOGETHER, RUNS // 10
+    else:
+        most = RUNS
+    runs = int(np.clip(2 * AFFORDABLE // max(1, replicates * cost), FEWEST_RUNS, most))
     return [run(method, game, replicates, seed) for seed in range(runs)]
 
 

@@ -10,6 +10,7 @@ from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
 import owenshap
 from owenshap import MLP, Castro, Explainer, InputError
 from owenshap.games import AdditiveGame, CompactGame
+from owenshap.linear_game import CACHES, LinearModelGame
 from owenshap.many_rows import Together
 
 
@@ -44,6 +45,14 @@ def test_background_rows_that_are_drawn(method, budget, absent, compact):
     assert compact
 
 
+def test_each_row_has_its_own_predicted_class_in_every_tile():
+    x = np.random.default_rng(8).normal(size=(12, FEATURES)) * 3
+    model = network(2)
+    assert len(set(model(x).argmax(axis=1))) > 1
+    for memory in (3000, "256MB"):
+        agree(model, x, "halved-owen", 200, output="predicted", background=BACKGROUND, memory=memory)
+
+
 @pytest.mark.parametrize("activation", ["identity", "relu", "tanh", "sigmoid"])
 def test_activations(activation):
     agree(network(activations=(activation, activation, "identity")), rows(), "halved-owen", 400, baseline=0.0)
@@ -68,6 +77,15 @@ def test_a_game_that_came_from_another_process_has_the_same_values():
     again = pickle.loads(pickle.dumps(game))
     first, second = (owenshap.estimate(each, "halved-owen", budget=400).values for each in (game, again))
     np.testing.assert_array_equal(first, second)
+
+
+def test_games_let_go_of_their_columns_when_they_are_done(monkeypatch):
+    games = []
+    release = LinearModelGame.release
+    monkeypatch.setattr(LinearModelGame, "release", lambda self: (games.append(self), release(self)))
+    Explainer(network(), baseline=0.0)(rows(), method="castro", budget=100)
+    assert games
+    assert not any(set(vars(game)) & set(CACHES) for game in games)
 
 
 def test_a_game_says_what_it_can():

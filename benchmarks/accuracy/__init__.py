@@ -1,0 +1,1 @@
+"""Accuracy at equal evaluations, beside every public estimator."""

@@ -1,0 +1,46 @@
+"""Deeper networks: a CNN with patches or pixels for players, and a residual MLP; the same tables as for the MLPs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from reproduction import images, tabular
+from reproduction.data import Dataset
+from reproduction.games import table
+from reproduction.networks import Network
+from reproduction.steps import Result, Run
+
+PATCHES = 4  # along each side: 16 patches, of 7 × 7 pixels on MNIST
+FEWER = 5  # times fewer permutations and digits: pixels of a CNN are built one input at a time
+
+
+def patch_members(side: int) -> Any:
+    """Which pixels each of the 16 patches holds, (16, side²)."""
+    rows, columns = np.divmod(np.arange(side * side), side)
+    patch = rows * PATCHES // side * PATCHES + columns * PATCHES // side
+    return (patch == np.arange(PATCHES * PATCHES)[:, None]).astype(np.float32)
+
+
+def experiments(dataset: Dataset, network: Network, run: Run) -> None:
+    """The table of a deeper network; of a CNN for patches, exact by enumeration, and for pixels."""
+    if network.architecture.startswith("residual"):
+        tabular.experiments(dataset, network, run)
+        return
+    rows = tabular.some_rows(dataset, run.size.rows)
+    assert dataset.side is not None
+    members = patch_members(dataset.side)
+    about = {"network": network.digest, "rows_seed": tabular.ROWS_SEED, "draws_seed": tabular.DRAWS_SEED}
+
+    def compute() -> Result:
+        return tabular.compare(table(network, rows, run.device, members), run)
+
+    settings = run.settings("rows", "repetitions", "table_samples", **about)
+    run.step(f"{dataset.name}-cnn-patches-table", settings, compute)
+    size = replace(run.size, truth_samples=run.size.truth_samples // FEWER, more_images=run.size.more_images // FEWER)
+    smaller = replace(run, size=size)
+    settings = smaller.settings("truth_samples", "more_images", network=network.digest, seed=images.SALIENCY_SEED)
+    run.step(f"{dataset.name}-cnn-saliency", settings, partial(images.saliency, dataset, network, smaller))

@@ -1,0 +1,208 @@
+"""The reproduction, end to end on embedded data, and its parts against slower ways to the same numbers."""
+
+import gzip
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+import owenshap
+from reproduction import data, games, search, tabular
+from reproduction.__main__ import main, network
+from reproduction.choice import contributions_by_size, expected_value
+from reproduction.networks import Network
+
+torch = pytest.importorskip("torch")
+
+
+def small_network(inputs=6, hidden=5, outputs=3, seed=0):
+    rng = np.random.default_rng(seed)
+    state = {"0.weight": rng.normal(size=(hidden, inputs)), "2.weight": rng.normal(size=(outputs, hidden))}
+    return Network(f"mlp {hidden}", state, inputs, outputs)
+
+
+@pytest.fixture
+def rows():
+    return np.random.default_rng(1).normal(size=(3, 6))
+
+
+@pytest.mark.parametrize(("name", "steps"), [("breast-cancer", 8), ("diabetes", 8), ("digits", 6)])
+def test_embedded_data_end_to_end_and_resuming(name, steps, tmp_path, capsys):
+    command = ["--dataset", name, "--tiny", "--no-report", "--out", str(tmp_path)]
+    assert main(command) == 0
+    files = {path.name: path.read_bytes() for path in tmp_path.glob("*.json")}
+    assert len(files) == steps
+    capsys.readouterr()
+    assert main(command) == 0
+    assert capsys.readouterr().out.count("there already") == steps
+    assert files == {path.name: path.read_bytes() for path in tmp_path.glob("*.json")}
+
+
+def test_the_report_shows_pictures_that_are_there(tmp_path):
+    main(["--dataset", "diabetes", "--tiny", "--out", str(tmp_path)])
+    for path in tmp_path.glob("diabetes-*"):  # a report of the paper's own data, from other numbers of the same shape
+        path.rename(path.with_name(path.name.replace("diabetes", "cc")))
+    network_of_cc = tmp_path / "cc-mlp-network.json"
+    kept = json.loads(network_of_cc.read_text())
+    network_of_cc.write_text(json.dumps(kept | {"result": kept["result"] | {"rule": 0.5}}))
+    main(["report", "--tiny", "--out", str(tmp_path)])
+    report = (tmp_path / "RESULTS.md").read_text()
+    assert "## Table I" in report
+    assert "5.57e-07 · 1.00" in report  # the paper's own number beside ours
+    pictures = _pictures(report)
+    assert len(set(pictures)) == 5
+    assert all((tmp_path / each).exists() for each in pictures)
+
+
+def _pictures(report):
+    return [part.partition(")")[0] for part in report.split("](")[1:]]
+
+
+def test_a_step_is_computed_again_when_its_settings_change(tmp_path, capsys):
+    main(["--dataset", "diabetes", "--tiny", "--out", str(tmp_path), "--no-report"])
+    path = tmp_path / "diabetes-mlp-table.json"
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps({**kept, "hash": "another"}))
+    capsys.readouterr()
+    main(["--dataset", "diabetes", "--tiny", "--out", str(tmp_path), "--no-report"])
+    assert "diabetes-mlp-table: there already" not in capsys.readouterr().out
+    assert json.loads(path.read_text())["result"] == kept["result"]  # the same seeds, the same numbers
+
+
+def test_missing_data_say_what_to_fetch_and_where_to_put_it(tmp_path, capsys):
+    assert main(["cc", "--tiny", "--data", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert "UCI id 350" in said
+    assert str(tmp_path) in said
+    assert "--dataset" in said
+
+
+def test_a_table_that_is_not_the_papers_is_refused(tmp_path):
+    (tmp_path / "credit_cards_dataset.csv").write_text("ID,x\n" + ",".join(map(str, range(25))) + "\n")
+    with pytest.raises(data.DataError, match=r"30,000 rows of UCI id 350; got \(1, 24\)"):
+        data.credit_cards(tmp_path)
+
+
+def test_numbers_in_other_forms_parse_to_the_same_table():
+    csv = '"ID","LIMIT"\n1,5e+05' + ",-2" * 23 + "\n"
+    arff = "% OpenML\n@RELATION credit\n@ATTRIBUTE x1 NUMERIC\n@DATA\n500000" + ",-2" * 23 + "\n"
+    assert (data.parse_credit_cards(csv) == data.parse_credit_cards(arff)).all()
+
+
+def test_download_checks_the_hash_before_it_keeps_anything(tmp_path, monkeypatch):
+    site, home = tmp_path / "site", tmp_path / "home"
+    site.mkdir()
+    raw = gzip.compress(b"\x00\x00\x08\x01\x00\x00\x00\x02\x07\x09")
+    (site / "labels.gz").write_bytes(raw)
+    monkeypatch.setattr(data, "MNIST_SHA256", {"labels.gz": hashlib.sha256(raw).hexdigest()})
+    data.download_mnist(site.as_uri() + "/", home)
+    assert data.read_idx(home / "labels.gz").tolist() == [7, 9]
+    monkeypatch.setattr(data, "MNIST_SHA256", {"labels.gz": "0" * 64})
+    with pytest.raises(data.DataError, match="Nothing was kept"):
+        data.download_mnist(site.as_uri() + "/", tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_download_of_credit_cards_follows_the_description(tmp_path, monkeypatch):
+    arff = "@DATA\n" + "1" + ",2" * 23 + "\n"
+    table = data.parse_credit_cards(arff)
+    monkeypatch.setattr(data, "CC_ROWS", 1)
+    monkeypatch.setattr(data, "CC_TABLE_SHA256", hashlib.sha256(table.astype("<i8").tobytes()).hexdigest())
+    (tmp_path / "cc.arff").write_text(arff)
+    (tmp_path / "42477").write_text(json.dumps({"data_set_description": {"url": (tmp_path / "cc.arff").as_uri()}}))
+    kept = data.download_credit_cards((tmp_path / "42477").as_uri(), tmp_path / "home")
+    assert (data.credit_table(kept.parent) == table).all()
+    with pytest.raises(data.DataError, match="put them into"):
+        data.download_credit_cards((tmp_path / "absent").as_uri(), tmp_path / "home")
+
+
+def test_table_of_values_is_the_explainers_game(rows):
+    net = small_network()
+    exact = owenshap.Explainer(net, baseline=0.0, output="predicted")(rows, method="exact").values
+    assert np.allclose(tabular.exact(games.table(net, rows)).T, exact, atol=1e-12)
+
+
+def test_rows_of_a_table_and_of_a_network_estimate_what_owenshap_estimates(rows):
+    net = small_network()
+    row = np.where(np.arange(6) == 2, 0.0, rows[0])  # one null player
+    live = np.flatnonzero(row)
+    values = games.table(net, row[None])[:, 0]
+    of_table = games.TableRow(values[[_spread(code, live) for code in range(32)]])
+    of_columns, of_inputs = games.LinearFirstGame(net, row), games.ImageGame(net, row)
+    for estimator, replicates in ((owenshap.Castro(antithetic=True), 4), (owenshap.HalvedOwenPrinted(5, 2), 3)):
+        found = [
+            games.estimates(game, estimator, replicates, 2, np.random.default_rng(7))
+            for game in (of_table, of_columns, of_inputs)
+        ]
+        assert np.allclose(found[0], found[1], atol=1e-6)
+        assert np.allclose(found[0], found[2], atol=1e-6)
+        design = estimator.draw(5, np.random.default_rng(7), 2 * replicates)
+        coalitions = design.coalitions(np.arange(len(design)))
+        full = np.zeros((len(coalitions), 6), bool)
+        full[:, live] = coalitions
+        wanted = estimator.replicates(design, values[full @ (1 << np.arange(6))][:, None])[..., 0]
+        assert np.allclose(found[0], wanted.reshape(2, replicates, 5).mean(axis=1), atol=1e-12)
+
+
+def _spread(code, live):
+    return sum(1 << int(player) for place, player in enumerate(live) if code >> place & 1)
+
+
+def test_expected_value_of_a_rule_needs_no_sampling(rows):
+    values = games.table(small_network(), rows)
+    truth, by_size = tabular.exact(values), contributions_by_size(values)
+    assert np.allclose(expected_value(by_size, owenshap.Owen(levels=3, rule="gauss-legendre").pass_levels()), truth, atol=1e-12)
+    levels = owenshap.OwenPrinted(4, 2)
+    sampled = tabular.all_rows(values, levels, 1, 4000, np.random.default_rng(0))
+    # 18 means of 4000: the largest of 18 |z| passes 4.5 once in 8,000 seeds.
+    error = sampled.std(axis=0) / np.sqrt(len(sampled))
+    assert (abs(sampled.mean(axis=0) - expected_value(by_size, levels.pass_levels())) < 4.5 * error + 1e-12).all()
+
+
+def test_padding_never_matters_in_a_batched_group():
+    models = [(), (3,), (5, 2), (2, 5), (4, 3, 2)]
+    rows, labels = torch.randn(40, 6), torch.randint(3, (40,))
+    for depth in range(4):
+        group = search.Group([each for each in models if len(each) == depth], 6, 3, "cpu", seed=0)
+        for _ in range(20):
+            group.train(rows, labels)
+        found = group.scores(rows).softmax(dim=2).detach().numpy()
+        for place in range(len(group.models)):
+            assert np.allclose(search.unpadded(group, place)(rows.numpy()), found[place], atol=1e-5)
+
+
+def test_a_model_learns_the_same_alone_and_in_a_group():
+    rows, labels = torch.randn(40, 6), torch.randint(3, (40,))
+    group, alone = (search.Group([(5, 2), (2, 5)], 6, 3, "cpu", seed=0) for _ in range(2))
+    alone.train(rows, labels)
+    alone.keep(torch.tensor([1]))
+    group.train(rows, labels)
+    for _ in range(5):
+        group.train(rows, labels)
+        alone.train(rows, labels)
+    assert torch.allclose(group.scores(rows)[1], alone.scores(rows)[0], atol=1e-6)
+
+
+def test_search_scores_every_distinct_architecture_once(tmp_path):
+    assert (
+        main(["--dataset", "breast-cancer", "--tiny", "--search", "--draws", "4", "--out", str(tmp_path), "--no-report"]) == 0
+    )
+    found = json.loads((tmp_path / "breast-cancer-search.json").read_text())["result"]
+    assert sum(found["drawn"]) == 4
+    assert len(set(found["architectures"])) == len(found["validation"])
+    assert found["winner"].removeprefix("mlp").strip() in found["architectures"]
+
+
+@pytest.mark.skipif(not (data.SIDE_BY_SIDE / data.CC_FILE).exists(), reason="the paper's data are not in ../shared/data")
+def test_the_papers_data_and_the_reported_networks():
+    credit_cards = data.credit_cards(data.SIDE_BY_SIDE)
+    parts = (credit_cards.training, credit_cards.validation, credit_cards.test)
+    assert [len(part[1]) for part in parts] == [18_785, 4_696, 5_870]
+    assert credit_cards.test[0].shape[1] == 16
+    predicted = network("cc", "mlp 13-9")(credit_cards.test[0]).argmax(axis=1)
+    assert np.mean(predicted == credit_cards.test[1]) >= 0.820
+    images = data.mnist(data.SIDE_BY_SIDE)
+    assert images.test[0].shape == (10_000, 785)
+    predicted = network("mnist", "mlp 300-25")(images.test[0]).argmax(axis=1)
+    assert np.mean(predicted == images.test[1]) >= 0.980
