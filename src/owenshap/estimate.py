@@ -27,7 +27,7 @@ from owenshap.intervals import FEWEST_REPLICATES, half_widths, simultaneous_half
 from owenshap.moments import Moments
 from owenshap.planning import Cost, Plan, check_plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter, note
-from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, checked_until, look, next_look, spent
+from owenshap.stopping import ENDLESS, FIRST_LOOK, LEARNER_LOOK, Clock, Look, Until, checked_until, look, next_look, spent
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
@@ -437,6 +437,13 @@ class Continuing:
             return self.plan.replicates
         return self.count + (self.plan.budget - self.evaluations) // self.plan.estimator.replicate_cost(self.game.n_players)
 
+    @property
+    def next_look(self) -> int:
+        """Replicates at the next look. A learner's first one comes early: what it costs is little beside a fit."""
+        if self._learner is not None and self.count == 0:
+            return min(LEARNER_LOOK, self.affordable)
+        return min(next_look(self.count, self.plan.estimator.replicate_cost(self.game.n_players)), self.affordable)
+
     def relearn(self, needed: float) -> bool:
         """Begin anew with what was learned, where that pays; whether it did."""
         if self._learner is None or not self._learner.relearn(self.count, needed, self.affordable - self.count):
@@ -573,7 +580,7 @@ def _run_until(
         looked = run.count < FIRST_LOOK  # an earlier estimate may be good enough as it is
         while True:
             if looked:
-                run.advance(min(next_look(run.count, cost), run.affordable), partial(_bounded, report, expected), clock.late)
+                run.advance(run.next_look, partial(_bounded, report, expected), clock.late)
             looked, found = True, run.look(everything, tolerances, confidence)
             reason = stop_reason(plan, found, run, cost, tolerances, clock)
             said = reason or f"nothing yet: {run.count:,} replicates are done"

@@ -36,7 +36,7 @@ from owenshap.outputs import Output
 from owenshap.planning import Plan, make_plan
 from owenshap.players import Players
 from owenshap.progress import Meter, close, meter, silent
-from owenshap.stopping import Until, never, next_look
+from owenshap.stopping import Until, never
 from owenshap.tables import Table
 
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
@@ -249,7 +249,7 @@ def _until(
     ranges = np.abs(run.ends.grand - run.ends.empty) if ranges is None else ranges.reshape(-1)
     tolerances, left = plan.until.tolerances(ranges), np.arange(len(game.labels))
     while len(left):
-        run.advance(min(next_look(run.count, cost), run.affordable), lambda done: report(done, done), never.late)
+        run.advance(run.next_look, lambda done: report(done, done), never.late)
         own = None if tolerances is None else tolerances.reshape(-1, outputs)[left].reshape(-1)
         looks = [run.look(slice(i * outputs, (i + 1) * outputs), own, confidence) for i in range(len(left))]
         going_on: list[int] = []
