@@ -439,7 +439,7 @@ class Continuing:
 
     @property
     def next_look(self) -> int:
-        """Replicates at the next look. A learner's first one comes early: what it costs is little beside a fit."""
+        """Replicates at the next look."""
         if self._learner is not None and self.count == 0:
             return min(LEARNER_LOOK, self.affordable)
         return min(next_look(self.count, self.plan.estimator.replicate_cost(self.game.n_players)), self.affordable)

@@ -15,7 +15,7 @@ from owenshap.intervals import LOOKING, LOUD, common_half_width, quantile_of, ra
 from owenshap.moments import Moments
 
 FIRST_LOOK = 20  # replicates: with fewer, neither spread nor skewness is known well enough to stop
-LEARNER_LOOK = 24  # the same where a surrogate learns
+LEARNER_LOOK = 50  # the same where a surrogate learns: with half of them, what it has not learned is missed too often
 GROWTH = 1.15  # from look to look: what is overshot on average is half of it
 BETWEEN_LOOKS = 400  # evaluations at least, so that looks cost little
 ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
