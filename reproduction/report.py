@@ -100,7 +100,13 @@ def searches(results: Results) -> Iterator[str]:
         found, expected = results(f"{name}-search"), results.expected["networks"].get(name, {})
         scores = dict(zip(found["architectures"], found["validation"], strict=True))
         paper = expected.get("paper", {}).get("architecture")
-        place = f"{scores[paper]:.4f}, {1 + sum(each > scores[paper] for each in scores.values())}" if paper in scores else NONE
+        place = (
+            f"{scores[paper]:.4f}, {1 + sum(each > scores[paper] for each in scores.values())}"
+            if paper in scores
+            else "not drawn"
+            if paper
+            else NONE
+        )
         beside = [_known(expected, who) for who in ("paper", "program")]
         counts = f"{sum(found['drawn'])}, {len(scores)}"
         yield row(
@@ -111,9 +117,9 @@ def searches(results: Results) -> Iterator[str]:
     for name in names:
         found = results(f"{name}-search")
         scores, spread = np.asarray(found["validation"]), np.asarray(found["spread"])
-        close = int((scores > scores.max() - spread.mean()).sum())
+        close = int((scores > scores.max() - np.median(spread)).sum())
         yield f"\n![search on {name}](@{name}-search.png)\n\n{name}: {close} architectures are within one standard deviation of a single training"
-        yield f"({spread.mean():.4f}) of the winner: the search does not single one out."
+        yield f"({np.median(spread):.4f}) of the winner: the search does not single one out."
 
 
 def table_one(results: Results) -> Iterator[str]:
