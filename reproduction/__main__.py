@@ -99,13 +99,12 @@ def _search(name: str, folder: Path | None, run: Run) -> None:
 
 
 def _names(what: str, dataset: str | None) -> list[str]:
-    """The data sets to run; whole runs take those of scikit-learn along, where it is there."""
+    """The data sets to run."""
     if what == "report":
         return []
     if dataset:
         return [dataset]
-    embedded = EMBEDDED if find_spec("sklearn") else ()
-    return {"all": ["cc", "mnist", *embedded], "search": ["cc", "mnist"], "peers": ["cc"]}.get(what, [what])
+    return {"all": ["cc", "mnist"], "search": ["cc", "mnist"], "peers": ["cc"]}.get(what, [what])
 
 
 def experiments(name: str, folder: Path | None, run: Run) -> None:

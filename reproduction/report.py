@@ -72,13 +72,15 @@ def networks(results: Results) -> Iterator[str]:
                 yield row(name, found["architecture"], f"{found['test']:.4f}", *beside, rule)
     yield "\nTest is the accuracy, for diabetes the share of the variance explained. The final fit is the program's: training and validation"
     yield "rows, 50 epochs (15 for the deeper networks), batches of 300; no bias in the first and last layer of an MLP."
+    yield "The deeper networks are there to be explained, and the CNN was chosen for its test accuracy: read it as a condition, not a result."
     splits = results("cc-splits")
     if splits:
         tests, rule = np.asarray(splits["test"]), np.asarray(splits["rule"])
         yield f"\n![accuracies over splits](@cc-splits.png)\n\n**The CC accuracy is the luck of the split.** Over {len(tests)} splits the same"
         yield f"network has {tests.mean():.4f} ± {tests.std(ddof=1):.4f} on the test rows, the rule 'default if PAY_0 > 1' {rule.mean():.4f};"
         yield f"{int((tests > rule).sum())} of {len(tests)} are above the rule and {int((tests >= 0.82).sum())} reach 0.82. The splits keep the shares of"
-        yield "target and PAY_0 > 1, so that the rule scores the same on all. All other results are on the first split that reaches 0.82."
+        yield "target and PAY_0 > 1, so that the rule scores the same on all. All other results are on the first split that reaches 0.82,"
+        yield "a choice made with the test rows in sight: it takes a split on which the paper's network is above the rule, not an accuracy to expect."
 
 
 def _known(expected: dict[str, Any], who: str) -> str:
