@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from benchmarks.coverage.games import CASES, game_of
 from owenshap import Castro, Estimate, estimate
-from owenshap.estimate import Continuing
+from owenshap.continuing import Continuing
 from owenshap.estimators import Estimator
 from owenshap.planning import make_plan
 from owenshap.stopping import Until

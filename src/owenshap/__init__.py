@@ -2,7 +2,8 @@
 
 from owenshap import plots
 from owenshap.errors import GameError, InputError, MissingExtraError, ModelError, OwenshapError, UnknownMethodError
-from owenshap.estimate import Estimate, estimate, estimating
+from owenshap.estimate import estimate, estimating
+from owenshap.estimated import Estimate
 from owenshap.estimators.castro import Castro
 from owenshap.estimators.exact import Exact
 from owenshap.estimators.gaussian_process import GaussianProcess

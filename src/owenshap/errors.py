@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from owenshap.estimate import Estimate
+    from owenshap.estimated import Estimate
     from owenshap.explanation import Explanation
 
 

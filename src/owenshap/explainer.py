@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from owenshap.arrays import FloatArray
 from owenshap.checks import checked_confidence, whole_number
 from owenshap.errors import InputError, ModelError
-from owenshap.estimate import Estimate
+from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
 from owenshap.evaluate import parse_bytes
 from owenshap.executors import Executor, checked_executor

@@ -11,22 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.blocks import LARGEST_BLOCK
+from owenshap.continuing import Continuing, better_exactly, exactly, stop_reason
 from owenshap.errors import InputError
-from owenshap.estimate import (
-    LARGEST_BLOCK,
-    Continuing,
-    Estimate,
-    better_exactly,
-    estimate,
-    exactly,
-    needs_spreading,
-    stop_reason,
-)
+from owenshap.estimate import estimate
+from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
 from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import parse_bytes
 from owenshap.executors import Executor, in_order
 from owenshap.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.gathering import needs_spreading
 from owenshap.linear_game import LinearDrawingModelGame, LinearModelGame
 from owenshap.masking import Absent
 from owenshap.model_game import DrawingModelGame, ModelGame

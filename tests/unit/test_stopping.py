@@ -8,7 +8,7 @@ import pytest
 from naive import Watched, random_table, refuses, smooth
 
 from owenshap import Castro, Explainer, FunctionGame, HalvedOwen, estimate, estimating
-from owenshap.estimate import Estimate
+from owenshap.estimated import Estimate
 from owenshap.progress import Bar, note
 from owenshap.stopping import ENDLESS, FIRST_LOOK, Look, checked_until, next_look, spent
 from owenshap.testing import additive, stacked, unanimity

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.errors import InputError
-from owenshap.estimate import Estimate
+from owenshap.estimated import Estimate
 from owenshap.plots import canvas
 from owenshap.plots.words import shorten
 

@@ -12,7 +12,8 @@ from scipy.special import stdtrit
 from owenshap.arrays import BoolArray, FloatArray
 from owenshap.bits import from_codes
 from owenshap.designs import Design
-from owenshap.estimate import Estimate, estimate
+from owenshap.estimate import estimate
+from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
 from owenshap.games import Game, TableGame
 from owenshap.planning import Plan

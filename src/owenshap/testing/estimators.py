@@ -14,7 +14,8 @@ import numpy as np
 from scipy.special import bdtr, chdtri, ndtri
 
 from owenshap.arrays import BoolArray, FloatArray
-from owenshap.estimate import Estimate, estimate
+from owenshap.estimate import estimate
+from owenshap.estimated import Estimate
 from owenshap.estimators import AXIOMS, Estimator
 from owenshap.intervals import FEWEST_REPLICATES
 from owenshap.testing._trials import (

@@ -1,0 +1,110 @@
+"""How the replicates of a run are cut into blocks, and what a worker does with one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import cast
+
+import numpy as np
+
+from owenshap.arrays import FloatArray
+from owenshap.designs import Design
+from owenshap.estimators import Estimator
+from owenshap.evaluate import Ends, evaluate
+from owenshap.executors import Executor, in_order
+from owenshap.games import CompactGame, DrawingGame, Game
+from owenshap.planning import Plan
+
+# Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
+# overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
+FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
+MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
+
+
+def worked(
+    game: Game,
+    estimator: Estimator,
+    seed: int,
+    blocks: Iterable[tuple[int, int]],
+    ends: Ends,
+    executor: Executor | None,
+    rows_at_once: int,
+    memory: int,
+) -> Iterator[tuple[FloatArray, int, bool]]:
+    """What each part of a block adds to its replicates, its evaluations, and whether it ends its block."""
+    drawn = designs(game, estimator, seed, blocks)
+    if isinstance(game, CompactGame) and estimator.by_design:
+        most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
+        groups = ((game, estimator, group, ends, rows_at_once) for group in _groups(drawn, most))
+        return chain.from_iterable(in_order(_work_together, groups, executor))
+    return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(drawn)), executor)
+
+
+def designs(game: Game, estimator: Estimator, seed: int, blocks: Iterable[tuple[int, int]]) -> Iterator[Design]:
+    """The design of every block, given by number and replicates."""
+    drawing = isinstance(game, DrawingGame)
+    for number, replicates in blocks:
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+        design = estimator.draw(game.n_players, rng, replicates)
+        if drawing and design.units is not None:
+            design = design.over(cast(DrawingGame, game).draw_background(rng, design.units))
+        yield design
+
+
+def _parts(designs: Iterable[Design]) -> Iterator[tuple[Design, bool]]:
+    """The designs cut into parts of bounded size; with each, whether it ends its block."""
+    for design in designs:
+        parts = list(design.parts(LARGEST_BLOCK))
+        for part in parts:
+            yield part, part is parts[-1]
+
+
+def _groups(designs: Iterable[Design], most: int) -> Iterator[list[Design]]:
+    """The designs of blocks that a game can value together, of so many coalitions where they are cut anywhere."""
+    group: list[Design] = []
+    for design in designs:
+        if group and sum(map(len, group)) + len(design) > most:
+            yield group
+            group = []
+        group.append(design)
+    yield group
+
+
+def block_sizes(plan: Plan, n_players: int) -> Iterator[int]:
+    """Replicates of each block."""
+    if plan.estimator.together:
+        yield plan.replicates
+        return
+    cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0
+    while left:
+        evaluations = min(FIRST_BLOCK << min(number, 8), LARGEST_BLOCK)
+        replicates = min(left, max(1, evaluations // cost))
+        yield replicates
+        left, number = left - replicates, number + 1
+
+
+def _work(
+    game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int
+) -> tuple[FloatArray, int, bool]:
+    """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its replicates."""
+    values, evaluations = evaluate(game, part, ends, rows_at_once)
+    return estimator.replicates(part, values), evaluations, last
+
+
+def _work_together(
+    game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int
+) -> list[tuple[FloatArray, int, bool]]:
+    """The same for the blocks of a game that needs no coalitions."""
+    design = group[0].joined(group[1:])
+    replicates = game.design_replicates(design, ends.empty, ends.grand)
+    if not np.isfinite(replicates).all():  # the long way tells where
+        return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group)]
+    cuts = np.cumsum([each.units[0] for each in group[:-1] if each.units is not None], dtype=np.intp)
+    blocks = zip(np.split(replicates, cuts), np.split(design.evaluations(), cuts), strict=True)
+    return [(block, int(spent.sum()), True) for block, spent in blocks]
+
+
+def largest_block(cost: int) -> int:
+    """Replicates of so many evaluations each in the largest block."""
+    return max(1, LARGEST_BLOCK // cost)

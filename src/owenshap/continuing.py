@@ -1,0 +1,307 @@
+"""A run that is looked at from time to time: it goes on until a goal is reached, or the budget or the time ends."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from owenshap.arrays import FloatArray, IntArray
+from owenshap.blocks import designs, largest_block, worked
+from owenshap.errors import InputError, OwenshapError
+from owenshap.estimated import Estimate
+from owenshap.estimators import Estimator
+from owenshap.estimators._forward import Forward
+from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
+from owenshap.executors import IN_FLIGHT, Executor, in_order
+from owenshap.games import Game
+from owenshap.gathering import Gathered
+from owenshap.moments import Moments
+from owenshap.planning import Plan, exact_plan, make_plan
+from owenshap.progress import Meter, close, meter, note
+from owenshap.running import run_plan
+from owenshap.stopping import ENDLESS, FIRST_LOOK, LEARNER_LOOK, Clock, Look, Until, look, next_look
+
+
+class Continuing:
+    """A run that is looked at from time to time: what it has come to, and how to go on."""
+
+    def __init__(
+        self,
+        game: Game,
+        plan: Plan,
+        seed: int,
+        memory: str | int,
+        executor: Executor | None,
+        spread: bool = False,
+        earlier: Estimate | None = None,
+        ends: Ends | None = None,
+    ) -> None:
+        self.game, self.plan = game, plan
+        self.ends = earlier.ends if earlier is not None else evaluate_ends(game) if ends is None else ends
+        self.evaluations, self.blocks = (2, 0) if earlier is None else (earlier.evaluations, earlier.blocks)
+        self.moments = None if earlier is None else earlier.moments
+        self.sums = None if earlier is None else earlier.sums
+        self.seed, self._executor = seed, executor
+        self._memory = parse_bytes(memory)
+        total = self.ends.grand - self.ends.empty
+        self._gathered = Gathered(plan, game.n_players, total, self._memory) if spread else None
+        self._learner = plan.estimator.learner(game.n_players)
+        self.looks = 0 if earlier is None else earlier.looks
+
+    @property
+    def affordable(self) -> int:
+        """Replicates that the budget leaves, those made so far among them."""
+        if self._learner is None:
+            return self.plan.replicates
+        return self.count + (self.plan.budget - self.evaluations) // self.plan.estimator.replicate_cost(self.game.n_players)
+
+    @property
+    def next_look(self) -> int:
+        """Replicates at the next look."""
+        if self._learner is not None and self.count == 0:
+            return min(LEARNER_LOOK, self.affordable)
+        return min(next_look(self.count, self.plan.estimator.replicate_cost(self.game.n_players)), self.affordable)
+
+    def relearn(self, needed: float) -> bool:
+        """Begin anew with what was learned, where that pays; whether it did."""
+        if self._learner is None or not self._learner.relearn(self.count, needed, self.affordable - self.count):
+            return False
+        self.moments = self.sums = None
+        return True
+
+    @property
+    def count(self) -> int:
+        """Replicates so far."""
+        return 0 if self.moments is None else self.moments.count
+
+    def advance(self, replicates: int, report: Callable[[int], None], late: Callable[[int], bool]) -> None:
+        """Go on to so many replicates, or to the end of the block in which it is late, for another look."""
+        cost = max(1, self.plan.estimator.replicate_cost(self.game.n_players))
+        at_once = 1 if self._executor is None else IN_FLIGHT
+        if self._learner is not None and self.blocks == 0:
+            self._make([min(self._learner.first, replicates)], report)
+            self.relearn(math.inf)
+            replicates = min(replicates, self.affordable)
+        while self.count < replicates and (self.count == 0 or not late(self.evaluations)):
+            largest, left = largest_block(cost), replicates - self.count
+            sizes: list[int] = []
+            while left and len(sizes) < at_once:
+                sizes.append(min(left, largest))
+                left -= sizes[-1]
+            self._make(sizes, report)
+        self.looks += 1
+
+    def _make(self, sizes: list[int], report: Callable[[int], None]) -> None:
+        """Blocks of so many replicates each."""
+        if self._learner is not None:
+            self._learn(self._learner, sizes, report)
+            return
+        numbered = enumerate(sizes, self.blocks)
+        block, rows_at_once = np.zeros(1), rows_within(self._memory, self.game.n_players)
+        for partly, spent_here, last in worked(
+            self.game, self.plan.estimator, self.seed, numbered, self.ends, self._executor, rows_at_once, self._memory
+        ):
+            self.evaluations += spent_here
+            block = block + partly
+            report(self.evaluations)
+            if last:
+                self._add(block)
+                block = np.zeros(1)
+
+    def _learn(self, learner: Forward, sizes: list[int], report: Callable[[int], None]) -> None:
+        """The same for a learner, which sees the values block by block."""
+        drawn = list(designs(self.game, self.plan.estimator, self.seed, enumerate(sizes, self.blocks)))
+        rows_at_once = rows_within(self._memory, self.game.n_players)
+        tasks = ((self.game, design, self.ends, rows_at_once) for design in drawn)
+        for design, (values, used) in zip(drawn, in_order(evaluate, tasks, self._executor), strict=True):
+            self.evaluations += used
+            report(self.evaluations)
+            self._add(learner.replicates(design, values))
+
+    def _add(self, replicates: FloatArray) -> None:
+        sums = Moments.of(replicates.sum(axis=1, keepdims=True))
+        self.blocks += 1
+        self.sums = sums if self.sums is None else self.sums.merge(sums)
+        if self._gathered is not None:
+            self.moments = self._gathered.add(replicates)
+            return
+        moments = Moments.of(replicates)
+        self.moments = moments if self.moments is None else self.moments.merge(moments)
+
+    def only(self, game: Game, outputs: IntArray) -> None:
+        """Go on with a game of some of the outputs alone."""
+        assert self.moments is not None
+        assert self.sums is not None
+        if self._gathered is not None:
+            self._gathered.only(outputs)
+        self.game, self.ends = game, self.ends.of_outputs(outputs)
+        self.moments, self.sums = self.moments.of_outputs(outputs), self.sums.of_outputs(outputs)
+
+    def look(self, outputs: slice, tolerances: FloatArray | None, confidence: float) -> Look:
+        """Look at some outputs."""
+        assert self.plan.until is not None
+        assert self.moments is not None
+        total = (self.ends.grand - self.ends.empty)[outputs]
+        own = None if tolerances is None else tolerances[outputs]
+        moments, sums = self.moments.of_outputs(outputs), self.sums and self.sums.of_outputs(outputs)
+        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks))
+
+    def estimate(
+        self, outputs: IntArray | slice, tolerances: FloatArray | None, confidence: float, stopped_by: str, finished: bool
+    ) -> Estimate:
+        """What some of the outputs have come to; a finished one has the plan that repeats it."""
+        assert self.moments is not None
+        plan = self.plan
+        if finished and plan.until is not None:
+            cost = plan.estimator.replicate_cost(self.game.n_players)
+            budget = max(self.evaluations, 2 + self.count * cost) if plan.budget == ENDLESS else plan.budget
+            plan = replace(plan, until=plan.until.without_clock(self.evaluations))
+            if self._learner is None:  # what a learner does next depends on what it may spend
+                plan = replace(plan, replicates=self.count, budget=budget)
+        return Estimate(
+            plan,
+            self.evaluations,
+            stopped_by,
+            self.seed,
+            confidence,
+            self.moments.of_outputs(outputs),
+            self.ends.of_outputs(outputs),
+            self.blocks,
+            self.looks,
+            self.sums and self.sums.of_outputs(outputs),
+            None if tolerances is None else tolerances[outputs],
+        )
+
+
+def run_until(
+    game: Game,
+    plan: Plan,
+    *,
+    seed: int,
+    confidence: float,
+    spread: bool,
+    executor: Executor | None,
+    report: Meter,
+    memory: str | int,
+    resume: Estimate | None,
+    ends: Ends | None,
+) -> Iterator[Estimate]:
+    """Go on from look to look until a goal is reached, or the budget or the time ends."""
+    assert plan.until is not None
+    began, latest, everything = time.monotonic(), None, slice(None)
+    try:
+        run = Continuing(game, plan, seed, memory, executor, spread, resume, ends)
+        ends, cost = run.ends, plan.estimator.replicate_cost(game.n_players)
+        tolerances = plan.until.tolerances(np.abs(ends.grand - ends.empty))
+        clock = Clock(plan.until, began)
+        expected = plan.budget if plan.budget < ENDLESS else run.evaluations + 10 * cost * next_look(run.count, cost)
+        looked = run.count < FIRST_LOOK  # an earlier estimate may be good enough as it is
+        while True:
+            if looked:
+                run.advance(run.next_look, partial(_bounded, report, expected), clock.late)
+            looked, found = True, run.look(everything, tolerances, confidence)
+            reason = stop_reason(plan, found, run, cost, tolerances, clock)
+            said = reason or f"nothing yet: {run.count:,} replicates are done"
+            latest = run.estimate(everything, tolerances, confidence, said, reason is not None)
+            expected = expected_evaluations(plan, found, run, cost)
+            note(report, found.standing(plan.until, tolerances))
+            learned = reason is None and run.relearn(found.replicates_needed)
+            if reason is None and not learned and better_exactly(plan, found, run):
+                settings = {"seed": seed, "confidence": confidence, "memory": memory}
+                yield exactly(game, run.evaluations, settings, executor, report)
+                return
+            if reason is not None:
+                report(run.evaluations, run.evaluations)
+            yield latest
+            if reason is not None:
+                return
+    except OwenshapError as error:
+        error.estimate = latest
+        raise
+    finally:
+        close(report)
+
+
+def _bounded(report: Meter, expected: int, done: int) -> None:
+    report(min(done, expected - 1), expected)
+
+
+def exactly(
+    game: Game, evaluations: int, settings: dict[str, Any], executor: Executor | None = None, progress: bool | Meter = False
+) -> Estimate:
+    """Exact values in place of sampling that has taken so many evaluations already; they count."""
+    plan = exact_plan(game.n_players, "the tolerance takes more evaluations than all coalitions")
+    *_, found = run_plan(
+        game,
+        plan,
+        seed=settings["seed"],
+        confidence=settings["confidence"],
+        spread=False,
+        executor=executor,
+        report=meter(progress, plan.estimator.name),
+        rows_at_once=rows_within(settings["memory"], game.n_players),
+        memory=parse_bytes(settings["memory"]),
+        ends=None,
+    )
+    words = f"{found.stopped_by}, after {evaluations:,} that showed it to be cheaper than sampling"
+    return replace(found, evaluations=found.evaluations + evaluations, stopped_by=words)
+
+
+def stop_reason(plan: Plan, found: Look, run: Continuing, cost: int, tolerances: FloatArray | None, clock: Clock) -> str | None:
+    """Why a run stops here, in words with numbers; None where it goes on."""
+    assert plan.until is not None
+    count, evaluations = run.count, run.evaluations
+    if found.done:
+        return found.reached(plan.until, tolerances, evaluations)
+    if clock.late(evaluations):
+        return f"{clock}: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
+    if count >= run.affordable:
+        return f"budget of {plan.budget:,} evaluations: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
+    return None
+
+
+def better_exactly(plan: Plan, found: Look, run: Continuing) -> bool:
+    """Whether all coalitions are fewer than what sampling still needs, and fit the budget."""
+    assert plan.until is not None
+    if not plan.until.exact or not found.replicates_needed < math.inf:
+        return False
+    n_players = run.game.n_players
+    needed = (found.replicates_needed - run.count) * plan.estimator.replicate_cost(n_players)
+    return needed > 1 << n_players and run.evaluations + (1 << n_players) <= plan.budget
+
+
+def expected_evaluations(plan: Plan, found: Look, run: Continuing, cost: int) -> int:
+    """Evaluations at the end, as far as a look can tell."""
+    more = found.replicates_needed - run.count
+    return int(min(run.evaluations + (max(1.0, more) * cost if math.isfinite(more) else run.evaluations), plan.budget))
+
+
+def resumed(
+    earlier: object, n_players: int, plan: Plan | None, method: str | Estimator, budget: int | None, until: Until | None
+) -> Plan:
+    """The plan to go on with from an earlier estimate."""
+    advice = "Give an estimate of the same game, and a tolerance or a larger budget, without method and plan"
+    if not isinstance(earlier, Estimate):
+        raise InputError("resume", "be an Estimate", type(earlier).__name__, advice)
+    if plan is not None or method != "auto":
+        raise InputError("resume", "come without plan and method", "them", advice)
+    if len(earlier.moments.mean) != n_players:
+        raise InputError("resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice)
+    estimator = earlier.plan.estimator
+    if estimator.together:
+        raise InputError("resume", "be of independent replicates", f"an estimate by {estimator.name}", "Begin anew")
+    if not estimator.random:
+        raise InputError("resume", "leave something to do", f"an estimate by {estimator.name}", "It is exact")
+    if budget is None and until is None:
+        raise InputError("resume", "come with a tolerance, top, seconds or budget", "none of them", advice)
+    going_on = make_plan(n_players, estimator, budget, until=until or Until())
+    if going_on.replicates < earlier.moments.count:
+        needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
+        raise InputError("budget", f"be at least the {needed:,} evaluations of the earlier estimate", budget, "Raise it")
+    return going_on

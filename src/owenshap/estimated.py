@@ -1,0 +1,162 @@
+"""What an estimate is: the values, how far they may be off, and how they came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from owenshap.arrays import FloatArray
+from owenshap.evaluate import Ends
+from owenshap.intervals import FEWEST_REPLICATES, half_widths, simultaneous_half_widths, stopped_half_widths
+from owenshap.moments import Moments
+from owenshap.planning import Plan
+from owenshap.stopping import spent
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Shapley values of a game, how far they may be off, and how they came about.
+
+    `values`, `standard_errors`, `lower` and `upper` have shape (n,) where the game returned (m,), else (n, k).
+    The last three are None where no interval can be given; `no_interval` says why.
+
+    Each of the intervals [lower, upper] holds its value with the given confidence, at a number of replicates fixed beforehand
+    or at the moment when a tolerance, `top` or a clock stopped the run. `simultaneous()` gives intervals that all hold at once.
+    """
+
+    plan: Plan
+    evaluations: int
+    """Coalitions that the game has valued."""
+    stopped_by: str
+    """Why it ended, in words with numbers."""
+    seed: int
+    confidence: float
+    moments: Moments = field(repr=False)
+    ends: Ends = field(repr=False)
+    blocks: int = field(default=0, repr=False)
+    """Blocks of replicates so far: where `resume` goes on."""
+    looks: int = field(default=0, repr=False)
+    """Looks at the replicates so far, over which the error rate of `top` is spent."""
+    sums: Moments | None = field(default=None, repr=False)
+    """Of the values' sums over the players, where the run looked at them."""
+    tolerances: FloatArray | None = field(default=None, repr=False)
+    """The tolerance of each output (k,), where one was asked for."""
+
+    @property
+    def method(self) -> str:
+        """Name of the estimator."""
+        return self.plan.estimator.name
+
+    @property
+    def replicates(self) -> int:
+        """Independent estimates of all values that the estimate is the mean of."""
+        return self.moments.count
+
+    @property
+    def values(self) -> FloatArray:
+        """The Shapley values."""
+        return self._shaped(self.moments.mean)
+
+    @property
+    def no_interval(self) -> str | None:
+        """Why there is no interval; None where there is one."""
+        estimator, n_players = self.plan.estimator, len(self.moments.mean)
+        if self._exact:
+            return None
+        reason = estimator.no_interval_reason(n_players, self.replicates)
+        learned_apart = estimator.together and self.plan.until is not None  # replicates of one surrogate: alike, independent
+        if reason and not learned_apart:
+            return reason
+        if self.replicates < FEWEST_REPLICATES:
+            enough = 2 + FEWEST_REPLICATES * estimator.replicate_cost(n_players)
+            return (
+                f"an interval needs {FEWEST_REPLICATES} replicates and this estimate has {self.replicates}; "
+                f"a budget of {enough:,} makes them"
+            )
+        return None
+
+    @property
+    def standard_errors(self) -> FloatArray | None:
+        """Standard error of each value."""
+        if self.no_interval:
+            return None
+        return self._shaped(np.zeros_like(self.moments.mean) if self._exact else self.moments.standard_errors)
+
+    @property
+    def half_widths(self) -> FloatArray | None:
+        """Half the width of the interval of each value."""
+        half = self._half_widths()
+        return None if half is None else self._shaped(half)
+
+    @property
+    def lower(self) -> FloatArray | None:
+        """Lower end of the interval of each value."""
+        half = self._half_widths()
+        return None if half is None else self._shaped(self.moments.mean - half)
+
+    @property
+    def upper(self) -> FloatArray | None:
+        """Upper end of the interval of each value."""
+        half = self._half_widths()
+        return None if half is None else self._shaped(self.moments.mean + half)
+
+    @property
+    def empty_value(self) -> FloatArray | float:
+        """v(∅), a number or (k,)."""
+        return self._per_output(self.ends.empty)
+
+    @property
+    def grand_value(self) -> FloatArray | float:
+        """v(N), a number or (k,)."""
+        return self._per_output(self.ends.grand)
+
+    @property
+    def gap(self) -> FloatArray | float:
+        """v(N) − v(∅) less the sum of the values, a number or (k,): 0 but for rounding where the method is efficient."""
+        return self._per_output(self.ends.grand - self.ends.empty - self.moments.mean.sum(axis=0))
+
+    @property
+    def _exact(self) -> bool:
+        n_players = len(self.moments.mean)
+        return self.plan.estimator.exact_order(n_players) >= n_players
+
+    def simultaneous(self) -> tuple[FloatArray, FloatArray] | None:
+        """Lower and upper ends of intervals that hold for all players and outputs at once; None where there is none.
+
+        What a tolerance watches: when it stops a run, none of them is wider than the tolerance on either side.
+
+        Examples
+        --------
+        >>> import owenshap
+        >>> from owenshap.testing import airport
+        >>> game = airport([1.0, 2.0, 4.0, 8.0])
+        >>> lower, upper = owenshap.estimate(game, "castro", tolerance=0.2).simultaneous()
+        >>> bool((lower <= game.shapley_values).all() and (game.shapley_values <= upper).all())
+        True
+        """
+        if self.no_interval:
+            return None
+        half = np.zeros_like(self.moments.mean)
+        if not self._exact:
+            half = simultaneous_half_widths(self.moments, self._confidence, 1.0 if self.tolerances is None else self.tolerances)
+        return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
+
+    def _half_widths(self) -> FloatArray | None:
+        if self.no_interval:
+            return None
+        if self._exact:
+            return np.zeros_like(self.moments.mean)
+        return (half_widths if self.plan.until is None else stopped_half_widths)(self.moments, self._confidence)
+
+    @property
+    def _confidence(self) -> float:
+        """At this look: less error is left for each where the order of the values may have stopped the run."""
+        until = self.plan.until
+        return self.confidence if until is None or until.top is None else spent(self.confidence, max(1, self.looks))
+
+    def _shaped(self, values: FloatArray) -> FloatArray:
+        return values[:, 0] if self.ends.scalar else values
+
+    def _per_output(self, values: FloatArray) -> FloatArray | float:
+        return float(values[0]) if self.ends.scalar else values

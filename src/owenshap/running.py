@@ -1,0 +1,84 @@
+"""A run with a fixed number of replicates: blocks are drawn, evaluated and merged until the plan is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from owenshap.blocks import block_sizes, worked
+from owenshap.errors import InputError, OwenshapError
+from owenshap.estimated import Estimate
+from owenshap.estimators._closed_form import ClosedForm
+from owenshap.evaluate import Ends, evaluate_ends
+from owenshap.executors import Executor
+from owenshap.games import AdditiveGame, Game
+from owenshap.gathering import Gathered, Merged
+from owenshap.moments import Moments
+from owenshap.planning import Plan
+from owenshap.progress import Meter, close
+
+
+def run_plan(
+    game: Game,
+    plan: Plan,
+    *,
+    seed: int,
+    confidence: float,
+    spread: bool,
+    executor: Executor | None,
+    report: Meter,
+    rows_at_once: int,
+    memory: int,
+    ends: Ends | None,
+) -> Iterator[Estimate]:
+    """A snapshot after every block; the last is the answer."""
+    estimator, n_players = plan.estimator, game.n_players
+    if isinstance(estimator, ClosedForm):
+        close(report)
+        yield _closed_form(game, plan, seed, confidence)
+        return
+    expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
+    ends = evaluate_ends(game) if ends is None else ends
+    gathered = Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else Merged()
+    evaluations, blocks, block, latest = 2, 0, np.zeros(1), None
+    numbered = enumerate(block_sizes(plan, n_players))
+    try:
+        for partly, used, last in worked(game, estimator, seed, numbered, ends, executor, rows_at_once, memory):
+            evaluations += used
+            block = block + partly
+            report(min(evaluations, expected - 1), expected)
+            if not last:
+                continue
+            moments = gathered.add(block)
+            block, blocks = np.zeros(1), blocks + 1
+            if moments is not None:
+                stopped_by = _stopped_by(plan, moments.count, evaluations, n_players)
+                latest = Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends, blocks)
+                yield latest
+    except OwenshapError as error:
+        error.estimate = latest
+        raise
+    else:
+        report(expected, expected)
+    finally:
+        close(report)
+
+
+def _closed_form(game: Game, plan: Plan, seed: int, confidence: float) -> Estimate:
+    """Of an additive game: nothing to sample, nothing to be unsure of."""
+    values = game.shapley_values() if isinstance(game, AdditiveGame) else None
+    if values is None:
+        advice = "Leave out plan, or give that of another method"
+        raise InputError("game", "be additive for values in closed form", type(game).__name__, advice)
+    moments = Moments(1, values, np.zeros_like(values))
+    return Estimate(plan, 2, "closed form: the model is linear", seed, confidence, moments, evaluate_ends(game))
+
+
+def _stopped_by(plan: Plan, replicates: int, evaluations: int, n_players: int) -> str:
+    if replicates < plan.replicates:
+        return f"nothing yet: {replicates:,} of {plan.replicates:,} replicates are done"
+    if not plan.estimator.random:
+        return f"all {evaluations:,} coalitions are evaluated"
+    cost = plan.estimator.replicate_cost(n_players)
+    return f"budget of {plan.budget:,} evaluations: {replicates:,} replicates took {evaluations:,}, one more may take {cost:,}"
