@@ -24,7 +24,7 @@ from owenshap.gathering import Gathered
 from owenshap.moments import Moments
 from owenshap.planning import Plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter, note
-from owenshap.running import run_plan
+from owenshap.running import Snapshot, at_hand, run_plan
 from owenshap.stopping import ENDLESS, FIRST_LOOK, LEARNER_LOOK, Clock, Look, Until, look, next_look
 
 
@@ -129,7 +129,8 @@ class Continuing:
         self.blocks += 1
         self.sums = sums if self.sums is None else self.sums.merge(sums)
         if self._gathered is not None:
-            self.moments = self._gathered.add(replicates)
+            self._gathered.add(replicates)
+            self.moments = self._gathered.moments()
             return
         moments = Moments.of(replicates)
         self.moments = moments if self.moments is None else self.moments.merge(moments)
@@ -191,7 +192,7 @@ def run_until(
     memory: str | int,
     resume: Estimate | None,
     ends: Ends | None,
-) -> Iterator[Estimate]:
+) -> Iterator[Snapshot]:
     """Go on from look to look until a goal is reached, or the budget or the time ends."""
     assert plan.until is not None
     began, latest, everything = time.monotonic(), None, slice(None)
@@ -214,11 +215,11 @@ def run_until(
             learned = reason is None and run.relearn(found.replicates_needed)
             if reason is None and not learned and better_exactly(plan, found, run):
                 settings = {"seed": seed, "confidence": confidence, "memory": memory}
-                yield exactly(game, run.evaluations, settings, executor, report)
+                yield at_hand(exactly(game, run.evaluations, settings, executor, report))
                 return
             if reason is not None:
                 report(run.evaluations, run.evaluations)
-            yield latest
+            yield at_hand(latest)
             if reason is not None:
                 return
     except OwenshapError as error:
@@ -237,7 +238,7 @@ def exactly(
 ) -> Estimate:
     """Exact values in place of sampling that has taken so many evaluations already; they count."""
     plan = exact_plan(game.n_players, "the tolerance takes more evaluations than all coalitions")
-    *_, found = run_plan(
+    *_, answer = run_plan(
         game,
         plan,
         seed=settings["seed"],
@@ -249,6 +250,7 @@ def exactly(
         memory=parse_bytes(settings["memory"]),
         ends=None,
     )
+    found = answer()
     words = f"{found.stopped_by}, after {evaluations:,} that showed it to be cheaper than sampling"
     return replace(found, evaluations=found.evaluations + evaluations, stopped_by=words)
 

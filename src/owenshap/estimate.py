@@ -16,7 +16,7 @@ from owenshap.games import Game
 from owenshap.gathering import needs_spreading
 from owenshap.planning import Cost, Plan, check_plan, make_plan
 from owenshap.progress import Meter, meter
-from owenshap.running import run_plan
+from owenshap.running import Snapshot, run_plan
 from owenshap.stopping import checked_until
 
 
@@ -92,7 +92,7 @@ def estimate(
     """
     latest = None
     try:
-        for latest in estimating(  # noqa: B007
+        for latest in _snapshots(  # noqa: B007
             game,
             method,
             budget=budget,
@@ -110,11 +110,11 @@ def estimate(
         ):
             pass
     except KeyboardInterrupt as interrupt:
-        done = latest.evaluations if latest else 0
+        done = latest().evaluations if latest else 0
         interrupt.add_note(f"owenshap: {done:,} evaluations were done; iterate over owenshap.estimating(...) to keep them.")
         raise
     assert latest is not None
-    return latest
+    return latest()
 
 
 def estimating(
@@ -149,6 +149,43 @@ def estimating(
     >>> snapshot.evaluations
     3000
     """
+    run = _snapshots(
+        game,
+        method,
+        budget=budget,
+        tolerance=tolerance,
+        top=top,
+        seconds=seconds,
+        confidence=confidence,
+        seed=seed,
+        plan=plan,
+        resume=resume,
+        efficient=efficient,
+        executor=executor,
+        progress=progress,
+        memory=memory,
+    )
+    return (snapshot() for snapshot in run)
+
+
+def _snapshots(
+    game: Game,
+    method: str | Estimator,
+    *,
+    budget: int | None,
+    tolerance: float | str | None,
+    top: int | None,
+    seconds: float | None,
+    confidence: float,
+    seed: int,
+    plan: Plan | None,
+    resume: Estimate | None,
+    efficient: bool,
+    executor: Executor | None,
+    progress: bool | Meter | None,
+    memory: str | int,
+) -> Iterator[Snapshot]:
+    """Check what is asked, plan it, and run it as its snapshots are asked for."""
     if not isinstance(game, Game):
         advice = "Wrap a function in FunctionGame(fn, n_players), a table of values in TableGame(values)"
         raise InputError("game", "have n_players and values", type(game).__name__, advice)

@@ -11,18 +11,35 @@ from owenshap.moments import Moments
 from owenshap.planning import Plan
 from owenshap.stopping import ENDLESS
 
+TOGETHER = 1 << 12  # numbers reduced to moments at once: they drown the overhead and fit a cache
+
 
 class Merged:
-    """Replicates as they come, kept as moments."""
+    """Replicates as they come, kept as moments but for the latest few: those of small blocks are reduced together.
+
+    Nothing but the sequence of blocks decides which, and looking at the moments changes nothing.
+    """
+
+    enough = True  # for moments, from the first replicate on
 
     def __init__(self) -> None:
         self._moments: Moments | None = None
+        self._latest: list[FloatArray] = []
+        self._numbers = 0
 
-    def add(self, replicates: FloatArray) -> Moments | None:
+    def add(self, replicates: FloatArray) -> None:
+        """One block more."""
+        self._latest.append(replicates)
+        self._numbers += replicates.size
+        if self._numbers >= TOGETHER:
+            self._moments, self._latest, self._numbers = self.moments(), [], 0
+
+    def moments(self) -> Moments | None:
         """Moments of all replicates so far."""
-        new = Moments.of(replicates)
-        self._moments = new if self._moments is None else self._moments.merge(new)
-        return self._moments
+        if not self._latest:
+            return self._moments
+        latest = Moments.of(self._latest[0] if len(self._latest) == 1 else np.concatenate(self._latest))
+        return latest if self._moments is None else self._moments.merge(latest)
 
 
 class Gathered:
@@ -40,11 +57,18 @@ class Gathered:
         self._total = total
         self._kept: list[FloatArray] = []
 
-    def add(self, replicates: FloatArray) -> Moments | None:
-        """Moments of all replicates so far, once there are enough for weights."""
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough for weights."""
+        return sum(map(len, self._kept)) >= FEWEST_TO_SPREAD
+
+    def add(self, replicates: FloatArray) -> None:
+        """One block more."""
         self._kept.append(replicates)
-        kept = np.concatenate(self._kept)
-        return Moments.of(spread_gap(kept, self._total)) if len(kept) >= FEWEST_TO_SPREAD else None
+
+    def moments(self) -> Moments | None:
+        """Moments of all replicates so far, once there are enough for weights."""
+        return Moments.of(spread_gap(np.concatenate(self._kept), self._total)) if self.enough else None
 
     def only(self, outputs: IntArray) -> None:
         """Go on with some of the outputs alone."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,13 @@ from owenshap.moments import Moments
 from owenshap.planning import Plan
 from owenshap.progress import Meter, close
 
+Snapshot = Callable[[], Estimate]  # made when it is read: most are not
+
+
+def at_hand(made: Estimate) -> Snapshot:
+    """A snapshot that is made already."""
+    return lambda: made
+
 
 def run_plan(
     game: Game,
@@ -31,12 +39,12 @@ def run_plan(
     rows_at_once: int,
     memory: int,
     ends: Ends | None,
-) -> Iterator[Estimate]:
-    """A snapshot after every block; the last is the answer."""
+) -> Iterator[Snapshot]:
+    """A snapshot after every block, to be read before the next; the last is the answer."""
     estimator, n_players = plan.estimator, game.n_players
     if isinstance(estimator, ClosedForm):
         close(report)
-        yield _closed_form(game, plan, seed, confidence)
+        yield at_hand(_closed_form(game, plan, seed, confidence))
         return
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game) if ends is None else ends
@@ -50,19 +58,27 @@ def run_plan(
             report(min(evaluations, expected - 1), expected)
             if not last:
                 continue
-            moments = gathered.add(block)
+            gathered.add(block)
             block, blocks = np.zeros(1), blocks + 1
-            if moments is not None:
-                stopped_by = _stopped_by(plan, moments.count, evaluations, n_players)
-                latest = Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends, blocks)
+            if gathered.enough:
+                latest = partial(_estimate, gathered, plan, evaluations, seed, confidence, ends, blocks)
                 yield latest
     except OwenshapError as error:
-        error.estimate = latest
+        error.estimate = None if latest is None else latest()
         raise
     else:
         report(expected, expected)
     finally:
         close(report)
+
+
+def _estimate(
+    gathered: Merged | Gathered, plan: Plan, evaluations: int, seed: int, confidence: float, ends: Ends, blocks: int
+) -> Estimate:
+    moments = gathered.moments()
+    assert moments is not None
+    stopped_by = _stopped_by(plan, moments.count, evaluations, len(moments.mean))
+    return Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends, blocks)
 
 
 def _closed_form(game: Game, plan: Plan, seed: int, confidence: float) -> Estimate:
