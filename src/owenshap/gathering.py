@@ -11,7 +11,7 @@ from owenshap.moments import Moments
 from owenshap.planning import Plan
 from owenshap.stopping import ENDLESS
 
-TOGETHER = 1 << 12  # numbers reduced to moments at once: they drown the overhead and fit a cache
+TOGETHER = 1 << 12  # numbers of an output reduced to moments at once: they drown the overhead and fit a cache
 
 
 class Merged:
@@ -30,7 +30,7 @@ class Merged:
     def add(self, replicates: FloatArray) -> None:
         """One block more."""
         self._latest.append(replicates)
-        self._numbers += replicates.size
+        self._numbers += replicates.shape[0] * replicates.shape[1]  # whatever the outputs: none may depend on the others
         if self._numbers >= TOGETHER:
             self._moments, self._latest, self._numbers = self.moments(), [], 0
 
