@@ -11,17 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.designs import Stars
 from owenshap.errors import InputError
-from owenshap.estimate import LARGEST_BLOCK, Estimate, estimate
+from owenshap.estimate import LARGEST_BLOCK, MOST_TOGETHER, Estimate, _designs, estimate
 from owenshap.estimators import Estimator
 from owenshap.estimators._closed_form import ClosedForm
+from owenshap.estimators._passes import Passes
 from owenshap.evaluate import parse_bytes
 from owenshap.executors import Executor, in_order
 from owenshap.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
-from owenshap.linear_game import LinearDrawingModelGame, LinearModelGame
+from owenshap.linear_game import LinearDrawingModelGame, LinearModelGame, value_ahead
 from owenshap.masking import Absent
 from owenshap.model_game import DrawingModelGame, ModelGame
-from owenshap.models import Model
+from owenshap.models import Model, _fused_stars
 from owenshap.models.linear_first import LinearFirst
 from owenshap.outputs import Output
 from owenshap.planning import Plan, make_plan
@@ -187,13 +189,50 @@ def estimates(
                 report(before, expected)
                 yield game, found
             return
-        for (game, plan, settings), cost in zip(tasks, costs, strict=True):
+        for (game, plan, settings), cost in zip(_valued_ahead(tasks), costs, strict=True):
             share = partial(_share, report, before, len(game.labels), expected)
             yield game, _estimate(game, plan, settings | {"executor": executor, "progress": share})
             before += cost
         report(expected, expected)
     finally:
         close(report)
+
+
+def _valued_ahead(tasks: list[Task]) -> Iterator[Task]:
+    """The tasks in order, the games of some next ones valued together where a kernel can do that."""
+    waiting: list[Task] = []
+    work: list[tuple[LinearModelGame, Stars]] = []
+    used = 0
+    for task in tasks:
+        design = _design_ahead(task) if len(tasks) > 1 else None
+        size = 0 if design is None else design[0].joined_bytes(design[1])
+        if design is None or used + size > design[0].memory:
+            _value(work)
+            yield from waiting
+            waiting, work, used = [], [], 0
+        waiting.append(task)
+        if design is not None:
+            work.append(design)
+            used += size
+    _value(work)
+    yield from waiting
+
+
+def _value(work: list[tuple[LinearModelGame, Stars]]) -> None:
+    if sum(game.numbers(design) for game, design in work) >= max(1, _fused_stars.FEWEST_NUMBERS):
+        value_ahead(work)
+
+
+def _design_ahead(task: Task) -> tuple[LinearModelGame, Stars] | None:
+    """A game with all stars that its estimate will ask for at once, where other games' can be valued with them."""
+    game, plan, settings = task
+    if type(game) is not LinearModelGame or not isinstance(plan.estimator, Passes) or not plan.estimator.by_design:
+        return None
+    if not _fused_stars.fits(game.linear) or plan.replicates * plan.estimator.replicate_cost(game.n_players) > MOST_TOGETHER:
+        return None
+    first, *others = _designs(game, plan, settings["seed"])
+    design = first.joined(others)
+    return (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None
 
 
 def _estimate(game: ModelGame, plan: Plan, settings: dict[str, Any]) -> Estimate:
