@@ -1,4 +1,4 @@
-.PHONY: demo test check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-accuracy bench-coverage clean
+.PHONY: demo test check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -62,6 +62,19 @@ bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance cost
 
 reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
 	@PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers
+
+# captum needs torch, which the other peers' Python has no small build of.
+SPEED := .venv-speed
+
+$(SPEED)/.ready: benchmarks/requirements-speed.txt pyproject.toml constraints.txt
+	@echo "Setting up $(SPEED) (once) ..."
+	@test -x $(SPEED)/bin/python || $(PYTHON) -m venv $(SPEED)
+	@$(SPEED)/bin/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt --requirement benchmarks/requirements-speed.txt --editable .
+	@touch $@
+
+bench-speed: $(SPEED)/.ready  ## Structure used: against the bare model and the peers; ARGS="--device cuda --data DIR"
+	@$(SPEED)/bin/python -m benchmarks.speed $(ARGS)
+	@$(SPEED)/bin/python -m benchmarks.speed.report
 
 clean:
 	rm -rf $(VENV) .venv-* out .pytest_cache .mypy_cache .ruff_cache .hypothesis

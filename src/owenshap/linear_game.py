@@ -6,9 +6,9 @@ an explained row with a background row; it has columns of its own. Arrays are (w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from owenshap.model_game import DrawingModelGame, ModelGame
 from owenshap.models import _fused_stars
 from owenshap.models.linear_first import Arrays, LinearFirst
 
-CACHES = ("linear", "_data", "_member", "_all_columns")  # made anew where they are used
+CACHES = ("linear", "_data", "_member", "_all_columns", "ready")  # made anew where they are used
+
+KEPT_WEIGHTS = 1 << 17  # of coalitions: a megabyte
 
 OfPairs = Callable[[slice, Any], Any]
 """(rows, background rows) -> what these pairs give, (outputs, pairs, …)."""
@@ -53,8 +55,15 @@ class LinearModelGame(ModelGame):
         assert linear is not None
         return linear
 
+    @cached_property
+    def ready(self) -> Ready | None:
+        """What was valued ahead, together with other games."""
+        return None
+
     def values(self, coalitions: BoolArray, /) -> FloatArray:
         """The values (m, rows × outputs) of these coalitions, over all background rows."""
+        if self.ready is not None and len(coalitions) == 2 and coalitions[1].all() and not coalitions[0].any():
+            return self.ready.ends
         arrays = self.linear.arrays
         step = max(1, self._tile // self.linear.widest)
         with arrays.running():
@@ -73,6 +82,8 @@ class LinearModelGame(ModelGame):
 
     def design_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> FloatArray:
         """The replicates (r, n, rows × outputs) of stars, of chains, or of all subsets."""
+        if self.ready is not None and isinstance(design, Stars) and np.array_equal(design.centres, self.ready.centres):
+            return self.ready.replicates
         replicates = self._get(self.device_replicates(design, empty, grand))
         return replicates.transpose(3, 2, 1, 0).reshape(replicates.shape[3], self.n_players, -1)
 
@@ -110,28 +121,79 @@ class LinearModelGame(ModelGame):
     def _of_stars(self, design: Stars, ends: Any, fused: bool | None) -> Any:
         """Replicates (outputs, rows, n, r)."""
         arrays, (replicates, stars, n_players) = self.linear.arrays, design.centres.shape
-        weights = arrays.put(design.weights, exact=True)
         if fused is None:
-            fused = len(design) * len(self.rows) * len(self.absent) * self.linear.width >= _fused_stars.FEWEST_NUMBERS
-        fused = fused and design.background is None and self.output.function is None and _fused_stars.fits(self.linear)
+            fused = self.numbers(design) >= _fused_stars.FEWEST_NUMBERS
+        fused = fused and self._fusible(design)
+        if fused and self._joinable and self.joined_bytes(design) <= self.memory:
+            return _joined([(self, design)])[0]
+        weights = arrays.put(design.weights, exact=True)
 
         def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
             centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 0, 1)))
             signs = 1 - 2 * centres
             present, sign = centres.reshape(n_players, -1), signs.reshape(n_players, -1)
             if fused:
-                chosen = self._chosen_outputs(rows, columns.shape[1])
-                centre = _at(present, columns, empty)
-                outputs = _fused_stars.outputs(self.linear, centre, columns[..., 0], sign, chosen)
+                steps = arrays.exactly(self._fused_steps(rows, present, columns, empty))
             else:
                 outputs = self._outputs_of(self._star_hidden(present, sign, columns, empty), rows)
-            if design.background is not None:
-                outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
-            steps = arrays.exactly(outputs[:, :, 1:] - outputs[:, :, :1])
+                if design.background is not None:
+                    outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
+                steps = arrays.exactly(outputs[:, :, 1:] - outputs[:, :, :1])
             weight = arrays.exactly(signs) * weights[part]
             return (steps.reshape(*steps.shape[:2], *weight.shape) * weight).sum(-1)
 
         return self._over_units(of_pairs, (replicates, stars), design.background, 8 if fused else self.linear.widest)
+
+    def numbers(self, design: Design) -> int:
+        """Hidden numbers of all coalitions of a design."""
+        return len(design) * len(self.rows) * len(self.absent) * self.linear.width
+
+    def joins(self, design: Design, at_once: int) -> bool:
+        """Whether a design of so many coalitions at most can be valued together with those of other games."""
+        if not isinstance(design, Stars) or not self._joinable or not self._fusible(design):
+            return False
+        return len(design) <= min(at_once, self.memory // (32 * len(self.rows) * self._outputs_each))
+
+    def joined_bytes(self, design: Stars) -> int:
+        """Bytes of working arrays where it is: inputs and h of every centre, and what its neighbours differ by."""
+        unit = 4 * (2 * self.rows.n_features + 4 * self.linear.width) + (16 + 24 * self._outputs_each) * self.n_players
+        return unit * len(self.rows) * design.centres.shape[0] * design.centres.shape[1]
+
+    @property
+    def _outputs_each(self) -> int:
+        """Outputs of a row, where none is a function of several."""
+        return len(self.linear.steps[-1 - (self.linear.steps[-1].weights is None)].weights) if self._all_outputs else 1
+
+    @property
+    def _all_outputs(self) -> bool:
+        return self.output.predicted is None and self.output.column is None
+
+    @property
+    def _joinable(self) -> bool:
+        """Whether every row has one stand-in and every player one column of W."""
+        return len(self.absent) == 1 and not self.players.grouped
+
+    def _fusible(self, design: Stars) -> bool:
+        return design.background is None and self.output.function is None and _fused_stars.fits(self.linear)
+
+    def _fused_steps(self, rows: slice, present: Any, columns: Any, empty: Any) -> Any:
+        """What the neighbours' outputs differ by from their centres', (outputs, pairs, n, stars), by a kernel of our own."""
+        arrays, (width, pairs, n_players, _) = self.linear.arrays, columns.shape
+        stars = present.shape[1]
+        index = arrays.put(np.arange(pairs * n_players).reshape(pairs, n_players), exact=True)
+        units = _fused_stars.Units(
+            row=arrays.put(np.repeat(np.arange(pairs, dtype=np.int32), stars), exact=True),
+            star=arrays.put(np.tile(np.arange(stars, dtype=np.int32), pairs), exact=True),
+            counts=arrays.put(np.full(pairs, n_players, np.int32), exact=True),
+            index=index,
+            scale=0 * index.to(columns.dtype) + 1,
+            present=present.T.bool(),
+            table=columns.reshape(width, -1).T,
+            centres=_at(present, columns, empty).reshape(width, -1).T,
+            chosen=self._chosen_outputs(rows, pairs),
+        )
+        steps = _fused_stars.steps(self.linear, units)
+        return steps.reshape(len(steps), pairs, stars, n_players).swapaxes(2, 3)
 
     def _star_hidden(self, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
         """Hidden numbers of the centres and then of their neighbours, (width, pairs, n + 1, stars)."""
@@ -174,16 +236,20 @@ class LinearModelGame(ModelGame):
         """Values (outputs, rows, n, 1) from all 2ⁿ coalitions, a tile of low players for each coalition of the others."""
         n_players = self.n_players
         low = min(n_players, max(1, (self._tile // self.linear.widest).bit_length() - 1))
-        folding = _Folding(self.linear.arrays, n_players, low)
+        arrays: Any = self.linear.arrays
+        small = (n_players - low + 1) << low <= KEPT_WEIGHTS
+        folding = (_kept_folding if small else _Folding)(arrays, n_players, low)
 
         def of_pairs(rows: slice, drawn: Any) -> Any:
             columns, empty = self._columns(rows, drawn)
             tile = self._doubled(empty[..., 0], columns[:, :, :low])
+            if low == n_players:
+                return folding(arrays.exactly(self._outputs_of(tile, rows)), 0)[..., None]
             others = self._doubled(0 * empty[..., 0], columns[:, :, low:])
             total: Any = 0
             for high in range(1 << (n_players - low)):
                 hidden = tile + others[..., high, None]
-                total = total + folding(self.linear.arrays.exactly(self._outputs_of(hidden, rows)), high)
+                total = total + folding(arrays.exactly(self._outputs_of(hidden, rows)), high)
             return total[..., None]
 
         return self._over_pairs(of_pairs, self.linear.widest << low)
@@ -191,11 +257,12 @@ class LinearModelGame(ModelGame):
     def _doubled(self, start: Any, columns: Any) -> Any:
         """Hidden numbers of all coalitions of some players, (width, pairs, 2^players): h(S ∪ k) = h(S) + C_k."""
         width, pairs, players = columns.shape[:3]
-        hidden = self.linear.arrays.empty((width, pairs, 1 << players))
+        arrays = self.linear.arrays
+        hidden, once = arrays.empty((width, pairs, 1 << players)), arrays.put(np.ones(1))
         hidden[..., 0] = start
         for player in range(players):
             half = 1 << player
-            hidden[..., half : 2 * half] = hidden[..., :half] + columns[:, :, player]
+            arrays.scaled_sum(hidden[..., :half], columns[:, :, player], once, out=hidden[..., half : 2 * half])
         return hidden
 
     # --- pairs of an explained row and a background row
@@ -307,11 +374,14 @@ class LinearModelGame(ModelGame):
 
     def _chosen_outputs(self, rows: slice, pairs: int) -> Any:
         """The output that is explained of each pair, where there is one."""
+        if self._all_outputs:
+            return None
+        return self.linear.arrays.put(self._chosen_outputs_of_rows(self._row_of(rows, pairs)), exact=True)
+
+    def _chosen_outputs_of_rows(self, rows: IntArray) -> IntArray:
         if self.output.predicted is not None:
-            return self.linear.arrays.put(self.output.predicted[self._row_of(rows, pairs)], exact=True)
-        if self.output.column is not None:
-            return self.linear.arrays.put(np.full(pairs, self.output.column), exact=True)
-        return None
+            return self.output.predicted[rows]
+        return np.full(len(rows), self.output.column)
 
     def _row_of(self, rows: slice, pairs: int) -> IntArray:
         """The explained row of each pair."""
@@ -328,6 +398,115 @@ class LinearModelGame(ModelGame):
 @dataclass(frozen=True, eq=False)
 class LinearDrawingModelGame(LinearModelGame, DrawingModelGame):
     """The same with background rows drawn for each star or chain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """Values of a game that were asked for ahead."""
+
+    centres: BoolArray
+    replicates: FloatArray
+    """Of the stars with these centres, (r, n, rows × outputs)."""
+    ends: FloatArray
+    """Of the empty and the grand coalition, (2, rows × outputs)."""
+
+
+def value_ahead(work: Sequence[tuple[LinearModelGame, Stars]]) -> None:
+    """Value the stars and the ends of games that `joins` together, for each to have ready when it is asked for them."""
+    linear = work[0][0].linear
+    arrays = linear.arrays
+    with arrays.running():
+        games = [game for game, _ in work]
+        ends = np.split(arrays.get(_ends(games)), np.cumsum([len(game.rows) for game in games])[:-1], axis=2)
+        parts = _joined(work)
+        together = arrays.get(arrays.joined([each.flatten() for each in parts], 0))
+    flat = np.split(together, np.cumsum([each.numel() for each in parts])[:-1])
+    for (game, design), own, part, of_game in zip(work, flat, parts, ends, strict=True):
+        replicates = own.reshape(part.shape).transpose(3, 2, 1, 0).reshape(part.shape[3], game.n_players, -1)
+        both = of_game.transpose(0, 2, 1).reshape(2, -1)
+        if np.isfinite(replicates).all() and np.isfinite(both).all():
+            game.__dict__["ready"] = Ready(design.centres, replicates, both)
+
+
+def _rows_of(games: Sequence[LinearModelGame]) -> tuple[Any, Any]:
+    """The rows of all games, and what stands in for their features, (rows or 1, features)."""
+    arrays, first = games[0].linear.arrays, games[0]
+    own = arrays.joined([arrays.of_table(game.rows) for game in games], 0)
+    tables = [game.absent.table for game in games] if first.absent.per_row else [first.absent.table]
+    return own, arrays.joined([arrays.of_table(table) for table in tables], 0)
+
+
+def _chosen_of(games: Sequence[LinearModelGame]) -> Any:
+    """The output that is explained of each row; None: all."""
+    if games[0]._all_outputs:
+        return None
+    parts = [game._chosen_outputs_of_rows(np.arange(len(game.rows))) for game in games]
+    return games[0].linear.arrays.put(np.concatenate(parts), exact=True)
+
+
+def _ends(games: Sequence[LinearModelGame]) -> Any:
+    """The values (2, outputs, rows) of the empty and the grand coalition."""
+    linear, (own, stand_in), chosen = games[0].linear, _rows_of(games), _chosen_of(games)
+    found = linear.arrays.zeros((2, games[0]._outputs_each, len(own)))
+    for end, rows in enumerate((stand_in, own)):
+        predictions = linear.rest(linear.weights @ rows.T + linear.bias[:, None])
+        if chosen is None:
+            found[end] = predictions
+        else:
+            every = linear.arrays.put(np.arange(len(own)), exact=True)
+            found[end] = predictions[chosen, every if len(rows) == len(own) else 0 * every]
+    return found
+
+
+def _joined(work: Sequence[tuple[LinearModelGame, Stars]]) -> list[Any]:
+    """Replicates (outputs, rows, n, r) of every game's stars, all at once."""
+    linear, (units, signed) = work[0][0].linear, units_of(work)
+    steps = linear.arrays.exactly(_fused_stars.steps(linear, units)) * signed[units.star]
+    found, at = [], 0
+    for game, design in work:
+        (replicates, stars, n_players), rows = design.centres.shape, len(game.rows)
+        some = steps[:, at : at + rows * replicates * stars, :n_players]
+        found.append(some.reshape(-1, rows, replicates, stars, n_players).sum(3).swapaxes(2, 3))
+        at += rows * replicates * stars
+    return found
+
+
+def units_of(work: Sequence[tuple[LinearModelGame, Stars]]) -> tuple[_fused_stars.Units, Any]:
+    """Every star of every row, row after row; and what each player's step counts in each star, (stars, most)."""
+    games, linear = [game for game, _ in work], work[0][0].linear
+    arrays, most = linear.arrays, max(game.n_players for game in games)
+    lives, counts, centres, weights, row, star = [], [], [], [], [], []
+    at_row = at_star = 0
+    for game, design in work:
+        rows, stars, missing = len(game.rows), design.centres.shape[0] * design.centres.shape[1], most - game.n_players
+        lives.append(np.pad(game.live, ((0, 0), (0, missing))))
+        counts.append(np.full(rows, game.n_players, np.int32))
+        centres.append(np.pad(design.centres.reshape(stars, -1), ((0, 0), (0, missing))))
+        weights.append(np.tile(design.weights, design.centres.shape[0]))
+        row.append(np.repeat(np.arange(at_row, at_row + rows, dtype=np.int32), stars))
+        star.append(np.tile(np.arange(at_star, at_star + stars, dtype=np.int32), rows))
+        at_row, at_star = at_row + rows, at_star + stars
+    unit_row, unit_star, present, index, of_rows, weight = (
+        arrays.put(np.concatenate(each), exact=True) for each in (row, star, centres, lives, counts, weights)
+    )
+    own, stand_in = _rows_of(games)
+    away = own - stand_in
+    scale = away.gather(1, index)
+    inputs = stand_in.expand_as(own)[unit_row]
+    # past a row's players the index is 0 and nobody is present: 0 is added
+    inputs.scatter_add_(1, index[unit_row], scale[unit_row] * present[unit_star])
+    units = _fused_stars.Units(
+        row=unit_row,
+        star=unit_star,
+        counts=of_rows,
+        index=index,
+        scale=scale,
+        present=present,
+        table=None,
+        centres=inputs @ linear.weights.T + linear.bias,
+        chosen=_chosen_of(games),
+    )
+    return units, (1 - 2 * arrays.exactly(present)) * weight[:, None]
 
 
 class _Folding:
@@ -359,6 +538,12 @@ class _Folding:
                 added[..., player] = upper.sum(2)
         added -= (values * self._losses[high.bit_count()]).sum(2)[..., None]
         return added
+
+
+@lru_cache(maxsize=1)
+def _kept_folding(arrays: Arrays, n_players: int, low: int) -> _Folding:
+    """One that is small enough to be kept for the next call: its weights take longer to make than a device to use."""
+    return _Folding(arrays, n_players, low)
 
 
 def _bits(players: int) -> FloatArray:

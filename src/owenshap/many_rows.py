@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.ahead import valued_ahead
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.blocks import LARGEST_BLOCK
 from owenshap.continuing import Continuing, better_exactly, exactly, stop_reason
@@ -93,7 +94,7 @@ class Together:
         if self.draws is not None and method == "auto":
             method = "halved-owen"  # exact values average over the whole background, which drawing is to avoid
         plan = make_plan(n_players, method, budget, until=self.until)
-        if self.draws is not None and not plan.estimator.random:
+        if self.draws is not None and plan.estimator.draw(n_players, np.random.default_rng(0), 1).units is None:
             advice = "Use another method, or leave out background_draws"
             raise InputError("background_draws", f"be None for method '{plan.estimator.name}'", self.draws, advice)
         return plan
@@ -203,7 +204,7 @@ def estimates(
                 report(before, expected)
                 yield from found
             return
-        for (game, plan, settings, ranges), cost in zip(tasks, costs, strict=True):
+        for (game, plan, settings, ranges), cost in zip(valued_ahead(tasks), costs, strict=True):
             share = partial(_share, report, before, len(game.labels), expected)
             if plan.until is None:
                 yield game, _at_once(game, plan, settings | {"executor": executor, "progress": share})

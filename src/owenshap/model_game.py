@@ -64,7 +64,15 @@ class ModelGame:
 
     @cached_property
     def _compose(self) -> Composer:
-        return self.rows.composer(self.absent.table, self.players.player_of)
+        """Composites from coalitions of live players; for one row these are looked up where the composites are made."""
+        n_players = self.n_players
+        if len(self.rows) > 1 or n_players == len(self.players):
+            compose = self.rows.composer(self.absent.table, self.players.player_of)
+            return lambda row, coalitions, drawn: compose(row, self._of_all_players(row, coalitions), drawn)
+        place = np.full(len(self.players), n_players)  # of the others: a player who is never there
+        place[self.live[0]] = np.arange(n_players)
+        compose_live = self.rows.composer(self.absent.table, place[self.players.player_of])
+        return lambda row, coalitions, drawn: compose_live(row, np.pad(coalitions, ((0, 0), (0, 1))), drawn)
 
     def _means(self, coalitions: BoolArray, drawn: IntArray, weights: FloatArray | None) -> FloatArray:
         """Means over the drawn background rows, (m, b) or (1, b), in batches of whole (row, coalition) pairs where they fit."""
@@ -73,7 +81,8 @@ class ModelGame:
         for start in range(0, pairs, step):
             row, which = np.divmod(np.arange(start, min(start + step, pairs)), len(coalitions))
             background = drawn[which] if len(drawn) > 1 else drawn
-            outputs = self._outputs(row, self._of_all_players(row, coalitions[which]), background)
+            some = coalitions[which] if len(self.rows) > 1 else coalitions[start : start + step]  # of one row: no copy
+            outputs = self._outputs(row, some, background)
             means.append(outputs.mean(axis=1) if weights is None else (outputs * weights[:, None]).sum(axis=1))
         by_row = np.concatenate(means).reshape(len(self.rows), len(coalitions), -1)
         return by_row.swapaxes(0, 1).reshape(len(coalitions), -1)
@@ -114,7 +123,8 @@ class ModelGame:
         return outputs
 
     def _describe(self, row: int, coalition: BoolArray) -> str:
-        present = [name for name, here in zip(self.players.names, coalition, strict=True) if here]
+        everyone = self._of_all_players(np.array([row]), coalition[None])[0]
+        present = [name for name, here in zip(self.players.names, everyone, strict=True) if here]
         shown = ", ".join(present[:20]) + (f" and {len(present) - 20} more" if len(present) > 20 else "")
         return f"row {self.labels[row]} with {f'{{{shown}}}' if present else 'nothing'} present"
 

@@ -6,29 +6,54 @@ import triton.language as tl
 
 
 @triton.jit
+def _reciprocal(x):
+    """1 / x to a unit in the last place, in one instruction; a division takes eight."""
+    return tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
+
+
+@triton.jit
 def _activated(x, KIND: tl.constexpr):
+    """Of x times `_factor`."""
     if KIND == 0:
-        return tl.sigmoid(x)
+        return _reciprocal(1 + tl.exp2(x))
     elif KIND == 1:  # noqa: RET505 (triton wants the branches of a constant apart)
-        return 2 * tl.sigmoid(2 * x) - 1
+        return 2 * _reciprocal(1 + tl.exp2(x)) - 1
     else:
         return tl.maximum(x, 0.0)
 
 
 @triton.jit
+def _factor(KIND: tl.constexpr):
+    """-log2 e for a sigmoid, twice that for a tanh: exp is a power of two, and the sign comes for nothing."""
+    if KIND == 0:
+        return -1.4426950408889634
+    elif KIND == 1:  # noqa: RET505
+        return -2.8853900817779268
+    else:
+        return 1.0
+
+
+@triton.jit
 def stars(
-    centres,  # (pairs, stars, width)
-    columns,  # (width, pairs, n)
-    signs,  # (n, stars)
-    middle_weights,  # (middle, width)
-    middle_bias,
-    last_weights,  # (outputs, middle)
+    unit_row,  # (units,)
+    unit_star,  # (units,)
+    counts,  # (rows,)
+    index,  # (rows, MOST)
+    scale,  # (rows, MOST)
+    present,  # (stars, MOST)
+    table,  # (columns, WIDTH)
+    centres,  # (units, WIDTH)
+    middles,  # (units, MIDDLE)
+    centre_outputs,  # (OUTPUTS or 1, units)
+    upper,  # (WIDTH, MIDDLE_PADDED)
+    lower,  # (WIDTH, MIDDLE_PADDED)
+    largest,  # (MIDDLE_PADDED,)
+    last_weights,  # (OUTPUTS, MIDDLE)
     last_bias,
-    chosen,  # (pairs,)
-    made,  # (outputs or 1, pairs, stars, n + 1)
-    pairs,
-    n_players,
-    n_stars,
+    chosen,  # (rows,)
+    made,  # (OUTPUTS or 1, units, MOST)
+    units,
+    most,
     WIDTH: tl.constexpr,
     MIDDLE: tl.constexpr,
     MIDDLE_PADDED: tl.constexpr,
@@ -41,48 +66,53 @@ def stars(
     PLAYERS: tl.constexpr,
     STEP: tl.constexpr,
 ):
-    """Outputs of a block of neighbours of one star of one pair; place 0 is the centre itself, which has no column."""
-    star = tl.program_id(1).to(tl.int64)
-    pair = tl.program_id(2).to(tl.int64)
-    place = tl.program_id(0) * PLAYERS + tl.arange(0, PLAYERS)
-    player = place - 1
-    here = (place >= 1) & (place <= n_players)
-    sign = tl.load(signs + player * n_stars + star, mask=here, other=0.0)
+    """What a block of neighbours of one star differ by from its centre."""
+    unit = tl.program_id(0).to(tl.int64)
+    row = tl.load(unit_row + unit).to(tl.int64)
+    star = tl.load(unit_star + unit).to(tl.int64)
+    count = tl.load(counts + row)
+    if tl.program_id(1) * PLAYERS >= count:
+        return
+    player = tl.program_id(1) * PLAYERS + tl.arange(0, PLAYERS)
+    here = player < count
+    column = tl.load(index + row * most + player, mask=here, other=0).to(tl.int64)
+    change = tl.load(scale + row * most + player, mask=here, other=0.0) * _factor(FIRST)
+    change = tl.where(tl.load(present + star * most + player, mask=here, other=0) != 0, -change, change)
     middle = tl.arange(0, MIDDLE_PADDED)
     output = tl.arange(0, OUTPUTS_PADDED)
-    centre = centres + (pair * n_stars + star) * WIDTH
-    total = tl.zeros((MIDDLE_PADDED, PLAYERS), tl.float32)
+    total = tl.zeros((PLAYERS, MIDDLE_PADDED), tl.float32)
     for start in range(0, WIDTH, STEP):
         at = start + tl.arange(0, STEP)
-        inside = at < WIDTH
-        base = tl.load(centre + at, mask=inside, other=0.0)
-        own = columns + (at[:, None] * pairs + pair) * n_players + player[None, :]
-        column = tl.load(own, mask=inside[:, None] & here[None, :], other=0.0)
-        hidden = _activated(base[:, None] + sign[None, :] * column, FIRST)
-        weight = tl.load(
-            middle_weights + middle[:, None] * WIDTH + at[None, :],
-            mask=(middle < MIDDLE)[:, None] & inside[None, :],
-            other=0.0,
-        )
-        # three products of tf32 halves: as exact as float32, at the matrix units' speed
-        total = tl.dot(weight, hidden, total, input_precision="tf32x3")
-    total += tl.load(middle_bias + middle, mask=middle < MIDDLE, other=0.0)[:, None]
+        base = tl.load(centres + unit * WIDTH + at) * _factor(FIRST)
+        own = tl.load(table + column[:, None] * WIDTH + at[None, :])
+        # a small difference: 22 bits of it, in two halves, are more than float32 has of the neighbour's own number
+        moved = _activated(base[None, :] + change[:, None] * own, FIRST) - _activated(base, FIRST)[None, :]
+        weight = tl.load(upper + at[:, None] * MIDDLE_PADDED + middle[None, :])
+        if FIRST == 2:  # unbounded: three products of tf32 halves, as exact as float32
+            total = tl.dot(moved, weight, total, input_precision="tf32x3")
+        else:
+            short = moved.to(tl.float16)
+            total = tl.dot(short, weight, total)
+            total = tl.dot((moved - short.to(tl.float32)).to(tl.float16), weight, total)
+            total = tl.dot(short, tl.load(lower + at[:, None] * MIDDLE_PADDED + middle[None, :]), total)
+    total *= tl.load(largest + middle)[None, :]
+    total += tl.load(middles + unit * MIDDLE + middle, mask=middle < MIDDLE, other=0.0)[None, :]
     weight = tl.load(
-        last_weights + output[:, None] * MIDDLE + middle[None, :],
-        mask=(output < OUTPUTS)[:, None] & (middle < MIDDLE)[None, :],
+        last_weights + output[None, :] * MIDDLE + middle[:, None],
+        mask=(output < OUTPUTS)[None, :] & (middle < MIDDLE)[:, None],
         other=0.0,
     )
-    scores = tl.dot(weight, _activated(total, SECOND), input_precision="tf32x3")
-    scores += tl.load(last_bias + output, mask=output < OUTPUTS, other=0.0)[:, None]
+    scores = tl.dot(_activated(total * _factor(SECOND), SECOND), weight, input_precision="tf32x3")
+    scores += tl.load(last_bias + output, mask=output < OUTPUTS, other=0.0)[None, :]
     if SOFTMAX:
-        scores = tl.where((output < OUTPUTS)[:, None], scores, float("-inf"))
-        scores = tl.exp(scores - tl.max(scores, axis=0)[None, :])
-        scores = scores / tl.sum(scores, axis=0)[None, :]
-    stored = place <= n_players
+        scores = tl.where((output < OUTPUTS)[None, :], scores, float("-inf"))
+        scores = tl.exp(scores - tl.max(scores, axis=1)[:, None])
+        scores = scores / tl.sum(scores, axis=1)[:, None]
     if CHOSEN:
-        which = tl.load(chosen + pair)
-        value = tl.sum(tl.where(output[:, None] == which, scores, 0.0), axis=0)
-        tl.store(made + (pair * n_stars + star) * (n_players + 1) + place, value, mask=stored)
+        which = tl.load(chosen + row)
+        value = tl.sum(tl.where(output[None, :] == which, scores, 0.0), axis=1)
+        tl.store(made + unit * most + player, value - tl.load(centre_outputs + unit), mask=here)
     else:
-        target = ((output[:, None] * pairs + pair) * n_stars + star) * (n_players + 1) + place[None, :]
-        tl.store(made + target, scores, mask=(output < OUTPUTS)[:, None] & stored[None, :])
+        centre = tl.load(centre_outputs + output * units + unit, mask=output < OUTPUTS, other=0.0)
+        target = (output[None, :] * units + unit) * most + player[:, None]
+        tl.store(made + target, scores - centre[None, :], mask=(output < OUTPUTS)[None, :] & here[:, None])

@@ -16,7 +16,7 @@ from owenshap.models.linear_first import LinearFirst, Step
 from owenshap.tables import Table
 from owenshap.tables.tensor import TensorTable
 
-ON_HOST, ON_DEVICE = 1 << 20, 1 << 25  # numbers of one tile: four megabytes for the cores, enough for a launch on a device
+ON_HOST, ON_DEVICE = 1 << 20, 1 << 28  # numbers of one tile: four megabytes for the cores, what memory allows on a device
 IN_PLACE = {"Sigmoid": "sigmoid_", "Tanh": "tanh_", "ReLU": "relu_"}
 BY_ELEMENT = frozenset(
     [

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any, Self
 
 from owenshap.errors import InputError
+from owenshap.extras import needed
 from owenshap.models._base import Model
 from owenshap.models._torch_linear import linear_first_of
 from owenshap.models.linear_first import LinearFirst
@@ -60,6 +61,8 @@ class TorchModel(Model):
     def predict(self, batch: Any) -> Any:
         with _evaluating(self.module), without_gradients():
             raw = getattr(self.module, self.method)(batch)
+            if needed("torch", extra="torch").is_tensor(raw) and raw.is_cuda and raw.dtype.is_floating_point:
+                raw = raw.double()  # there: waking the host's threads for it takes milliseconds
         return TensorTable.host(raw)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from columns import ABSENT, DESIGNS, FEATURES, OUTPUTS, rows
 
-from owenshap import Explainer
+from owenshap import Explainer, linear_game, many_rows
 from owenshap.models import _fused_stars
 
 torch = pytest.importorskip("torch")
@@ -54,3 +54,34 @@ def test_the_kernel_agrees_with_the_plain_arrays(case, output, monkeypatch):
         found.append(explainer(x, method="halved-owen", budget=40 * (features + 1)).values)
     fused, plain = found
     np.testing.assert_allclose(fused, plain, rtol=0, atol=1e-4 * np.abs(plain).max())
+
+
+@pytest.mark.parametrize("output", [None, -1, "predicted"])
+@pytest.mark.parametrize(
+    "baseline", [0.0, torch.rand(30, 40, generator=torch.Generator().manual_seed(2))], ids=["0", "a row each"]
+)
+@pytest.mark.parametrize("budget", [90, 600])
+def test_games_valued_together_agree_with_each_alone(output, baseline, budget, monkeypatch):
+    pytest.importorskip("triton")
+    monkeypatch.setattr(_fused_stars, "FEWEST_NUMBERS", 0)
+    generator = torch.Generator().manual_seed(1)
+    x = torch.rand(30, 40, generator=generator) + 0.1
+    share = torch.rand(30, 1, generator=generator)
+    x = torch.where(torch.rand(30, 40, generator=generator) < share, x, torch.as_tensor(baseline))
+    x[:, 0] = 2  # a live player at least
+    valued = []
+    monkeypatch.setattr(many_rows, "value_ahead", lambda work: (valued.append(len(work)), linear_game.value_ahead(work)))
+    model = network(features=40).cuda()
+
+    def explained(rows, absent):
+        return Explainer(model, baseline=absent, output=output)(rows, method="halved-owen", budget=budget)
+
+    together = explained(x, baseline)
+    assert sum(valued) > 10
+    monkeypatch.setattr(_fused_stars, "FEWEST_NUMBERS", 1 << 62)
+    for row in range(0, 30, 3):
+        alone = explained(x[[row]], baseline if isinstance(baseline, float) else baseline[[row]])
+        atol = 1e-4 * np.abs(alone.values).max()
+        np.testing.assert_allclose(together.values[row], alone.values[0], rtol=0, atol=atol)
+        np.testing.assert_allclose(together.base_values[row], alone.base_values[0], rtol=1e-5)
+        assert together.evaluations[row] == alone.evaluations[0]
