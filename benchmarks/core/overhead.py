@@ -74,12 +74,14 @@ def _runner(contender: Contender, game: Masked) -> Callable[[], object]:
 
 
 def _against_bare(contender: Contender, game: Masked, rows: np.ndarray, calls: list[int], turns: int) -> dict[str, object]:
-    """Whole time against the bare network on as many ready rows: in one call, and in the calls that owenshap makes."""
+    """Whole time against the game's function on as many ready coalitions and the bare network on as many ready rows,
+    in one call and in the calls that owenshap makes."""
     count, edges = sum(calls), list(accumulate(calls, initial=0))
     parts = [rows[start:stop] for start, stop in pairwise(edges)]
-    coalitions = [part != 0 for part in parts]
+    coalitions, everything = [part != 0 for part in parts], rows[:count] != 0
     contenders = {
         "whole": _runner(contender, game),
+        "game_one_call": lambda: game.values(everything),
         "bare_one_call": lambda: game.network(rows[:count]),
         "bare_same_calls": lambda: [game.network(part) for part in parts],
         "game_same_calls": lambda: [game.values(part) for part in coalitions],

@@ -63,9 +63,10 @@ def _overhead(section: dict) -> Iterator[Row]:
 
 def _against_bare(each: dict, goal: float | None) -> Iterator[Row]:
     name, ratios = f"{each['name']}, {each['evaluations']:,} evaluations", each["ratios"]
-    yield _ratio_row(f"{name} / bare network, one call", ratios["bare_one_call"], goal)
-    yield _ratio_row(f"{name} / bare network, same {each['calls']} calls", ratios["bare_same_calls"], goal)
-    yield _ratio_row(f"{name} / game function, same calls", ratios["game_same_calls"], None)
+    yield _ratio_row(f"{name} / the function on ready coalitions, one call", ratios["game_one_call"], goal)
+    yield _ratio_row(f"{name} / the function, same {each['calls']} calls", ratios["game_same_calls"], None)
+    yield _ratio_row(f"{name} / its network on ready inputs, one call", ratios["bare_one_call"], None)
+    yield _ratio_row(f"{name} / its network, same {each['calls']} calls", ratios["bare_same_calls"], None)
     overhead, bare = each["nanoseconds_per_evaluation_overhead"], each["nanoseconds_per_evaluation_bare"]
     yield Row(f"{each['name']}: overhead of an evaluation", "", "", "", f"{overhead:.0f} ns beside {bare:.0f} ns", None)
 
