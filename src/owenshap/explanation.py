@@ -68,7 +68,10 @@ class Explanation:
 
     @property
     def gap(self) -> FloatArray:
-        """Prediction − base value less the sum of the values: 0 but for rounding where the method is efficient."""
+        """Prediction − base value less the sum of the values: 0 but for rounding where the method is efficient.
+
+        Of some players only, what those leave: the values of the others are in it.
+        """
         if PLAYERS not in self.axes:
             raise InputError("gap", "be asked of all players", "one player", "Take it from the whole explanation")
         return self.predictions - self.base_values - self.values.sum(axis=self.axes.index(PLAYERS))

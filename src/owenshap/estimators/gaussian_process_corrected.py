@@ -13,7 +13,7 @@ from owenshap.arrays import BoolArray, FloatArray
 from owenshap.checks import whole_number
 from owenshap.designs import Design, Sets
 from owenshap.estimators._base import Estimator
-from owenshap.estimators._forward import Forward
+from owenshap.estimators._forward import Forward, corrections
 from owenshap.pairs import draw_independent_pairs
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
 
@@ -82,7 +82,7 @@ class GaussianProcessCorrected(Estimator):
         for first, last, fitted in self._forward(coalitions, values, batches):
             expected, shares = fitted
             which = slice(first * (self.pairs or 1), last * (self.pairs or 1))
-            corrected.append(shares + _corrections(drawn[which], odd[which] - expected(drawn[which]), last - first))
+            corrected.append(shares + corrections(drawn[which], odd[which] - expected(drawn[which]), last - first))
             weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
         return _spread(np.concatenate(corrected), np.array(weights))
 
@@ -121,17 +121,6 @@ class GaussianProcessCorrected(Estimator):
                 start, centre = surrogate.start, (values[0] + values[1]) / 2
                 fitted = (lambda sets, fit=surrogate, middle=centre: fit.values(sets) - middle, surrogate.shapley_values)
             at, after = after, max(after + 1, int(GROWTH * after))
-
-
-def _corrections(coalitions: BoolArray, residuals: FloatArray, batches: int) -> FloatArray:
-    """The mean of w_i r over each batch, (batches, n, k)."""
-    n_players = coalitions.shape[1]
-    sizes = coalitions.sum(axis=1, keepdims=True)
-    weights = np.where(coalitions, (n_players - 1) / sizes, -(n_players - 1) / (n_players - sizes))
-    by_batch = weights.reshape(batches, -1, n_players)
-    # One output at a time: a product for all of them would make an output's last bits depend on the others.
-    outputs = [np.einsum("bpi,bp->bi", by_batch, each.copy().reshape(batches, -1)) for each in residuals.T]
-    return np.stack(outputs, axis=-1) / by_batch.shape[1]
 
 
 def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
