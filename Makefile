@@ -51,8 +51,8 @@ $(PEERS)/.ready: benchmarks/requirements-peers.txt pyproject.toml constraints.tx
 bench-core: $(PEERS)/.ready  ## Speed and memory beside the bare model and the peers
 	@$(PEERS)/bin/python -m benchmarks.core $(SECTIONS)
 
-bench-accuracy: $(PEERS)/.ready  ## Error at equal evaluations beside every public estimator
-	@$(PEERS)/bin/python -m benchmarks.accuracy $(GAMES)
+bench-accuracy: $(PEERS)/.ready  ## Error at equal evaluations beside every public estimator; ARGS="--who ours --again"
+	@OMP_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks.accuracy $(ARGS) $(GAMES)
 
 bench-rows: $(PEERS)/.ready  ## Explaining 1,000 rows beside the model's own time
 	@$(PEERS)/bin/python -m benchmarks.rows
