@@ -23,9 +23,9 @@ import torch
 import owenshap
 from benchmarks.speed import networks, peers
 from owenshap import Castro, Exact, Explainer, HalvedOwen
+from owenshap.columns.together import units_of
 from owenshap.designs import Stars
 from owenshap.evaluate import evaluate_ends
-from owenshap.linear_game import units_of
 from owenshap.models import _fused_stars, _torch_linear
 
 HERE = Path(__file__).parent
@@ -184,7 +184,7 @@ def stars_per_second(device: str, data: Path | None) -> dict:  # noqa: ARG001
             result[name] = {"stars/s": stars * len(rows) / took["best"], **took}
         if device == "cuda":
             with torch.inference_mode():
-                units, _ = units_of([(game, design)])
+                units, _ = units_of([(game.pairs, design)])
                 took = events(lambda g=game, u=units: _fused_stars.steps(g.linear, u), 30)
             result[f"{stars * len(rows)} stars, kernel"] = {"stars/s": stars * len(rows) / took["best"], **took}
             longer = Explainer(networks.digits(device).double(), baseline=0.0, output="predicted", memory="2GB")
@@ -216,7 +216,7 @@ def kernel_settings(device: str, data: Path | None) -> dict:  # noqa: ARG001
         return 24 * 200 / took["best"]
 
     with torch.inference_mode():
-        units, _ = units_of([(game, design)])
+        units, _ = units_of([(game.pairs, design)])
     names = ("PLAYERS_AT_ONCE", "WIDTH_AT_ONCE", "WARPS", "STAGES")
     kept = [getattr(_fused_stars, name) for name in names]
     for settings in itertools.product((64, 128), (16, 32, 64), (4, 8), (1, 3)):
