@@ -13,13 +13,13 @@ from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.columns import together
 from owenshap.columns.chains import of_chains
 from owenshap.columns.doubling import of_subsets
-from owenshap.columns.pairs import Pairs, hidden_at
+from owenshap.columns.pairs import Pairs, hidden_at, settled
 from owenshap.columns.stars import of_stars
 from owenshap.designs import Chains, Design, Stars, Subsets
 from owenshap.model_game import DrawingModelGame, ModelGame
 from owenshap.models.linear_first import LinearFirst
 
-CACHES = ("linear", "pairs", "ready")  # made anew where they are used
+CACHES = ("pairs", "ready")  # made anew where they are used
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,17 +39,18 @@ class LinearModelGame(ModelGame):
         for name in CACHES:
             self.__dict__.pop(name, None)
 
-    @cached_property
+    @property
     def linear(self) -> LinearFirst:
-        """The model's first step, and what follows it."""
-        linear = self.known or self.model.linear_first()
-        assert linear is not None
-        return linear
+        """The first step of what is explained, and what follows it."""
+        return self.pairs.linear
 
     @cached_property
     def pairs(self) -> Pairs:
         """Its rows with what stands in for their features, and their columns."""
-        return Pairs(self.linear, self.rows, self.absent, self.players, self.live, self.output, self.memory)
+        linear = self.known or self.model.linear_first()
+        assert linear is not None
+        linear, output = settled(linear, self.output)
+        return Pairs(linear, self.rows, self.absent, self.players, self.live, output, self.memory)
 
     @cached_property
     def ready(self) -> Ready | None:
@@ -100,9 +101,9 @@ class LinearModelGame(ModelGame):
 
     def shapley_values(self) -> FloatArray | None:
         """The values (n, rows × outputs) in closed form where what is explained is linear; else None."""
-        if self.linear.steps or self.output.function is not None:
-            return None
         pairs = self.pairs
+        if pairs.linear.steps or pairs.output.function is not None:
+            return None
 
         def of_pairs(rows: slice, drawn: Any) -> Any:
             columns, _ = pairs.columns(rows, drawn)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,6 +94,9 @@ class TorchArrays:
     def exactly(self, array: Any) -> Any:
         return array.double()
 
+    def affine(self, weights: Any, bias: Any) -> Step:
+        return _affine(weights, bias)
+
     def running(self) -> AbstractContextManager[Any]:
         return self.torch.inference_mode()
 
@@ -135,8 +138,7 @@ def _step(layer: Any) -> Step:
     torch, name = needed("torch", extra="torch"), type(layer).__name__
     ours = type(layer).__module__.startswith("torch.nn.modules")
     if type(layer) is torch.nn.Linear:
-        weights, bias = layer.weight.detach(), None if layer.bias is None else layer.bias.detach()
-        return Step("affine", _affine(torch, weights, bias), weights, bias)
+        return _affine(layer.weight.detach(), None if layer.bias is None else layer.bias.detach())
     if ours and name in IN_PLACE:
         return Step(name.lower(), getattr(torch.Tensor, IN_PLACE[name]))
     if ours and name in BY_ELEMENT:
@@ -147,8 +149,8 @@ def _step(layer: Any) -> Step:
     return Step("other", lambda hidden: layer(hidden.T.contiguous()).flatten(1).T)
 
 
-def _affine(torch: Any, weights: Any, bias: Any) -> Callable[[Any], Any]:
+def _affine(weights: Any, bias: Any) -> Step:
     if bias is None:
-        return lambda hidden: weights @ hidden
-    column = bias[:, None]
-    return lambda hidden: torch.addmm(column, weights, hidden)
+        return Step("affine", lambda hidden: weights @ hidden, weights)
+    column, torch = bias[:, None], needed("torch", extra="torch")
+    return Step("affine", lambda hidden: torch.addmm(column, weights, hidden), weights, bias)

@@ -140,3 +140,38 @@ def test_one_linear_layer_has_its_values_in_closed_form():
     assert explanation.method == "linear closed form"
     weights = model.weight.detach().numpy()
     np.testing.assert_allclose(explanation.values, rows()[:, :, None] * weights.T, atol=1e-12)
+
+
+ONE_LAYER = {
+    "sigmoid": [nn.Linear(FEATURES, 2), nn.Sigmoid()],
+    "softmax": [nn.Linear(FEATURES, 2), nn.Softmax(1)],
+    "no bias": [nn.Linear(FEATURES, 2, bias=False), nn.Softmax(-1)],
+}
+
+
+@pytest.mark.parametrize("layers", ONE_LAYER.values(), ids=ONE_LAYER)
+def test_log_odds_of_one_layer_in_closed_form(layers):
+    model = nn.Sequential(*layers).double().eval()
+    found, exact = (
+        Explainer(model, BACKGROUND, output="logit", fast=fast)(rows(), method=method)
+        for fast, method in ((True, "auto"), (False, "exact"))
+    )
+    assert found.method == "linear closed form"
+    np.testing.assert_allclose(found.values, exact.values, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.base_values, exact.base_values, rtol=0, atol=1e-12)
+
+
+LAST = {
+    "sigmoid": [nn.Linear(5, 3), nn.Sigmoid()],
+    "two": [nn.Linear(5, 2), nn.Softmax(1)],
+    "two, no bias": [nn.Linear(5, 2, bias=False), nn.Softmax(1)],
+    "of no layer": [nn.Linear(5, 2), nn.Tanh(), nn.Softmax(1)],
+}
+
+
+@pytest.mark.parametrize("last", LAST.values(), ids=LAST)
+@pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
+def test_log_odds_of_networks(method, budget, last, compact):
+    model = nn.Sequential(nn.Linear(FEATURES, 5), nn.Tanh(), *last).double().eval()
+    agree(model, rows(), method, budget, output="logit", background=BACKGROUND)
+    assert compact
