@@ -19,6 +19,7 @@ from owenshap.arrays import FloatArray
 from owenshap.tables import Table
 
 CACHED = 1 << 17  # numbers of one tile: a megabyte, about what stays close to a core
+SHORT = 16  # numbers along an axis
 CLOSE = 1e-3  # of the largest prediction: further off, the structure was not what it looked like
 
 
@@ -117,8 +118,12 @@ class NumpyArrays:
         return np.argsort(ranks, axis=0)
 
     def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
-        np.multiply(array, scale, out=out)
-        out += base
+        if array.shape[-1] == 1 < scale.shape[-1] < SHORT:  # numpy's inner loop would be that short, and all overhead
+            for at in range(scale.shape[-1]):
+                np.add(array[..., 0] * scale[..., at], base[..., at], out=out[..., at])
+        else:
+            np.multiply(array, scale, out=out)
+            out += base
 
     def summed(self, array: Any, axis: int) -> Any:
         return np.cumsum(array, axis=axis)
