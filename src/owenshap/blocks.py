@@ -63,11 +63,13 @@ def _parts(designs: Iterable[Design]) -> Iterator[tuple[Design, bool]]:
 def _groups(designs: Iterable[Design], most: int) -> Iterator[list[Design]]:
     """The designs of blocks that a game can value together, of so many coalitions where they are cut anywhere."""
     group: list[Design] = []
+    coalitions = 0
     for design in designs:
-        if group and sum(map(len, group)) + len(design) > most:
+        if group and coalitions + len(design) > most:
             yield group
-            group = []
+            group, coalitions = [], 0
         group.append(design)
+        coalitions += len(design)
     yield group
 
 
