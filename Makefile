@@ -61,7 +61,7 @@ bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance cost
 	@$(BIN)/python -m benchmarks.coverage
 
 reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
-	@PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers $(ARGS)
 
 # captum needs torch, which the other peers' Python has no small build of.
 SPEED := .venv-speed

@@ -135,7 +135,7 @@ def table_one(results: Results) -> Iterator[str]:
     yield "Absolute errors depend on the trained network; the ratios to Castro are to be compared.\n"
     yield from _comparison(results, found, "cc", beside=True)
     yield f"\n{_goals(results, found)} An error of a ratio is about {_ratio_error(found):.0%}, from the rows."
-    yield "\nFor KernelSHAP and LeverageSHAP a sample is a coalition, and their rows rest on 2 repetitions, not 50. Of the methods that the paper names, KernelSHAP without regularisation is the only"
+    yield "\nFor KernelSHAP and LeverageSHAP a sample is a coalition. Of the methods that the paper names, KernelSHAP without regularisation is the only"
     yield "other one that converges to φ; DASP, Integrated Gradients, DeepLIFT, LIME, LRP, Owen's central-limit form and Fatima et al. are no"
     yield "estimators of φ and have no row."
     yield "\n![box plot](@cc-mlp-table.png)"

@@ -99,6 +99,14 @@ def read(path: Path) -> Result:
     return kept
 
 
+def forget(folder: Path, pattern: str) -> None:
+    """Remove parts that are no longer needed, and their folder when it is empty."""
+    for path in folder.glob(pattern):
+        path.unlink()
+    if folder.exists() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
 def plain(value: Any) -> Any:
     """The value as json takes it, numbers to 7 digits."""
     if isinstance(value, np.ndarray):
