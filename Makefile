@@ -32,11 +32,11 @@ check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/lint-imports --no-logo
 
 reproduce: $(READY)  ## The paper's experiments, what is there already left out; ARGS="--data DIR --search"
-	@OMP_NUM_THREADS=1 $(BIN)/python -m reproduction all $(ARGS)
-	@for set in breast-cancer diabetes digits; do OMP_NUM_THREADS=1 $(BIN)/python -m reproduction --dataset $$set $(ARGS) || exit 1; done
+	@$(BIN)/python -m reproduction all $(ARGS)
+	@for set in breast-cancer diabetes digits; do $(BIN)/python -m reproduction --dataset $$set $(ARGS) || exit 1; done
 
 reproduce-quick: $(READY)  ## The same, small: 10 rows, 5 repetitions, every tenth step
-	@OMP_NUM_THREADS=1 $(BIN)/python -m reproduction all --quick $(ARGS)
+	@$(BIN)/python -m reproduction all --quick $(ARGS)
 
 # The peers need Python 3.13 and live apart, so that nothing of theirs reaches the rest.
 PYTHON_PEERS ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python) $(shell command -v python3.13) python3)

@@ -21,6 +21,8 @@ COLOURS = {
     "halved-owen": "#1e7d43",
     "kernel-shap": "#8e7cc3",
     "leverage-shap": "#5b4b8a",
+    "linear": "#c27ba0",
+    "gaussian-process": "#741b47",
     "midpoint": "#999999",
     "gauss-legendre": "#333333",
 }
@@ -35,6 +37,8 @@ SHORT = {
     "halved-owen": "Halved Owen, stratified",
     "kernel-shap": "KernelSHAP",
     "leverage-shap": "LeverageSHAP",
+    "linear": "linear fit",
+    "gaussian-process": "Gaussian process",
     "midpoint": "midpoints",
     "gauss-legendre": "Gauss–Legendre",
 }
@@ -69,19 +73,14 @@ def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
     from matplotlib import pyplot
     from matplotlib.ticker import NullFormatter
 
-    errors = dict(result["errors"])
-    if name.endswith("-mlp"):
-        for peer in ("kernel-shap", "leverage-shap"):
-            path = folder / f"{name.removesuffix('-mlp')}-{peer}.json"
-            if path.exists():
-                errors.update({f"{peer} {kind}": each for kind, each in read(path)["result"]["errors"].items()})
+    errors = {**result["errors"], **(_beside(folder, name) if name.endswith("-mlp") else {})}
     names = [key.partition(" ")[0] for key in errors if key.endswith(" samples")]
     every = np.log10(np.maximum(np.concatenate([np.asarray(each) for each in errors.values()]), 1e-18))
     decades = 10.0 ** np.floor(every.min()), 10.0 ** np.ceil(every.max())
     figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.8), sharey=True, sharex=True, layout="constrained")
     for axis, kind in zip(axes, ("samples", "evaluations"), strict=True):
         boxes = axis.boxplot(
-            [np.maximum(errors[f"{each} {kind}"], 1e-18) for each in names],
+            [np.maximum(errors.get(f"{each} {kind}", []), 1e-18) for each in names],
             orientation="horizontal",
             patch_artist=True,
             widths=0.6,
@@ -101,6 +100,17 @@ def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
     axes[0].invert_yaxis()
     figure.suptitle(name)
     return figure
+
+
+def _beside(folder: Path, name: str) -> dict[str, Any]:
+    """Errors of estimators that fit a surrogate, ours and the peers', where they were run."""
+    errors: dict[str, Any] = {}
+    if (path := folder / f"{name}-fitted.json").exists():
+        errors.update(read(path)["result"]["errors"])
+    for peer in ("kernel-shap", "leverage-shap"):
+        if (path := folder / f"{name.removesuffix('-mlp')}-{peer}.json").exists():
+            errors.update({f"{peer} {kind}": each for kind, each in read(path)["result"]["errors"].items()})
+    return errors
 
 
 def line_plots(result: dict[str, Any], _: Path, name: str) -> Any:

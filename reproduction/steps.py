@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -118,6 +119,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(f"{value:.7g}")
     return value.item() if isinstance(value, np.generic) else value
+
+
+def threads() -> int:
+    """How many rows are worked on at once: as many as cores, or what OMP_NUM_THREADS says."""
+    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
 
 def device_name(device: str) -> str:
