@@ -113,13 +113,13 @@ def experiments(name: str, folder: Path | None, run: Run) -> None:
     mlp, deep = (network(name, architecture, dataset, run) for architecture in REPORTED[name])
     if dataset.side is None:
         tabular.experiments(dataset, mlp, run)
-        fitted.experiment(dataset, mlp, run)
         choice.experiments(dataset, mlp, run)
         timing.experiment(dataset, mlp, run)
     else:
         images.experiments(dataset, mlp, run)
     deeper.experiments(dataset, deep, run)
     if name == "cc":
+        fitted.experiment(dataset, mlp, run)
         splits.experiment(REPORTED[name][0], folder, run)
         peers.experiments(dataset, mlp, run)
 

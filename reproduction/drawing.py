@@ -42,6 +42,14 @@ SHORT = {
     "midpoint": "midpoints",
     "gauss-legendre": "Gauss–Legendre",
 }
+DATA = {
+    "cc": "credit cards",
+    "mnist": "MNIST",
+    "breast-cancer": "breast cancer",
+    "diabetes": "diabetes",
+    "digits": "8 × 8 digits",
+}
+NETWORKS = {"mlp": "MLP", "residual": "residual MLP", "cnn": "CNN, pixel players", "cnn-patches": "CNN, 16 patches for players"}
 SOLID = ("castro", "owen-printed", "halved-owen-printed", "owen-printed-paper", "halved-owen-printed-paper")
 
 
@@ -66,6 +74,13 @@ def draw_all(folder: Path) -> None:
             from matplotlib import pyplot
 
             pyplot.close(figure)
+
+
+def spoken(name: str) -> str:
+    """The data set and the network of a step's name, in words."""
+    data = next(each for each in DATA if name.startswith(each))
+    network = name.removeprefix(data).removeprefix("-")
+    return f"{DATA[data]}, {NETWORKS[network]}" if network else DATA[data]
 
 
 def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
@@ -93,12 +108,12 @@ def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
         axis.set_xlim(decades)
         axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_yticks(range(1, len(names) + 1), [SHORT[each] for each in names])
-        axis.set_xlabel("squared error, mean over players; one point per row")
+        axis.set_xlabel("squared error, mean over players and repetitions; each box is over rows")
         axis.grid(axis="x", alpha=0.3)
         budget = int(result["evaluations"]["castro samples"])
         axis.set_title(f"{result['samples']} samples each" if kind == "samples" else f"at most {budget:,} evaluations each")
     axes[0].invert_yaxis()
-    figure.suptitle(name)
+    figure.suptitle(f"{spoken(name)}: error against exact values")
     return figure
 
 
@@ -123,14 +138,16 @@ def line_plots(result: dict[str, Any], _: Path, name: str) -> Any:
         axes[0].plot(result["samples"], squared, **style)
         axes[1].plot(result["samples"][1:], result["spread"][each][1:], **style)
     axes[0].set_yscale("log")
-    axes[0].set_title("error: squared, mean over players and rows")
-    axes[1].set_title("the paper's statistic: deviation of the estimates of all steps so far")
+    axes[0].set_title("error of the estimate")
+    axes[0].set_ylabel("squared error, mean over players and rows")
+    axes[1].set_title("the paper's statistic, over the estimates of all steps so far")
+    axes[1].set_ylabel("standard deviation, mean over players and rows")
     axes[1].set_ylim(bottom=0)
     for axis in axes:
         axis.set_xlabel("equivalent samples")
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
-    figure.suptitle(name)
+    figure.suptitle(spoken(name))
     return figure
 
 
@@ -147,12 +164,12 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
         "ours": "stratified Halved,\nas many evaluations",
     }
     figure, axes = pyplot.subplots(
-        len(images), len(columns) + 1, figsize=(1.35 * (len(columns) + 1), 1.62 * len(images) + 0.5), layout="constrained"
+        len(images), len(columns) + 1, figsize=(1.35 * (len(columns) + 1), 1.62 * len(images) + 0.9), layout="constrained"
     )
     for row, image in enumerate(images):
         axes[row, 0].imshow(image.reshape(side, side), cmap="gray_r")
         if row == 0:
-            axes[row, 0].set_title("row", fontsize=8)
+            axes[row, 0].set_title("image", fontsize=8)
         for column, (key, title) in enumerate(columns.items(), start=1):
             values = np.asarray(result[f"map {key}"])[row][-side * side :].reshape(side, side)
             limit = np.abs(values).max()
@@ -166,7 +183,9 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
     for axis in axes.flat:
         axis.set_xticks([])
         axis.set_yticks([])
-    figure.suptitle(f"{name}: relative error · correlation · overlap of the 20 strongest", fontsize=9)
+    scores_said = "below: relative error · correlation · overlap of the 20 strongest pixels"
+    colours_said = "red raises the predicted class's probability, blue lowers it; white is 0, each map to its own largest value"
+    figure.suptitle(f"{spoken(name)}\n{scores_said}\n{colours_said}", fontsize=9)
     return figure
 
 
@@ -198,7 +217,7 @@ def choice_maps(result: dict[str, Any], _: Path, name: str) -> Any:
         axis.set_title(SHORT[each])
     axes[0].set_ylabel("coalitions per level M")
     figure.colorbar(shown, ax=axes, label="squared error")
-    figure.suptitle(f"{name}: squared error; below it the share that is bias, where it is more than 1 %")
+    figure.suptitle(f"{spoken(name)}: squared error; below it the share that is bias, where it is more than 1 %")
     return figure
 
 
@@ -215,7 +234,7 @@ def bias_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     axis.set_ylim(bottom=1e-10)
     axis.set_xlabel("levels Q")
     axis.set_ylabel("root mean squared bias / root mean square of φ")
-    axis.set_title(f"{name}: bias without any sampling; stratified levels have none")
+    axis.set_title(f"{spoken(name)}: bias without any sampling; stratified levels have none")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     return figure
@@ -234,10 +253,11 @@ def search_plot(result: dict[str, Any], _: Path, name: str) -> Any:
         axis.plot(first, scores[which], "o", color=colour, label=f"{layers} hidden layers", markersize=4, alpha=0.7)
     best = int(scores.argmax())
     axis.annotate(result["winner"], (widths[best][0] if widths[best] else 0, scores[best]), fontsize=9)
-    axis.set_ylim(bottom=np.quantile(scores, 0.1))
+    lowest = np.quantile(scores, 0.1)
+    axis.set_ylim(lowest, scores.max() + 0.1 * (scores.max() - lowest))
     axis.set_xlabel("width of the first hidden layer")
     axis.set_ylabel(f"validation accuracy, mean of {result['trainings']} trainings")
-    axis.set_title(f"{name}: {sum(result['drawn'])} draws, {len(scores)} architectures")
+    axis.set_title(f"{spoken(name)}: {sum(result['drawn'])} draws, {len(scores)} architectures; the lowest tenth lies below")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     return figure
@@ -254,10 +274,10 @@ def splits_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     axis.axhline(0.8247, color="#999999", linestyle=":", label="the paper")
     axis.axhline(0.8223, color="#999999", linestyle="--", label="the program")
     axis.set_xticks(np.arange(len(tests)))
-    axis.set_xlabel("split")
+    axis.set_xlabel("seed of the split")
     axis.set_ylabel("test accuracy")
     axis.legend(fontsize=8, ncols=4, loc="upper center")
     axis.set_ylim(min(0.815, tests.min() - 0.001), 0.8275)
-    axis.set_title(name)
+    axis.set_title(f"{spoken(name)}: the same network on {len(tests)} splits")
     axis.grid(alpha=0.3)
     return figure

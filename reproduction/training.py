@@ -33,7 +33,7 @@ def fit(architecture: str, dataset: Dataset, *, seed: int = 0, epochs: int = EPO
     return Network(architecture, state, rows.shape[1], dataset.classes or 1)
 
 
-def fit_together(architecture: str, datasets: Sequence[Dataset], *, device: str = "cpu") -> list[Network]:
+def fit_together(architecture: str, datasets: Sequence[Dataset], *, epochs: int = EPOCHS, device: str = "cpu") -> list[Network]:
     """What `fit` gives for an MLP on each of these, up to rounding; a step of all costs little more than a step of one."""
     import torch
 
@@ -46,7 +46,7 @@ def fit_together(architecture: str, datasets: Sequence[Dataset], *, device: str 
     inputs = torch.as_tensor(np.stack([rows for rows, _ in fitting]), dtype=torch.float32, device=device)
     wanted = torch.as_tensor(np.stack([target for _, target in fitting]), dtype=torch.int64, device=device)
     adam = torch.optim.Adam(state.values(), lr=LEARNING_RATE, eps=EPSILON)
-    for batch in _batches(inputs.shape[1], 0, EPOCHS, device):
+    for batch in _batches(inputs.shape[1], 0, epochs, device):
         adam.zero_grad()
         scores = _scores_together(state, inputs[:, batch])
         # Summed over data sets: each sees the gradient of its own mean loss, as if it were alone.

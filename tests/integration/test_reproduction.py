@@ -5,6 +5,7 @@ import hashlib
 import json
 import socket
 import threading
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
@@ -12,18 +13,19 @@ import numpy as np
 import pytest
 
 import owenshap
-from reproduction import data, games, search, tabular
+from reproduction import data, fitted, games, peers, search, tabular, training
 from reproduction.__main__ import main, network
 from reproduction.choice import contributions_by_size, expected_value
 from reproduction.networks import Network
+from reproduction.steps import TINY, Run
 
 torch = pytest.importorskip("torch")
 
 
 def small_network(inputs=6, hidden=5, outputs=3, seed=0):
     rng = np.random.default_rng(seed)
-    state = {"0.weight": rng.normal(size=(hidden, inputs)), "2.weight": rng.normal(size=(outputs, hidden))}
-    return Network(f"mlp {hidden}", state, inputs, outputs)
+    shapes = {"0.weight": (hidden, inputs), "2.weight": (4, hidden), "2.bias": 4, "4.weight": (outputs, 4)}
+    return Network(f"mlp {hidden}-4", {name: rng.normal(size=shape) for name, shape in shapes.items()}, inputs, outputs)
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def rows():
     return np.random.default_rng(1).normal(size=(3, 6))
 
 
-@pytest.mark.parametrize(("name", "steps"), [("breast-cancer", 9), ("diabetes", 9), ("digits", 6)])
+@pytest.mark.parametrize(("name", "steps"), [("breast-cancer", 8), ("diabetes", 8), ("digits", 6)])
 def test_embedded_data_end_to_end_and_resuming(name, steps, tmp_path, capsys):
     command = ["--dataset", name, "--tiny", "--no-report", "--out", str(tmp_path)]
     assert main(command) == 0
@@ -237,6 +239,60 @@ def test_rows_of_a_table_and_of_a_network_estimate_what_owenshap_estimates(rows)
         full[:, live] = coalitions
         wanted = estimator.replicates(design, values[full @ (1 << np.arange(6))][:, None])[..., 0]
         assert np.allclose(found[0], wanted.reshape(2, replicates, 5).mean(axis=1), atol=1e-12)
+
+
+def test_rows_have_their_own_draws_however_many_threads(rows, monkeypatch):
+    values = games.table(small_network(), np.concatenate([rows, rows[:1]]))
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        found.append(tabular.all_rows(values, owenshap.Castro(), 2, 3, np.random.default_rng(0)))
+    assert (found[0] == found[1]).all()
+    assert (found[0][..., 0] != found[0][..., 3]).any()  # the same row twice
+
+
+def test_fits_spend_what_the_table_says_and_come_close(rows, tmp_path):
+    values = games.table(small_network(), rows)
+    found = fitted.compare(values, Run(tmp_path, replace(TINY, table_samples=20, repetitions=20)))
+    assert found["evaluations"] == {"linear samples": 22, "linear evaluations": 64, "gaussian-process samples": 22}
+    assert found["repetitions"] == {"linear": 20, "gaussian-process": 2}
+    power = np.mean(tabular.exact(values) ** 2, axis=0)
+    assert (found["errors"]["linear evaluations"] < 1e-20).all()  # all 64 coalitions
+    assert (found["errors"]["linear samples"] < 0.1 * power).all()
+    assert (found["errors"]["gaussian-process samples"] < 0.01 * power).all()
+
+
+def test_a_peers_repetitions_are_kept_one_by_one(tmp_path, monkeypatch, rows):
+    seeds = []
+
+    def fake(its_games, budget, seed):
+        if seed == 1 and seeds == [0]:
+            seeds.append("interrupted")
+            raise KeyboardInterrupt
+        seeds.extend([seed] if budget == 100 else [])
+        its_games(np.ones((budget, its_games.n_players), bool))
+        return np.full((its_games.n_players, its_games.n_rows), float(seed))
+
+    monkeypatch.setattr(peers, "PEERS", {"fake": ("numpy", fake)})
+    run = Run(tmp_path, TINY, say=lambda _: None)
+    dataset = data.Dataset("some", *[(rows, None)] * 3, [], 3)
+    with pytest.raises(KeyboardInterrupt):
+        peers.experiments(dataset, small_network(), run)
+    peers.experiments(dataset, small_network(), run)
+    assert seeds == [0, "interrupted", 1]
+    found = json.loads((tmp_path / "some-fake.json").read_text())["result"]
+    truth = tabular.exact(games.table(small_network(), tabular.some_rows(dataset, 3)))
+    assert np.allclose(found["errors"]["samples"], (np.mean(truth**2, axis=0) + np.mean((1 - truth) ** 2, axis=0)) / 2)
+    assert found["evaluations"] == {"samples": 100.0, "evaluations": 502.0}
+    assert [path.name for path in tmp_path.iterdir()] == ["some-fake.json"]
+
+
+def test_networks_fitted_together_are_what_they_are_alone():
+    table = np.random.default_rng(0).normal(size=(400, 5))
+    sets = [data._tabular("some", table, table @ [1, 2, 0, 0, 1] > 0, list("abcde"), 2, seed=seed) for seed in range(2)]
+    for together, dataset in zip(training.fit_together("mlp 4-3", sets, epochs=5), sets, strict=True):
+        alone = training.fit("mlp 4-3", dataset, epochs=5)
+        assert np.allclose(together(dataset.test[0]), alone(dataset.test[0]), atol=1e-5)
 
 
 def _spread(code, live):
