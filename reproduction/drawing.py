@@ -111,7 +111,9 @@ def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
         axis.set_xlabel("squared error, mean over players and repetitions; each box is over rows")
         axis.grid(axis="x", alpha=0.3)
         budget = int(result["evaluations"]["castro samples"])
-        axis.set_title(f"{result['samples']} samples each" if kind == "samples" else f"at most {budget:,} evaluations each")
+        of_fits = "; of a fit: coalitions" if "linear samples" in errors else ""
+        samples_said = f"{result['samples']:,} samples each{of_fits}"
+        axis.set_title(samples_said if kind == "samples" else f"at most {budget:,} evaluations each")
     axes[0].invert_yaxis()
     figure.suptitle(f"{spoken(name)}: error against exact values")
     return figure

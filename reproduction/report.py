@@ -136,7 +136,8 @@ def table_one(results: Results) -> Iterator[str]:
     yield "Absolute errors depend on the trained network; the ratios to Castro are to be compared.\n"
     yield from _comparison(results, found, "cc", beside=True)
     yield f"\n{_goals(results, found)} An error of a ratio is about {_ratio_error(found):.0%}, from the rows."
-    yield "\nWhere a surrogate is fitted (the rows from the linear fit on) a sample is a coalition, so that equal samples are 15 times fewer evaluations. Of the methods that the paper names, KernelSHAP without regularisation is the only"
+    yield "\nWhere a surrogate is fitted (the rows from the linear fit on) a sample is a coalition, so that equal samples are 15 times fewer evaluations;"
+    yield "but for LeverageSHAP the rows of a repetition share their coalitions. Of the methods that the paper names, KernelSHAP without regularisation is the only"
     yield "other one that converges to φ; DASP, Integrated Gradients, DeepLIFT, LIME, LRP, Owen's central-limit form and Fatima et al. are no"
     yield "estimators of φ and have no row."
     yield from _least_work(results, found)
@@ -204,8 +205,8 @@ def _least_work(results: Results, found: dict[str, Any]) -> Iterator[str]:
     if ours and key in ours["errors"]:
         error, spent = float(np.mean(ours["errors"][key])), ours["evaluations"][key]
         castro, halved = (float(np.mean(found["errors"][f"{each} evaluations"])) for each in ("castro", "halved-owen-printed"))
-        yield f"\nWith {spent:,} evaluations the Gaussian process has {error / castro:.2g} of the error that Castro, and {error / halved:.2g} of that which Halved Owen,"
-        yield f"has with {found['evaluations']['castro samples']:,}; its fit takes longer than this small network's evaluations, so that it pays where a model is slow."
+        yield f"\nWith {spent:,} evaluations the Gaussian process has {error / castro:.2g} of the error that Castro, and {error / halved:.2g} of that which Halved Owen (program)"
+        yield f"have with up to {found['evaluations']['castro samples']:,}. Its fit takes time of its own, so that it pays where a model is slow."
         yield "At Castro's evaluations it would be eight fits of 1,875 pairs for every row, too slow for a table."
 
 
