@@ -11,7 +11,6 @@ from owenshap.estimators import Estimator, found
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.stopping import ENDLESS, Until
 
-MANY_PLAYERS, FEW_EACH = 100, 10  # with more players and fewer evaluations for each, halved stars lead
 INTERVAL_EACH = 20  # evaluations for each player from which on halved stars have an interval
 WORTH = 10  # times the evaluations that halved stars take to be as accurate
 
@@ -144,9 +143,6 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
     if budget < 2 * (n_players + 1) + 2:
         return _planned(found()["gaussian-process"](), n_players, budget, f"{because}, nor does a star")
     if cost is None:
-        return _planned(found()["halved-owen"](), n_players, budget, because)
-    if n_players > MANY_PLAYERS and budget < FEW_EACH * n_players:
-        because += f", and {budget / n_players:.1f} evaluations for each of so many players tell stars more than a fit"
         return _planned(found()["halved-owen"](), n_players, budget, because)
     corrected = budget >= INTERVAL_EACH * (n_players + 1) + 2
     fitting = _fitting_seconds(budget, corrected) * cost.outputs
