@@ -199,9 +199,10 @@ def _snapshots(
     elif plan is None:
         plan = make_plan(n_players, method, budget, until=until)
         if method == "auto" and plan.estimator.random:
-            started = time.perf_counter()
+            started, computed = time.perf_counter(), time.thread_time()
             ends = evaluate_ends(game)
-            plan = make_plan(n_players, method, budget, Cost((time.perf_counter() - started) / 2, ends.outputs), until)
+            elapsed, computing = time.perf_counter() - started, time.thread_time() - computed
+            plan = make_plan(n_players, method, budget, Cost.measured(elapsed, computing, 2, ends.outputs), until)
     elif budget is not None or method != "auto" or until is not None:
         raise InputError("plan", "come alone", "method, budget or tolerance beside it", "The plan says all")
     else:

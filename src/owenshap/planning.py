@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from dataclasses import dataclass, replace
 
 from owenshap.checks import whole_number
@@ -12,6 +13,8 @@ from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.stopping import ENDLESS, Until
 
 INTERVAL_EACH = 20  # evaluations for each player from which on halved stars have an interval
+CALLING = 1e-3  # seconds that a call may take without any evaluation
+HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
 WORTH = 10  # times the evaluations that halved stars take to be as accurate
 
 
@@ -21,6 +24,17 @@ class Cost:
 
     seconds: float
     outputs: int
+
+    @classmethod
+    def measured(cls, elapsed: float, computing: float, evaluations: int, outputs: int) -> Cost:
+        """From one call that evaluated a few coalitions, so that another such call hardly ever tells otherwise.
+
+        Time spent computing counts beyond what a call takes for itself. Time spent waiting (for a machine elsewhere, or for a
+        processor that others use) counts only where no hiccup is that long. The rest is rounded to a power of ten.
+        """
+        waited = elapsed if elapsed > HICCUP else 0.0
+        seconds = max(computing - CALLING, waited, 0.0) / evaluations
+        return cls(10.0 ** round(math.log10(seconds)) if seconds > 1e-9 else 0.0, outputs)
 
 
 @dataclass(frozen=True)
@@ -123,7 +137,7 @@ def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | 
         return plan
     fitting = _fitting_seconds(default_budget(n_players), corrected=True) * cost.outputs
     saved = default_budget(n_players) * cost.seconds
-    times = f"an evaluation took {cost.seconds:.1e} s and fits take about {fitting:.1e} s"
+    times = f"an evaluation takes about {cost.seconds:.0e} s and fits about {fitting:.1g} s"
     if fitting > WORTH * saved:
         return replace(plan, because=f"{times}, in which stars reach more")
     fitted = found()["gaussian-process-corrected"]().open_ended(n_players)
@@ -146,7 +160,7 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
         return _planned(found()["halved-owen"](), n_players, budget, because)
     corrected = budget >= INTERVAL_EACH * (n_players + 1) + 2
     fitting = _fitting_seconds(budget, corrected) * cost.outputs
-    times = f"an evaluation took {cost.seconds:.1e} s and a fit takes about {fitting:.1e} s"
+    times = f"an evaluation takes about {cost.seconds:.0e} s and a fit about {fitting:.1g} s"
     if fitting > WORTH * budget * cost.seconds:
         return _planned(found()["halved-owen"](), n_players, budget, f"{because}, and {times}, in which stars reach more")
     name = "gaussian-process-corrected" if corrected else "gaussian-process"
