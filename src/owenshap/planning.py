@@ -184,7 +184,8 @@ def _planned(estimator: Estimator, n_players: int, budget: int | None, because: 
     if replicates < 1:
         needed = 2 + estimator.replicate_cost(n_players)
         rule = f"be at least {needed} for one replicate of {estimator.name} with {n_players} players"
-        advice = "Raise it" if estimator.name == "castro" else f"Raise it, or use method='castro', which needs {n_players + 1}"
+        cheaper = ("castro", n_players + 1) if budget > n_players else ("gaussian-process", 2)
+        advice = "Raise it, or use method='{}', which needs {}".format(*cheaper)
         raise InputError("budget", rule, budget, advice)
     return Plan(estimator, replicates, budget, because)
 

@@ -16,6 +16,8 @@ from owenshap.pairs import all_pairs, draw_pairs
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.linear import LinearSurrogate
 
+MOST_COMPLETE = 1 << 17  # pairs that are fitted at once, and exactly, where they are all there are: up to 18 players
+
 
 @dataclass(frozen=True)
 class FittedPairs(Estimator):
@@ -65,7 +67,10 @@ class FittedPairs(Estimator):
     def within(self, n_players: int, budget: int) -> Self:
         if self.pairs is not None:
             return self
-        affordable = min(max(0, budget - 2) // 2, all_pairs(n_players))
+        every = all_pairs(n_players)
+        affordable = min(max(0, budget - 2) // 2, every)
+        if affordable == every <= MOST_COMPLETE:
+            return replace(self, pairs=every)
         fits = max(1, -(-affordable // self.most_pairs))
         return replace(self, pairs=affordable // fits)
 
