@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from owenshap.checks import whole_number
 from owenshap.errors import InputError, UnknownMethodError
 from owenshap.estimators import Estimator, found
+from owenshap.estimators._cross_validated import FOLDS, most_refitted
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.stopping import ENDLESS, Until
+from owenshap.surrogates.gaussian_process import MOST_PAIRS
 
 INTERVAL_EACH = 20  # evaluations for each player from which on halved stars have an interval
 CALLING = 1e-3  # seconds that a call may take without any evaluation
 HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
-WORTH = 10  # times the evaluations that halved stars take to be as accurate
+WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ class Cost:
         waited = elapsed if elapsed > HICCUP else 0.0
         seconds = max(computing - CALLING, waited, 0.0) / evaluations
         return cls(10.0 ** round(math.log10(seconds)) if seconds > 1e-9 else 0.0, outputs)
+
+    def __str__(self) -> str:
+        return f"an evaluation takes about {self.seconds:.0e} s" if self.seconds else "an evaluation takes hardly any time"
 
 
 @dataclass(frozen=True)
@@ -135,10 +140,10 @@ def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | 
     """The plan of a run until it is good enough, with a Gaussian process where an evaluation costs enough to save many."""
     if cost is None or (budget is not None and budget < default_budget(n_players)):
         return plan
-    fitting = _fitting_seconds(default_budget(n_players), corrected=True) * cost.outputs
-    saved = default_budget(n_players) * cost.seconds
-    times = f"an evaluation takes about {cost.seconds:.0e} s and fits about {fitting:.1g} s"
-    if fitting > WORTH * saved:
+    default = default_budget(n_players)
+    fitting = _fitting_seconds(n_players, default, corrected=True) * cost.outputs
+    times = f"{cost} and fits about {fitting:.1g} s"
+    if not _pays(n_players, default, fitting, cost):
         return replace(plan, because=f"{times}, in which stars reach more")
     fitted = found()["gaussian-process-corrected"]().open_ended(n_players)
     return replace(plan, estimator=fitted, because=f"{times}, which they are worth")
@@ -159,18 +164,31 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
     if cost is None:
         return _planned(found()["halved-owen"](), n_players, budget, because)
     corrected = budget >= INTERVAL_EACH * (n_players + 1) + 2
-    fitting = _fitting_seconds(budget, corrected) * cost.outputs
-    times = f"an evaluation takes about {cost.seconds:.0e} s and a fit about {fitting:.1g} s"
-    if fitting > WORTH * budget * cost.seconds:
+    fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
+    times = f"{cost} and a fit about {fitting:.1g} s"
+    if not _pays(n_players, budget, fitting, cost):
         return _planned(found()["halved-owen"](), n_players, budget, f"{because}, and {times}, in which stars reach more")
     name = "gaussian-process-corrected" if corrected else "gaussian-process"
     return _planned(found()[name](), n_players, budget, f"{because}, and {times}, which it is worth")
 
 
-def _fitting_seconds(budget: int, corrected: bool) -> float:
+def _pays(n_players: int, budget: int, fitting: float, cost: Cost) -> bool:
+    """Whether a fit is worth the evaluations that could be made meanwhile: with few for each player it learns less."""
+    return fitting <= min(WORTH, budget / n_players) * budget * cost.seconds
+
+
+def _fitting_seconds(n_players: int, budget: int, corrected: bool) -> float:
     """What fitting a Gaussian process to one output takes, about, on one core."""
-    pairs = min(budget / 2, 1000 if corrected else 2000)
-    return (0.01 + 2.5e-4 * pairs + 3e-7 * pairs**2) * (2.5 if corrected else 1)
+    pairs = max(0, budget - 2) / 2
+    if corrected:
+        return 1.3 * _one_fit(min(pairs, 1000))
+    fits = math.ceil(pairs / MOST_PAIRS) or 1
+    refitted = n_players <= pairs <= most_refitted(n_players)
+    return fits * _one_fit(pairs / fits) * (FOLDS if refitted else 1)
+
+
+def _one_fit(pairs: float) -> float:
+    return 0.008 + 2e-4 * pairs + 6e-7 * pairs**2
 
 
 def _planned(estimator: Estimator, n_players: int, budget: int | None, because: str) -> Plan:

@@ -102,12 +102,16 @@ def test_auto_is_exact_where_it_fits_and_halved_where_not():
         (16, 2000, 1e-4, 1000, "halved-owen"),  # a fit for each of the outputs
         (200, 500, 1e-2, 1, "gaussian-process"),  # many players, few evaluations
         (200, 3000, 1e-2, 1, "gaussian-process"),
+        (30, 75, 1e-4, 1, "halved-owen"),  # few evaluations teach a process less
+        (30, 450, 1e-4, 1, "gaussian-process"),
+        (16, 2000, 0.0, 1, "halved-owen"),
     ],
 )
 def test_auto_weighs_the_fit_against_the_evaluations(n_players, budget, seconds, outputs, method):
     plan = make_plan(n_players, "auto", budget, Cost(seconds, outputs))
     assert plan.estimator.name == method
     assert method == "exact" or "coalitions do not fit" in plan.because
+    assert method == "exact" or f"an evaluation takes {f'about {seconds:.0e} s' if seconds else 'hardly'}" in plan.because
 
 
 def test_what_the_clock_decided_is_in_the_plan():

@@ -47,7 +47,7 @@ class CrossValidated(Surrogate):
         candidates = [fitted, LinearSurrogate().fit(coalitions, values), _equal_shares(pairs)]
         if count < n_players:  # too few to tell
             errors = np.ones((len(candidates), len(pairs.total)))
-        elif self.refitted and count <= min(MOST_REFITTED, EACH * n_players):
+        elif self.refitted and count <= most_refitted(n_players):
             errors = self._held_out(pairs)
         else:
             errors = np.stack([np.square(each.leave_one_out[1:]).mean(axis=0) for each in candidates])
@@ -118,6 +118,11 @@ class FittedChoice(FittedSurrogate):
         for at, values in enumerate(of_each):
             picked[:, self.chosen == at] = values[:, self.chosen == at]
         return picked
+
+
+def most_refitted(n_players: int) -> int:
+    """The most pairs with which a surrogate is fitted again."""
+    return min(MOST_REFITTED, EACH * n_players)
 
 
 def _chosen(errors: FloatArray) -> IntArray:
