@@ -24,8 +24,8 @@ NAMES = ("", "least squares", "equal shares")
 class CrossValidated(Surrogate):
     """For each output a surrogate, or else least squares or equal shares, where these predict left-out pairs better.
 
-    Leave-one-out errors of a surrogate whose parameters were learned from the same few pairs are far too small (a tenth, in a
-    voting game of 40 players and 80 pairs), so with few pairs it is fitted again without each quarter of them.
+    Leave-one-out errors of a surrogate whose parameters were learned from the same few pairs are far too small (see
+    benchmarks/notes-accuracy.md), so with few pairs it is fitted again without each quarter of them.
 
     Parameters
     ----------
