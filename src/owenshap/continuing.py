@@ -104,7 +104,7 @@ class Continuing:
             return
         numbered = enumerate(sizes, self.blocks)
         block, rows_at_once = np.zeros(1), rows_within(self._memory, self.game.n_players)
-        for partly, spent_here, last in worked(
+        for partly, spent_here, last, _ in worked(
             self.game, self.plan.estimator, self.seed, numbered, self.ends, self._executor, rows_at_once, self._memory
         ):
             self.evaluations += spent_here
@@ -177,6 +177,7 @@ class Continuing:
             self.looks,
             self.sums and self.sums.of_outputs(outputs),
             None if tolerances is None else tolerances[outputs],
+            None if self._learner is None else self._learner.note,
         )
 
 

@@ -42,6 +42,8 @@ class Estimate:
     """Of the values' sums over the players, where the run looked at them."""
     tolerances: FloatArray | None = field(default=None, repr=False)
     """The tolerance of each output (k,), where one was asked for."""
+    note: str | None = None
+    """What did not go as planned, in words; None where all did. `plan.because` says why it was planned so."""
 
     @property
     def method(self) -> str:

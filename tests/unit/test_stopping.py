@@ -446,7 +446,7 @@ def test_a_learning_run_cannot_be_gone_on_from():
 
 def test_auto_learns_where_an_evaluation_takes_long():
     def slow(coalitions):
-        time.sleep(0.01)
+        time.sleep(0.03)
         return wavy(13).values(coalitions)
 
     result = estimate(FunctionGame(slow, 13), tolerance=0.02)

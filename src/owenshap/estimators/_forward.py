@@ -34,6 +34,11 @@ class Forward:
         self._ends: tuple[BoolArray, FloatArray] | None = None
         self._fitted: FittedSurrogate | None = None
 
+    @property
+    def note(self) -> str | None:
+        """What did not go as planned with the latest fit, in words."""
+        return None if self._fitted is None else self._fitted.note
+
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         """Replicates (r, n, k) corrected by the surrogate, from a design of the ends, pairs' coalitions and complements."""
         coalitions = design.coalitions(np.arange(len(design)))
