@@ -171,7 +171,7 @@ class Look:
             return done if until.top is None else f"{done}, top {until.top} is not settled"
         if count < FIRST_LOOK:
             return f"{done}, and a tolerance takes {FIRST_LOOK}, a budget of {2 + FIRST_LOOK * cost:,}"
-        enough = _rounded_up(2 + cost * max(self.replicates_needed, count + 1))
+        enough = rounded_up(2 + cost * max(self.replicates_needed, count + 1))
         remedy = f"a budget of about {enough:,} would reach it"
         if self.half_width <= 1:
             return f"{done}, but {self.doubt}"
@@ -269,7 +269,7 @@ def _settled(moments: Moments, top: int, confidence: float) -> bool:
     return bool((least > most).all())
 
 
-def _rounded_up(number: float) -> int:
+def rounded_up(number: float) -> int:
     """To two digits."""
     unit = 10 ** max(0, math.floor(math.log10(number)) - 1)
     return math.ceil(number / unit) * unit
