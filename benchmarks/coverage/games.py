@@ -164,7 +164,7 @@ def forest(n_players: int, seed: int, trees: int = 40, depth: int = 6) -> KnownG
     return KnownGame(partial(_leaves, needed.astype(np.float32), barred.astype(np.float32), heights), n_players, values)
 
 
-def _grow(rows, targets, row, other, path, depth, rng, leaves) -> None:  # noqa: ANN001, PLR0913
+def _grow(rows, targets, row, other, path, depth, rng, leaves) -> None:
     """Add the leaves below a node that a mixture of both rows can reach."""
     needed, barred = path
     if depth == 0 or len(rows) < 10:
