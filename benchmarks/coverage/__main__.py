@@ -114,11 +114,11 @@ def cells(runs: int, cheap_runs: int, fitted_runs: int, deviations: dict) -> lis
     for name in CASES:
         small = game_of(name).n_players <= SMALL
         for share in SHARES:
-            for method in ("halved-owen", measure.ANTITHETIC):
-                if 2 * oracle(deviations, name, method, share)[1] <= measure.MOST:
-                    found.append(Cell(("stopping", name, method, share), runs))
-            for method in (measure.AUTO, measure.LEARNING) if small else (measure.AUTO,):
-                found.append(Cell(("stopping", name, method, share), fitted_runs))
+            sampled = ("halved-owen", measure.ANTITHETIC)
+            short = [each for each in sampled if 2 * oracle(deviations, name, each, share)[1] <= measure.MOST]
+            found += [Cell(("stopping", name, method, share), runs) for method in short]
+            fitted = (measure.AUTO, measure.LEARNING) if small else (measure.AUTO,)
+            found += [Cell(("stopping", name, method, share), fitted_runs) for method in fitted]
             replicates, evaluations = oracle(deviations, name, "halved-owen", share)
             if replicates >= 120 and 2 * evaluations <= measure.MOST:
                 found.append(Cell(("predicted", name, share, int(evaluations / 3)), min(runs, 200)))
@@ -180,7 +180,8 @@ def main() -> None:
         work(wanted, kept, pool, asked.processes, until)
     done = sum(each.seconds for each in wanted)
     more = sum((each.runs - each.done) * each.each for each in wanted)
-    print(f"{done:,.0f} core-seconds are done, about {more:,.0f} are left", file=sys.stderr)
+    unknown = sum(not each.done for each in wanted)
+    print(f"{done:,.0f} core-seconds are done, about {more:,.0f} and {unknown} cells are left", file=sys.stderr)
     results = {
         "source": source,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -93,9 +93,7 @@ def predicted(name: str, share: float, budget: int, seeds: range) -> dict:
     """The budgets that are named by estimates whose budget ended first."""
     tolerance, named = share * CASES[name].scale, []
     for seed in seeds:
-        short = estimate(
-            game_of(name), "halved-owen", tolerance=tolerance, budget=budget, seed=10**5 + seed, progress=False
-        )
+        short = estimate(game_of(name), "halved-owen", tolerance=tolerance, budget=budget, seed=10**5 + seed, progress=False)
         found = re.search(r"budget of about ([\d,]+)", short.stopped_by)
         if found:
             named.append(int(found[1].replace(",", "")))

@@ -36,7 +36,9 @@ def _goals(sections: dict[str, list[dict]], looks: dict) -> Iterator[str]:
         shares = [each["coverage"] for each in fixed]
         inside = [0.94 - _error(each) <= each["coverage"] <= 0.98 + _error(each) for each in fixed]
         without = len(sections["fixed"]) - len(fixed)
-        words = f"{min(shares):.1%} to {max(shares):.1%}; {sum(inside)} of {len(shares)} cells within, {without} without intervals"
+        words = (
+            f"{min(shares):.1%} to {max(shares):.1%}; {sum(inside)} of {len(shares)} cells within, {without} without intervals"
+        )
         yield _goal("coverage per value, fixed budget", "94–98 % on every game", words, all(inside))
     stopped = sections.get("stopping", [])
     if stopped:

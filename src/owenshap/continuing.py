@@ -21,6 +21,7 @@ from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_w
 from owenshap.executors import IN_FLIGHT, Executor, in_order
 from owenshap.games import Game
 from owenshap.gathering import Gathered
+from owenshap.intervals import surprises
 from owenshap.moments import Moments
 from owenshap.planning import Plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter, note
@@ -53,6 +54,7 @@ class Continuing:
         self._gathered = Gathered(plan, game.n_players, total, self._memory) if spread else None
         self._learner = plan.estimator.learner(game.n_players)
         self.looks = 0 if earlier is None else earlier.looks
+        self._surprises, self._before = np.zeros(1), 0
 
     @property
     def affordable(self) -> int:
@@ -72,8 +74,18 @@ class Continuing:
         """Begin anew with what was learned, where that pays; whether it did."""
         if self._learner is None or not self._learner.relearn(self.count, needed, self.affordable - self.count):
             return False
+        if self.moments is not None and self.count >= FIRST_LOOK:
+            self._surprises, self._before = surprises(self.moments), self.count
         self.moments = self.sums = None
         return True
+
+    def room(self, confidence: float) -> FloatArray:
+        """Half-widths (k,) for what the surrogate before this one was surprised by: seldom and much.
+
+        What it had not learned, this one may not have either: pairs like those are learned where they were seen, and where
+        they were not, the new series may miss them as the old one did. They are as rare as both together allow.
+        """
+        return self._surprises * (-math.log(1 - confidence) / max(1, self._before + self.count))
 
     @property
     def count(self) -> int:
@@ -143,6 +155,7 @@ class Continuing:
             self._gathered.only(outputs)
         self.game, self.ends = game, self.ends.of_outputs(outputs)
         self.moments, self.sums = self.moments.of_outputs(outputs), self.sums.of_outputs(outputs)
+        self._surprises = self._surprises if len(self._surprises) == 1 else self._surprises[outputs]
 
     def look(self, outputs: slice, tolerances: FloatArray | None, confidence: float) -> Look:
         """Look at some outputs."""
@@ -151,7 +164,8 @@ class Continuing:
         total = (self.ends.grand - self.ends.empty)[outputs]
         own = None if tolerances is None else tolerances[outputs]
         moments, sums = self.moments.of_outputs(outputs), self.sums and self.sums.of_outputs(outputs)
-        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks))
+        room = np.broadcast_to(self.room(confidence), (self.ends.outputs,))[outputs]
+        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), room)
 
     def estimate(
         self, outputs: IntArray | slice, tolerances: FloatArray | None, confidence: float, stopped_by: str, finished: bool
@@ -177,6 +191,7 @@ class Continuing:
             self.looks,
             self.sums and self.sums.of_outputs(outputs),
             None if tolerances is None else tolerances[outputs],
+            np.broadcast_to(self.room(confidence), (self.ends.outputs,))[outputs] if self._before else None,
         )
 
 

@@ -50,6 +50,8 @@ class Estimate:
     """Of the values' sums over the players, where the run looked at them."""
     tolerances: FloatArray | None = field(default=None, repr=False)
     """The tolerance of each output (k,), where one was asked for."""
+    room: FloatArray | None = field(default=None, repr=False)
+    """Half-widths (k,) that what is rare asks for besides, where a surrogate learned on the way."""
 
     @property
     def method(self) -> str:
@@ -182,8 +184,9 @@ class Estimate:
             return None
         half = np.zeros_like(self.moments.mean)
         if not self._exact:
+            room = 0.0 if self.room is None else self.room
             scales = 1.0 if self.tolerances is None else self.tolerances
-            half = self._where_trusted(simultaneous_half_widths(self.moments, self._confidence, scales))
+            half = self._where_trusted(simultaneous_half_widths(self.moments, self._confidence, scales, room))
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
 
     def _half_widths(self) -> FloatArray | None:

@@ -17,6 +17,7 @@ COCHRAN, LARGEST_SKEWNESS = 16, 4  # times a squared skewness: replicates from w
 OFF = 0.01  # chance that a sum is off by as much as makes an interval doubtful
 SUSPECT = 0.12  # of the replicates needed for their skewness: from there on a sum that is off is no accident
 FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
+SURPRISING = 3.0  # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and large
 NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
 
 
@@ -78,19 +79,20 @@ def stopped_half_widths(moments: Moments, confidence: float) -> FloatArray:
     return np.maximum(widened, room) * _for_looking(moments)
 
 
-def simultaneous_half_widths(moments: Moments, confidence: float, scales: FloatArray | float = 1.0) -> FloatArray:
+def simultaneous_half_widths(
+    moments: Moments, confidence: float, scales: FloatArray | float = 1.0, room: FloatArray | float = 0.0
+) -> FloatArray:
     """Half-widths (n, k) that hold for all players and outputs at once, at a number of replicates that the spread decided.
 
     The same for all values that vary much, in units of the scales (k,) of the outputs, which is what a tolerance asks for;
-    less for quiet ones, but with room for an event too rare to have been seen that is as large as any seen. The error rates
-    of all values add up to 1 − confidence.
+    less for quiet ones, but for all with room for an event too rare to have been seen that is as large as any seen. The error
+    rates of all values add up to 1 − confidence. `room` (k,) is what an earlier series of replicates asks for besides.
     """
     rate, cells = 1 - confidence, moments.mean.size
     errors = watched_errors(moments, confidence)
     common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
     own = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
-    room = rare_half_width(moments, rate)
-    return np.maximum(np.minimum(common, own), np.where(_unseen(moments), room, np.minimum(common, room)))
+    return np.maximum(np.minimum(common, own), np.maximum(rare_half_width(moments, rate), room))
 
 
 def watched_errors(moments: Moments, confidence: float) -> FloatArray:
@@ -129,6 +131,12 @@ def rare_half_width(moments: Moments, rate: float) -> FloatArray:
     the replicates of any player lie apart.
     """
     return moments.ranges.max(axis=0) * (-math.log(rate) / moments.count)
+
+
+def surprises(moments: Moments) -> FloatArray:
+    """How far single replicates of an output (k,) lay apart, where few of them carry the spread of most players; else 0."""
+    often = np.where(_unseen(moments), 0, moments.excess).mean(axis=0) < SURPRISING
+    return np.where(often, 0, moments.ranges.max(axis=0))
 
 
 def _unseen(moments: Moments) -> BoolArray:

@@ -102,7 +102,7 @@ class GaussianProcessCorrected(Estimator):
         return Forward(GaussianProcessSurrogate(), n_players, self.pairs or 1) if n_players > 1 else None
 
     def open_ended(self, n_players: int) -> Self:
-        return self if self.pairs is not None else replace(self, pairs=max(4, n_players // 8))
+        return self if self.pairs is not None else replace(self, pairs=max(2, n_players // 16))
 
     def _forward(self, coalitions: BoolArray, values: FloatArray, batches: int) -> Iterator[tuple[int, int, Any]]:
         """First and last batch of each stretch, and the odd part and Shapley values of the surrogate for it."""
