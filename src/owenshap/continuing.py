@@ -52,9 +52,9 @@ class Continuing:
         self._memory = parse_bytes(memory)
         total = self.ends.grand - self.ends.empty
         self._gathered = Gathered(plan, game.n_players, total, self._memory) if spread else None
-        self._learner = plan.estimator.learner(game.n_players)
+        learned = None if earlier is None else earlier.learner
+        self._learner = plan.estimator.learner(game.n_players) if learned is None else learned.copy()
         self.looks = 0 if earlier is None else earlier.looks
-        self._surprises, self._before = np.zeros(1), 0
 
     @property
     def affordable(self) -> int:
@@ -72,20 +72,25 @@ class Continuing:
 
     def relearn(self, needed: float) -> bool:
         """Begin anew with what was learned, where that pays; whether it did."""
-        if self._learner is None or not self._learner.relearn(self.count, needed, self.affordable - self.count):
+        learner = self._learner
+        if learner is None or not learner.relearn(self.count, needed, self.affordable - self.count):
             return False
         if self.moments is not None and self.count >= FIRST_LOOK:
-            self._surprises, self._before = surprises(self.moments), self.count
+            learner.surprises, learner.before = surprises(self.moments), self.count
         self.moments = self.sums = None
         return True
 
-    def room(self, confidence: float) -> FloatArray:
+    def room(self, confidence: float) -> FloatArray | None:
         """Half-widths (k,) for what the surrogate before this one was surprised by: seldom and much.
 
         What it had not learned, this one may not have either: pairs like those are learned where they were seen, and where
         they were not, the new series may miss them as the old one did. They are as rare as both together allow.
         """
-        return self._surprises * (-math.log(1 - confidence) / max(1, self._before + self.count))
+        learner = self._learner
+        if learner is None or not learner.before:
+            return None
+        half: FloatArray = learner.surprises * (-math.log(1 - confidence) / (learner.before + self.count))
+        return half
 
     @property
     def count(self) -> int:
@@ -155,7 +160,6 @@ class Continuing:
             self._gathered.only(outputs)
         self.game, self.ends = game, self.ends.of_outputs(outputs)
         self.moments, self.sums = self.moments.of_outputs(outputs), self.sums.of_outputs(outputs)
-        self._surprises = self._surprises if len(self._surprises) == 1 else self._surprises[outputs]
 
     def look(self, outputs: slice, tolerances: FloatArray | None, confidence: float) -> Look:
         """Look at some outputs."""
@@ -164,15 +168,16 @@ class Continuing:
         total = (self.ends.grand - self.ends.empty)[outputs]
         own = None if tolerances is None else tolerances[outputs]
         moments, sums = self.moments.of_outputs(outputs), self.sums and self.sums.of_outputs(outputs)
-        room = np.broadcast_to(self.room(confidence), (self.ends.outputs,))[outputs]
-        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), room)
+        room = self.room(confidence)
+        besides = 0.0 if room is None else room[outputs]
+        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), besides)
 
     def estimate(
         self, outputs: IntArray | slice, tolerances: FloatArray | None, confidence: float, stopped_by: str, finished: bool
     ) -> Estimate:
         """What some of the outputs have come to; a finished one has the plan that repeats it."""
         assert self.moments is not None
-        plan = self.plan
+        plan, room = self.plan, self.room(confidence)
         if finished and plan.until is not None:
             cost = plan.estimator.replicate_cost(self.game.n_players)
             budget = max(self.evaluations, 2 + self.count * cost) if plan.budget == ENDLESS else plan.budget
@@ -191,7 +196,8 @@ class Continuing:
             self.looks,
             self.sums and self.sums.of_outputs(outputs),
             None if tolerances is None else tolerances[outputs],
-            np.broadcast_to(self.room(confidence), (self.ends.outputs,))[outputs] if self._before else None,
+            None if room is None else room[outputs],
+            None if self._learner is None else self._learner.copy(),
         )
 
 
@@ -311,14 +317,17 @@ def resumed(
     if len(earlier.moments.mean) != n_players:
         raise InputError("resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice)
     estimator = earlier.plan.estimator
-    if estimator.together:
-        raise InputError("resume", "be of independent replicates", f"an estimate by {estimator.name}", "Begin anew")
+    if estimator.together and earlier.learner is None:
+        what = f"an estimate by {estimator.name} with a fixed budget"
+        raise InputError("resume", "be of independent replicates", what, "Begin anew, with a tolerance")
     if not estimator.random:
         raise InputError("resume", "leave something to do", f"an estimate by {estimator.name}", "It is exact")
     if budget is None and until is None:
         raise InputError("resume", "come with a tolerance, top, seconds or budget", "none of them", advice)
     going_on = make_plan(n_players, estimator, budget, until=until or Until())
-    if going_on.replicates < earlier.moments.count:
-        needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
+    # A learner has spent more than its latest replicates took.
+    needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
+    needed = needed if earlier.learner is None else earlier.evaluations
+    if going_on.budget < needed:
         raise InputError("budget", f"be at least the {needed:,} evaluations of the earlier estimate", budget, "Raise it")
     return going_on

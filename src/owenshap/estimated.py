@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from owenshap.arrays import BoolArray, FloatArray
+from owenshap.estimators._forward import Forward
 from owenshap.evaluate import Ends
 from owenshap.intervals import (
     FEWEST_REPLICATES,
@@ -52,6 +53,8 @@ class Estimate:
     """The tolerance of each output (k,), where one was asked for."""
     room: FloatArray | None = field(default=None, repr=False)
     """Half-widths (k,) that what is rare asks for besides, where a surrogate learned on the way."""
+    learner: Forward | None = field(default=None, repr=False)
+    """What it has learned: where `resume` goes on."""
 
     @property
     def method(self) -> str:
