@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from owenshap.arrays import BoolArray, FloatArray
@@ -33,6 +35,17 @@ class Forward:
         self._needed_before = np.inf
         self._ends: tuple[BoolArray, FloatArray] | None = None
         self._fitted: FittedSurrogate | None = None
+        self.surprises: FloatArray = np.zeros(1)
+        """How far single replicates of an output (k,) lay apart before the last fit, where that was rare."""
+        self.before = 0
+        """Replicates among which they were seen."""
+
+    def copy(self) -> Forward:
+        """The same to go on from, perhaps to another goal, so that the gain of the last fit says nothing; this one stays."""
+        same = copy(self)
+        same._coalitions, same._values = self._coalitions.copy(), self._values.copy()
+        same._needed_before = np.inf
+        return same
 
     @property
     def note(self) -> str | None:

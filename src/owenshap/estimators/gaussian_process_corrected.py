@@ -111,7 +111,7 @@ class GaussianProcessCorrected(Estimator):
         return Forward(self._surrogate, n_players, self.pairs or 1) if n_players > 1 else None
 
     def open_ended(self, n_players: int) -> Self:
-        return self if self.pairs is not None else replace(self, pairs=max(4, n_players // 8))
+        return self if self.pairs is not None else replace(self, pairs=max(2, n_players // 16))
 
     @property
     def _surrogate(self) -> Surrogate:
