@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,10 @@ from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.blocks import LARGEST_BLOCK
 from owenshap.continuing import Continuing, better_exactly, exactly, stop_reason
 from owenshap.errors import InputError
-from owenshap.estimate import estimate
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
 from owenshap.estimators._closed_form import ClosedForm
-from owenshap.evaluate import parse_bytes
+from owenshap.evaluate import parse_bytes, rows_within
 from owenshap.executors import Executor, in_order
 from owenshap.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.gathering import needs_spreading
@@ -27,11 +26,12 @@ from owenshap.linear_game import LinearDrawingModelGame, LinearModelGame
 from owenshap.masking import Absent
 from owenshap.model_game import DrawingModelGame, ModelGame
 from owenshap.models import Model
-from owenshap.models.linear_first import LinearFirst
+from owenshap.models.linear_first import CLOSE, LinearFirst
 from owenshap.outputs import Output
-from owenshap.planning import Plan, make_plan
+from owenshap.planning import Cost, Plan, make_plan
 from owenshap.players import Players
 from owenshap.progress import Meter, close, meter, silent
+from owenshap.running import run_plan
 from owenshap.stopping import Until, never
 from owenshap.tables import Table
 
@@ -93,14 +93,15 @@ class Together:
     def _plan(self, n_players: int, method: str | Estimator, budget: int | None) -> Plan:
         if self.draws is not None and method == "auto":
             method = "halved-owen"  # exact values average over the whole background, which drawing is to avoid
-        plan = make_plan(n_players, method, budget, until=self.until)
+        planned = _kept_plan if isinstance(method, str) and isinstance(budget, int | None) else make_plan
+        plan = planned(n_players, method, budget, None, self.until)
         if self.draws is not None and plan.estimator.draw(n_players, np.random.default_rng(0), 1).units is None:
             advice = "Use another method, or leave out background_draws"
             raise InputError("background_draws", f"be None for method '{plan.estimator.name}'", self.draws, advice)
         return plan
 
     def _game(self, which: IntArray, outputs: int, memory: int) -> ModelGame:
-        rows = self.rows.take(which)
+        rows = self.rows if len(which) == len(self.rows) else self.rows.take(which)
         fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
         parts: dict[str, Any] = {
             "model": self.model,
@@ -116,6 +117,17 @@ class Together:
             return ModelGame(**parts) if self.draws is None else DrawingModelGame(**parts, draws=self.draws)
         parts |= {"memory": memory, "known": self.linear}
         return LinearModelGame(**parts) if self.draws is None else LinearDrawingModelGame(**parts, draws=self.draws)
+
+    def agrees(self, done: list[tuple[ModelGame, Estimate]], explained: FloatArray) -> bool:
+        """Whether the games' grand coalitions have the values that the model itself gives the rows."""
+        if self.output.function is not None:
+            return True  # asked beforehand
+        for game, found in done:
+            own, wanted = found.ends.grand.reshape(len(game.labels), -1), explained[game.labels]
+            largest = max(np.abs(wanted).max(), np.abs(found.ends.empty).max())
+            if not np.abs(own - wanted).max() <= CLOSE * largest:
+                return False
+        return True
 
     def explanation(
         self,
@@ -147,7 +159,8 @@ class Together:
             evaluations[which] = found.evaluations
             model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
         one_output = shape[2] == 1
-        bare = bare or (bool(done) and bool(np.isnan(errors[finished]).any(axis=(1, 2)).all()))
+        if reason is not None and not bare:
+            bare = bool(np.isnan(errors[finished]).any(axis=(1, 2)).all())
         everything = bool(finished.all())
 
         def kept(array: NDArray[Any]) -> NDArray[Any]:
@@ -207,7 +220,7 @@ def estimates(
         for (game, plan, settings, ranges), cost in zip(valued_ahead(tasks), costs, strict=True):
             share = partial(_share, report, before, len(game.labels), expected)
             if plan.until is None:
-                yield game, _at_once(game, plan, settings | {"executor": executor, "progress": share})
+                yield game, _at_once(game, plan, settings, executor, share)
             else:
                 yield from _until(game, plan, settings, ranges, executor, share)
             before += cost
@@ -221,13 +234,25 @@ def _estimate(
 ) -> list[tuple[ModelGame, Estimate]]:
     """What a worker does with a whole game."""
     if plan.until is None:
-        return [(game, _at_once(game, plan, {"progress": False} | settings))]
+        return [(game, _at_once(game, plan, settings, None, silent))]
     return list(_until(game, plan, settings, ranges, None, silent))
 
 
-def _at_once(game: ModelGame, plan: Plan, settings: dict[str, Any]) -> Estimate:
+def _at_once(game: ModelGame, plan: Plan, settings: dict[str, Any], executor: Executor | None, report: Meter) -> Estimate:
     """All rows of a game with the same budget."""
-    found = estimate(game, plan=plan, **settings)
+    *_, answer = run_plan(
+        game,
+        plan,
+        seed=settings["seed"],
+        confidence=settings["confidence"],
+        spread=needs_spreading(settings["efficient"], plan, game.n_players),
+        executor=executor,
+        report=report,
+        rows_at_once=rows_within(settings["memory"], game.n_players),
+        memory=parse_bytes(settings["memory"]),
+        ends=None,
+    )
+    found = answer()
     if isinstance(game, LinearModelGame):
         game.release()  # games are kept to the end, their columns would fill the memory
     return found
@@ -269,6 +294,12 @@ def _until(
 def _share(report: Meter, before: int, rows: int, expected: int, done: int, _: int) -> None:
     """A game's own progress as a share of all games'."""
     report(min(before + done * rows, expected - 1), expected)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _kept_plan(n_players: int, method: str, budget: int | None, cost: Cost | None, until: Until | None) -> Plan:
+    """One plan for all calls that ask for the same: its estimator keeps what its draws have in common."""
+    return make_plan(n_players, method, budget, cost, until)
 
 
 def _by_row(values: FloatArray | None, rows: int) -> FloatArray:
