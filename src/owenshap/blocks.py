@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
-from typing import cast
 
 import numpy as np
 
@@ -55,7 +54,7 @@ def designs(game: Game, estimator: Estimator, seed: int, blocks: Iterable[tuple[
     for number, replicates in blocks:
         rng = _generator(seed, number)
         design = estimator.draw(n_players, rng, replicates)
-        yield design if design.units is None else design.over(cast(DrawingGame, game).draw_background(rng, design.units))
+        yield design if design.units is None else design.over(game.draw_background(rng, design.units))
 
 
 def _generator(seed: int, number: int) -> np.random.Generator:

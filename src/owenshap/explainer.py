@@ -22,6 +22,7 @@ from owenshap.model_game import ModelGame
 from owenshap.models import as_model
 from owenshap.models.linear_first import LinearFirst
 from owenshap.outputs import Choice, Output, as_predictions, choose
+from owenshap.pace import Pace, Trial, timed
 from owenshap.players import Groups, Players
 from owenshap.progress import Meter
 from owenshap.stopping import checked_until
@@ -91,6 +92,7 @@ class Explainer:
         self._baseline, self._players, self._output = baseline, players, output
         self._feature_names, self._output_names, self._memory = feature_names, output_names, memory
         self._fast, self._agreed = fast, False
+        self._pace, self._linear_pace = Pace(), Pace()
         self._background: Absent | None = None
         self._constant: tuple[Table, Absent] | None = None
         if background is not None:
@@ -138,12 +140,14 @@ class Explainer:
         rows, absent = self._rows(X)
         seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
         confidence, until = checked_confidence(confidence), checked_until(tolerance, top, None, None)
-        predictions = self._predicted(rows)
+        predictions, took = timed(self._predicted, rows)
+        self._pace.note(len(rows), took)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
         players, draws = Players.of(rows.names, self._players), _checked_draws(background_draws)
         linear, explained = self._linear(rows, absent, predictions, output), output(predictions, np.arange(len(rows)))
         ranges = self._ranges(explained, absent, output) if until is not None and until.share is not None else None
-        together = Together(self._model, rows, absent, players, output, draws, linear, until, ranges)
+        trial = self._trial(rows, linear)
+        together = Together(self._model, rows, absent, players, output, draws, linear, until, ranges, trial)
         settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
         workers = checked_executor(executor)
         while True:
@@ -156,7 +160,9 @@ class Explainer:
                 raise
             if together.linear is None or together.agrees(done, explained):
                 return together.explanation(done, explained, names, seed, confidence)
-            together = replace(together, linear=None)  # the model is not what it was when its first step was found linear
+            together = replace(
+                together, linear=None, trial=self._trial(rows, None)
+            )  # the model is not what it was when its first step was found linear
 
     def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> LinearFirst | None:
         """The model's linear first step, where it is to be used and gives the model's own predictions.
@@ -170,6 +176,12 @@ class Explainer:
         if not self._agreed or output.function is not None or rows.n_features != linear.weights.shape[1]:
             self._agreed = linear.agrees(rows, predictions)
         return linear if self._agreed else None
+
+    def _trial(self, rows: Table, linear: LinearFirst | None) -> Trial:
+        """How to find out what a row takes: from the columns of a linear first step less than a forward of the rest."""
+        if linear is None:
+            return Trial(self._pace, len(rows), lambda which: self._predicted(rows.take(which)), counts=True)
+        return Trial(self._linear_pace, len(rows), lambda which: linear.predict(rows.take(which)), counts=False)
 
     def _rows(self, X: Any) -> tuple[Table, Absent]:
         """The explained rows and what replaces absent features, both as the model takes them."""

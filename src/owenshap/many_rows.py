@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
@@ -28,11 +29,12 @@ from owenshap.model_game import DrawingModelGame, ModelGame
 from owenshap.models import Model
 from owenshap.models.linear_first import CLOSE, LinearFirst
 from owenshap.outputs import Output
-from owenshap.planning import Cost, Plan, make_plan
+from owenshap.pace import Trial, magnitude
+from owenshap.planning import Cost, Plan, default_budget, make_plan
 from owenshap.players import Players
 from owenshap.progress import Meter, close, meter, silent
 from owenshap.running import run_plan
-from owenshap.stopping import Until, never
+from owenshap.stopping import ENDLESS, Until, never
 from owenshap.tables import Table
 
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
@@ -63,6 +65,8 @@ class Together:
     """What ends a row's estimate before its budget."""
     ranges: FloatArray | None = field(default=None, repr=False)
     """Of the outputs over the row and what stands in for its features, (rows, outputs); None: nobody asks."""
+    trial: Trial | None = field(default=None, repr=False)
+    """How to find out what a prediction takes; None: 'auto' decides without."""
 
     @cached_property
     def live(self) -> BoolArray:
@@ -77,7 +81,7 @@ class Together:
             most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
         tasks = []
         for n_players in np.unique(counts[counts > 0]).tolist():
-            plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget)
+            plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget, outputs)
             same = np.flatnonzero(counts == n_players)
             most = 1 if plan.until is not None and plan.estimator.together else most  # every row learns for itself
             for which in (same[start : start + most] for start in range(0, len(same), most)):
@@ -90,15 +94,34 @@ class Together:
         """Whether what is explained is linear in the features."""
         return self.linear is not None and not self.linear.steps and self.output.function is None
 
-    def _plan(self, n_players: int, method: str | Estimator, budget: int | None) -> Plan:
+    def _plan(self, n_players: int, method: str | Estimator, budget: int | None, outputs: int) -> Plan:
         if self.draws is not None and method == "auto":
             method = "halved-owen"  # exact values average over the whole background, which drawing is to avoid
         planned = _kept_plan if isinstance(method, str) and isinstance(budget, int | None) else make_plan
         plan = planned(n_players, method, budget, None, self.until)
+        if method == "auto" and plan.estimator.random and self.trial is not None:
+            plan = planned(n_players, method, budget, self._cost(plan, n_players, budget, outputs), self.until)
         if self.draws is not None and plan.estimator.draw(n_players, np.random.default_rng(0), 1).units is None:
             advice = "Use another method, or leave out background_draws"
             raise InputError("background_draws", f"be None for method '{plan.estimator.name}'", self.draws, advice)
         return plan
+
+    def _cost(self, cheap: Plan, n_players: int, budget: int | None, outputs: int) -> Cost:
+        """What an evaluation takes, to a power of ten; as exactly as it takes to know whether another plan is better."""
+        assert self.trial is not None
+        outputs = outputs if self.output.column is None and self.output.predicted is None else 1
+
+        def cost_of(seconds: float) -> Cost:
+            return Cost(magnitude(seconds * len(self.absent)), outputs)
+
+        def matters(seconds: float) -> bool:
+            if math.isinf(seconds):
+                return True
+            dear = make_plan(n_players, "auto", budget, cost_of(seconds), self.until)
+            return dear.estimator.name != cheap.estimator.name
+
+        expected = default_budget(n_players) if cheap.budget == ENDLESS else cheap.budget
+        return cost_of(self.trial.seconds(matters, expected * len(self.rows) * len(self.absent)))
 
     def _game(self, which: IntArray, outputs: int, memory: int) -> ModelGame:
         rows = self.rows if len(which) == len(self.rows) else self.rows.take(which)
@@ -140,6 +163,7 @@ class Together:
         """One explanation of all rows whose games are done; null players have value 0."""
         shape = (len(self.rows), len(self.players), predictions.shape[1])
         stopped_by = np.full(len(self.rows), "nothing to do: no player differs from what stands in for it", object)
+        because = stopped_by.copy()
         finished: BoolArray = np.logical_not(self.live.any(axis=1))
         bare = bool(done) and not finished.any() and all(found.no_interval for _, found in done)
         values = np.zeros(shape)
@@ -158,6 +182,9 @@ class Together:
             stopped_by[which] = found.stopped_by
             evaluations[which] = found.evaluations
             model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
+            because[which] = f"{found.method}: {found.plan.because}"
+        if self.trial is not None:
+            model_rows += self.trial.predicted
         one_output = shape[2] == 1
         if reason is not None and not bare:
             bare = bool(np.isnan(errors[finished]).any(axis=(1, 2)).all())
@@ -185,6 +212,7 @@ class Together:
             no_interval=reason,
             axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
             stopped_by=stopped_by[finished],
+            because=because[finished],
         )
 
     def _data(self) -> NDArray[Any]:
