@@ -62,15 +62,17 @@ class Trial:
     def seconds(self, matters: Callable[[float], bool], most: int) -> float:
         """Seconds of a row, found as exactly as it takes to know whether they matter, with so many rows at most."""
         pace = self._pace
-        if not pace.settled and matters(pace.seconds) and not (pace.seconds < math.inf and matters(pace.seconds / CERTAIN)):
-            for count in TRIALS:
-                if LITTLE / count < pace.seconds < math.inf and count > most // SHARE:
-                    break
-                took = self._time(count)
-                pace.note(count, took)
-                if took > LONG or not matters(pace.seconds):
-                    break
-            pace.settled = True
+        if pace.settled or not matters(pace.seconds):
+            return pace.seconds
+        for count in TRIALS:
+            certain = pace.seconds < math.inf and matters(pace.seconds / CERTAIN)
+            if certain or (LITTLE / count < pace.seconds < math.inf and count > most // SHARE):
+                break
+            took = self._time(count)
+            pace.note(count, took)
+            if took > LONG or not matters(pace.seconds):
+                break
+        pace.settled = True
         return pace.seconds
 
     def _time(self, count: int) -> float:

@@ -25,7 +25,7 @@ class Timed:
 
 
 @pytest.mark.parametrize(
-    "row, call, budget, expected",
+    ("row", "call", "budget", "expected"),
     [
         (0.3e-6, 0.0, None, "halved-owen"),
         (0.3e-6, 5e-3, None, "halved-owen"),  # a long call is no long evaluation
@@ -81,7 +81,7 @@ def test_rows_of_another_number_of_players_say_their_own_reason():
     assert found[1].because == found.because[1]
 
 
-@pytest.mark.parametrize("seconds, expected", [(2e-4, 1e-4), (0.9e-2, 1e-2), (0, 1e-9)])
+@pytest.mark.parametrize(("seconds", "expected"), [(2e-4, 1e-4), (0.9e-2, 1e-2), (0, 1e-9)])
 def test_only_the_order_of_magnitude_counts(seconds, expected):
     assert magnitude(seconds) == pytest.approx(expected)
 
