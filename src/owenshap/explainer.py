@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +26,8 @@ from owenshap.outputs import Choice, Output, as_predictions, choose
 from owenshap.pace import Pace, Trial, timed
 from owenshap.players import Groups, Players
 from owenshap.progress import Meter
-from owenshap.stopping import checked_until
+from owenshap.rounds import Shared
+from owenshap.stopping import Until, checked_until
 from owenshap.tables import Table, as_table
 
 
@@ -108,6 +110,8 @@ class Explainer:
         budget: int | None = None,
         tolerance: float | str | None = None,
         top: int | None = None,
+        seconds: float | None = None,
+        total_budget: int | None = None,
         background_draws: int | None = None,
         seed: int = 0,
         confidence: float = 0.95,
@@ -129,6 +133,14 @@ class Explainer:
             range of the output over the background and the row. Each row stops on its own.
         top : int, optional
             Stop a row as soon as it is settled which of its players have the `top` largest absolute values.
+        seconds : float, optional
+            Stop after this time, of the whole call: rows go on in turn, so that each has about as many evaluations. Every row
+            has a first estimate, however short the time.
+        total_budget : int, optional
+            The most evaluations of all rows together. They go where they are needed: after a first estimate of each row, to
+            the rows whose values are least certain, in units of the tolerance where there is one. Rows then depend on each
+            other, but only in how many replicates they have.
+            Of budget, tolerance, top, seconds and total_budget, whichever comes first stops a row; `stopped_by` says which.
         background_draws : int, optional
             Draw so many background rows for each star or chain in place of all of them: cheaper, unbiased, and what it adds
             to the error is in the intervals. Not for method 'exact'.
@@ -137,9 +149,12 @@ class Explainer:
         -------
         Explanation
         """
+        began = time.monotonic()
         rows, absent = self._rows(X)
         seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
-        confidence, until = checked_confidence(confidence), checked_until(tolerance, top, None, None)
+        confidence, until = checked_confidence(confidence), checked_until(tolerance, top, seconds, None)
+        shared = _checked_shared(total_budget, until, began)
+        until = Until() if until is None and shared is not None else until
         predictions, took = timed(self._predicted, rows)
         self._pace.note(len(rows), took)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
@@ -147,14 +162,14 @@ class Explainer:
         linear, explained = self._linear(rows, absent, predictions, output), output(predictions, np.arange(len(rows)))
         ranges = self._ranges(explained, absent, output) if until is not None and until.share is not None else None
         trial = self._trial(rows, linear)
-        together = Together(self._model, rows, absent, players, output, draws, linear, until, ranges, trial)
+        together = Together(self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial)
         settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
         workers = checked_executor(executor)
         while True:
             tasks = together.tasks(method, budget, predictions.shape[1], settings)
             done: list[tuple[ModelGame, Estimate]] = []
             try:
-                done.extend(estimates(tasks, workers, progress))
+                done.extend(estimates(tasks, together.sharing, workers, progress))
             except ModelError as error:
                 error.explanation = together.explanation(done, explained, names, seed, confidence) if done else None
                 raise
@@ -244,6 +259,14 @@ class Explainer:
 def _check_some(rows: Table) -> None:
     if len(rows) == 0:
         raise InputError("X", "have at least one row", "none", "Give the rows to explain")
+
+
+def _checked_shared(total: int | None, until: Until | None, began: float) -> Shared | None:
+    """What rows have together, where it is anything."""
+    seconds = None if until is None else until.seconds
+    if total is None:
+        return None if seconds is None else Shared(None, seconds, began)
+    return Shared(whole_number("total_budget", total, 2, "It counts the evaluations of all rows together"), seconds, began)
 
 
 def _checked_draws(draws: int | None) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from owenshap.errors import InputError
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
 from owenshap.estimators._closed_form import ClosedForm
-from owenshap.evaluate import parse_bytes, rows_within
+from owenshap.evaluate import parse_bytes
 from owenshap.executors import Executor, in_order
 from owenshap.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.gathering import needs_spreading
@@ -33,16 +33,15 @@ from owenshap.pace import Trial, magnitude
 from owenshap.planning import Cost, Plan, default_budget, make_plan
 from owenshap.players import Players
 from owenshap.progress import Meter, close, meter, silent
-from owenshap.running import run_plan
-from owenshap.stopping import ENDLESS, Until, never
+from owenshap.rounds import Rounds, Shared
+from owenshap.row_tasks import Task, at_once
+from owenshap.stopping import ENDLESS, LEARNER_LOOK, Until, never, next_look
 from owenshap.tables import Table
 
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 ROWS_TOGETHER = 256  # the most rows of one game: enough to fill a batch, few enough to give several workers something to do
 
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
-
-Task = tuple[ModelGame, Plan, dict[str, Any], FloatArray | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +64,8 @@ class Together:
     """What ends a row's estimate before its budget."""
     ranges: FloatArray | None = field(default=None, repr=False)
     """Of the outputs over the row and what stands in for its features, (rows, outputs); None: nobody asks."""
+    shared: Shared | None = None
+    """What the rows have together; None: each has a budget of its own."""
     trial: Trial | None = field(default=None, repr=False)
     """How to find out what a prediction takes; None: 'auto' decides without."""
 
@@ -79,15 +80,24 @@ class Together:
         most = ROWS_TOGETHER  # from columns a game takes as much memory as it is given, however many rows it has
         if self.linear is None:
             most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
-        tasks = []
+        tasks, share = [], self._share(budget)
         for n_players in np.unique(counts[counts > 0]).tolist():
             plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget, outputs)
+            if share < math.inf and plan.estimator is not LINEAR.estimator:
+                plan = self._within_share(plan, n_players, method, share, settings["efficient"])
             same = np.flatnonzero(counts == n_players)
             most = 1 if plan.until is not None and plan.estimator.together else most  # every row learns for itself
             for which in (same[start : start + most] for start in range(0, len(same), most)):
                 ranges = None if self.ranges is None else self.ranges[which]
                 tasks.append((self._game(which, outputs, memory), plan, settings, ranges))
         return tasks
+
+    @property
+    def sharing(self) -> Shared | None:
+        """What the rows that are to be estimated have together: a row without live players has had its evaluation."""
+        if self.shared is None or self.shared.total is None:
+            return self.shared
+        return replace(self.shared, total=self.shared.total - int((~self.live.any(axis=1)).sum()))
 
     @property
     def _additive(self) -> bool:
@@ -105,6 +115,40 @@ class Together:
             advice = "Use another method, or leave out background_draws"
             raise InputError("background_draws", f"be None for method '{plan.estimator.name}'", self.draws, advice)
         return plan
+
+    def _share(self, budget: int | None) -> float:
+        """Evaluations of a row where all have as many; infinite where nothing is shared that could be too little."""
+        shared, rows = self.sharing, int(self.live.any(axis=1).sum())
+        if shared is None or not rows:
+            return math.inf
+        share = math.inf if shared.total is None else shared.total // rows
+        if shared.seconds is None or self.trial is None:
+            return share
+        plenty = 4 * default_budget(int(self.live.sum(axis=1).max())) if budget is None else budget
+        whole = shared.seconds / (rows * (self.draws or len(self.absent)))  # seconds for one row of the model per evaluation
+        return min(share, whole / magnitude(self.trial.seconds(lambda seconds: whole / magnitude(seconds) < plenty, 0)))
+
+    def _within_share(self, plan: Plan, n_players: int, method: str | Estimator, share: float, efficient: bool) -> Plan:
+        """The plan with which a row can begin well within its share of what rows have together, and then go on."""
+        assert self.shared is not None
+        if plan.until is None:
+            if method != "auto" or 1 << n_players <= share:
+                return plan
+            because = f"all 2^{n_players} coalitions do not fit an equal share of {int(share):,} evaluations"
+        else:
+            because = plan.because
+        estimator, cost = plan.estimator, plan.estimator.replicate_cost(n_players)
+        learner = estimator.learner(n_players)
+        first = next_look(0, cost) if learner is None else learner.first + LEARNER_LOOK
+        if plan.until is None or (isinstance(method, str) and 2 * (2 + first * cost) > share):
+            name = "halved-owen" if method == "auto" else method
+            least = 2 + 2 * (n_players + 1)  # two stars, which no method needs more than
+            estimator = make_plan(n_players, name, max(int(share) // 4, least), until=self.until).estimator
+        budget = plan.budget if plan.until is not None else ENDLESS
+        if efficient and self.shared.total is not None:
+            budget = min(budget, self.shared.total)  # all replicates are kept, so that their number must be known
+        replicates = ENDLESS if budget == ENDLESS else estimator.replicates_within(n_players, budget)
+        return Plan(estimator, replicates, budget, because, self.until)
 
     def _cost(self, cheap: Plan, n_players: int, budget: int | None, outputs: int) -> Cost:
         """What an evaluation takes, to a power of ten; as exactly as it takes to know whether another plan is better."""
@@ -230,15 +274,18 @@ class Together:
 
 
 def estimates(
-    tasks: list[Task], executor: Executor | None, progress: bool | Meter | None
+    tasks: list[Task], shared: Shared | None, executor: Executor | None, progress: bool | Meter | None
 ) -> Iterator[tuple[ModelGame, Estimate]]:
-    """The games with their estimates, in order. Workers take whole games; where there is only one, its blocks."""
+    """The games with their estimates. Workers take whole games; where there is only one, or rows share something, blocks."""
     costs = [
         len(game.labels) * (2 + min(plan.replicates, UNKNOWN) * plan.estimator.replicate_cost(game.n_players))
         for game, plan, *_ in tasks
     ]
     report, expected, before = meter(progress, "explaining"), max(1, sum(costs)), 0
     try:
+        if shared is not None:
+            yield from Rounds(tasks, shared, executor, report).run()
+            return
         if executor is not None and len(tasks) > 1:
             for found, cost in zip(in_order(_estimate, tasks, executor), costs, strict=True):
                 before += cost
@@ -248,7 +295,7 @@ def estimates(
         for (game, plan, settings, ranges), cost in zip(valued_ahead(tasks), costs, strict=True):
             share = partial(_share, report, before, len(game.labels), expected)
             if plan.until is None:
-                yield game, _at_once(game, plan, settings, executor, share)
+                yield game, at_once(game, plan, settings, executor, share)
             else:
                 yield from _until(game, plan, settings, ranges, executor, share)
             before += cost
@@ -262,28 +309,8 @@ def _estimate(
 ) -> list[tuple[ModelGame, Estimate]]:
     """What a worker does with a whole game."""
     if plan.until is None:
-        return [(game, _at_once(game, plan, settings, None, silent))]
+        return [(game, at_once(game, plan, settings, None, silent))]
     return list(_until(game, plan, settings, ranges, None, silent))
-
-
-def _at_once(game: ModelGame, plan: Plan, settings: dict[str, Any], executor: Executor | None, report: Meter) -> Estimate:
-    """All rows of a game with the same budget."""
-    *_, answer = run_plan(
-        game,
-        plan,
-        seed=settings["seed"],
-        confidence=settings["confidence"],
-        spread=needs_spreading(settings["efficient"], plan, game.n_players),
-        executor=executor,
-        report=report,
-        rows_at_once=rows_within(settings["memory"], game.n_players),
-        memory=parse_bytes(settings["memory"]),
-        ends=None,
-    )
-    found = answer()
-    if isinstance(game, LinearModelGame):
-        game.release()  # games are kept to the end, their columns would fill the memory
-    return found
 
 
 def _until(
