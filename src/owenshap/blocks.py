@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from owenshap.planning import Plan
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
 FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
+KEPT_BLOCKS = 16  # of a run, whose designs are kept for the next: some tens of kilobytes each
 MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
 
 
@@ -55,13 +57,33 @@ def worked(
 
 def designs(game: Game, estimator: Estimator, seed: int, blocks: Iterable[tuple[int, int]]) -> Iterator[Design]:
     """The design of every block, given by number and replicates."""
-    drawing = isinstance(game, DrawingGame)
+    n_players = game.n_players
+    if not isinstance(game, DrawingGame):
+        small = LARGEST_BLOCK // max(1, estimator.replicate_cost(n_players)) if estimator.by_design else 0
+        for number, replicates in blocks:
+            draw = _kept_design if replicates <= small and number < KEPT_BLOCKS else _design
+            yield draw(estimator, n_players, seed, number, replicates)
+        return
     for number, replicates in blocks:
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-        design = estimator.draw(game.n_players, rng, replicates)
-        if drawing and design.units is not None:
-            design = design.over(cast(DrawingGame, game).draw_background(rng, design.units))
-        yield design
+        rng = _generator(seed, number)
+        design = estimator.draw(n_players, rng, replicates)
+        yield design if design.units is None else design.over(game.draw_background(rng, design.units))
+
+
+def _generator(seed: int, number: int) -> np.random.Generator:
+    """The generator of a block."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
+
+
+def _design(estimator: Estimator, n_players: int, seed: int, number: int, replicates: int) -> Design:
+    """The design of one block."""
+    return estimator.draw(n_players, _generator(seed, number), replicates)
+
+
+@lru_cache(maxsize=4 * KEPT_BLOCKS)
+def _kept_design(estimator: Estimator, n_players: int, seed: int, number: int, replicates: int) -> Design:
+    """The same, kept: rows that are explained one by one have their first blocks in common."""
+    return _design(estimator, n_players, seed, number, replicates)
 
 
 def _parts(designs: Iterable[Design]) -> Iterator[tuple[Design, bool]]:

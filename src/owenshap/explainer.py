@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,9 +23,11 @@ from owenshap.model_game import ModelGame
 from owenshap.models import as_model
 from owenshap.models.linear_first import LinearFirst
 from owenshap.outputs import Choice, Output, as_predictions, choose
+from owenshap.pace import Pace, Trial, timed
 from owenshap.players import Groups, Players
 from owenshap.progress import Meter
-from owenshap.stopping import checked_until
+from owenshap.rounds import Shared
+from owenshap.stopping import Until, checked_until
 from owenshap.tables import Table, as_table
 
 
@@ -89,8 +93,10 @@ class Explainer:
         self._model = as_model(model, predict)
         self._baseline, self._players, self._output = baseline, players, output
         self._feature_names, self._output_names, self._memory = feature_names, output_names, memory
-        self._fast = fast
-        self._background = None
+        self._fast, self._agreed = fast, False
+        self._pace, self._linear_pace = Pace(), Pace()
+        self._background: Absent | None = None
+        self._constant: tuple[Table, Absent] | None = None
         if background is not None:
             given = of_background(background, background_weights, feature_names)
             self._background = Absent(self._model.prepare(given.table), given.weights)
@@ -104,6 +110,8 @@ class Explainer:
         budget: int | None = None,
         tolerance: float | str | None = None,
         top: int | None = None,
+        seconds: float | None = None,
+        total_budget: int | None = None,
         background_draws: int | None = None,
         seed: int = 0,
         confidence: float = 0.95,
@@ -125,6 +133,14 @@ class Explainer:
             range of the output over the background and the row. Each row stops on its own.
         top : int, optional
             Stop a row as soon as it is settled which of its players have the `top` largest absolute values.
+        seconds : float, optional
+            Stop after this time, of the whole call: rows go on in turn, so that each has about as many evaluations. Every row
+            has a first estimate, however short the time.
+        total_budget : int, optional
+            The most evaluations of all rows together. They go where they are needed: after a first estimate of each row, to
+            the rows whose values are least certain, in units of the tolerance where there is one. Rows then depend on each
+            other, but only in how many replicates they have.
+            Of budget, tolerance, top, seconds and total_budget, whichever comes first stops a row; `stopped_by` says which.
         background_draws : int, optional
             Draw so many background rows for each star or chain in place of all of them: cheaper, unbiased, and what it adds
             to the error is in the intervals. Not for method 'exact'.
@@ -133,38 +149,61 @@ class Explainer:
         -------
         Explanation
         """
+        began = time.monotonic()
         rows, absent = self._rows(X)
         seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
-        confidence, until = checked_confidence(confidence), checked_until(tolerance, top, None, None)
-        predictions = self._predicted(rows)
+        confidence, until = checked_confidence(confidence), checked_until(tolerance, top, seconds, None)
+        shared = _checked_shared(total_budget, until, began)
+        until = Until() if until is None and shared is not None else until
+        predictions, took = timed(self._predicted, rows)
+        self._pace.note(len(rows), took)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
         players, draws = Players.of(rows.names, self._players), _checked_draws(background_draws)
-        linear, explained = self._linear(rows, absent, predictions), output(predictions, np.arange(len(rows)))
+        linear, explained = self._linear(rows, absent, predictions, output), output(predictions, np.arange(len(rows)))
         ranges = self._ranges(explained, absent, output) if until is not None and until.share is not None else None
-        together = Together(self._model, rows, absent, players, output, draws, linear, until, ranges)
+        trial = self._trial(rows, linear)
+        together = Together(self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial)
         settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
-        tasks = together.tasks(method, budget, predictions.shape[1], settings)
-        done: list[tuple[ModelGame, Estimate]] = []
-        try:
-            done.extend(estimates(tasks, checked_executor(executor), progress))
-        except ModelError as error:
-            error.explanation = together.explanation(done, explained, names, seed, confidence) if done else None
-            raise
-        return together.explanation(done, explained, names, seed, confidence)
+        workers = checked_executor(executor)
+        while True:
+            tasks = together.tasks(method, budget, predictions.shape[1], settings)
+            done: list[tuple[ModelGame, Estimate]] = []
+            try:
+                done.extend(estimates(tasks, together.sharing, workers, progress))
+            except ModelError as error:
+                error.explanation = together.explanation(done, explained, names, seed, confidence) if done else None
+                raise
+            if together.linear is None or together.agrees(done, explained):
+                return together.explanation(done, explained, names, seed, confidence)
+            together = replace(
+                together, linear=None, trial=self._trial(rows, None)
+            )  # the model is not what it was when its first step was found linear
 
-    def _linear(self, rows: Table, absent: Absent, predictions: FloatArray) -> LinearFirst | None:
-        """The model's linear first step, where it is to be used and gives the model's own predictions."""
+    def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> LinearFirst | None:
+        """The model's linear first step, where it is to be used and gives the model's own predictions.
+
+        Asked before anything is evaluated until it did so once; from then on the games' grand coalitions are compared, which
+        costs nothing. What a function makes of predictions may be far apart where they are close, so there it is asked always.
+        """
         linear = self._model.linear_first() if self._fast else None
-        if linear is None or linear.arrays.of_table(absent.table) is None or not linear.agrees(rows, predictions):
+        if linear is None or any(linear.arrays.of_table(each) is None for each in (rows, absent.table)):
             return None
-        return linear
+        if not self._agreed or output.function is not None or rows.n_features != linear.weights.shape[1]:
+            self._agreed = linear.agrees(rows, predictions)
+        return linear if self._agreed else None
+
+    def _trial(self, rows: Table, linear: LinearFirst | None) -> Trial:
+        """How to find out what a row takes: from the columns of a linear first step less than a forward of the rest."""
+        if linear is None:
+            return Trial(self._pace, len(rows), lambda which: self._predicted(rows.take(which)), counts=True)
+        return Trial(self._linear_pace, len(rows), lambda which: linear.predict(rows.take(which)), counts=False)
 
     def _rows(self, X: Any) -> tuple[Table, Absent]:
         """The explained rows and what replaces absent features, both as the model takes them."""
         if self._background is None:
             rows = self._model.prepare(as_table(X, self._feature_names))
             _check_some(rows)
-            return rows, of_baseline(self._baseline, rows)
+            return rows, self._absent(rows)
         names = self._feature_names
         rows = self._model.prepare(as_table(X, names))
         if type(rows) is not type(self._background.table):
@@ -172,6 +211,14 @@ class Explainer:
             raise InputError("X", rule, type(X).__name__, "Give both as the model takes them")
         _check_some(rows)
         return rows.like(self._background.table, "X"), self._background
+
+    def _absent(self, rows: Table) -> Absent:
+        """What the baseline comes to beside these rows; that of a number is kept for the next rows of the same kind."""
+        if not isinstance(self._baseline, (int, float)):
+            return of_baseline(self._baseline, rows)
+        if self._constant is None or not rows.alike(self._constant[0]):
+            self._constant = (rows.take(np.arange(0)), of_baseline(self._baseline, rows))
+        return self._constant[1]
 
     def _ranges(self, explained: FloatArray, absent: Absent, output: Output) -> FloatArray:
         """Of each output over the row and what stands in for absent features, (rows, k)."""
@@ -198,7 +245,7 @@ class Explainer:
         step = max(1, self._model.batch_elements // rows.n_features)
         batches = []
         for start in range(0, len(rows), step):
-            part = rows.take(np.arange(start, min(start + step, len(rows))))
+            part = rows.take(np.arange(start, min(start + step, len(rows))))  # a copy: a model may write into its batch
             try:
                 raw = self._model.predict(part.batch())
             except Exception as error:
@@ -206,12 +253,20 @@ class Explainer:
                 advice = "Give rows that the model takes; predict= names another method"
                 raise ModelError("the model", "predict the rows to explain", got, advice) from error
             batches.append(as_predictions(raw, len(part), "the model"))
-        return np.concatenate(batches)
+        return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
 
 def _check_some(rows: Table) -> None:
     if len(rows) == 0:
         raise InputError("X", "have at least one row", "none", "Give the rows to explain")
+
+
+def _checked_shared(total: int | None, until: Until | None, began: float) -> Shared | None:
+    """What rows have together, where it is anything."""
+    seconds = None if until is None else until.seconds
+    if total is None:
+        return None if seconds is None else Shared(None, seconds, began)
+    return Shared(whole_number("total_budget", total, 2, "It counts the evaluations of all rows together"), seconds, began)
 
 
 def _checked_draws(draws: int | None) -> int | None:

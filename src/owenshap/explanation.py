@@ -24,7 +24,7 @@ ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
 AXES_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("values", "standard_errors", "lower", "upper"), (ROWS, PLAYERS, OUTPUTS)),
     **dict.fromkeys(("base_values", "predictions"), (ROWS, OUTPUTS)),
-    **dict.fromkeys(("evaluations", "model_rows", "stopped_by"), (ROWS,)),
+    **dict.fromkeys(("evaluations", "model_rows", "stopped_by", "because"), (ROWS,)),
     "data": (ROWS, PLAYERS),
 }
 """The axes of each array of an explanation, where none is sliced away."""
@@ -65,6 +65,8 @@ class Explanation:
     """The axes that values have."""
     stopped_by: NDArray[Any] | None = field(default=None, repr=False)
     """Why the estimate of each row ended, (rows,)."""
+    because: NDArray[Any] | None = field(default=None, repr=False)
+    """By which method each row was estimated, and why by that, (rows,)."""
 
     @property
     def gap(self) -> FloatArray:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,6 @@ from owenshap.blocks import LARGEST_BLOCK
 from owenshap.columns.pairs import additive
 from owenshap.continuing import Continuing, better_exactly, exactly, stop_reason
 from owenshap.errors import InputError
-from owenshap.estimate import estimate
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
 from owenshap.estimators._closed_form import ClosedForm
@@ -28,20 +28,21 @@ from owenshap.linear_game import LinearDrawingModelGame, LinearModelGame
 from owenshap.masking import Absent
 from owenshap.model_game import DrawingModelGame, ModelGame
 from owenshap.models import Model
-from owenshap.models.linear_first import LinearFirst
+from owenshap.models.linear_first import CLOSE, LinearFirst
 from owenshap.outputs import Output
-from owenshap.planning import Plan, make_plan
+from owenshap.pace import Trial, magnitude
+from owenshap.planning import Cost, Plan, default_budget, make_plan
 from owenshap.players import Players
 from owenshap.progress import Meter, close, meter, silent
-from owenshap.stopping import Until, never
+from owenshap.rounds import Rounds, Shared
+from owenshap.row_tasks import Task, at_once
+from owenshap.stopping import ENDLESS, LEARNER_LOOK, Until, never, next_look
 from owenshap.tables import Table
 
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 ROWS_TOGETHER = 256  # the most rows of one game: enough to fill a batch, few enough to give several workers something to do
 
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
-
-Task = tuple[ModelGame, Plan, dict[str, Any], FloatArray | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,10 @@ class Together:
     """What ends a row's estimate before its budget."""
     ranges: FloatArray | None = field(default=None, repr=False)
     """Of the outputs over the row and what stands in for its features, (rows, outputs); None: nobody asks."""
+    shared: Shared | None = None
+    """What the rows have together; None: each has a budget of its own."""
+    trial: Trial | None = field(default=None, repr=False)
+    """How to find out what a prediction takes; None: 'auto' decides without."""
 
     @cached_property
     def live(self) -> BoolArray:
@@ -76,9 +81,11 @@ class Together:
         most = ROWS_TOGETHER  # from columns a game takes as much memory as it is given, however many rows it has
         if self.linear is None:
             most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
-        tasks = []
+        tasks, share = [], self._share(budget)
         for n_players in np.unique(counts[counts > 0]).tolist():
-            plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget)
+            plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget, outputs)
+            if share < math.inf and plan.estimator is not LINEAR.estimator:
+                plan = self._within_share(plan, n_players, method, share, settings["efficient"])
             same = np.flatnonzero(counts == n_players)
             most = 1 if plan.until is not None and plan.estimator.together else most  # every row learns for itself
             for which in (same[start : start + most] for start in range(0, len(same), most)):
@@ -87,21 +94,82 @@ class Together:
         return tasks
 
     @property
+    def sharing(self) -> Shared | None:
+        """What the rows that are to be estimated have together: a row without live players has had its evaluation."""
+        if self.shared is None or self.shared.total is None:
+            return self.shared
+        return replace(self.shared, total=self.shared.total - int((~self.live.any(axis=1)).sum()))
+
+    @property
     def _additive(self) -> bool:
         """Whether what is explained is linear in the features."""
         return self.linear is not None and additive(self.linear, self.output)
 
-    def _plan(self, n_players: int, method: str | Estimator, budget: int | None) -> Plan:
+    def _plan(self, n_players: int, method: str | Estimator, budget: int | None, outputs: int) -> Plan:
         if self.draws is not None and method == "auto":
             method = "halved-owen"  # exact values average over the whole background, which drawing is to avoid
-        plan = make_plan(n_players, method, budget, until=self.until)
+        planned = _kept_plan if isinstance(method, str) and isinstance(budget, int | None) else make_plan
+        plan = planned(n_players, method, budget, None, self.until)
+        if method == "auto" and plan.estimator.random and self.trial is not None:
+            plan = planned(n_players, method, budget, self._cost(plan, n_players, budget, outputs), self.until)
         if self.draws is not None and plan.estimator.draw(n_players, np.random.default_rng(0), 1).units is None:
             advice = "Use another method, or leave out background_draws"
             raise InputError("background_draws", f"be None for method '{plan.estimator.name}'", self.draws, advice)
         return plan
 
+    def _share(self, budget: int | None) -> float:
+        """Evaluations of a row where all have as many; infinite where nothing is shared that could be too little."""
+        shared, rows = self.sharing, int(self.live.any(axis=1).sum())
+        if shared is None or not rows:
+            return math.inf
+        share = math.inf if shared.total is None else shared.total // rows
+        if shared.seconds is None or self.trial is None:
+            return share
+        plenty = 4 * default_budget(int(self.live.sum(axis=1).max())) if budget is None else budget
+        whole = shared.seconds / (rows * (self.draws or len(self.absent)))  # seconds for one row of the model per evaluation
+        return min(share, whole / magnitude(self.trial.seconds(lambda seconds: whole / magnitude(seconds) < plenty, 0)))
+
+    def _within_share(self, plan: Plan, n_players: int, method: str | Estimator, share: float, efficient: bool) -> Plan:
+        """The plan with which a row can begin well within its share of what rows have together, and then go on."""
+        assert self.shared is not None
+        if plan.until is None:
+            if method != "auto" or 1 << n_players <= share:
+                return plan
+            because = f"all 2^{n_players} coalitions do not fit an equal share of {int(share):,} evaluations"
+        else:
+            because = plan.because
+        estimator, cost = plan.estimator, plan.estimator.replicate_cost(n_players)
+        learner = estimator.learner(n_players)
+        first = next_look(0, cost) if learner is None else learner.first + LEARNER_LOOK
+        if plan.until is None or (isinstance(method, str) and 2 * (2 + first * cost) > share):
+            name = "halved-owen" if method == "auto" else method
+            least = 2 + 2 * (n_players + 1)  # two stars, which no method needs more than
+            estimator = make_plan(n_players, name, max(int(share) // 4, least), until=self.until).estimator
+        budget = plan.budget if plan.until is not None else ENDLESS
+        if efficient and self.shared.total is not None:
+            budget = min(budget, self.shared.total)  # all replicates are kept, so that their number must be known
+        replicates = ENDLESS if budget == ENDLESS else estimator.replicates_within(n_players, budget)
+        return Plan(estimator, replicates, budget, because, self.until)
+
+    def _cost(self, cheap: Plan, n_players: int, budget: int | None, outputs: int) -> Cost:
+        """What an evaluation takes, to a power of ten; as exactly as it takes to know whether another plan is better."""
+        assert self.trial is not None
+        outputs = outputs if self.output.column is None and self.output.predicted is None else 1
+
+        def cost_of(seconds: float) -> Cost:
+            return Cost(magnitude(seconds * len(self.absent)), outputs)
+
+        def matters(seconds: float) -> bool:
+            if math.isinf(seconds):
+                return True
+            dear = make_plan(n_players, "auto", budget, cost_of(seconds), self.until)
+            return dear.estimator.name != cheap.estimator.name
+
+        expected = default_budget(n_players) if cheap.budget == ENDLESS else cheap.budget
+        return cost_of(self.trial.seconds(matters, expected * len(self.rows) * len(self.absent)))
+
     def _game(self, which: IntArray, outputs: int, memory: int) -> ModelGame:
-        rows = self.rows.take(which)
+        rows = self.rows if len(which) == len(self.rows) else self.rows.take(which)
         fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
         parts: dict[str, Any] = {
             "model": self.model,
@@ -118,6 +186,17 @@ class Together:
         parts |= {"memory": memory, "known": self.linear}
         return LinearModelGame(**parts) if self.draws is None else LinearDrawingModelGame(**parts, draws=self.draws)
 
+    def agrees(self, done: list[tuple[ModelGame, Estimate]], explained: FloatArray) -> bool:
+        """Whether the games' grand coalitions have the values that the model itself gives the rows."""
+        if self.output.function is not None:
+            return True  # asked beforehand
+        for game, found in done:
+            own, wanted = found.ends.grand.reshape(len(game.labels), -1), explained[game.labels]
+            largest = max(np.abs(wanted).max(), np.abs(found.ends.empty).max())
+            if not np.abs(own - wanted).max() <= CLOSE * largest:
+                return False
+        return True
+
     def explanation(
         self,
         done: list[tuple[ModelGame, Estimate]],
@@ -129,6 +208,7 @@ class Together:
         """One explanation of all rows whose games are done; null players have value 0."""
         shape = (len(self.rows), len(self.players), predictions.shape[1])
         stopped_by = np.full(len(self.rows), "nothing to do: no player differs from what stands in for it", object)
+        because = stopped_by.copy()
         finished: BoolArray = np.logical_not(self.live.any(axis=1))
         bare = bool(done) and not finished.any() and all(found.no_interval for _, found in done)
         values = np.zeros(shape)
@@ -147,8 +227,12 @@ class Together:
             stopped_by[which] = found.stopped_by
             evaluations[which] = found.evaluations
             model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
+            because[which] = f"{found.method}: {found.plan.because}"
+        if self.trial is not None:
+            model_rows += self.trial.predicted
         one_output = shape[2] == 1
-        bare = bare or (bool(done) and bool(np.isnan(errors[finished]).any(axis=(1, 2)).all()))
+        if reason is not None and not bare:
+            bare = bool(np.isnan(errors[finished]).any(axis=(1, 2)).all())
         everything = bool(finished.all())
 
         def kept(array: NDArray[Any]) -> NDArray[Any]:
@@ -173,6 +257,7 @@ class Together:
             no_interval=reason,
             axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
             stopped_by=stopped_by[finished],
+            because=because[finished],
         )
 
     def _data(self) -> NDArray[Any]:
@@ -190,15 +275,18 @@ class Together:
 
 
 def estimates(
-    tasks: list[Task], executor: Executor | None, progress: bool | Meter | None
+    tasks: list[Task], shared: Shared | None, executor: Executor | None, progress: bool | Meter | None
 ) -> Iterator[tuple[ModelGame, Estimate]]:
-    """The games with their estimates, in order. Workers take whole games; where there is only one, its blocks."""
+    """The games with their estimates. Workers take whole games; where there is only one, or rows share something, blocks."""
     costs = [
         len(game.labels) * (2 + min(plan.replicates, UNKNOWN) * plan.estimator.replicate_cost(game.n_players))
         for game, plan, *_ in tasks
     ]
     report, expected, before = meter(progress, "explaining"), max(1, sum(costs)), 0
     try:
+        if shared is not None:
+            yield from Rounds(tasks, shared, executor, report).run()
+            return
         if executor is not None and len(tasks) > 1:
             for found, cost in zip(in_order(_estimate, tasks, executor), costs, strict=True):
                 before += cost
@@ -208,7 +296,7 @@ def estimates(
         for (game, plan, settings, ranges), cost in zip(valued_ahead(tasks), costs, strict=True):
             share = partial(_share, report, before, len(game.labels), expected)
             if plan.until is None:
-                yield game, _at_once(game, plan, settings | {"executor": executor, "progress": share})
+                yield game, at_once(game, plan, settings, executor, share)
             else:
                 yield from _until(game, plan, settings, ranges, executor, share)
             before += cost
@@ -222,16 +310,8 @@ def _estimate(
 ) -> list[tuple[ModelGame, Estimate]]:
     """What a worker does with a whole game."""
     if plan.until is None:
-        return [(game, _at_once(game, plan, {"progress": False} | settings))]
+        return [(game, at_once(game, plan, settings, None, silent))]
     return list(_until(game, plan, settings, ranges, None, silent))
-
-
-def _at_once(game: ModelGame, plan: Plan, settings: dict[str, Any]) -> Estimate:
-    """All rows of a game with the same budget."""
-    found = estimate(game, plan=plan, **settings)
-    if isinstance(game, LinearModelGame):
-        game.release()  # games are kept to the end, their columns would fill the memory
-    return found
 
 
 def _until(
@@ -270,6 +350,12 @@ def _until(
 def _share(report: Meter, before: int, rows: int, expected: int, done: int, _: int) -> None:
     """A game's own progress as a share of all games'."""
     report(min(before + done * rows, expected - 1), expected)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _kept_plan(n_players: int, method: str, budget: int | None, cost: Cost | None, until: Until | None) -> Plan:
+    """One plan for all calls that ask for the same: its estimator keeps what its draws have in common."""
+    return make_plan(n_players, method, budget, cost, until)
 
 
 def _by_row(values: FloatArray | None, rows: int) -> FloatArray:

@@ -224,13 +224,18 @@ class LinearFirst:
     def agrees(self, rows: Table, predictions: FloatArray) -> bool:
         """Whether it gives the model's own predictions (rows, k), of a few rows: structure is found, never believed."""
         few = np.arange(min(len(rows), 16))
-        taken = self.arrays.of_table(rows.take(few))
-        if taken is None or taken.shape[1] != self.weights.shape[1]:
+        own, wanted = self.predict(rows.take(few)), predictions[few]
+        if own is None or own.shape != wanted.shape:
             return False
+        return bool(np.abs(own - wanted).max() <= CLOSE * np.abs(wanted).max())
+
+    def predict(self, rows: Table) -> FloatArray | None:
+        """Predictions (rows, k); None where the rows are not what it takes."""
+        taken = self.arrays.of_table(rows)
+        if taken is None or taken.shape[1] != self.weights.shape[1]:
+            return None
         with self.arrays.running():
-            own = self.arrays.get(self.rest(self.weights @ taken.T + self.bias[:, None])).T
-        wanted = predictions[few]
-        return own.shape == wanted.shape and bool(np.abs(own - wanted).max() <= CLOSE * np.abs(wanted).max())
+            return self.arrays.get(self.rest(self.weights @ taken.T + self.bias[:, None])).T
 
 
 ELEMENTWISE = frozenset({"logistic", "sigmoid"})

@@ -52,6 +52,10 @@ class Table(ABC):
             raise InputError(what, f"be a {self.package} DataFrame as the other rows are", type(data).__name__, "Convert it")
         return type(self).of(data, None).like(self, what)
 
+    def alike(self, other: Table) -> bool:  # noqa: ARG002
+        """Whether the other table is known to have the same columns, dtypes and place; False where that takes long to tell."""
+        return False
+
     @abstractmethod
     def differs(self, background: Self) -> BoolArray:
         """Where a row's feature differs from that of some background row, (rows, features); missing equals missing."""

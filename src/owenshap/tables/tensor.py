@@ -81,6 +81,11 @@ class TensorTable(Table):
             raise InputError(what, rule, f"{tensor.dtype}, which loses digits there", "Convert one of the two")
         return replace(self, tensor=cast, names=background.names)
 
+    def alike(self, other: Table) -> bool:
+        if not isinstance(other, TensorTable) or self.shape != other.shape or self.names != other.names:
+            return False
+        return bool(self.tensor.dtype == other.tensor.dtype and self.tensor.device == other.tensor.device)
+
     def placed(self, device: Any, dtype: Any, what: str = "data") -> Self:
         """The rows on this device in this dtype, rounded where it is a shorter one; None keeps what they have."""
         tensor = self.tensor.to(device=device, dtype=dtype)
@@ -107,6 +112,8 @@ class TensorTable(Table):
 
     def differs(self, background: Self) -> BoolArray:
         first = background.tensor[0]
+        if len(background) == 1:
+            return np.asarray((~_same(self.tensor, first)).cpu())
         constant = _same(background.tensor, first).all(dim=0)
         return np.asarray((~(constant & _same(self.tensor, first))).cpu())
 

@@ -1,0 +1,44 @@
+"""A game of rows with its plan: what a worker is given, and what it does with it."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from owenshap.arrays import FloatArray
+from owenshap.estimated import Estimate
+from owenshap.evaluate import parse_bytes, rows_within
+from owenshap.executors import Executor
+from owenshap.gathering import needs_spreading
+from owenshap.linear_game import LinearModelGame
+from owenshap.model_game import ModelGame
+from owenshap.planning import Plan
+from owenshap.progress import Meter
+from owenshap.running import run_plan
+
+Task: TypeAlias = tuple[ModelGame, Plan, dict[str, Any], FloatArray | None]
+"""A game, its plan, the settings of the call, and the ranges of its rows' outputs where somebody asks for them."""
+
+
+def at_once(game: ModelGame, plan: Plan, settings: dict[str, Any], executor: Executor | None, report: Meter) -> Estimate:
+    """All rows of a game with the same budget."""
+    *_, answer = run_plan(
+        game,
+        plan,
+        seed=settings["seed"],
+        confidence=settings["confidence"],
+        spread=needs_spreading(settings["efficient"], plan, game.n_players),
+        executor=executor,
+        report=report,
+        rows_at_once=rows_within(settings["memory"], game.n_players),
+        memory=parse_bytes(settings["memory"]),
+        ends=None,
+    )
+    found = answer()
+    release(game)
+    return found
+
+
+def release(game: ModelGame) -> None:
+    """Let a game go of what it keeps: games are kept to the end, their columns would fill the memory."""
+    if isinstance(game, LinearModelGame):
+        game.release()
