@@ -160,11 +160,12 @@ class Pairs:
     def chosen(self, predictions: Any, rows: slice) -> Any:
         """What is explained, (outputs, pairs, …), of the predictions (k, pairs, …) for these rows."""
         pairs = predictions.shape[1]
-        if self.output.column is not None:
-            return predictions[self.output.column][None]
-        chosen = self.chosen_outputs(rows, pairs)
-        if chosen is not None:
-            return predictions[chosen, self.linear.arrays.put(np.arange(pairs), exact=True)][None]
+        if not self.all_outputs:
+            own = self.chosen_of_rows(self._row_of(rows, pairs))
+            if (own == own[0]).all():  # nothing to look up, and nothing to send
+                return predictions[int(own[0])][None]
+            put = self.linear.arrays.put
+            return predictions[put(own, exact=True), put(np.arange(pairs), exact=True)][None]
         if self.output.function is None:
             return predictions
         flat = self.linear.arrays.get(predictions).reshape(len(predictions), -1).T
