@@ -97,13 +97,14 @@ def _parts(designs: Iterable[Design]) -> Iterator[tuple[Design, bool]]:
 def _groups(designs: Iterable[Design], most: int) -> Iterator[list[Design]]:
     """The designs of blocks that a game can value together, of so many coalitions where they are cut anywhere."""
     group: list[Design] = []
-    coalitions = 0
+    held = 0
     for design in designs:
-        if group and coalitions + len(design) > most:
+        size = len(design)
+        if group and held + size > most:
             yield group
-            group, coalitions = [], 0
+            group, held = [], 0
         group.append(design)
-        coalitions += len(design)
+        held += size
     yield group
 
 

@@ -210,20 +210,20 @@ class Together:
         stopped_by = np.full(len(self.rows), "nothing to do: no player differs from what stands in for it", object)
         because = stopped_by.copy()
         finished: BoolArray = np.logical_not(self.live.any(axis=1))
-        bare = bool(done) and not finished.any() and all(found.no_interval for _, found in done)
+        reasons = [found.no_interval for _, found in done]
+        bare = bool(done) and not finished.any() and all(reasons)
         values = np.zeros(shape)
         errors, half = (np.zeros(shape), np.zeros(shape)) if not bare else (values[:0], values[:0])
         base, evaluations, model_rows = predictions.copy(), np.ones(len(self.rows), np.int64), np.ones(len(self.rows), np.int64)
-        reason = None
-        for game, found in done:
-            which, reason = game.labels, found.no_interval or reason
+        for (game, found), unknown in zip(done, reasons, strict=True):
+            which = game.labels
             finished[which] = True
             at = (which[:, None], game.live)
             values[at] = _by_row(found.moments.mean, len(which))
             base[which] = found.ends.empty.reshape(len(which), -1)
             if not bare:
-                errors[at] = np.nan if found.no_interval else _by_row(found.standard_errors, len(which))
-                half[at] = np.nan if found.no_interval else _by_row(found.half_widths, len(which))
+                errors[at] = np.nan if unknown else _by_row(found.standard_errors, len(which))
+                half[at] = np.nan if unknown else _by_row(found.half_widths, len(which))
             stopped_by[which] = found.stopped_by
             evaluations[which] = found.evaluations
             model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
@@ -231,6 +231,7 @@ class Together:
         if self.trial is not None:
             model_rows += self.trial.predicted
         one_output = shape[2] == 1
+        reason = next((each for each in reversed(reasons) if each), None)
         if reason is not None and not bare:
             bare = bool(np.isnan(errors[finished]).any(axis=(1, 2)).all())
         everything = bool(finished.all())

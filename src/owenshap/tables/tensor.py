@@ -113,12 +113,12 @@ class TensorTable(Table):
     def differs(self, background: Self) -> BoolArray:
         first = background.tensor[0]
         if len(background) == 1:
-            return np.asarray((~_same(self.tensor, first)).cpu())
+            return _other(self.tensor, first)
         constant = _same(background.tensor, first).all(dim=0)
         return np.asarray((~(constant & _same(self.tensor, first))).cpu())
 
     def differs_by_row(self, other: Self) -> BoolArray:
-        return np.asarray((~_same(self.tensor, other.tensor)).cpu())
+        return _other(self.tensor, other.tensor)
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
         torch, own, other, device = _torch(), self.tensor, background.tensor, self.tensor.device
@@ -186,6 +186,11 @@ def _shape(data: Any, what: str) -> tuple[int, ...]:
         return tuple(np.shape(data))
     except ValueError:
         raise InputError(what, "be a table", "rows of different lengths", "Give a number for each feature") from None
+
+
+def _other(tensor: Any, other: Any) -> BoolArray:
+    """Where they differ, on the host."""
+    return np.asarray((tensor != other).logical_and_((tensor == tensor) | (other == other)).cpu())  # noqa: PLR0124
 
 
 def _same(tensor: Any, other: Any) -> Any:
