@@ -35,7 +35,7 @@ LARGE = 25  # players: runs of games with fewer are cheap
 SMALL = 16  # players: with more, auto with a costly model is the corrected process
 PART_SECONDS, FIRST_PART = 6.0, 4  # how long a part takes, and the runs of the first, which tells how long one takes
 FEWEST = 200  # runs that every cell gets before any gets more
-FEWEST_SECONDS = 40.0  # of one core: a cell whose fewest runs would take longer waits for the others
+FEWEST_SECONDS = 40.0  # of one core, after which a cell waits for the others although it has fewer
 LOOKED_AT = 3  # seconds kept for the last section, for each 10 games
 
 
@@ -61,8 +61,7 @@ class Cell:
     @property
     def urgency(self) -> tuple:
         """The least is next: those that nothing is known of, then those with the fewest runs, then the shortest."""
-        fewest = min(FEWEST, self.runs)
-        few = self.asked < fewest and fewest * self.each <= FEWEST_SECONDS
+        few = self.asked < min(FEWEST, self.runs, FEWEST_SECONDS / max(self.each, 1e-6))
         return (self.asked > 0, not few, (self.runs - self.asked) * self.each)
 
     def next_part(self) -> range:
