@@ -1,8 +1,9 @@
 """Run the benchmark of intervals: `python -m benchmarks.coverage [--processes 16] [--minutes 9] [section ...]`.
 
-Work is cut into parts of a few seconds, each kept in out/coverage as soon as it is done: a run that is interrupted, or ends
+Work is cut into parts of a few seconds, each kept (in --kept) as soon as it is done: a run that is interrupted, or ends
 after --minutes, goes on where it was when it is called again, and the report says how many runs every cell has. Every cell
 first gets the fewest runs, then the shortest are finished first. `--again` begins anew, `--report` only writes what is there.
+Parts of another machine count once their files are in the same folder. Set OMP_NUM_THREADS=1: every process has one core.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from benchmarks.coverage import measure
 from benchmarks.coverage.games import CASES, game_of
 from benchmarks.coverage.report import table
 
-HERE, KEPT = Path(__file__).parent, Path("out/coverage")
+HERE = Path(__file__).parent
 SECTIONS = ("fixed", "stopping", "predicted", "ranking", "looks")
 SHARES = (0.1, 0.03, 0.01)
 REPLICATES = (20, 100)
@@ -35,7 +36,7 @@ LARGE = 25  # players: runs of games with fewer are cheap
 SMALL = 16  # players: with more, auto with a costly model is the corrected process
 PART_SECONDS, FIRST_PART = 6.0, 4  # how long a part takes, and the runs of the first, which tells how long one takes
 FEWEST = 200  # runs that every cell gets before any gets more
-FEWEST_SECONDS = 40.0  # of one core: a cell whose fewest runs would take longer waits for the others
+FEWEST_SECONDS = 40.0  # of one core, after which a cell waits for the others although it has fewer
 LOOKED_AT = 3  # seconds kept for the last section, for each 10 games
 
 
@@ -61,8 +62,7 @@ class Cell:
     @property
     def urgency(self) -> tuple:
         """The least is next: those that nothing is known of, then those with the fewest runs, then the shortest."""
-        fewest = min(FEWEST, self.runs)
-        few = self.asked < fewest and fewest * self.each <= FEWEST_SECONDS
+        few = self.asked < min(FEWEST, self.runs, FEWEST_SECONDS / max(self.each, 1e-6))
         return (self.asked > 0, not few, (self.runs - self.asked) * self.each)
 
     def next_part(self) -> range:
@@ -88,8 +88,8 @@ class Cell:
 class Kept:
     """Parts on disk, one line each, in a file per call that no other call writes to."""
 
-    def __init__(self, source: str, again: bool) -> None:
-        self._folder = KEPT / source
+    def __init__(self, folder: Path, again: bool) -> None:
+        self._folder = folder
         self._folder.mkdir(parents=True, exist_ok=True)
         if again:
             for each in self._folder.glob("*.jsonl"):
@@ -111,7 +111,7 @@ def pilots() -> list[Cell]:
 def cells(runs: int, cheap_runs: int, fitted_runs: int, deviations: dict) -> list[Cell]:
     """Everything there is to measure that a pilot has not found to be too long."""
     found = []
-    for name in CASES:
+    for name in (each for each in CASES if all((each, method) in deviations for method in SAMPLED)):
         small = game_of(name).n_players <= SMALL
         for share in SHARES:
             sampled = ("halved-owen", measure.ANTITHETIC)
@@ -163,17 +163,18 @@ def main() -> None:
     parser.add_argument("--fitted-runs", type=int, default=1000)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--kept", type=Path, default=Path("out/coverage"), help="where parts are kept")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--report", action="store_true")
     asked = parser.parse_args()
     began, source = time.time(), _source()
-    sections, kept = asked.sections or list(SECTIONS), Kept(source, asked.again)
+    sections, kept = asked.sections or list(SECTIONS), Kept(asked.kept / source, asked.again)
     looking = "looks" in sections
     until = 0.0 if asked.report else began + 60 * asked.minutes - (LOOKED_AT * len(CASES) / 10 if looking else 0)
     # Spawned: threads of a forked parent's libraries would not be there.
     with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
         first = _restored(pilots(), kept)
-        work(first, kept, pool, asked.processes, until)
+        work(first, kept, pool, asked.processes, 0.0 if asked.report else float("inf"))  # without them nothing can be planned
         deviations = {each.key[1:]: each.sums["deviations"] for each in first if each.done}
         every = cells(asked.runs, asked.cheap_runs, asked.fitted_runs, deviations)
         wanted = _restored([each for each in every if each.key[0] in sections], kept)
@@ -190,9 +191,10 @@ def main() -> None:
     }
     if looking and not asked.report:
         results["looks"] = {name: measure.looks(name, 0.03) for name in CASES}
-        kept.keep({"key": ["looks"], "runs": 0, "seconds": 0.0, "found": {}, "looks": results["looks"]})
+        kept.keep({"key": ["looks"], "first": 0, "looks": results["looks"], "cores": os.cpu_count()})
     elif looking:
-        results["looks"] = next((part["looks"] for part in reversed(kept.parts()) if "looks" in part), {})
+        last = next((part for part in reversed(kept.parts()) if "looks" in part), {"looks": {}, "cores": os.cpu_count()})
+        results |= {"looks": last["looks"], "cores": last["cores"]}
     (HERE / "results.json").write_text(json.dumps(_short(results), indent=1) + "\n")
     (HERE / "results.md").write_text(table(results))
     print(table(results))

@@ -28,6 +28,8 @@ from owenshap.progress import Meter, close, meter, note
 from owenshap.running import Snapshot, at_hand, run_plan
 from owenshap.stopping import ENDLESS, FIRST_LOOK, LEARNER_LOOK, Clock, Look, Until, look, next_look
 
+UNTIL_KNOWN = 2  # times the evaluations to the first look: what a run is taken to need before anything is known
+
 
 class Continuing:
     """A run that is looked at from time to time: what it has come to, and how to go on."""
@@ -223,7 +225,7 @@ def run_until(
         ends, cost = run.ends, plan.estimator.replicate_cost(game.n_players)
         tolerances = plan.until.tolerances(np.abs(ends.grand - ends.empty))
         clock = Clock(plan.until, began)
-        expected = plan.budget if plan.budget < ENDLESS else run.evaluations + 10 * cost * next_look(run.count, cost)
+        expected = min(plan.budget, run.evaluations + UNTIL_KNOWN * cost * run.next_look)
         looked = run.count < FIRST_LOOK  # an earlier estimate may be good enough as it is
         while True:
             if looked:
