@@ -64,12 +64,12 @@ class Run:
         if path.exists() and json.loads(path.read_text())["hash"] == digest:
             self.say(f"{name}: there already")
             return read(path)["result"]
-        began = time.perf_counter()
+        began, began_working = time.perf_counter(), time.process_time()
         result = compute()
-        seconds = round(time.perf_counter() - began, 2)
-        about = {"step": name, "settings": settings, "hash": digest, "device": device_name(self.device), "seconds": seconds}
-        write(path, about, result)
-        self.say(f"{name}: {seconds:.1f} s")
+        seconds, core_seconds = round(time.perf_counter() - began, 2), round(time.process_time() - began_working, 2)
+        spent = {"seconds": seconds, "core_seconds": core_seconds}
+        write(path, {"step": name, "settings": settings, "hash": digest, "device": device_name(self.device), **spent}, result)
+        self.say(f"{name}: {seconds:.1f} s, {core_seconds:.1f} s of CPU cores")
         return read(path)["result"]
 
     def settings(self, *names: str, **more: Any) -> dict[str, Any]:
