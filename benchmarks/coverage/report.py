@@ -77,7 +77,7 @@ def _named(cell: dict) -> str:
 
 
 def _against_others(stopped: list[dict]) -> Iterator[str]:
-    for held_out, which in ((None, ""), (True, ", games that no constant was set on")):
+    for held_out, which in ((None, ""), (True, ", held-out games")):
         gains = [gain for name, gain in _gains(stopped) if held_out is None or CASES[name].held_out == held_out]
         if gains:
             mean = math.exp(sum(map(math.log, gains)) / len(gains))
@@ -134,7 +134,7 @@ def _marked(name: str) -> str:
 def _stopping(sections: dict[str, list[dict]]) -> Iterator[str]:
     yield "## At a tolerance: all values at once, at the moment of stopping"
     yield ""
-    yield "Games with a star are those on which no constant was set."
+    yield "Games with a star were added when all constants were set."
     yield ""
     yield "| game | method | tolerance | runs | reached | all held | within | evaluations | replicates | oracle's | ratio |"
     yield "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
