@@ -118,7 +118,7 @@ def _goal(what: str, goal: str, measured: str, met: bool) -> str:
 def _fixed(sections: dict[str, list[dict]]) -> Iterator[str]:
     yield "## Per value, fixed budget: mean over players, worst player"
     yield ""
-    yield "Players whose replicates never differ are left out. Runs without an interval say why they have none; cells with one in"
+    yield "Players whose replicates never differ are left out. Runs without an interval say why; cells with one in"
     yield f"less than {SELDOM:.0%} of their runs count as cells without."
     yield ""
     yield "| game | method | replicates | runs | with an interval | coverage | worst player |"
