@@ -39,12 +39,14 @@ def _goals(sections: dict[str, list[dict]], looks: dict) -> Iterator[str]:
         words = (
             f"{min(shares):.1%} to {max(shares):.1%}; {sum(inside)} of {len(shares)} cells within, {without} without intervals"
         )
-        yield _goal("coverage per value, fixed budget", "94–98 % on every game", words, all(inside))
+        words += f"; {min(each['given'] for each in fixed)} runs or more"
+        yield _goal("coverage per value, fixed budget", "94–98 % on every game, ± 2 binomial errors", words, all(inside))
     stopped = sections.get("stopping", [])
     if stopped:
         worst = min(stopped, key=lambda each: each["held"])
         good = [each["held"] >= CONFIDENCE - _error(each) for each in stopped]
         words = f"{sum(good)} of {len(good)} cells; {worst['held']:.1%} at least ({_named(worst)}, {worst['runs']} runs)"
+        words += f"; {min(each['runs'] for each in stopped)} runs or more"
         yield _goal("simultaneous coverage at the stop", "≥ 95 % within 2 binomial errors", words, all(good))
         worst = min(stopped, key=lambda each: 1 - each["missed in silence"])
         words = f"{1 - worst['missed in silence']:.1%} at least ({_named(worst)})"
@@ -77,7 +79,7 @@ def _named(cell: dict) -> str:
 
 
 def _against_others(stopped: list[dict]) -> Iterator[str]:
-    for held_out, which in ((None, ""), (True, ", games that no constant was set on")):
+    for held_out, which in ((None, ""), (True, ", held-out games")):
         gains = [gain for name, gain in _gains(stopped) if held_out is None or CASES[name].held_out == held_out]
         if gains:
             mean = math.exp(sum(map(math.log, gains)) / len(gains))
@@ -116,7 +118,8 @@ def _goal(what: str, goal: str, measured: str, met: bool) -> str:
 def _fixed(sections: dict[str, list[dict]]) -> Iterator[str]:
     yield "## Per value, fixed budget: mean over players, worst player"
     yield ""
-    yield "Players whose replicates never differ are left out. Runs without an interval are those that say why they have none."
+    yield "Players whose replicates never differ are left out. Runs without an interval say why; cells with one in"
+    yield f"less than {SELDOM:.0%} of their runs count as cells without."
     yield ""
     yield "| game | method | replicates | runs | with an interval | coverage | worst player |"
     yield "|---|---|--:|--:|--:|--:|--:|"
@@ -134,7 +137,7 @@ def _marked(name: str) -> str:
 def _stopping(sections: dict[str, list[dict]]) -> Iterator[str]:
     yield "## At a tolerance: all values at once, at the moment of stopping"
     yield ""
-    yield "Games with a star are those on which no constant was set."
+    yield "Games with a star were added when all constants were set."
     yield ""
     yield "| game | method | tolerance | runs | reached | all held | within | evaluations | replicates | oracle's | ratio |"
     yield "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"

@@ -27,8 +27,8 @@ class Estimate:
     """Shapley values of a game, how far they may be off, and how they came about.
 
     `values`, `standard_errors`, `lower` and `upper` have shape (n,) where the game returned (m,), else (n, k).
-    The last three are None where no interval can be given; `no_interval` says why. Of several outputs, those whose replicates
-    are too skewed for one have NaN.
+    The last three are None where no interval can be given; `no_interval` says why. Replicates that are too skewed for an
+    interval have a standard error still; of several outputs, those without an interval have NaN for its ends.
 
     Each of the intervals [lower, upper] holds its value with the given confidence, at a number of replicates fixed beforehand
     or at the moment when a tolerance, `top` or a clock stopped the run. `simultaneous()` gives intervals that all hold at once.
@@ -76,6 +76,13 @@ class Estimate:
     @property
     def no_interval(self) -> str | None:
         """Why there is no interval; None where there is one."""
+        if self._no_error:
+            return self._no_error
+        return self._too_skewed if self._trusted is not None and not self._trusted.any() else None
+
+    @property
+    def _no_error(self) -> str | None:
+        """Why not even a standard error can be given; None where it can."""
         estimator, n_players = self.plan.estimator, len(self.moments.mean)
         if self._exact:
             return None
@@ -89,7 +96,7 @@ class Estimate:
                 f"an interval needs {FEWEST_REPLICATES} replicates and this estimate has {self.replicates}; "
                 f"a budget of {enough:,} makes them"
             )
-        return self._too_skewed if self._trusted is not None and not self._trusted.any() else None
+        return None
 
     @cached_property
     def _trusted(self) -> BoolArray | None:
@@ -127,11 +134,10 @@ class Estimate:
 
     @property
     def standard_errors(self) -> FloatArray | None:
-        """Standard error of each value."""
-        if self.no_interval:
+        """Standard error of each value, also where replicates are too skewed for an interval."""
+        if self._no_error:
             return None
-        errors = np.zeros_like(self.moments.mean) if self._exact else self.moments.standard_errors
-        return self._shaped(self._where_trusted(errors))
+        return self._shaped(np.zeros_like(self.moments.mean) if self._exact else self.moments.standard_errors)
 
     @property
     def half_widths(self) -> FloatArray | None:
