@@ -32,11 +32,11 @@ check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/lint-imports --no-logo
 
 reproduce: $(READY)  ## The paper's experiments, what is there already left out; ARGS="--data DIR --search"
-	@OMP_NUM_THREADS=1 $(BIN)/python -m reproduction all $(ARGS)
-	@for set in breast-cancer diabetes digits; do OMP_NUM_THREADS=1 $(BIN)/python -m reproduction --dataset $$set $(ARGS) || exit 1; done
+	@$(BIN)/python -m reproduction all $(ARGS)
+	@for set in breast-cancer diabetes digits; do $(BIN)/python -m reproduction --dataset $$set $(ARGS) || exit 1; done
 
 reproduce-quick: $(READY)  ## The same, small: 10 rows, 5 repetitions, every tenth step
-	@OMP_NUM_THREADS=1 $(BIN)/python -m reproduction all --quick $(ARGS)
+	@$(BIN)/python -m reproduction all --quick $(ARGS)
 
 # The peers need Python 3.13 and live apart, so that nothing of theirs reaches the rest.
 PYTHON_PEERS ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python) $(shell command -v python3.13) python3)
@@ -51,8 +51,8 @@ $(PEERS)/.ready: benchmarks/requirements-peers.txt pyproject.toml constraints.tx
 bench-core: $(PEERS)/.ready  ## Speed and memory beside the bare model and the peers
 	@$(PEERS)/bin/python -m benchmarks.core $(SECTIONS)
 
-bench-accuracy: $(PEERS)/.ready  ## Error at equal evaluations beside every public estimator
-	@$(PEERS)/bin/python -m benchmarks.accuracy $(GAMES)
+bench-accuracy: $(PEERS)/.ready  ## Error at equal evaluations beside every public estimator; ARGS="--who ours --again"
+	@OMP_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks.accuracy $(ARGS) $(GAMES)
 
 bench-rows: $(PEERS)/.ready  ## Explaining 1,000 rows beside the model's own time
 	@$(PEERS)/bin/python -m benchmarks.rows
@@ -61,7 +61,7 @@ bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance cost
 	@$(BIN)/python -m benchmarks.coverage
 
 reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
-	@PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers $(ARGS)
 
 # captum needs torch, which the other peers' Python has no small build of.
 SPEED := .venv-speed

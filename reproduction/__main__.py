@@ -10,10 +10,10 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from reproduction import choice, deeper, images, peers, search, splits, tabular, timing
+from reproduction import choice, deeper, fitted, images, peers, search, splits, tabular, timing
 from reproduction.data import EMBEDDED, DataError, Dataset, load
 from reproduction.networks import Network
-from reproduction.steps import FULL, HERE, QUICK, TINY, WEIGHTS, Run, device_name, plain
+from reproduction.steps import FULL, HERE, QUICK, TINY, WEIGHTS, Run, device_name, plain, threads
 
 REPORTED = {
     "cc": ("mlp 13-9", "residual 32x4"),
@@ -78,7 +78,7 @@ def default_out(size: str) -> Path:
 
 
 def _run(options: argparse.Namespace, run: Run) -> None:
-    began = time.perf_counter()
+    began, began_working = time.perf_counter(), time.process_time()
     names = _names(options.what, options.dataset)
     fresh = not any(run.out.glob("*.json"))
     for name in names:
@@ -89,7 +89,7 @@ def _run(options: argparse.Namespace, run: Run) -> None:
         if options.what == "search" or options.search:
             _search(name, options.data, run)
     if options.what == "all" and fresh and not options.search:
-        _keep_time(run, time.perf_counter() - began, names)
+        _keep_time(run, time.perf_counter() - began, time.process_time() - began_working, names)
 
 
 def _search(name: str, folder: Path | None, run: Run) -> None:
@@ -119,6 +119,7 @@ def experiments(name: str, folder: Path | None, run: Run) -> None:
         images.experiments(dataset, mlp, run)
     deeper.experiments(dataset, deep, run)
     if name == "cc":
+        fitted.experiment(dataset, mlp, run)
         splits.experiment(REPORTED[name][0], folder, run)
         peers.experiments(dataset, mlp, run)
 
@@ -145,9 +146,15 @@ def network(name: str, architecture: str, dataset: Dataset | None = None, run: R
     return kept
 
 
-def _keep_time(run: Run, seconds: float, names: list[str]) -> None:
-    """How long a whole run took."""
-    about = {"seconds": seconds, "device": device_name(run.device), "data": names}
+def _keep_time(run: Run, seconds: float, core_seconds: float, names: list[str]) -> None:
+    """How long a whole run took, and the time of all CPU cores together."""
+    about = {
+        "seconds": seconds,
+        "core_seconds": core_seconds,
+        "threads": threads(),
+        "device": device_name(run.device),
+        "data": names,
+    }
     (run.out / f"run-{run.device}.json").write_text(json.dumps(plain(about), indent=1) + "\n")
 
 

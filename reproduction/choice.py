@@ -12,7 +12,7 @@ from reproduction.data import Dataset
 from reproduction.games import table
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
-from reproduction.tabular import DRAWS_SEED, ROWS_SEED, all_rows, exact, some_rows
+from reproduction.tabular import DRAWS, DRAWS_SEED, ROWS_SEED, all_rows, exact, some_rows
 
 LEVELS = (1, 2, 3, 4, 6, 8, 10, 16, 20, 32, 50, 100, 200, 500, 1000)
 GRID_LEVELS, GRID_PER_LEVEL, MOST = (2, 4, 10, 20, 50, 100, 200, 500, 1000), (1, 2, 5, 10, 20, 50, 100, 200, 500), 1000
@@ -94,5 +94,5 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
         return table(network, some_rows(dataset, run.size.rows), run.device)
 
     run.step(f"{dataset.name}-bias", run.settings("rows", **about), lambda: bias(values()))
-    settings = run.settings("rows", "repetitions", **about)
+    settings = run.settings("rows", "repetitions", draws=DRAWS, **about)
     run.step(f"{dataset.name}-choice", settings, lambda: splits(values(), run))

@@ -11,8 +11,10 @@ import json
 import lzma
 import os
 import urllib.request
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +40,9 @@ CC_SPLIT_SEED = 3  # the first of twenty whose test accuracy passes 0.82; splits
 
 ADVICE = """\
 The data are not here and could not be downloaded. Fetch, on a machine with internet:
-  cc     'Default of credit card clients', UCI id 350 or OpenML 42477, as credit_cards_dataset.csv or .csv.xz
-         (header, then ID, 23 features, target; or OpenML's file, as credit_cards_dataset.arff)
-  mnist  the four idx files {names}
+  cc     'Default of credit card clients', UCI id 350, as credit_cards_dataset.csv or .csv.xz (header, then ID, 23
+         features, target), or OpenML 42477, whose arff file {description} names, as credit_cards_dataset.arff
+  mnist  the four idx files {names} from {site}
 and put them into {folder}, or name their folder with --data DIR or OWENSHAP_DATA.
 Without them: --dataset breast-cancer, diabetes or digits runs the same experiments on embedded data."""
 
@@ -110,10 +112,11 @@ def credit_table(folder: Path | None = None) -> Any:
     """All rows as int64, features and target without ID; checked."""
     names = [CC_FILE, "credit_cards_dataset.csv", "credit_cards_dataset.arff"]
     found = find_folder(folder, names)
-    path = next((found / name for name in names if (found / name).exists()), None) if found else download_credit_cards()
-    assert path is not None
-    table = parse_credit_cards((lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode())
-    return checked_credit_cards(table, path)
+    if found is None:
+        path = download_credit_cards(CC_DESCRIPTION, cache())
+    else:
+        path = next(found / name for name in names if (found / name).exists())
+    return checked_credit_cards(_unpacked(path), path)
 
 
 def parse_credit_cards(text: str) -> Any:
@@ -123,12 +126,16 @@ def parse_credit_cards(text: str) -> Any:
     numbers = np.array(cells, dtype=np.float64)
     table = numbers.astype(np.int64)
     if (table != numbers).any():
-        raise DataError("the credit card table must hold whole numbers")
+        raise ValueError("not all numbers are whole")
     return table[:, -24:]
 
 
-def checked_credit_cards(table: Any, origin: object) -> Any:
-    """The table, if it is the one."""
+def checked_credit_cards(raw: bytes, origin: object) -> Any:
+    """The table in a file, if it is the one."""
+    try:
+        table = parse_credit_cards(raw.decode())
+    except (ValueError, IndexError) as error:  # what is left of a page of text, lines of unequal length
+        raise DataError(f"{origin} must hold the 30,000 rows of UCI id 350; got no table of whole numbers ({error})") from error
     digest = hashlib.sha256(np.ascontiguousarray(table, dtype="<i8").tobytes()).hexdigest()
     if table.shape != (CC_ROWS, 24) or digest != CC_TABLE_SHA256:
         raise DataError(f"{origin} must hold the 30,000 rows of UCI id 350; got {table.shape} with hash {digest[:12]}…")
@@ -137,7 +144,9 @@ def checked_credit_cards(table: Any, origin: object) -> Any:
 
 def mnist(folder: Path | None = None) -> Dataset:
     """MNIST: pixels / 255 and the bias player; the standard split, 48,000 / 12,000 / 10,000."""
-    found = find_folder(folder, list(MNIST_SHA256)) or download_mnist()
+    found = find_folder(folder, list(MNIST_SHA256))
+    if found in (None, cache()):  # a download that was interrupted goes on
+        found = download_mnist(MNIST_SITE, cache())
     images, labels, test_images, test_labels = (read_idx(found / name) for name in MNIST_SHA256)
     shapes = [each.shape for each in (images, labels, test_images, test_labels)]
     if shapes != [(60_000, 28, 28), (60_000,), (10_000, 28, 28), (10_000,)]:
@@ -149,10 +158,10 @@ def mnist(folder: Path | None = None) -> Dataset:
 
 
 def read_idx(path: Path) -> Any:
-    """The array in an idx file, packed or not."""
+    """The array in a packed idx file."""
     if not path.exists():
         raise DataError(f"{path} is missing.\n{_advice(path.parent)}")
-    raw = gzip.decompress(path.read_bytes())
+    raw = _unpacked(path)
     if raw[:3] != b"\x00\x00\x08":
         raise DataError(f"{path} must be an idx file of bytes; got {raw[:4]!r}")
     shape = np.frombuffer(raw, ">i4", count=raw[3], offset=4)
@@ -196,23 +205,26 @@ READERS: dict[str, Callable[[Path | None], Dataset]] = {
 EMBEDDED = ("breast-cancer", "diabetes", "digits")
 
 
-def download_credit_cards(description: str = CC_DESCRIPTION, folder: Path | None = None) -> Path:
-    """The credit card table from OpenML, checked by the hash of the table."""
-    folder = folder or cache()
-    url = json.loads(_fetch(description, folder))["data_set_description"]["url"]
+def download_credit_cards(description: str, folder: Path) -> Path:
+    """The credit card table from OpenML, whose description names its file; checked by the hash of the table."""
+    try:
+        url = json.loads(_fetch(description, folder))["data_set_description"]["url"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{description} must describe a data set of OpenML; got no url.\n{_advice(folder)}") from error
     raw = _fetch(url, folder)
-    checked_credit_cards(parse_credit_cards(raw.decode()), url)
+    checked_credit_cards(raw, url)
     return _keep(raw, folder / "credit_cards_dataset.arff")
 
 
-def download_mnist(site: str = MNIST_SITE, folder: Path | None = None) -> Path:
-    """The four idx files, each checked by its hash."""
-    folder = folder or cache()
+def download_mnist(site: str, folder: Path) -> Path:
+    """Those of the four idx files that are not there, each checked by its hash."""
     for name, sha256 in MNIST_SHA256.items():
+        if (folder / name).exists():
+            continue
         raw = _fetch(site + name, folder)
         digest = hashlib.sha256(raw).hexdigest()
         if digest != sha256:
-            raise DataError(f"{site + name} must have the hash {sha256[:12]}…; got {digest[:12]}…. Nothing was kept")
+            raise DataError(f"{site + name} must have the hash {sha256[:12]}…; got {digest[:12]}…. It was not kept")
         _keep(raw, folder / name)
     return folder
 
@@ -220,9 +232,18 @@ def download_mnist(site: str = MNIST_SITE, folder: Path | None = None) -> Path:
 def _fetch(url: str, folder: Path) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:
-            return answer.read()
-    except OSError as error:
-        raise DataError(f"{url}: {error}\n{_advice(folder)}") from error
+            return bytes(answer.read())
+    except (OSError, HTTPException) as error:  # no way there, not there, or broken off
+        raise DataError(f"{url}: {error or type(error).__name__}\n{_advice(folder)}") from error
+
+
+def _unpacked(path: Path) -> bytes:
+    """What a file holds, packed or not."""
+    unpack = {".xz": lzma.decompress, ".gz": gzip.decompress}.get(path.suffix, bytes)
+    try:
+        return unpack(path.read_bytes())
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        raise DataError(f"{path} must be a whole file; got {type(error).__name__}: {error}. Fetch it again") from error
 
 
 def _keep(raw: bytes, path: Path) -> Path:
@@ -235,7 +256,7 @@ def _keep(raw: bytes, path: Path) -> Path:
 
 
 def _advice(folder: Path) -> str:
-    return ADVICE.format(folder=folder, names=", ".join(MNIST_SHA256))
+    return ADVICE.format(folder=folder, names=", ".join(MNIST_SHA256), site=MNIST_SITE, description=CC_DESCRIPTION)
 
 
 def _tabular(

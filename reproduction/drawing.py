@@ -21,6 +21,8 @@ COLOURS = {
     "halved-owen": "#1e7d43",
     "kernel-shap": "#8e7cc3",
     "leverage-shap": "#5b4b8a",
+    "linear": "#c27ba0",
+    "gaussian-process": "#741b47",
     "midpoint": "#999999",
     "gauss-legendre": "#333333",
 }
@@ -35,9 +37,19 @@ SHORT = {
     "halved-owen": "Halved Owen, stratified",
     "kernel-shap": "KernelSHAP",
     "leverage-shap": "LeverageSHAP",
+    "linear": "linear fit",
+    "gaussian-process": "Gaussian process",
     "midpoint": "midpoints",
     "gauss-legendre": "Gauss–Legendre",
 }
+DATA = {
+    "cc": "credit cards",
+    "mnist": "MNIST",
+    "breast-cancer": "breast cancer",
+    "diabetes": "diabetes",
+    "digits": "8 × 8 digits",
+}
+NETWORKS = {"mlp": "MLP", "residual": "residual MLP", "cnn": "CNN, pixel players", "cnn-patches": "CNN, 16 patches for players"}
 SOLID = ("castro", "owen-printed", "halved-owen-printed", "owen-printed-paper", "halved-owen-printed-paper")
 
 
@@ -64,24 +76,26 @@ def draw_all(folder: Path) -> None:
             pyplot.close(figure)
 
 
+def spoken(name: str) -> str:
+    """The data set and the network of a step's name, in words."""
+    data = next(each for each in DATA if name.startswith(each))
+    network = name.removeprefix(data).removeprefix("-")
+    return f"{DATA[data]}, {NETWORKS[network]}" if network else DATA[data]
+
+
 def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
     """Fig. 1, left: the error of every row, at equal samples and at equal evaluations."""
     from matplotlib import pyplot
     from matplotlib.ticker import NullFormatter
 
-    errors = dict(result["errors"])
-    if name.endswith("-mlp"):
-        for peer in ("kernel-shap", "leverage-shap"):
-            path = folder / f"{name.removesuffix('-mlp')}-{peer}.json"
-            if path.exists():
-                errors.update({f"{peer} {kind}": each for kind, each in read(path)["result"]["errors"].items()})
+    errors = {**result["errors"], **(_beside(folder, name) if name.endswith("-mlp") else {})}
     names = [key.partition(" ")[0] for key in errors if key.endswith(" samples")]
     every = np.log10(np.maximum(np.concatenate([np.asarray(each) for each in errors.values()]), 1e-18))
     decades = 10.0 ** np.floor(every.min()), 10.0 ** np.ceil(every.max())
     figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.8), sharey=True, sharex=True, layout="constrained")
     for axis, kind in zip(axes, ("samples", "evaluations"), strict=True):
         boxes = axis.boxplot(
-            [np.maximum(errors[f"{each} {kind}"], 1e-18) for each in names],
+            [np.maximum(errors.get(f"{each} {kind}", []), 1e-18) for each in names],
             orientation="horizontal",
             patch_artist=True,
             widths=0.6,
@@ -94,13 +108,26 @@ def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
         axis.set_xlim(decades)
         axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_yticks(range(1, len(names) + 1), [SHORT[each] for each in names])
-        axis.set_xlabel("squared error, mean over players; one point per row")
+        axis.set_xlabel("squared error, mean over players and repetitions; each box is over rows")
         axis.grid(axis="x", alpha=0.3)
         budget = int(result["evaluations"]["castro samples"])
-        axis.set_title(f"{result['samples']} samples each" if kind == "samples" else f"at most {budget:,} evaluations each")
+        of_fits = "; of a fit: coalitions" if "linear samples" in errors else ""
+        samples_said = f"{result['samples']:,} samples each{of_fits}"
+        axis.set_title(samples_said if kind == "samples" else f"at most {budget:,} evaluations each")
     axes[0].invert_yaxis()
-    figure.suptitle(name)
+    figure.suptitle(f"{spoken(name)}: error against exact values")
     return figure
+
+
+def _beside(folder: Path, name: str) -> dict[str, Any]:
+    """Errors of estimators that fit a surrogate, ours and the peers', where they were run."""
+    errors: dict[str, Any] = {}
+    if (path := folder / f"{name}-fitted.json").exists():
+        errors.update(read(path)["result"]["errors"])
+    for peer in ("kernel-shap", "leverage-shap"):
+        if (path := folder / f"{name.removesuffix('-mlp')}-{peer}.json").exists():
+            errors.update({f"{peer} {kind}": each for kind, each in read(path)["result"]["errors"].items()})
+    return errors
 
 
 def line_plots(result: dict[str, Any], _: Path, name: str) -> Any:
@@ -113,14 +140,16 @@ def line_plots(result: dict[str, Any], _: Path, name: str) -> Any:
         axes[0].plot(result["samples"], squared, **style)
         axes[1].plot(result["samples"][1:], result["spread"][each][1:], **style)
     axes[0].set_yscale("log")
-    axes[0].set_title("error: squared, mean over players and rows")
-    axes[1].set_title("the paper's statistic: deviation of the estimates of all steps so far")
+    axes[0].set_title("error of the estimate")
+    axes[0].set_ylabel("squared error, mean over players and rows")
+    axes[1].set_title("the paper's statistic, over the estimates of all steps so far")
+    axes[1].set_ylabel("standard deviation, mean over players and rows")
     axes[1].set_ylim(bottom=0)
     for axis in axes:
         axis.set_xlabel("equivalent samples")
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
-    figure.suptitle(name)
+    figure.suptitle(spoken(name))
     return figure
 
 
@@ -137,12 +166,12 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
         "ours": "stratified Halved,\nas many evaluations",
     }
     figure, axes = pyplot.subplots(
-        len(images), len(columns) + 1, figsize=(1.35 * (len(columns) + 1), 1.62 * len(images) + 0.5), layout="constrained"
+        len(images), len(columns) + 1, figsize=(1.35 * (len(columns) + 1), 1.62 * len(images) + 0.9), layout="constrained"
     )
     for row, image in enumerate(images):
         axes[row, 0].imshow(image.reshape(side, side), cmap="gray_r")
         if row == 0:
-            axes[row, 0].set_title("row", fontsize=8)
+            axes[row, 0].set_title("image", fontsize=8)
         for column, (key, title) in enumerate(columns.items(), start=1):
             values = np.asarray(result[f"map {key}"])[row][-side * side :].reshape(side, side)
             limit = np.abs(values).max()
@@ -156,7 +185,9 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
     for axis in axes.flat:
         axis.set_xticks([])
         axis.set_yticks([])
-    figure.suptitle(f"{name}: relative error · correlation · overlap of the 20 strongest", fontsize=9)
+    scores_said = "below: relative error · correlation · overlap of the 20 strongest pixels"
+    colours_said = "red raises the predicted class's probability, blue lowers it; white is 0, each map to its own largest value"
+    figure.suptitle(f"{spoken(name)}\n{scores_said}\n{colours_said}", fontsize=9)
     return figure
 
 
@@ -188,7 +219,7 @@ def choice_maps(result: dict[str, Any], _: Path, name: str) -> Any:
         axis.set_title(SHORT[each])
     axes[0].set_ylabel("coalitions per level M")
     figure.colorbar(shown, ax=axes, label="squared error")
-    figure.suptitle(f"{name}: squared error; below it the share that is bias, where it is more than 1 %")
+    figure.suptitle(f"{spoken(name)}: squared error; below it the share that is bias, where it is more than 1 %")
     return figure
 
 
@@ -205,7 +236,7 @@ def bias_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     axis.set_ylim(bottom=1e-10)
     axis.set_xlabel("levels Q")
     axis.set_ylabel("root mean squared bias / root mean square of φ")
-    axis.set_title(f"{name}: bias without any sampling; stratified levels have none")
+    axis.set_title(f"{spoken(name)}: bias without any sampling; stratified levels have none")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     return figure
@@ -224,10 +255,11 @@ def search_plot(result: dict[str, Any], _: Path, name: str) -> Any:
         axis.plot(first, scores[which], "o", color=colour, label=f"{layers} hidden layers", markersize=4, alpha=0.7)
     best = int(scores.argmax())
     axis.annotate(result["winner"], (widths[best][0] if widths[best] else 0, scores[best]), fontsize=9)
-    axis.set_ylim(bottom=np.quantile(scores, 0.1))
+    lowest = np.quantile(scores, 0.1)
+    axis.set_ylim(lowest, scores.max() + 0.1 * (scores.max() - lowest))
     axis.set_xlabel("width of the first hidden layer")
     axis.set_ylabel(f"validation accuracy, mean of {result['trainings']} trainings")
-    axis.set_title(f"{name}: {sum(result['drawn'])} draws, {len(scores)} architectures")
+    axis.set_title(f"{spoken(name)}: {sum(result['drawn'])} draws, {len(scores)} architectures; the lowest tenth lies below")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     return figure
@@ -244,10 +276,10 @@ def splits_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     axis.axhline(0.8247, color="#999999", linestyle=":", label="the paper")
     axis.axhline(0.8223, color="#999999", linestyle="--", label="the program")
     axis.set_xticks(np.arange(len(tests)))
-    axis.set_xlabel("split")
+    axis.set_xlabel("seed of the split")
     axis.set_ylabel("test accuracy")
     axis.legend(fontsize=8, ncols=4, loc="upper center")
     axis.set_ylim(min(0.815, tests.min() - 0.001), 0.8275)
-    axis.set_title(name)
+    axis.set_title(f"{spoken(name)}: the same network on {len(tests)} splits")
     axis.grid(alpha=0.3)
     return figure

@@ -14,7 +14,7 @@ from owenshap.designs import Chains, Design, Stars
 from owenshap.estimators import Estimator
 from reproduction.networks import Network
 
-AT_ONCE = 1 << 25  # numbers of one working array on the host
+AT_ONCE = 1 << 18  # numbers of one working array on the host: what stays in a cache
 TILE = {"cpu": 1 << 19, "cuda": 1 << 26}  # numbers of one working array of a network: what stays in a cache, what fills a GPU
 
 
@@ -187,20 +187,47 @@ class LinearFirstGame(_OnDevice):
             self._output = int(self._rest(self._columns.sum(0, keepdim=True)).argmax())
 
     def _star_values(self, centres: Any) -> tuple[Any, Any]:
+        import torch
+
         base = centres.to(self._columns.dtype) @ self._columns
         sign = 1 - 2 * centres.to(self._columns.dtype)
-        return self._values(base), self._values(base[:, None] + sign[:, :, None] * self._columns)
+        return self._values(base), self._values(torch.addcmul(base[:, None], sign[:, :, None], self._columns))
 
     def _chain_values(self, order: Any) -> Any:
-        from torch.nn.functional import pad
+        import torch
 
-        return self._values(pad(self._columns[order].cumsum(dim=1), (0, 0, 1, 0)))
+        joined = torch.zeros(self.n_players + 1, len(order), self.width, device=self.device)
+        torch.index_select(self._columns, 0, order.T.reshape(-1), out=joined[1:].view(-1, self.width))
+        return self._values(_running_sums(joined)).T
 
     def _values(self, hidden: Any) -> Any:
+        """The explained output; features come first on the way, which makes products and softmax several times faster."""
         from torch import no_grad
 
         with no_grad():
-            return self._rest(hidden.reshape(-1, self.width))[:, self._output].reshape(hidden.shape[:-1])
+            features = hidden.reshape(-1, self.width).T
+            for layer in self._rest:
+                features = _features_first(layer, features)
+            return features[self._output].reshape(hidden.shape[:-1])
+
+
+def _features_first(layer: Any, features: Any) -> Any:
+    """A layer of an MLP on (features, m)."""
+    from torch import nn
+
+    if isinstance(layer, nn.Linear):
+        return layer.weight @ features if layer.bias is None else layer.bias[:, None].addmm(layer.weight, features)
+    return features.softmax(dim=0) if isinstance(layer, nn.Softmax) else layer(features)
+
+
+def _running_sums(parts: Any) -> Any:
+    """Sums along axis 0, in place on a CPU: torch's own go number by number there."""
+    if parts.is_cuda:
+        return parts.cumsum(dim=0)
+    before, *after = parts.unbind()
+    for each in after:
+        before = each.add_(before)
+    return parts
 
 
 class ImageGame(_OnDevice):

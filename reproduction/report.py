@@ -17,6 +17,7 @@ from reproduction.variants import VARIANTS
 
 TABULAR, IMAGES = ("cc", "breast-cancer", "diabetes"), ("mnist", "digits")
 PEERS = ("kernel-shap", "leverage-shap")
+FITTED = {"linear": "Linear fit", "gaussian-process": "Gaussian process, lengths pooled over rows"}
 NONE = "–"
 
 
@@ -135,9 +136,11 @@ def table_one(results: Results) -> Iterator[str]:
     yield "Absolute errors depend on the trained network; the ratios to Castro are to be compared.\n"
     yield from _comparison(results, found, "cc", beside=True)
     yield f"\n{_goals(results, found)} An error of a ratio is about {_ratio_error(found):.0%}, from the rows."
-    yield "\nFor KernelSHAP and LeverageSHAP a sample is a coalition, and their rows rest on 2 repetitions, not 50. Of the methods that the paper names, KernelSHAP without regularisation is the only"
+    yield "\nWhere a surrogate is fitted (the rows from the linear fit on) a sample is a coalition, so that equal samples are 15 times fewer evaluations;"
+    yield "but for LeverageSHAP the rows of a repetition share their coalitions. Of the methods that the paper names, KernelSHAP without regularisation is the only"
     yield "other one that converges to φ; DASP, Integrated Gradients, DeepLIFT, LIME, LRP, Owen's central-limit form and Fatima et al. are no"
     yield "estimators of φ and have no row."
+    yield from _least_work(results, found)
     yield "\n![box plot](@cc-mlp-table.png)"
     yield "\n![line plots](@cc-mlp-curves.png)"
     yield from _times(results)
@@ -161,31 +164,50 @@ def _comparison(results: Results, found: dict[str, Any], name: str, beside: bool
             about.paper if beside else None,
             beside,
         )
-    for peer in PEERS if beside else ():
-        of_peer = results(f"{name}-{peer}")
-        if of_peer:
-            errors = {f"{peer} {kind}": each for kind, each in of_peer["errors"].items()}
-            spent = {f"{peer} {kind}": each for kind, each in of_peer["evaluations"].items()}
-            yield _line(f"{SHORT[peer]} ({of_peer['version']})", errors, spent, peer, castro, results, None, beside)
+    for label, key, errors, spent in _fits(results, name) if beside else ():
+        yield _line(label, errors, spent, key, castro, results, None, beside)
+
+
+def _fits(results: Results, name: str) -> Iterator[tuple[str, str, Any, Any]]:
+    """Estimators that fit a surrogate, ours and the peers': label, key, errors, evaluations."""
+    ours = results(f"{name}-mlp-fitted")
+    if ours:
+        for key, label in FITTED.items():
+            yield f"{label} (ours; {ours['repetitions'][key]} repetitions)", key, ours["errors"], ours["evaluations"]
+    for peer in PEERS:
+        found = results(f"{name}-{peer}")
+        if found:
+            errors, spent = (
+                {f"{peer} {kind}": each for kind, each in found[what].items()} for what in ("errors", "evaluations")
+            )
+            yield f"{SHORT[peer]} ({found['version']}; {found['repetitions']} repetitions)", peer, errors, spent
 
 
 def _line(
     label: str, errors: Any, spent: Any, key: str, castro: float, results: Results, paper: str | None, beside: bool
 ) -> str:
-    same, equal = (float(np.mean(errors[f"{key} {kind}"])) for kind in ("samples", "evaluations"))
     known = results.expected["table"].get(paper or "")
     both = [f"{known[who]['mse']:.3g} · {known[who]['ratio']:.2f}" if known else NONE for who in ("paper", "program")]
-    costs = [f"{spent[f'{key} {kind}']:,.0f}" for kind in ("samples", "evaluations")]
-    return row(
-        label,
-        f"{same:.3g}",
-        f"{same / castro:.3g}",
-        *(both if beside else []),
-        costs[0],
-        f"{equal:.3g}",
-        f"{equal / castro:.3g}",
-        costs[1],
-    )
+    cells: list[str] = []
+    for kind in ("samples", "evaluations"):
+        if f"{key} {kind}" in errors:
+            error = float(np.mean(errors[f"{key} {kind}"]))
+            ratio = error / castro
+            cells += [f"{error:.3g}", f"{ratio:.3g}", f"{spent[f'{key} {kind}']:,.0f}"]
+        else:
+            cells += [NONE] * 3
+    return row(label, *cells[:2], *(both if beside else []), *cells[2:])
+
+
+def _least_work(results: Results, found: dict[str, Any]) -> Iterator[str]:
+    """What the Gaussian process reaches with a fifteenth of the evaluations."""
+    ours, key = results("cc-mlp-fitted"), "gaussian-process samples"
+    if ours and key in ours["errors"]:
+        error, spent = float(np.mean(ours["errors"][key])), ours["evaluations"][key]
+        castro, halved = (float(np.mean(found["errors"][f"{each} evaluations"])) for each in ("castro", "halved-owen-printed"))
+        yield f"\nWith {spent:,} evaluations the Gaussian process has {error / castro:.2g} of the error that Castro, and {error / halved:.2g} of that which Halved Owen (program)"
+        yield f"have with up to {found['evaluations']['castro samples']:,}. Its fit takes time of its own, so that it pays where a model is slow."
+        yield "At Castro's evaluations it would be eight fits of 1,875 pairs for every row, too slow for a table."
 
 
 def _goals(results: Results, found: dict[str, Any]) -> str:
@@ -217,8 +239,10 @@ def _times(results: Results) -> Iterator[str]:
     devices = {device: each for device, each in devices.items() if each}
     if not devices:
         return
-    yield "\nMilliseconds per row, all rows in one call of `owenshap.Explainer` (program: seconds for 50 repetitions / 50).\n"
+    yield "\nMilliseconds per row, all rows in one call of `owenshap.Explainer` (program: seconds for 50 repetitions / 50); each ratio is to Castro on the same device.\n"
     columns = [column for each in devices.values() for column in (each["device"], "ratio")]
+    both = [each["result"]["milliseconds"] for each in devices.values()] if len(devices) == 2 else []
+    columns += ["cpu / GPU"] if both else []
     yield from header("", *columns, "paper (GPU)", "ratio", "program", "ratio")
     for key, paper in (
         ("castro", "castro"),
@@ -233,6 +257,7 @@ def _times(results: Results) -> Iterator[str]:
         for each in devices.values():
             times = each["result"]["milliseconds"]
             cells += [f"{times[key]:.3g}", f"{times[key] / times['castro']:.2f}"]
+        cells += [f"{both[0][key] / both[1][key]:.1f}"] if both else []
         cells += _known_times(results, paper)
         yield row(SHORT.get(key, "exact, all 2¹⁶ coalitions"), *cells)
 
@@ -362,6 +387,8 @@ def deeper(results: Results) -> Iterator[str]:
     if pixels:
         yield "**CNN on MNIST, pixel players**\n"
         yield from _saliency(pixels)
+        yield "\nThe ground truth has fewer permutations than the MLP's, since a CNN needs every input built; how far it is from the truth is at most"
+        yield "about what the last row says."
         yield "\n![CNN saliency maps](@mnist-cnn-saliency.png)"
 
 
@@ -495,7 +522,7 @@ def costs(results: Results) -> Iterator[str]:
     for each in done:
         yield row(
             f"everything but the searches, {each['device']}",
-            f"{each['seconds'] / 60:.1f} min ({', '.join(each['data'])})",
+            f"{each['seconds'] / 60:.1f} min ({', '.join(each['data'])}{_cores(each)})",
             f"about {hours['all']} h with searches",
         )
     for name, whole in searched.items():
@@ -503,6 +530,13 @@ def costs(results: Results) -> Iterator[str]:
             yield row(
                 f"search on {name}, {whole['device']}", f"{whole['seconds'] / 60:.1f} min", f"{hours[f'search {name}']:.1f} h"
             )
+
+
+def _cores(run: dict[str, Any]) -> str:
+    """The work of the CPU, where it was counted."""
+    if "core_seconds" not in run:
+        return ""
+    return f"; {run['core_seconds'] / 60:.1f} min of CPU cores, at most {run['threads']} at a time"
 
 
 def header(*cells: str) -> Iterator[str]:

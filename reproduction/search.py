@@ -18,7 +18,7 @@ import numpy as np
 
 from reproduction.data import Dataset
 from reproduction.networks import Network
-from reproduction.steps import Result, Run
+from reproduction.steps import Result, Run, forget
 from reproduction.training import BATCH, EPOCHS, EPSILON, LEARNING_RATE, fit, score
 
 PATIENCE, TRAININGS, MOST_LAYERS = 3, 5, 3
@@ -210,10 +210,7 @@ def _part(dataset: Dataset, run: Run, number: int, models: list[Widths]) -> Resu
 def experiment(dataset: Dataset, run: Run) -> None:
     """The search as a step; its parts are no longer needed once it is done."""
     run.step(f"{dataset.name}-search", run.settings("draws", seed=DRAW_SEED), lambda: search(dataset, run))
-    for path in (run.out / PARTS).glob(f"{dataset.name}-*.json"):
-        path.unlink()
-    if (run.out / PARTS).exists() and not any((run.out / PARTS).iterdir()):
-        (run.out / PARTS).rmdir()
+    forget(run.out / PARTS, f"{dataset.name}-*.json")
 
 
 def _tensors(part: tuple[Any, Any], device: str) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reproduction.data import credit_cards
 from reproduction.steps import Result, Run
-from reproduction.training import fit, one_feature_rule, score
+from reproduction.training import fit_together, one_feature_rule, score
 
 SPLITS = 20
 
@@ -16,11 +16,10 @@ def experiment(architecture: str, folder: Path | None, run: Run) -> None:
     splits = min(SPLITS, 2 * run.size.repetitions) if run.size.repetitions > 5 else 2
 
     def compute() -> Result:
-        tests, rules = [], []
-        for seed in range(splits):
-            dataset = credit_cards(folder, seed)
-            tests.append(score(fit(architecture, dataset), dataset.test))
-            rules.append(one_feature_rule(dataset))
+        datasets = [credit_cards(folder, seed) for seed in range(splits)]
+        fitted = fit_together(architecture, datasets, device=run.device)
+        tests = [score(network, dataset.test) for network, dataset in zip(fitted, datasets, strict=True)]
+        rules = [one_feature_rule(dataset) for dataset in datasets]
         return {"architecture": architecture, "test": tests, "rule": rules}
 
     run.step("cc-splits", {"splits": splits, "architecture": architecture}, compute)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -63,12 +64,12 @@ class Run:
         if path.exists() and json.loads(path.read_text())["hash"] == digest:
             self.say(f"{name}: there already")
             return read(path)["result"]
-        began = time.perf_counter()
+        began, began_working = time.perf_counter(), time.process_time()
         result = compute()
-        seconds = round(time.perf_counter() - began, 2)
-        about = {"step": name, "settings": settings, "hash": digest, "device": device_name(self.device), "seconds": seconds}
-        write(path, about, result)
-        self.say(f"{name}: {seconds:.1f} s")
+        seconds, core_seconds = round(time.perf_counter() - began, 2), round(time.process_time() - began_working, 2)
+        spent = {"seconds": seconds, "core_seconds": core_seconds}
+        write(path, {"step": name, "settings": settings, "hash": digest, "device": device_name(self.device), **spent}, result)
+        self.say(f"{name}: {seconds:.1f} s, {core_seconds:.1f} s of CPU cores")
         return read(path)["result"]
 
     def settings(self, *names: str, **more: Any) -> dict[str, Any]:
@@ -99,6 +100,14 @@ def read(path: Path) -> Result:
     return kept
 
 
+def forget(folder: Path, pattern: str) -> None:
+    """Remove parts that are no longer needed, and their folder when it is empty."""
+    for path in folder.glob(pattern):
+        path.unlink()
+    if folder.exists() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
 def plain(value: Any) -> Any:
     """The value as json takes it, numbers to 7 digits."""
     if isinstance(value, np.ndarray):
@@ -110,6 +119,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(f"{value:.7g}")
     return value.item() if isinstance(value, np.generic) else value
+
+
+def threads() -> int:
+    """How many rows are worked on at once: as many as cores, or what OMP_NUM_THREADS says."""
+    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
 
 def device_name(device: str) -> str:

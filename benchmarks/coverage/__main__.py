@@ -1,6 +1,9 @@
-"""Run the benchmark of intervals: `python -m benchmarks.coverage [--runs 1000] [--cheap-runs 10000] [section ...]`.
+"""Run the benchmark of intervals: `python -m benchmarks.coverage [--processes 16] [--minutes 9] [section ...]`.
 
-Every cell is kept in out/coverage as soon as it is done: a run that is interrupted goes on where it was. `--again` begins anew.
+Work is cut into parts of a few seconds, each kept (in --kept) as soon as it is done: a run that is interrupted, or ends
+after --minutes, goes on where it was when it is called again, and the report says how many runs every cell has. Every cell
+first gets the fewest runs, then the shortest are finished first. `--again` begins anew, `--report` only writes what is there.
+Parts of another machine count once their files are in the same folder. Set OMP_NUM_THREADS=1: every process has one core.
 """
 
 from __future__ import annotations
@@ -11,80 +14,219 @@ import hashlib
 import json
 import os
 import sys
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
+import numpy as np
 
 import owenshap
 from benchmarks.coverage import measure
 from benchmarks.coverage.games import CASES, game_of
 from benchmarks.coverage.report import table
 
-HERE, KEPT = Path(__file__).parent, Path("out/coverage")
+HERE = Path(__file__).parent
+SECTIONS = ("fixed", "stopping", "predicted", "ranking", "looks")
 SHARES = (0.1, 0.03, 0.01)
 REPLICATES = (20, 100)
+SAMPLED = ("halved-owen", measure.ANTITHETIC, "permutations")
 LARGE = 25  # players: runs of games with fewer are cheap
+SMALL = 16  # players: with more, auto with a costly model is the corrected process
+PART_SECONDS, FIRST_PART = 6.0, 4  # how long a part takes, and the runs of the first, which tells how long one takes
+FEWEST = 200  # runs that every cell gets before any gets more
+FEWEST_SECONDS = 40.0  # of one core, after which a cell waits for the others although it has fewer
+LOOKED_AT = 3  # seconds kept for the last section, for each 10 games
 
 
-def cells(runs: int, cheap_runs: int, fitted_runs: int) -> list[tuple]:
-    """Everything there is to measure, long ones first."""
-    found: list[tuple] = []
-    for share in reversed(SHARES):
-        for method in measure.METHODS:
-            many = fitted_runs if method == measure.LEARNING else runs
-            found += [("stopping", name, method, share, many) for name in CASES]
-    found += [("ranking", name, runs) for name in CASES]
-    found += [("predicted", name, share, min(runs, 100)) for name in CASES for share in SHARES[1:]]
-    for name in CASES:
+@dataclass
+class Cell:
+    """Something to measure: a function of `measure` with its arguments, and how many runs of it."""
+
+    key: tuple
+    runs: int
+    done: int = 0
+    """Runs that are made."""
+    asked: int = 0
+    """Runs that are made or being made."""
+    seconds: float = 0.0
+    """Of the runs that are made."""
+    sums: dict = field(default_factory=dict)
+
+    @property
+    def each(self) -> float:
+        """Seconds of a run, as far as known."""
+        return self.seconds / self.done if self.done else 0.0
+
+    @property
+    def urgency(self) -> tuple:
+        """The least is next: those that nothing is known of, then those with the fewest runs, then the shortest."""
+        few = self.asked < min(FEWEST, self.runs, FEWEST_SECONDS / max(self.each, 1e-6))
+        return (self.asked > 0, not few, (self.runs - self.asked) * self.each)
+
+    def next_part(self) -> range:
+        """The runs of the next part."""
+        most = FIRST_PART if not self.done else max(1, int(PART_SECONDS / max(self.each, 1e-6)))
+        seeds = range(self.asked, min(self.runs, self.asked + most))
+        self.asked = seeds.stop
+        return seeds
+
+    def add(self, part: dict) -> None:
+        """A part that is done."""
+        self.done += part["runs"]
+        self.seconds += part["seconds"]
+        for name, value in part["found"].items():
+            if name.startswith("each "):
+                self.sums[name] = self.sums.get(name, []) + value
+            elif name.startswith("most "):
+                self.sums[name] = max(self.sums.get(name, value), value)
+            else:
+                self.sums[name] = (np.asarray(value) + self.sums.get(name, 0)).tolist()
+
+
+class Kept:
+    """Parts on disk, one line each, in a file per call that no other call writes to."""
+
+    def __init__(self, folder: Path, again: bool) -> None:
+        self._folder = folder
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if again:
+            for each in self._folder.glob("*.jsonl"):
+                each.unlink()
+        self._file = self._folder / f"{time.time_ns()}.jsonl"
+
+    def parts(self) -> list[dict]:
+        return [json.loads(line) for each in sorted(self._folder.glob("*.jsonl")) for line in each.read_text().splitlines()]
+
+    def keep(self, part: dict) -> None:
+        with self._file.open("a") as file:
+            file.write(json.dumps(part) + "\n")
+
+
+def pilots() -> list[Cell]:
+    return [Cell(("pilot", name, method), 1) for name in CASES for method in SAMPLED]
+
+
+def cells(runs: int, cheap_runs: int, fitted_runs: int, deviations: dict) -> list[Cell]:
+    """Everything there is to measure that a pilot has not found to be too long."""
+    found = []
+    for name in (each for each in CASES if all((each, method) in deviations for method in SAMPLED)):
+        small = game_of(name).n_players <= SMALL
+        for share in SHARES:
+            sampled = ("halved-owen", measure.ANTITHETIC)
+            short = [each for each in sampled if 2 * oracle(deviations, name, each, share)[1] <= measure.MOST]
+            found += [Cell(("stopping", name, method, share), runs) for method in short]
+            fitted = (measure.AUTO, measure.LEARNING) if small else (measure.AUTO,)
+            found += [Cell(("stopping", name, method, share), fitted_runs) for method in fitted]
+            replicates, evaluations = oracle(deviations, name, "halved-owen", share)
+            if replicates >= 120 and 2 * evaluations <= measure.MOST:
+                found.append(Cell(("predicted", name, share, int(evaluations / 3)), min(runs, 200)))
+        found.append(Cell(("ranking", name), runs))
         many = runs if game_of(name).n_players > LARGE else cheap_runs
-        sampled = [method for method in measure.METHODS if method != measure.LEARNING]
-        found += [("fixed", name, method, r, many) for method in sampled for r in (None, *REPLICATES)]
+        found += [Cell(("fixed", name, method, each), many) for method in SAMPLED for each in (None, *REPLICATES)]
+        found.append(Cell(("fixed", name, measure.LEARNING, None), fitted_runs))
     return found
+
+
+def oracle(deviations: dict, name: str, method: str, share: float) -> tuple[float, float]:
+    """Replicates and evaluations that suffice where the variances are known."""
+    replicates = measure.oracle_replicates(np.array(deviations[name, method]), share * CASES[name].scale)
+    return replicates, 2 + replicates * measure.settled(name, method).replicate_cost(game_of(name).n_players)
+
+
+def work(wanted: list[Cell], kept: Kept, pool: ProcessPoolExecutor, processes: int, until: float) -> None:
+    """Measure part by part until all is done or the time is over."""
+    running: dict[Future, Cell] = {}
+    while True:
+        left = sorted((each for each in wanted if each.asked < each.runs), key=lambda each: each.urgency)
+        for cell in left:
+            # What nothing is known of is asked for once: the second part needs to know how long a run takes.
+            if len(running) >= processes + 2:
+                break
+            if (cell.asked and not cell.done) or time.time() + 0.7 * min(PART_SECONDS, 4 * cell.each) > until:
+                continue
+            running[pool.submit(measure.measured, cell.key, cell.next_part())] = cell
+        if not running:
+            return
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            part, cell = future.result(), running.pop(future)
+            kept.keep(part)
+            cell.add(part)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
-    parser.add_argument("sections", nargs="*", help="fixed, stopping, predicted, ranking, looks; all by default")
+    parser.add_argument("sections", nargs="*", help=f"{', '.join(SECTIONS)}; all by default")
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--cheap-runs", type=int, default=10_000)
-    parser.add_argument("--fitted-runs", type=int, default=100)
+    parser.add_argument("--fitted-runs", type=int, default=1000)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
+    parser.add_argument("--kept", type=Path, default=Path("out/coverage"), help="where parts are kept")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--report", action="store_true")
     asked = parser.parse_args()
-    wanted = [
-        each
-        for each in cells(asked.runs, asked.cheap_runs, asked.fitted_runs)
-        if not asked.sections or each[0] in asked.sections
-    ]
-    KEPT.mkdir(parents=True, exist_ok=True)
-    source = _source()
-    left = wanted if asked.again else [each for each in wanted if not _path(source, each).exists()]
-    with ProcessPoolExecutor(asked.processes) as pool:
-        futures = {pool.submit(_measured, cell): cell for cell in left}
-        for done, future in enumerate(as_completed(futures), 1):
-            _path(source, futures[future]).write_text(json.dumps({"cell": futures[future], **future.result()}))
-            print(f"{done} of {len(left)}: {futures[future]}", file=sys.stderr, flush=True)
+    began, source = time.time(), _source()
+    sections, kept = asked.sections or list(SECTIONS), Kept(asked.kept / source, asked.again)
+    looking = "looks" in sections
+    until = 0.0 if asked.report else began + 60 * asked.minutes - (LOOKED_AT * len(CASES) / 10 if looking else 0)
+    # Spawned: threads of a forked parent's libraries would not be there.
+    with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
+        first = _restored(pilots(), kept)
+        work(first, kept, pool, asked.processes, 0.0 if asked.report else float("inf"))  # without them nothing can be planned
+        deviations = {each.key[1:]: each.sums["deviations"] for each in first if each.done}
+        every = cells(asked.runs, asked.cheap_runs, asked.fitted_runs, deviations)
+        wanted = _restored([each for each in every if each.key[0] in sections], kept)
+        work(wanted, kept, pool, asked.processes, until)
+    done = sum(each.seconds for each in wanted)
+    more = sum((each.runs - each.done) * each.each for each in wanted)
+    unknown = sum(not each.done for each in wanted)
+    print(f"{done:,.0f} core-seconds are done, about {more:,.0f} and {unknown} cells are left", file=sys.stderr)
     results = {
         "source": source,
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "cores": os.cpu_count(),
+        "cells": [_result(each, deviations) for each in wanted if each.done],
     }
-    results["cells"] = [json.loads(_path(source, each).read_text()) for each in wanted]
-    if not asked.sections or "looks" in asked.sections:
+    if looking and not asked.report:
         results["looks"] = {name: measure.looks(name, 0.03) for name in CASES}
+        kept.keep({"key": ["looks"], "first": 0, "looks": results["looks"], "cores": os.cpu_count()})
+    elif looking:
+        last = next((part for part in reversed(kept.parts()) if "looks" in part), {"looks": {}, "cores": os.cpu_count()})
+        results |= {"looks": last["looks"], "cores": last["cores"]}
     (HERE / "results.json").write_text(json.dumps(_short(results), indent=1) + "\n")
     (HERE / "results.md").write_text(table(results))
     print(table(results))
 
 
-def _measured(cell: tuple) -> dict:
-    with threadpool_limits(1):
-        return getattr(measure, cell[0])(*cell[1:])
+def _restored(wanted: list[Cell], kept: Kept) -> list[Cell]:
+    """The cells with what is kept of them, as far as their runs follow each other."""
+    by_key: dict[str, list[dict]] = {}
+    for part in kept.parts():
+        by_key.setdefault(repr(tuple(part["key"])), []).append(part)
+    for cell in wanted:
+        for part in sorted(by_key.get(repr(cell.key), []), key=lambda part: part["first"]):
+            if part["first"] == cell.done:
+                cell.add(part)
+                cell.asked = cell.done
+    return wanted
 
 
-def _path(source: str, cell: tuple) -> Path:
-    return KEPT / f"{hashlib.sha256(repr((source, cell)).encode()).hexdigest()[:20]}.json"
+def _result(cell: Cell, deviations: dict) -> dict:
+    """A cell's means, with what the oracle needs beside them."""
+    section, name, *rest = cell.key
+    result = {"cell": cell.key, "runs": cell.done, "of": cell.runs, "seconds": cell.seconds, **cell.sums}
+    if section == "stopping":
+        result |= {key: cell.sums[key] / cell.done for key in cell.sums}
+        if (name, rest[0]) in deviations:
+            result["oracle replicates"], result["oracle evaluations"] = oracle(deviations, name, *rest)
+    if section == "fixed" and cell.sums["given"]:
+        alike = deviations.get((name, rest[0]), deviations[name, "halved-owen"])
+        varies = np.array(alike) > 1e-9 * CASES[name].scale  # the others are exact: nothing to be unsure of
+        shares = np.array(result.pop("held by player"))[varies] / cell.sums["given"]
+        result |= {"coverage": float(shares.mean()), "worst player": float(shares.min())}
+    return result
 
 
 def _source() -> str:
@@ -95,7 +237,7 @@ def _source() -> str:
 
 def _short(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _short(each) for key, each in value.items()}
+        return {key: _short(each) for key, each in value.items() if key not in ("each named", "held by player")}
     if isinstance(value, (list, tuple)):
         return [_short(each) for each in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value

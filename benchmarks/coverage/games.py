@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from math import factorial
 
 import numpy as np
 
+from owenshap import TableGame, estimate
 from owenshap.testing import (
     KnownGame,
     airport,
+    gloves,
     product,
     random_unanimity_sum,
     unanimity,
@@ -20,10 +23,11 @@ from owenshap.testing import (
 
 @dataclass(frozen=True)
 class Case:
-    """A game, and the range of its outputs, which tolerances are shares of."""
+    """A game, and the range of its outputs, which tolerances are shares of; whether the rule's constants were set on it."""
 
     make: Callable[[], KnownGame]
     scale: float
+    held_out: bool = False
 
 
 @cache
@@ -50,9 +54,9 @@ def smooth(n_players: int, seed: int, spread: float) -> KnownGame:
     return summed(*parts)
 
 
-def heavy(n_players: int) -> KnownGame:
+def heavy(n_players: int, seed: int, spread: float) -> KnownGame:
     """Factors that multiply to a log-normal: few coalitions carry most of the value."""
-    steps = np.random.default_rng(5).normal(0, 0.55, n_players)
+    steps = np.random.default_rng(seed).normal(0, spread, n_players)
     return product(np.exp(-steps / 2), np.exp(steps / 2))
 
 
@@ -93,9 +97,101 @@ def _tall(size: int, height: float, coalitions: np.ndarray) -> np.ndarray:
     return height * ((coalitions.sum(axis=1) == size) & coalitions[:, 0])
 
 
+def mixture(n_players: int) -> KnownGame:
+    """A smooth game, a vote, a group that must be whole and many small groups, added up."""
+    group = unanimity(n_players, range(5, 11))
+    return summed(
+        smooth(n_players, 31, 0.15),
+        _scaled(_votes(n_players), 4.0),
+        _scaled(group, 3.0),
+        random_unanimity_sum(n_players, 30, 3, 5),
+    )
+
+
 def _votes(n_players: int) -> KnownGame:
     votes = np.random.default_rng(0).integers(1, 30, n_players)
     return weighted_voting(votes.tolist(), int(votes.sum()) // 2 + 1)
+
+
+def spared(costs: np.ndarray) -> KnownGame:
+    """What an airport saves when a coalition stays away, v(N) − v(N ∖ S): the dual of a maximum, of the same values."""
+    game = airport(costs)
+    return KnownGame(partial(_spared, game), game.n_players, game.shapley_values)
+
+
+def _spared(game: KnownGame, coalitions: np.ndarray) -> np.ndarray:
+    return game.values(np.ones((1, game.n_players), np.bool_)) - game.values(~coalitions)
+
+
+def _friedman(n_features: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Data of a usual test of regression: two features interact, one is squared, two are linear, the others are noise."""
+    rows = rng.random((2000, n_features))
+    wave, bend = 10 * np.sin(np.pi * rows[:, 0] * rows[:, 1]), 20 * (rows[:, 2] - 0.5) ** 2
+    return rows, wave + bend + 10 * rows[:, 3] + 5 * rows[:, 4] + rng.normal(0, 1, len(rows))
+
+
+def network(n_players: int, seed: int) -> KnownGame:
+    """A network of 60 hidden units, fitted to data: one row of it against the mean row, all coalitions enumerated."""
+    rng = np.random.default_rng(seed)
+    rows, targets = _friedman(n_players, rng)
+    first, shift = rng.normal(0, 2, (n_players, 60)), rng.normal(0, 1, 60)
+    hidden = np.tanh((rows - 0.5) @ first + shift)
+    last = np.linalg.solve(hidden.T @ hidden + np.eye(60), hidden.T @ targets)
+    codes = np.arange(1 << n_players)
+    members = codes[:, None] >> np.arange(n_players) & 1 == 1
+    table = TableGame(np.tanh(np.where(members, rows[0] - 0.5, 0) @ first + shift) @ last)
+    return KnownGame(table.values, n_players, estimate(table, "exact", progress=False).values)
+
+
+def forest(n_players: int, seed: int, trees: int = 40, depth: int = 6) -> KnownGame:
+    """Randomized trees fitted to data: one row of it against another.
+
+    A leaf is reached where some players (`needed`) are present and others (`barred`) are absent, so it is a game with known
+    values: (a − 1)! b!/(a + b)! for each of the a needed, −a! (b − 1)!/(a + b)! for each of the b barred.
+    """
+    rng = np.random.default_rng(seed)
+    rows, targets = _friedman(n_players, rng)
+    leaves = []
+    for _ in range(trees):
+        _grow(rows[2:], targets[2:], rows[0], rows[1], (frozenset(), frozenset()), depth, rng, leaves)
+    needed = np.array([[player in leaf[0] for player in range(n_players)] for leaf in leaves])
+    barred = np.array([[player in leaf[1] for player in range(n_players)] for leaf in leaves])
+    heights = np.array([leaf[2] for leaf in leaves]) / trees
+    a, b = needed.sum(axis=1), barred.sum(axis=1)
+    gain = np.array([factorial(max(p - 1, 0)) * factorial(q) / factorial(p + q) for p, q in zip(a, b, strict=True)])
+    loss = np.array([factorial(p) * factorial(max(q - 1, 0)) / factorial(p + q) for p, q in zip(a, b, strict=True)])
+    values = needed.T @ (gain * heights) - barred.T @ (loss * heights)
+    return KnownGame(partial(_leaves, needed.astype(np.float32), barred.astype(np.float32), heights), n_players, values)
+
+
+def _grow(rows, targets, row, other, path, depth, rng, leaves) -> None:
+    """Add the leaves below a node that a mixture of both rows can reach."""
+    needed, barred = path
+    if depth == 0 or len(rows) < 10:
+        leaves.append((needed, barred, float(targets.mean())))
+        return
+    feature, half = int(rng.integers(rows.shape[1])), rng.random()
+    if rng.random() < 0.6:  # more often where the data depend on it
+        feature = int(rng.integers(5))
+    cut = np.quantile(rows[:, feature], 0.2 + 0.6 * half)
+    for left in (True, False):
+        inside = (rows[:, feature] <= cut) == left
+        present, absent = (row[feature] <= cut) == left, (other[feature] <= cut) == left
+        if present and absent:
+            below = path
+        elif present and feature not in barred:
+            below = (needed | {feature}, barred)
+        elif absent and feature not in needed:
+            below = (needed, barred | {feature})
+        else:
+            continue
+        _grow(rows[inside], targets[inside], row, other, below, depth - 1, rng, leaves)
+
+
+def _leaves(needed: np.ndarray, barred: np.ndarray, heights: np.ndarray, coalitions: np.ndarray) -> np.ndarray:
+    present = coalitions.astype(np.float32)
+    reached = (present @ needed.T == needed.sum(axis=1)) & (present @ barred.T == 0)
+    return reached @ heights
 
 
 CASES = {
@@ -108,7 +204,15 @@ CASES = {
     "unanimity, 12 of 30": Case(lambda: unanimity(30, range(12)), 1.0),
     "votes, 30": Case(lambda: _votes(30), 1.0),
     "rough, 40": Case(lambda: random_unanimity_sum(40, 200, 8, seed=1), 20.0),
-    "heavy tails, 30": Case(lambda: heavy(30), 20.0),
+    "heavy tails, 30": Case(lambda: heavy(30, 5, 0.55), 20.0),
     "quiet, 32": Case(lambda: quiet(32), 20.0),
     "needle at size 15, 30": Case(lambda: needle(30, 15, 20.0), 20.0),
+    "network, 14": Case(lambda: network(14, 0), 20.0, True),
+    "spared, 18": Case(lambda: spared(np.random.default_rng(8).exponential(5, 18)), 15.0, True),
+    "heavy tails, 20": Case(lambda: heavy(20, 11, 0.8), 20.0, True),
+    "orders 2 to 4, 24": Case(lambda: random_unanimity_sum(24, 80, 4, seed=21), 10.0, True),
+    "gloves, 13 and 17": Case(lambda: gloves(13, 17), 13.0, True),
+    "mixture, 36": Case(lambda: mixture(36), 10.0, True),
+    "forest, 40": Case(lambda: forest(40, 3), 5.0, True),
+    "smooth, 50": Case(lambda: smooth(50, 17, 0.25), 10.0, True),
 }

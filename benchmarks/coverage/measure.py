@@ -1,10 +1,14 @@
-"""What one cell of the benchmark measures; every run has its own seed, so that cells can be made in any order."""
+"""What some runs of one cell come to: counts and sums, so that parts made in any order and on any machine add up.
+
+Every run has its own seed, its number.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 import time
+from functools import cache
 
 import numpy as np
 from scipy.special import ndtr
@@ -13,117 +17,103 @@ from benchmarks.coverage.games import CASES, game_of
 from owenshap import Castro, Estimate, estimate
 from owenshap.continuing import Continuing
 from owenshap.estimators import Estimator
-from owenshap.planning import make_plan
+from owenshap.planning import Cost, make_plan
 from owenshap.stopping import Until
 
+ANTITHETIC, LEARNING, AUTO = "antithetic permutations", "gaussian-process-corrected", "auto, costly model"
 METHODS: dict[str, str | Estimator] = {
     "halved-owen": "halved-owen",
-    "antithetic permutations": Castro(antithetic=True),
+    ANTITHETIC: Castro(antithetic=True),
     "permutations": "castro",
-    "gaussian-process-corrected": "gaussian-process-corrected",
+    LEARNING: LEARNING,
+    AUTO: "auto",
 }
-LEARNING = "gaussian-process-corrected"  # takes seconds a run, and no oracle knows how it learns
+COSTLY = Cost(seconds=0.1, outputs=1)  # what auto is told that an evaluation takes
 CONFIDENCE = 0.95
 MOST = 4_000_000  # evaluations of one run: what takes more in the mean is left out
-PILOT = 4000  # replicates behind the variance that the oracle knows
+MOST_LEARNING = 400_000  # of a run that fits surrogates, whose every evaluation takes longer
+PILOT = 2000  # replicates behind the variance that the oracle knows
 
 
-def fixed(name: str, method: str, replicates: int | None, runs: int) -> dict:
-    """Per value: how often the interval of an estimate with a fixed budget holds the value.
+def pilot(name: str, method: str, seeds: range) -> dict:
+    """Standard deviations of a replicate, by player."""
+    game, estimator = game_of(name), settled(name, method)
+    budget = 2 + PILOT * estimator.replicate_cost(game.n_players)
+    found: Estimate = estimate(game, estimator, budget=budget, seed=10**6 + seeds.start, progress=False)
+    return {"deviations": np.sqrt(found.moments.variances[:, 0]).tolist()}
 
-    Without a number of replicates the budget is the default one. Null players are left out: they are always held.
+
+def fixed(name: str, method: str, replicates: int | None, seeds: range) -> dict:
+    """Per value: how often the interval of an estimate with a fixed budget holds the value, where there is one.
+
+    Without a number of replicates the budget is the default one.
     """
-    game, held, given, widths = game_of(name), 0.0, 0, 0.0
-    estimator = METHODS[method]
-    budget = None
+    game, estimator, budget = game_of(name), METHODS[method], None
     if replicates is not None:
-        settled = make_plan(game.n_players, estimator, None).estimator
-        budget = 2 + replicates * settled.replicate_cost(game.n_players)
-        estimator = settled
-    counts = np.abs(game.shapley_values) > 1e-12
-    by_player = np.zeros(int(counts.sum()))
-    for seed in range(runs):
+        estimator = make_plan(game.n_players, estimator, None).estimator
+        budget = 2 + replicates * estimator.replicate_cost(game.n_players)
+    given, made, by_player = 0, 0, np.zeros(game.n_players)
+    for seed in seeds:
         found = estimate(game, estimator, budget=budget, seed=seed, progress=False)
-        if found.lower is None:
-            continue
-        inside = (found.lower <= game.shapley_values + 1e-12) & (game.shapley_values <= found.upper + 1e-12)
-        by_player += inside[counts]
-        held, given, widths = held + inside[counts].mean(), given + 1, widths + float(found.half_widths.max())
-    if not given:
-        return {"runs": runs, "given": 0}
-    return {
-        "runs": runs,
-        "given": given,
-        "replicates": found.replicates,
-        "coverage": held / given,
-        "worst player": float(by_player.min()) / given,
-        "half-width": widths / given,
-    }
+        made = max(made, found.replicates)
+        if found.lower is not None:
+            given += 1
+            by_player += _held(game.shapley_values, found.lower, found.upper)
+    return {"given": given, "held by player": by_player.tolist(), "most replicates": made}
 
 
-def stopping(name: str, method: str, share: float, runs: int) -> dict:
-    """Simultaneously, at the moment of stopping: how often all values are held, at which cost, beside the oracle's."""
+def stopping(name: str, method: str, share: float, seeds: range) -> dict:
+    """Simultaneously, at the moment of stopping: how often all values are held, at which cost."""
     game, tolerance = game_of(name), share * CASES[name].scale
-    oracle = math.nan if method == LEARNING else oracle_replicates(name, method, tolerance)
-    cost = settled(name, method).replicate_cost(game.n_players)
-    if 2 * oracle * cost > MOST:
-        return {"runs": 0, "oracle replicates": oracle, "oracle evaluations": 2 + oracle * cost}
-    within = held = reached = 0
-    evaluations, replicates = [], []
-    for seed in range(runs):
-        found = estimate(game, METHODS[method], tolerance=tolerance, budget=MOST, seed=seed, progress=False)
-        lower, upper = found.simultaneous()
-        off = np.abs(found.values - game.shapley_values).max()
-        reached += found.stopped_by.startswith("tolerance")
-        within += off <= tolerance
-        held += bool(((lower <= game.shapley_values + 1e-12) & (game.shapley_values <= upper + 1e-12)).all())
-        evaluations.append(found.evaluations)
-        replicates.append(found.replicates)
-    return {
-        "runs": runs,
-        "reached": reached,
-        "within": within / runs,
-        "coverage": held / runs,
-        "evaluations": float(np.mean(evaluations)),
-        "replicates": float(np.mean(replicates)),
-        "oracle replicates": oracle,
-        "oracle evaluations": 2 + oracle * cost,
-    }
+    sums = {"reached": 0, "within": 0, "held": 0, "missed in silence": 0, "evaluations": 0, "replicates": 0}
+    for seed in seeds:
+        found = until(name, method, tolerance, seed)
+        reached = found.stopped_by.startswith(("tolerance", "all"))
+        within = bool(np.abs(found.values - game.shapley_values).max() <= tolerance)
+        sums["reached"] += reached
+        sums["within"] += within
+        sums["held"] += bool(_held(game.shapley_values, *found.simultaneous()).all())
+        sums["missed in silence"] += reached and not within
+        sums["evaluations"] += found.evaluations
+        sums["replicates"] += found.replicates
+    return sums
 
 
-def predicted(name: str, share: float, runs: int) -> dict:
-    """The budget that an estimate names whose budget ended first, as a multiple of what the tolerance takes in the mean."""
-    game, tolerance = game_of(name), share * CASES[name].scale
-    full = [estimate(game, "halved-owen", tolerance=tolerance, budget=MOST, seed=s, progress=False) for s in range(runs)]
-    needed = float(np.mean([each.evaluations for each in full]))
-    cost = full[0].plan.estimator.replicate_cost(game.n_players)
-    if needed > MOST / 2 or needed < 160 * cost:
-        return {"runs": 0}
-    ratios = []
-    for seed in range(runs):
-        short = estimate(game, "halved-owen", tolerance=tolerance, budget=int(needed / 4), seed=seed + runs, progress=False)
-        named = re.search(r"budget of about ([\d,]+)", short.stopped_by)
-        if named:
-            ratios.append(int(named[1].replace(",", "")) / needed)
-    inside = np.mean((np.array(ratios) > 1 / 1.5) & (np.array(ratios) < 1.5))
-    return {"runs": runs, "median": float(np.median(ratios)), "within 1.5": float(inside)}
+def until(name: str, method: str, tolerance: float, seed: int) -> Estimate:
+    """A run to a tolerance."""
+    game = game_of(name)
+    most = MOST_LEARNING if method in (LEARNING, AUTO) else MOST
+    if method != AUTO:
+        return estimate(game, METHODS[method], tolerance=tolerance, budget=most, seed=seed, progress=False)
+    plan = make_plan(game.n_players, "auto", most, COSTLY, Until(tolerance))
+    return estimate(game, plan=plan, seed=seed, progress=False)
 
 
-def ranking(name: str, runs: int) -> dict:
+def predicted(name: str, share: float, budget: int, seeds: range) -> dict:
+    """The budgets that are named by estimates whose budget ended first."""
+    tolerance, named = share * CASES[name].scale, []
+    for seed in seeds:
+        short = estimate(game_of(name), "halved-owen", tolerance=tolerance, budget=budget, seed=10**5 + seed, progress=False)
+        found = re.search(r"budget of about ([\d,]+)", short.stopped_by)
+        if found:
+            named.append(int(found[1].replace(",", "")))
+    return {"each named": named}
+
+
+def ranking(name: str, seeds: range) -> dict:
     """How often the top 3 are right when it says that they are settled."""
     game = game_of(name)
     size = np.abs(game.shapley_values)
     third = np.sort(size)[-3]
-    settled_runs = right = 0
-    evaluations = []
-    for seed in range(runs):
+    sums = {"settled": 0, "right": 0, "evaluations": 0}
+    for seed in seeds:
         found = estimate(game, "halved-owen", top=3, budget=200_000, seed=seed, progress=False)
-        evaluations.append(found.evaluations)
+        sums["evaluations"] += found.evaluations
         if found.stopped_by.startswith("top"):
-            settled_runs += 1
+            sums["settled"] += 1
             top = np.argsort(-np.abs(found.values))[:3]
-            right += bool((size[top] >= third - 1e-12).all())
-    return {"runs": runs, "settled": settled_runs, "right": right, "evaluations": float(np.mean(evaluations))}
+            sums["right"] += bool((size[top] >= third - 1e-12).all())
+    return sums
 
 
 def looks(name: str, share: float) -> dict:
@@ -147,21 +137,31 @@ def looks(name: str, share: float) -> dict:
     return {"seconds": spent[0], "evaluations": found.evaluations, "share": spent[0] / (found.evaluations * 1e-5)}
 
 
+@cache
 def settled(name: str, method: str) -> Estimator:
     """The estimator as a tolerance settles it."""
     return make_plan(game_of(name).n_players, METHODS[method], None, until=Until(1.0)).estimator
 
 
-def oracle_replicates(name: str, method: str, tolerance: float) -> float:
-    """Replicates that a normal distribution of known variance needs for all values at once."""
-    game = game_of(name)
-    estimator = settled(name, method)
-    budget = 2 + PILOT * estimator.replicate_cost(game.n_players)
-    pilot: Estimate = estimate(game, estimator, budget=budget, seed=10**6, progress=False)
-    deviations = np.sqrt(pilot.moments.variances[:, 0])
+def oracle_replicates(deviations: np.ndarray, tolerance: float) -> float:
+    """Replicates that a normal distribution of known deviations needs for all values at once."""
     low, high = 1.0, 1e12
     while high / low > 1.001:
         middle = math.sqrt(low * high)
         chance = 2 * ndtr(-tolerance * math.sqrt(middle) / np.maximum(deviations, 1e-300)).sum()
         low, high = (low, middle) if chance <= 1 - CONFIDENCE else (middle, high)
     return high
+
+
+def _held(values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
+    return (lower <= values + 1e-12) & (values <= upper + 1e-12)
+
+
+SECTIONS = {"pilot": pilot, "fixed": fixed, "stopping": stopping, "predicted": predicted, "ranking": ranking}
+
+
+def measured(key: tuple, seeds: range) -> dict:
+    """The part of a cell with these seeds."""
+    began = time.process_time()
+    found = SECTIONS[key[0]](*key[1:], seeds)
+    return {"key": key, "first": seeds.start, "runs": len(seeds), "seconds": time.process_time() - began, "found": found}

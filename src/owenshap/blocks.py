@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,18 @@ KEPT_BLOCKS = 16  # of a run, whose designs are kept for the next: some tens of 
 MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
 
 
+class Worked(NamedTuple):
+    """What a part of a block comes to."""
+
+    replicates: FloatArray
+    """What it adds to the replicates of its block."""
+    evaluations: int
+    last: bool
+    """Whether it ends its block."""
+    note: str | None = None
+    """What did not go as planned, in words."""
+
+
 def worked(
     game: Game,
     estimator: Estimator,
@@ -32,8 +45,8 @@ def worked(
     executor: Executor | None,
     rows_at_once: int,
     memory: int,
-) -> Iterator[tuple[FloatArray, int, bool]]:
-    """What each part of a block adds to its replicates, its evaluations, and whether it ends its block."""
+) -> Iterator[Worked]:
+    """What each part of a block comes to."""
     compact = isinstance(game, CompactGame) and estimator.by_design
     ours = type(estimator) in found().values()  # what others draw may not depend on the seed alone
     drawn = designs(game, estimator, seed, blocks, keep=compact and ours)
@@ -112,17 +125,14 @@ def block_sizes(plan: Plan, n_players: int) -> Iterator[int]:
         left, number = left - replicates, number + 1
 
 
-def _work(
-    game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int
-) -> tuple[FloatArray, int, bool]:
+def _work(game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int) -> Worked:
     """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its replicates."""
     values, evaluations = evaluate(game, part, ends, rows_at_once)
-    return estimator.replicates(part, values), evaluations, last
+    replicates, note = estimator.noted_replicates(part, values)
+    return Worked(replicates, evaluations, last, note)
 
 
-def _work_together(
-    game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int
-) -> list[tuple[FloatArray, int, bool]]:
+def _work_together(game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int) -> list[Worked]:
     """The same for the blocks of a game that needs no coalitions."""
     design = group[0].joined(group[1:])
     replicates = game.design_replicates(design, ends.empty, ends.grand)
@@ -130,7 +140,7 @@ def _work_together(
         return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group)]
     cuts = np.cumsum([each.units[0] for each in group[:-1] if each.units is not None], dtype=np.intp)
     blocks = zip(np.split(replicates, cuts), np.split(design.evaluations(), cuts), strict=True)
-    return [(block, int(spent.sum()), True) for block, spent in blocks]
+    return [Worked(block, int(spent.sum()), True) for block, spent in blocks]
 
 
 def largest_block(cost: int) -> int:

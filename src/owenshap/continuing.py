@@ -21,11 +21,14 @@ from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_w
 from owenshap.executors import IN_FLIGHT, Executor, in_order
 from owenshap.games import Game
 from owenshap.gathering import Gathered
+from owenshap.intervals import surprises
 from owenshap.moments import Moments
 from owenshap.planning import Plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter, note
 from owenshap.running import Snapshot, at_hand, run_plan
 from owenshap.stopping import ENDLESS, FIRST_LOOK, LEARNER_LOOK, Clock, Look, Until, look, next_look
+
+UNTIL_KNOWN = 2  # times the evaluations to the first look: what a run is taken to need before anything is known
 
 
 class Continuing:
@@ -51,7 +54,8 @@ class Continuing:
         self._memory = parse_bytes(memory)
         total = self.ends.grand - self.ends.empty
         self._gathered = Gathered(plan, game.n_players, total, self._memory) if spread else None
-        self._learner = plan.estimator.learner(game.n_players)
+        learned = None if earlier is None else earlier.learner
+        self._learner = plan.estimator.learner(game.n_players) if learned is None else learned.copy()
         self.looks = 0 if earlier is None else earlier.looks
 
     @property
@@ -70,10 +74,25 @@ class Continuing:
 
     def relearn(self, needed: float) -> bool:
         """Begin anew with what was learned, where that pays; whether it did."""
-        if self._learner is None or not self._learner.relearn(self.count, needed, self.affordable - self.count):
+        learner = self._learner
+        if learner is None or not learner.relearn(self.count, needed, self.affordable - self.count):
             return False
+        if self.moments is not None and self.count >= FIRST_LOOK:
+            learner.surprises, learner.before = surprises(self.moments), self.count
         self.moments = self.sums = None
         return True
+
+    def room(self, confidence: float) -> FloatArray | None:
+        """Half-widths (k,) for what the surrogate before this one was surprised by: seldom and much.
+
+        What it had not learned, this one may not have either: pairs like those are learned where they were seen, and where
+        they were not, the new series may miss them as the old one did. They are as rare as both together allow.
+        """
+        learner = self._learner
+        if learner is None or not learner.before:
+            return None
+        half: FloatArray = learner.surprises * (-math.log(1 - confidence) / (learner.before + self.count))
+        return half
 
     @property
     def count(self) -> int:
@@ -104,7 +123,7 @@ class Continuing:
             return
         numbered = enumerate(sizes, self.blocks)
         block, rows_at_once = np.zeros(1), rows_within(self._memory, self.game.n_players)
-        for partly, spent_here, last in worked(
+        for partly, spent_here, last, _ in worked(
             self.game, self.plan.estimator, self.seed, numbered, self.ends, self._executor, rows_at_once, self._memory
         ):
             self.evaluations += spent_here
@@ -151,14 +170,16 @@ class Continuing:
         total = (self.ends.grand - self.ends.empty)[outputs]
         own = None if tolerances is None else tolerances[outputs]
         moments, sums = self.moments.of_outputs(outputs), self.sums and self.sums.of_outputs(outputs)
-        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks))
+        room = self.room(confidence)
+        besides = 0.0 if room is None else room[outputs]
+        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), besides)
 
     def estimate(
         self, outputs: IntArray | slice, tolerances: FloatArray | None, confidence: float, stopped_by: str, finished: bool
     ) -> Estimate:
         """What some of the outputs have come to; a finished one has the plan that repeats it."""
         assert self.moments is not None
-        plan = self.plan
+        plan, room = self.plan, self.room(confidence)
         if finished and plan.until is not None:
             cost = plan.estimator.replicate_cost(self.game.n_players)
             budget = max(self.evaluations, 2 + self.count * cost) if plan.budget == ENDLESS else plan.budget
@@ -177,6 +198,9 @@ class Continuing:
             self.looks,
             self.sums and self.sums.of_outputs(outputs),
             None if tolerances is None else tolerances[outputs],
+            None if room is None else room[outputs],
+            None if self._learner is None else self._learner.copy(),
+            None if self._learner is None else self._learner.note,
         )
 
 
@@ -201,7 +225,7 @@ def run_until(
         ends, cost = run.ends, plan.estimator.replicate_cost(game.n_players)
         tolerances = plan.until.tolerances(np.abs(ends.grand - ends.empty))
         clock = Clock(plan.until, began)
-        expected = plan.budget if plan.budget < ENDLESS else run.evaluations + 10 * cost * next_look(run.count, cost)
+        expected = min(plan.budget, run.evaluations + UNTIL_KNOWN * cost * run.next_look)
         looked = run.count < FIRST_LOOK  # an earlier estimate may be good enough as it is
         while True:
             if looked:
@@ -296,14 +320,17 @@ def resumed(
     if len(earlier.moments.mean) != n_players:
         raise InputError("resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice)
     estimator = earlier.plan.estimator
-    if estimator.together:
-        raise InputError("resume", "be of independent replicates", f"an estimate by {estimator.name}", "Begin anew")
+    if estimator.together and earlier.learner is None:
+        what = f"an estimate by {estimator.name} with a fixed budget"
+        raise InputError("resume", "be of independent replicates", what, "Begin anew, with a tolerance")
     if not estimator.random:
         raise InputError("resume", "leave something to do", f"an estimate by {estimator.name}", "It is exact")
     if budget is None and until is None:
         raise InputError("resume", "come with a tolerance, top, seconds or budget", "none of them", advice)
     going_on = make_plan(n_players, estimator, budget, until=until or Until())
-    if going_on.replicates < earlier.moments.count:
-        needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
+    # A learner has spent more than its latest replicates took.
+    needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
+    needed = needed if earlier.learner is None else earlier.evaluations
+    if going_on.budget < needed:
         raise InputError("budget", f"be at least the {needed:,} evaluations of the earlier estimate", budget, "Raise it")
     return going_on

@@ -46,7 +46,7 @@ def estimate(
     method : str or Estimator
         A name from `owenshap.methods()`, or an estimator with its settings, as in HalvedOwen(levels=1000, per_level=2).
         'auto' is exact where all 2ⁿ coalitions fit the budget; else a Gaussian process where an evaluation is worth a fit,
-        corrected where that gives an interval; else halved-owen. `plan` says what it chose and why.
+        corrected where that gives an interval; else halved-owen. `plan` says what it chose and why, `note` what went otherwise.
     budget : int, optional
         The most evaluations (coalitions that the game values). Never exceeded, and used up to the last whole replicate.
         Where nothing says how many: the larger of 2048 and 64 (n + 1).
@@ -199,9 +199,10 @@ def _snapshots(
     elif plan is None:
         plan = make_plan(n_players, method, budget, until=until)
         if method == "auto" and plan.estimator.random:
-            started = time.perf_counter()
+            started, computed = time.perf_counter(), time.thread_time()
             ends = evaluate_ends(game)
-            plan = make_plan(n_players, method, budget, Cost((time.perf_counter() - started) / 2, ends.outputs), until)
+            elapsed, computing = time.perf_counter() - started, time.thread_time() - computed
+            plan = make_plan(n_players, method, budget, Cost.measured(elapsed, computing, 2, ends.outputs), until)
     elif budget is not None or method != "auto" or until is not None:
         raise InputError("plan", "come alone", "method, budget or tolerance beside it", "The plan says all")
     else:

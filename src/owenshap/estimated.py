@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from owenshap.arrays import FloatArray
+from owenshap.arrays import BoolArray, FloatArray
+from owenshap.estimators._forward import Forward
 from owenshap.evaluate import Ends
-from owenshap.intervals import FEWEST_REPLICATES, half_widths, simultaneous_half_widths, stopped_half_widths
+from owenshap.intervals import (
+    FEWEST_REPLICATES,
+    half_widths,
+    replicates_for_an_interval,
+    simultaneous_half_widths,
+    stopped_half_widths,
+)
 from owenshap.moments import Moments
 from owenshap.planning import Plan
-from owenshap.stopping import spent
+from owenshap.stopping import rounded_up, spent
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,7 +27,8 @@ class Estimate:
     """Shapley values of a game, how far they may be off, and how they came about.
 
     `values`, `standard_errors`, `lower` and `upper` have shape (n,) where the game returned (m,), else (n, k).
-    The last three are None where no interval can be given; `no_interval` says why.
+    The last three are None where no interval can be given; `no_interval` says why. Of several outputs, those whose replicates
+    are too skewed for one have NaN.
 
     Each of the intervals [lower, upper] holds its value with the given confidence, at a number of replicates fixed beforehand
     or at the moment when a tolerance, `top` or a clock stopped the run. `simultaneous()` gives intervals that all hold at once.
@@ -42,6 +51,12 @@ class Estimate:
     """Of the values' sums over the players, where the run looked at them."""
     tolerances: FloatArray | None = field(default=None, repr=False)
     """The tolerance of each output (k,), where one was asked for."""
+    room: FloatArray | None = field(default=None, repr=False)
+    """Half-widths (k,) that what is rare asks for besides, where a surrogate learned on the way."""
+    learner: Forward | None = field(default=None, repr=False)
+    """What it has learned: where `resume` goes on."""
+    note: str | None = None
+    """What did not go as planned, in words; None where all did. `plan.because` says why it was planned so."""
 
     @property
     def method(self) -> str:
@@ -74,14 +89,49 @@ class Estimate:
                 f"an interval needs {FEWEST_REPLICATES} replicates and this estimate has {self.replicates}; "
                 f"a budget of {enough:,} makes them"
             )
-        return None
+        return self._too_skewed if self._trusted is not None and not self._trusted.any() else None
+
+    @cached_property
+    def _trusted(self) -> BoolArray | None:
+        """The outputs (k,) whose replicates are enough for an interval, given how skewed they are; None: all are."""
+        if self.plan.until is not None or self.plan.estimator.together or self._exact or self.replicates < FEWEST_REPLICATES:
+            return None  # a run that looks has its own rule, and so have replicates of unequal weight
+        return self._needed <= self.replicates
+
+    @property
+    def _needed(self) -> FloatArray:
+        return replicates_for_an_interval(self.moments, self._strain)
+
+    @property
+    def _too_skewed(self) -> str:
+        needed = float(self._needed.min())
+        budget = rounded_up(2 + needed * self.plan.estimator.replicate_cost(len(self.moments.mean)))
+        return (
+            f"few coalitions carry the values: {self.replicates} replicates are too skewed for an interval, "
+            f"which takes a budget of at least about {budget:,}"
+        )
+
+    def _where_trusted(self, widths: FloatArray) -> FloatArray:
+        """Widths (n, k), NaN for outputs without an interval."""
+        return widths if self._trusted is None else np.where(self._trusted, widths, np.nan)
+
+    @property
+    def _strain(self) -> FloatArray | float:
+        """By how many standard errors the sum of the values is off, (k,)."""
+        if self.sums is None:
+            return 0.0
+        gap = np.abs(self.ends.grand - self.ends.empty - self.sums.mean[0])
+        rounding = 1e-9 * np.maximum(np.abs(self.moments.mean).max(axis=0), np.abs(self.ends.grand - self.ends.empty))
+        errors = np.where(gap > rounding, self.sums.standard_errors[0], np.inf)
+        return np.divide(gap, errors, out=np.full_like(gap, np.inf), where=errors > 0)
 
     @property
     def standard_errors(self) -> FloatArray | None:
         """Standard error of each value."""
         if self.no_interval:
             return None
-        return self._shaped(np.zeros_like(self.moments.mean) if self._exact else self.moments.standard_errors)
+        errors = np.zeros_like(self.moments.mean) if self._exact else self.moments.standard_errors
+        return self._shaped(self._where_trusted(errors))
 
     @property
     def half_widths(self) -> FloatArray | None:
@@ -139,7 +189,9 @@ class Estimate:
             return None
         half = np.zeros_like(self.moments.mean)
         if not self._exact:
-            half = simultaneous_half_widths(self.moments, self._confidence, 1.0 if self.tolerances is None else self.tolerances)
+            room = 0.0 if self.room is None else self.room
+            scales = 1.0 if self.tolerances is None else self.tolerances
+            half = self._where_trusted(simultaneous_half_widths(self.moments, self._confidence, scales, room))
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
 
     def _half_widths(self) -> FloatArray | None:
@@ -147,7 +199,9 @@ class Estimate:
             return None
         if self._exact:
             return np.zeros_like(self.moments.mean)
-        return (half_widths if self.plan.until is None else stopped_half_widths)(self.moments, self._confidence)
+        if self.plan.until is not None:
+            return stopped_half_widths(self.moments, self._confidence)
+        return self._where_trusted(half_widths(self.moments, self._confidence, self._strain))
 
     @property
     def _confidence(self) -> float:

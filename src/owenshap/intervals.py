@@ -12,7 +12,12 @@ from owenshap.moments import Moments
 FEWEST_REPLICATES = 10  # below, a replicate's own distribution shows through and t intervals do not cover
 LOUD, QUIET = 0.8, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
 LOOKING, SKEWED = 1.0, 0.25  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
+OWN, SHARED = 0.5, 1.0  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
+COCHRAN, LARGEST_SKEWNESS = 16, 4  # times a squared skewness: replicates from which on an interval is given
+OFF = 0.01  # chance that a sum is off by as much as makes an interval doubtful
+SUSPECT = 0.12  # of the replicates needed for their skewness: from there on a sum that is off is no accident
 FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
+SURPRISING = 3.0  # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and large
 NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
 
 
@@ -23,37 +28,71 @@ def quantile_of(freedom: int, tail: float) -> float:
     return -float(stdtrit(freedom, tail))
 
 
-def half_widths(moments: Moments, confidence: float) -> FloatArray:
+def half_widths(moments: Moments, confidence: float, strain: FloatArray | float = 0.0) -> FloatArray:
     """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where replicates are skewed.
 
-    Where all replicates of a value agree and those of others do not, or where single replicates carry most of the spread, an
-    event that changes a value may be too rare to have been seen: its interval then has room for one of probability 3/r (at
-    95 %) that is as large as any seen.
+    Parameters
+    ----------
+    moments : Moments
+        Of the replicates; `replicates_for_an_interval` says whether they are enough.
+    confidence : float
+        Of each value's interval.
+    strain : float (k,)
+        How many standard errors the values' sum is off what it must be: where that is more than t explains, something that
+        matters was seen too seldom, and intervals are widened as much as would explain it.
+
+    Where all replicates of a value agree and those of others do not, an event that changes it may be too rare to have been
+    seen: its interval then has room for one of probability 3/r (at 95 %) that is as large as any seen.
+    """
+    quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
+    squares, pooled = _squared_skewness(moments)
+    wider = 1 + (OWN * squares + SHARED * pooled) * _second_order(quantile, moments.count)
+    widened = quantile * moments.standard_errors * wider * np.maximum(1, np.where(np.isinf(strain), 1, strain) / quantile)
+    return np.maximum(widened, np.where(_unseen(moments), rare_half_width(moments, 1 - confidence), 0))
+
+
+def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.0) -> FloatArray:
+    """How many replicates each output (k,) needs, as skewed as these are, for Student's t to cover what it says.
+
+    A multiple of the squared skewness (Cochran's rule): of its mean over the players, and less of that of the most skewed
+    player, which tells of rare events that the others may not have seen yet. What is usual by accident does not count. Where
+    replicates are skewed and the values' sum is off besides, by more than t explains, it is at least twice their number.
+    """
+    squares, pooled = _squared_skewness(moments)
+    usual = 6 / moments.count  # what each has by accident, beyond what is taken off already; the largest of them more
+    largest = squares.max(axis=0) - 2 * math.log(len(squares)) * usual
+    needed: FloatArray = np.maximum(COCHRAN * (pooled - usual), LARGEST_SKEWNESS * largest)
+    suspect = (COCHRAN * pooled > SUSPECT * moments.count) | np.isinf(strain)
+    off = suspect & (strain > quantile_of(moments.count - 1, OFF / 2))
+    return np.where(off, np.maximum(needed, 2.0 * moments.count), needed)
+
+
+def stopped_half_widths(moments: Moments, confidence: float) -> FloatArray:
+    """Half-widths (n, k), per value, at a number of replicates that the spread decided.
+
+    As those of a fixed number, but for what a look may overlook; and where single replicates carry most of the spread,
+    intervals of all players have room for what is rare.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
     widened = quantile * moments.standard_errors * (1 + 2 * _for_skewness(moments, quantile))
     room = np.where(_unseen(moments) | _carried_by_few(moments), rare_half_width(moments, 1 - confidence), 0)
-    return np.maximum(widened, room)
+    return np.maximum(widened, room) * _for_looking(moments)
 
 
-def stopped_half_widths(moments: Moments, confidence: float) -> FloatArray:
-    """Half-widths (n, k), per value, at a number of replicates that the spread decided."""
-    return half_widths(moments, confidence) * _for_looking(moments)
-
-
-def simultaneous_half_widths(moments: Moments, confidence: float, scales: FloatArray | float = 1.0) -> FloatArray:
+def simultaneous_half_widths(
+    moments: Moments, confidence: float, scales: FloatArray | float = 1.0, room: FloatArray | float = 0.0
+) -> FloatArray:
     """Half-widths (n, k) that hold for all players and outputs at once, at a number of replicates that the spread decided.
 
     The same for all values that vary much, in units of the scales (k,) of the outputs, which is what a tolerance asks for;
-    less for quiet ones, but with room for an event too rare to have been seen that is as large as any seen. The error rates
-    of all values add up to 1 − confidence.
+    less for quiet ones, but for all with room for an event too rare to have been seen that is as large as any seen. The error
+    rates of all values add up to 1 − confidence. `room` (k,) is what an earlier series of replicates asks for besides.
     """
     rate, cells = 1 - confidence, moments.mean.size
     errors = watched_errors(moments, confidence)
     common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
     own = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
-    room = rare_half_width(moments, rate)
-    return np.maximum(np.minimum(common, own), np.where(_unseen(moments), room, np.minimum(common, room)))
+    return np.maximum(np.minimum(common, own), np.maximum(rare_half_width(moments, rate), room))
 
 
 def watched_errors(moments: Moments, confidence: float) -> FloatArray:
@@ -94,6 +133,12 @@ def rare_half_width(moments: Moments, rate: float) -> FloatArray:
     return moments.ranges.max(axis=0) * (-math.log(rate) / moments.count)
 
 
+def surprises(moments: Moments) -> FloatArray:
+    """How far single replicates of an output (k,) lay apart, where few of them carry the spread of most players; else 0."""
+    often = np.where(_unseen(moments), 0, moments.excess).mean(axis=0) < SURPRISING
+    return np.where(often, 0, moments.ranges.max(axis=0))
+
+
 def _unseen(moments: Moments) -> BoolArray:
     """Where replicates agree but for rounding."""
     ranges = moments.ranges
@@ -117,6 +162,24 @@ def _for_looking(moments: Moments) -> FloatArray:
 
 def _for_skewness(moments: Moments, quantile: float) -> FloatArray:
     """How much wider than Student's t an interval must be, to second order (Hall 1988), for replicates this skewed."""
-    count = moments.count
-    skewness = moments.skewness * (math.sqrt(count * (count - 1)) / (count - 2))
-    return np.square(skewness) * ((quantile**4 + 2 * quantile**2 - 3) / (18 * count))
+    return np.square(moments.skewness * _unbiased(moments.count)) * _second_order(quantile, moments.count)
+
+
+def _second_order(quantile: float, count: int) -> float:
+    """What a squared skewness of 1 adds to Student's t (Hall 1988)."""
+    return (quantile**4 + 2 * quantile**2 - 3) / (18 * count)
+
+
+def _unbiased(count: int) -> float:
+    return math.sqrt(count * (count - 1)) / (count - 2)
+
+
+def _squared_skewness(moments: Moments) -> tuple[FloatArray, FloatArray]:
+    """Squared skewness of each value (n, k), and its mean over the players whose replicates differ (k,).
+
+    Less what normal replicates show by accident, 6/r.
+    """
+    squares = np.square(moments.skewness * _unbiased(moments.count))
+    differ = ~_unseen(moments)
+    mean = np.where(differ, squares, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
+    return np.maximum(0, squares - 6 / moments.count), np.maximum(0, mean - 6 / moments.count)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from owenshap.ahead import valued_ahead
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.blocks import LARGEST_BLOCK
+from owenshap.columns.pairs import additive
 from owenshap.continuing import Continuing, better_exactly, exactly, stop_reason
 from owenshap.errors import InputError
 from owenshap.estimated import Estimate
@@ -102,7 +103,7 @@ class Together:
     @property
     def _additive(self) -> bool:
         """Whether what is explained is linear in the features."""
-        return self.linear is not None and not self.linear.steps and self.output.function is None
+        return self.linear is not None and additive(self.linear, self.output)
 
     def _plan(self, n_players: int, method: str | Estimator, budget: int | None, outputs: int) -> Plan:
         if self.draws is not None and method == "auto":

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import math
 from dataclasses import dataclass, replace
 
 from owenshap.checks import whole_number
 from owenshap.errors import InputError, UnknownMethodError
 from owenshap.estimators import Estimator, found
+from owenshap.estimators._cross_validated import FOLDS, most_refitted
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.stopping import ENDLESS, Until
+from owenshap.surrogates.gaussian_process import MOST_PAIRS
 
-MANY_PLAYERS, FEW_EACH = 100, 10  # with more players and fewer evaluations for each, halved stars lead
 INTERVAL_EACH = 20  # evaluations for each player from which on halved stars have an interval
-WORTH = 10  # times the evaluations that halved stars take to be as accurate
+CALLING = 1e-3  # seconds that a call may take without any evaluation
+HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
+WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,20 @@ class Cost:
 
     seconds: float
     outputs: int
+
+    @classmethod
+    def measured(cls, elapsed: float, computing: float, evaluations: int, outputs: int) -> Cost:
+        """From one call that evaluated a few coalitions, so that another such call hardly ever tells otherwise.
+
+        Time spent computing counts beyond what a call takes for itself. Time spent waiting (for a machine elsewhere, or for a
+        processor that others use) counts only where no hiccup is that long. The rest is rounded to a power of ten.
+        """
+        waited = elapsed if elapsed > HICCUP else 0.0
+        seconds = max(computing - CALLING, waited, 0.0) / evaluations
+        return cls(10.0 ** round(math.log10(seconds)) if seconds > 1e-9 else 0.0, outputs)
+
+    def __str__(self) -> str:
+        return f"an evaluation takes about {self.seconds:.0e} s" if self.seconds else "an evaluation takes hardly any time"
 
 
 @dataclass(frozen=True)
@@ -122,10 +140,10 @@ def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | 
     """The plan of a run until it is good enough, with a Gaussian process where an evaluation costs enough to save many."""
     if cost is None or (budget is not None and budget < default_budget(n_players)):
         return plan
-    fitting = _fitting_seconds(default_budget(n_players), corrected=True) * cost.outputs
-    saved = default_budget(n_players) * cost.seconds
-    times = f"an evaluation took {cost.seconds:.1e} s and fits take about {fitting:.1e} s"
-    if fitting > WORTH * saved:
+    default = default_budget(n_players)
+    fitting = _fitting_seconds(n_players, default, corrected=True) * cost.outputs
+    times = f"{cost} and fits about {fitting:.1g} s"
+    if not _pays(n_players, default, fitting, cost):
         return replace(plan, because=f"{times}, in which stars reach more")
     fitted = found()["gaussian-process-corrected"]().open_ended(n_players)
     return replace(plan, estimator=fitted, because=f"{times}, which they are worth")
@@ -145,22 +163,32 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
         return _planned(found()["gaussian-process"](), n_players, budget, f"{because}, nor does a star")
     if cost is None:
         return _planned(found()["halved-owen"](), n_players, budget, because)
-    if n_players > MANY_PLAYERS and budget < FEW_EACH * n_players:
-        because += f", and {budget / n_players:.1f} evaluations for each of so many players tell stars more than a fit"
-        return _planned(found()["halved-owen"](), n_players, budget, because)
     corrected = budget >= INTERVAL_EACH * (n_players + 1) + 2
-    fitting = _fitting_seconds(budget, corrected) * cost.outputs
-    times = f"an evaluation took {cost.seconds:.1e} s and a fit takes about {fitting:.1e} s"
-    if fitting > WORTH * budget * cost.seconds:
+    fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
+    times = f"{cost} and a fit about {fitting:.1g} s"
+    if not _pays(n_players, budget, fitting, cost):
         return _planned(found()["halved-owen"](), n_players, budget, f"{because}, and {times}, in which stars reach more")
     name = "gaussian-process-corrected" if corrected else "gaussian-process"
     return _planned(found()[name](), n_players, budget, f"{because}, and {times}, which it is worth")
 
 
-def _fitting_seconds(budget: int, corrected: bool) -> float:
+def _pays(n_players: int, budget: int, fitting: float, cost: Cost) -> bool:
+    """Whether a fit is worth the evaluations that could be made meanwhile: with few for each player it learns less."""
+    return fitting <= min(WORTH, budget / n_players) * budget * cost.seconds
+
+
+def _fitting_seconds(n_players: int, budget: int, corrected: bool) -> float:
     """What fitting a Gaussian process to one output takes, about, on one core."""
-    pairs = min(budget / 2, 1000 if corrected else 2000)
-    return (0.01 + 2.5e-4 * pairs + 3e-7 * pairs**2) * (2.5 if corrected else 1)
+    pairs = max(0, budget - 2) / 2
+    if corrected:
+        return 1.3 * _one_fit(min(pairs, 1000))
+    fits = math.ceil(pairs / MOST_PAIRS) or 1
+    refitted = n_players <= pairs <= most_refitted(n_players)
+    return fits * _one_fit(pairs / fits) * (FOLDS if refitted else 1)
+
+
+def _one_fit(pairs: float) -> float:
+    return 0.008 + 2e-4 * pairs + 6e-7 * pairs**2
 
 
 def _planned(estimator: Estimator, n_players: int, budget: int | None, because: str) -> Plan:
@@ -174,7 +202,8 @@ def _planned(estimator: Estimator, n_players: int, budget: int | None, because: 
     if replicates < 1:
         needed = 2 + estimator.replicate_cost(n_players)
         rule = f"be at least {needed} for one replicate of {estimator.name} with {n_players} players"
-        advice = "Raise it" if estimator.name == "castro" else f"Raise it, or use method='castro', which needs {n_players + 1}"
+        cheaper = ("castro", n_players + 1) if budget > n_players else ("gaussian-process", 2)
+        advice = "Raise it, or use method='{}', which needs {}".format(*cheaper)
         raise InputError("budget", rule, budget, advice)
     return Plan(estimator, replicates, budget, because)
 

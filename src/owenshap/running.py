@@ -10,6 +10,7 @@ import numpy as np
 from owenshap.blocks import block_sizes, worked
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimated import Estimate
+from owenshap.estimators import told
 from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import Ends, evaluate_ends
 from owenshap.executors import Executor
@@ -49,19 +50,24 @@ def run_plan(
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game) if ends is None else ends
     gathered = Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else Merged()
+    sums = None if "efficiency" in estimator.axioms else Merged()
     evaluations, blocks, block, latest = 2, 0, np.zeros(1), None
+    noted: str | None = None
     numbered = enumerate(block_sizes(plan, n_players))
     try:
-        for partly, used, last in worked(game, estimator, seed, numbered, ends, executor, rows_at_once, memory):
+        for partly, used, last, note in worked(game, estimator, seed, numbered, ends, executor, rows_at_once, memory):
             evaluations += used
             block = block + partly
+            noted = told((noted, note))
             report(min(evaluations, expected - 1), expected)
             if not last:
                 continue
             gathered.add(block)
+            if sums is not None:
+                sums.add(block.sum(axis=1, keepdims=True))
             block, blocks = np.zeros(1), blocks + 1
             if gathered.enough:
-                latest = partial(_estimate, gathered, plan, evaluations, seed, confidence, ends, blocks)
+                latest = partial(_estimate, gathered, sums, plan, evaluations, seed, confidence, ends, blocks, noted)
                 yield latest
     except OwenshapError as error:
         error.estimate = None if latest is None else latest()
@@ -73,12 +79,21 @@ def run_plan(
 
 
 def _estimate(
-    gathered: Merged | Gathered, plan: Plan, evaluations: int, seed: int, confidence: float, ends: Ends, blocks: int
+    gathered: Merged | Gathered,
+    sums: Merged | None,
+    plan: Plan,
+    evaluations: int,
+    seed: int,
+    confidence: float,
+    ends: Ends,
+    blocks: int,
+    note: str | None,
 ) -> Estimate:
     moments = gathered.moments()
     assert moments is not None
     stopped_by = _stopped_by(plan, moments.count, evaluations, len(moments.mean))
-    return Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends, blocks)
+    of_sums = None if sums is None else sums.moments()
+    return Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends, blocks, sums=of_sums, note=note)
 
 
 def _closed_form(game: Game, plan: Plan, seed: int, confidence: float) -> Estimate:

@@ -171,7 +171,7 @@ class Look:
             return done if until.top is None else f"{done}, top {until.top} is not settled"
         if count < FIRST_LOOK:
             return f"{done}, and a tolerance takes {FIRST_LOOK}, a budget of {2 + FIRST_LOOK * cost:,}"
-        enough = _rounded_up(2 + cost * max(self.replicates_needed, count + 1))
+        enough = rounded_up(2 + cost * max(self.replicates_needed, count + 1))
         remedy = f"a budget of about {enough:,} would reach it"
         if self.half_width <= 1:
             return f"{done}, but {self.doubt}"
@@ -191,6 +191,7 @@ def look(
     tolerances: FloatArray | None,
     confidence: float,
     number: int,
+    room: FloatArray | float = 0.0,
 ) -> Look:
     """Look at the moments of one row's replicates (n, k).
 
@@ -208,13 +209,15 @@ def look(
         Of the answer, over all players, outputs and looks.
     number : int
         Which look it is, from 1 on.
+    room : float (k,)
+        Half-widths that what is rare asks for besides.
     """
     if moments.count < FIRST_LOOK:
         return Look(math.inf, False, False, math.inf, None)
-    settled = until.top is not None and _settled(moments, until.top, spent(confidence, number))
+    settled = until.top is not None and _settled(moments, until.top, spent(confidence, number), room)
     if tolerances is None:
         return Look(math.nan, False, settled, math.nan, None)
-    half_width, needed = _reached(moments, tolerances, confidence)
+    half_width, needed = _reached(moments, tolerances, confidence, room)
     doubt = None if sums is None else _doubt(sums, total, tolerances, confidence)
     return Look(half_width, half_width <= 1 and doubt is None, settled and doubt is None, needed, doubt)
 
@@ -224,11 +227,11 @@ def spent(confidence: float, number: int) -> float:
     return 1 - (1 - confidence) * 6 / (math.pi * number) ** 2
 
 
-def _reached(moments: Moments, tolerances: FloatArray, confidence: float) -> tuple[float, float]:
+def _reached(moments: Moments, tolerances: FloatArray, confidence: float, besides: FloatArray | float) -> tuple[float, float]:
     """The half-width in units of the tolerance, and the replicates at which it would be 1."""
     rate = 1 - confidence
     errors = watched_errors(moments, confidence) / tolerances
-    room = float((rare_half_width(moments, rate) / tolerances).max())
+    room = float((np.maximum(rare_half_width(moments, rate), besides) / tolerances).max())
     common = common_half_width(errors, moments.count, LOUD * rate)
     bare = moments.standard_errors / tolerances * math.sqrt(moments.count)
     needed = _where_it_is_one(bare, moments.count, common, LOUD * rate)
@@ -258,10 +261,11 @@ def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence:
     )
 
 
-def _settled(moments: Moments, top: int, confidence: float) -> bool:
+def _settled(moments: Moments, top: int, confidence: float, room: FloatArray | float) -> bool:
     """Whether the players of largest absolute value are the same wherever the values lie within their intervals."""
     quantile = quantile_of(moments.count - 1, (1 - confidence) / (2 * moments.mean.size))
-    half = np.maximum(quantile * watched_errors(moments, confidence), rare_half_width(moments, 1 - confidence))
+    rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
+    half = np.maximum(quantile * watched_errors(moments, confidence), rare)
     size = np.abs(moments.mean)
     order = np.argsort(-size, axis=0, kind="stable")
     least = np.take_along_axis(np.maximum(size - half, 0), order[:top], axis=0).min(axis=0)
@@ -269,7 +273,7 @@ def _settled(moments: Moments, top: int, confidence: float) -> bool:
     return bool((least > most).all())
 
 
-def _rounded_up(number: float) -> int:
+def rounded_up(number: float) -> int:
     """To two digits."""
     unit = 10 ** max(0, math.floor(math.log10(number)) - 1)
     return math.ceil(number / unit) * unit

@@ -3,23 +3,29 @@
 import gzip
 import hashlib
 import json
+import socket
+import threading
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import owenshap
-from reproduction import data, games, search, tabular
+from reproduction import data, fitted, games, peers, search, tabular, training
 from reproduction.__main__ import main, network
 from reproduction.choice import contributions_by_size, expected_value
 from reproduction.networks import Network
+from reproduction.steps import TINY, Run
 
 torch = pytest.importorskip("torch")
 
 
 def small_network(inputs=6, hidden=5, outputs=3, seed=0):
     rng = np.random.default_rng(seed)
-    state = {"0.weight": rng.normal(size=(hidden, inputs)), "2.weight": rng.normal(size=(outputs, hidden))}
-    return Network(f"mlp {hidden}", state, inputs, outputs)
+    shapes = {"0.weight": (hidden, inputs), "2.weight": (4, hidden), "2.bias": 4, "4.weight": (outputs, 4)}
+    return Network(f"mlp {hidden}-4", {name: rng.normal(size=shape) for name, shape in shapes.items()}, inputs, outputs)
 
 
 @pytest.fixture
@@ -90,31 +96,121 @@ def test_numbers_in_other_forms_parse_to_the_same_table():
     assert (data.parse_credit_cards(csv) == data.parse_credit_cards(arff)).all()
 
 
-def test_download_checks_the_hash_before_it_keeps_anything(tmp_path, monkeypatch):
-    site, home = tmp_path / "site", tmp_path / "home"
-    site.mkdir()
-    raw = gzip.compress(b"\x00\x00\x08\x01\x00\x00\x00\x02\x07\x09")
-    (site / "labels.gz").write_bytes(raw)
-    monkeypatch.setattr(data, "MNIST_SHA256", {"labels.gz": hashlib.sha256(raw).hexdigest()})
-    data.download_mnist(site.as_uri() + "/", home)
-    assert data.read_idx(home / "labels.gz").tolist() == [7, 9]
-    monkeypatch.setattr(data, "MNIST_SHA256", {"labels.gz": "0" * 64})
-    with pytest.raises(data.DataError, match="Nothing was kept"):
-        data.download_mnist(site.as_uri() + "/", tmp_path / "other")
-    assert not (tmp_path / "other").exists()
+class _Site(BaseHTTPRequestHandler):
+    """Serves `files`; a path in `broken` breaks off half way."""
+
+    files: ClassVar[dict[str, bytes]] = {}
+    broken: ClassVar[set[str]] = set()
+
+    def do_GET(self):
+        raw = self.files.get(self.path)
+        if raw is None:
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw[: len(raw) // 2] if self.path in self.broken else raw)
+
+    def log_message(self, *_):
+        pass
 
 
-def test_download_of_credit_cards_follows_the_description(tmp_path, monkeypatch):
+@pytest.fixture
+def site(monkeypatch, tmp_path):
+    """A site on this machine, the only one that is asked, and an empty cache."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("OWENSHAP_DATA", raising=False)
+    monkeypatch.setattr(data, "SIDE_BY_SIDE", tmp_path / "nowhere")
+    handler = type("Handler", (_Site,), {"files": {}, "broken": set()})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_address[1]}/"
+        monkeypatch.setattr(data, "MNIST_SITE", address)
+        monkeypatch.setattr(data, "CC_DESCRIPTION", address + "42477")
+        yield handler
+        server.shutdown()
+        thread.join()
+
+
+LABELS, MORE_LABELS = (gzip.compress(b"\x00\x00\x08\x01\x00\x00\x00\x02" + each) for each in (b"\x07\x09", b"\x01\x02"))
+
+
+@pytest.fixture
+def two_files(site, monkeypatch):
+    site.files.update({"/labels.gz": LABELS, "/more.gz": MORE_LABELS})
+    wanted = {name.removeprefix("/"): hashlib.sha256(raw).hexdigest() for name, raw in site.files.items()}
+    monkeypatch.setattr(data, "MNIST_SHA256", wanted)
+    return site
+
+
+def test_files_are_downloaded_once(two_files):
+    assert data.download_mnist(data.MNIST_SITE, data.cache()) == data.cache()
+    assert data.read_idx(data.cache() / "labels.gz").tolist() == [7, 9]
+    two_files.files.clear()
+    data.download_mnist(data.MNIST_SITE, data.cache())
+
+
+def test_a_file_with_another_hash_is_not_kept(two_files):
+    two_files.files["/labels.gz"] = MORE_LABELS
+    with pytest.raises(data.DataError, match=r"labels.gz must have the hash .* It was not kept"):
+        data.download_mnist(data.MNIST_SITE, data.cache())
+    assert not data.cache().exists()
+
+
+def test_an_interrupted_download_keeps_whole_files_and_goes_on(two_files, capsys):
+    two_files.broken.add("/more.gz")
+    assert main(["mnist", "--tiny"]) == 2
+    said = capsys.readouterr().err
+    assert "more.gz: IncompleteRead" in said
+    assert str(data.cache()) in said
+    assert [path.name for path in data.cache().iterdir()] == ["labels.gz"]
+    two_files.broken.clear()
+    with pytest.raises(ValueError, match="not enough values"):  # two files are not MNIST, but both are there
+        data.mnist()
+    assert sorted(path.name for path in data.cache().iterdir()) == ["labels.gz", "more.gz"]
+
+
+def test_a_missing_file_and_no_internet_say_what_to_fetch_and_where_to_put_it(site, monkeypatch, capsys):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        nobody = f"http://127.0.0.1:{closed.getsockname()[1]}/"
+        for address, why in ((data.MNIST_SITE, "404"), (nobody, "refused")):
+            monkeypatch.setattr(data, "MNIST_SITE", address)
+            monkeypatch.setattr(data, "CC_DESCRIPTION", address + "42477")
+            for name, wanted in (("mnist", "t10k-images-idx3-ubyte.gz"), ("cc", "UCI id 350")):
+                assert main([name, "--tiny"]) == 2
+                said = capsys.readouterr().err
+                assert all(each in said for each in (why, wanted, str(data.cache()), "--data", "--dataset"))
+    assert not data.cache().exists()
+
+
+def test_download_of_credit_cards_follows_the_description(site, monkeypatch):
     arff = "@DATA\n" + "1" + ",2" * 23 + "\n"
     table = data.parse_credit_cards(arff)
     monkeypatch.setattr(data, "CC_ROWS", 1)
     monkeypatch.setattr(data, "CC_TABLE_SHA256", hashlib.sha256(table.astype("<i8").tobytes()).hexdigest())
-    (tmp_path / "cc.arff").write_text(arff)
-    (tmp_path / "42477").write_text(json.dumps({"data_set_description": {"url": (tmp_path / "cc.arff").as_uri()}}))
-    kept = data.download_credit_cards((tmp_path / "42477").as_uri(), tmp_path / "home")
-    assert (data.credit_table(kept.parent) == table).all()
-    with pytest.raises(data.DataError, match="put them into"):
-        data.download_credit_cards((tmp_path / "absent").as_uri(), tmp_path / "home")
+    site.files["/42477"] = json.dumps({"data_set_description": {"url": data.MNIST_SITE + "cc.arff"}}).encode()
+    for wrong in (arff.replace("2", "3"), "<html>", "1,2\n1\n", ""):
+        site.files["/cc.arff"] = wrong.encode()
+        with pytest.raises(data.DataError, match="must hold the 30,000 rows of UCI id 350; got"):
+            data.credit_table()
+        assert not data.cache().exists()
+    site.files["/cc.arff"] = arff.encode()
+    assert (data.credit_table() == table).all()
+    site.files.clear()
+    assert (data.credit_table() == table).all()  # kept
+    site.files["/42477"] = b"<html>"
+    with pytest.raises(data.DataError, match="must describe a data set"):
+        data.download_credit_cards(data.CC_DESCRIPTION, data.cache())
+
+
+def test_half_a_file_is_refused(tmp_path):
+    (tmp_path / "labels.gz").write_bytes(LABELS[:-6])
+    with pytest.raises(data.DataError, match="must be a whole file"):
+        data.read_idx(tmp_path / "labels.gz")
 
 
 def test_table_of_values_is_the_explainers_game(rows):
@@ -143,6 +239,60 @@ def test_rows_of_a_table_and_of_a_network_estimate_what_owenshap_estimates(rows)
         full[:, live] = coalitions
         wanted = estimator.replicates(design, values[full @ (1 << np.arange(6))][:, None])[..., 0]
         assert np.allclose(found[0], wanted.reshape(2, replicates, 5).mean(axis=1), atol=1e-12)
+
+
+def test_rows_have_their_own_draws_however_many_threads(rows, monkeypatch):
+    values = games.table(small_network(), np.concatenate([rows, rows[:1]]))
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        found.append(tabular.all_rows(values, owenshap.Castro(), 2, 3, np.random.default_rng(0)))
+    assert (found[0] == found[1]).all()
+    assert (found[0][..., 0] != found[0][..., 3]).any()  # the same row twice
+
+
+def test_fits_spend_what_the_table_says_and_come_close(rows, tmp_path):
+    values = games.table(small_network(), rows)
+    found = fitted.compare(values, Run(tmp_path, replace(TINY, table_samples=20, repetitions=20)))
+    assert found["evaluations"] == {"linear samples": 22, "linear evaluations": 64, "gaussian-process samples": 22}
+    assert found["repetitions"] == {"linear": 20, "gaussian-process": 2}
+    power = np.mean(tabular.exact(values) ** 2, axis=0)
+    assert (found["errors"]["linear evaluations"] < 1e-20).all()  # all 64 coalitions
+    assert (found["errors"]["linear samples"] < 0.1 * power).all()
+    assert (found["errors"]["gaussian-process samples"] < 0.01 * power).all()
+
+
+def test_a_peers_repetitions_are_kept_one_by_one(tmp_path, monkeypatch, rows):
+    seeds = []
+
+    def fake(its_games, budget, seed):
+        if seed == 1 and seeds == [0]:
+            seeds.append("interrupted")
+            raise KeyboardInterrupt
+        seeds.extend([seed] if budget == 100 else [])
+        its_games(np.ones((budget, its_games.n_players), bool))
+        return np.full((its_games.n_players, its_games.n_rows), float(seed))
+
+    monkeypatch.setattr(peers, "PEERS", {"fake": ("numpy", fake)})
+    run = Run(tmp_path, TINY, say=lambda _: None)
+    dataset = data.Dataset("some", *[(rows, None)] * 3, [], 3)
+    with pytest.raises(KeyboardInterrupt):
+        peers.experiments(dataset, small_network(), run)
+    peers.experiments(dataset, small_network(), run)
+    assert seeds == [0, "interrupted", 1]
+    found = json.loads((tmp_path / "some-fake.json").read_text())["result"]
+    truth = tabular.exact(games.table(small_network(), tabular.some_rows(dataset, 3)))
+    assert np.allclose(found["errors"]["samples"], (np.mean(truth**2, axis=0) + np.mean((1 - truth) ** 2, axis=0)) / 2)
+    assert found["evaluations"] == {"samples": 100.0, "evaluations": 502.0}
+    assert [path.name for path in tmp_path.iterdir()] == ["some-fake.json"]
+
+
+def test_networks_fitted_together_are_what_they_are_alone():
+    table = np.random.default_rng(0).normal(size=(400, 5))
+    sets = [data._tabular("some", table, table @ [1, 2, 0, 0, 1] > 0, list("abcde"), 2, seed=seed) for seed in range(2)]
+    for together, dataset in zip(training.fit_together("mlp 4-3", sets, epochs=5), sets, strict=True):
+        alone = training.fit("mlp 4-3", dataset, epochs=5)
+        assert np.allclose(together(dataset.test[0]), alone(dataset.test[0]), atol=1e-5)
 
 
 def _spread(code, live):

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from owenshap import Castro, Owen, OwenPrinted, blocks
-from owenshap.designs import Chains, Stars
+from owenshap import Castro, GaussianProcessCorrected, Owen, OwenPrinted, blocks
+from owenshap.designs import Chains, Sets, Stars
+from owenshap.surrogates.linear import LinearSurrogate
 from owenshap.testing import ESTIMATOR_CHECKS, check_estimator
 from owenshap.testing import estimators as checks
 
@@ -243,7 +244,134 @@ class Breaks(Castro):
         raise RuntimeError("out of order")
 
 
+@dataclass(frozen=True)
+class Learning(GaussianProcessCorrected):
+    """Learns from batch to batch as the process does, but a linear game, which takes no time."""
+
+    @property
+    def _surrogate(self):
+        return LinearSurrogate()
+
+    def noted_replicates(self, design, values):
+        replicates, note = super().noted_replicates(design, values)
+        return self.spoiled(replicates), note
+
+    def spoiled(self, replicates):
+        return replicates
+
+
+class LearningTooMuch(Learning):
+    """Every batch moves the values by five percent more than it may."""
+
+    def spoiled(self, replicates):
+        shares = replicates.mean(axis=1, keepdims=True)
+        return shares + 1.05 * (replicates - shares) if replicates.shape[1] > 2 else replicates
+
+
+class LearningWithAGap(Learning):
+    def spoiled(self, replicates):
+        return 1.001 * replicates if replicates.shape[1] > 2 else replicates
+
+    def exact_order(self, n_players):
+        return 0
+
+
+class LearningOverspends(Learning):
+    def replicate_cost(self, n_players):
+        return max(0, super().replicate_cost(n_players) - 2)
+
+
+class LearningUnderspends(Learning):
+    def replicates_within(self, n_players, budget):
+        return max(1, super().replicates_within(n_players, budget) // 2)
+
+
+class LearningWithoutSeed(Learning):
+    def draw(self, n_players, rng, replicates):
+        return super().draw(n_players, np.random.default_rng(0), replicates)
+
+
+class LearningRemembers(Learning):
+    """What it gives depends on how often it was asked."""
+
+    asked = [0]  # noqa: RUF012
+
+    def draw(self, n_players, rng, replicates):
+        self.asked[0] += 1
+        return super().draw(n_players, np.random.default_rng([self.asked[0], rng.integers(1 << 30)]), replicates)
+
+
+class LearningInThreads(Learning):
+    def spoiled(self, replicates):
+        return replicates + 1e-15 * (threading.current_thread() is not threading.main_thread())
+
+
+class LearningFirstOutput(Learning):
+    """Gives the first output's values for every output."""
+
+    def noted_replicates(self, design, values):
+        replicates, note = super().noted_replicates(design, values[:, :1])
+        return np.repeat(replicates, values.shape[1], axis=2), note
+
+
+class LearningFromNeighbours(Learning):
+    def spoiled(self, replicates):
+        return 0.5 * replicates + 0.5 * np.roll(replicates, 1, axis=0)
+
+
+class LearningNothing(Learning):
+    """Gets no better with more batches."""
+
+    def spoiled(self, replicates):
+        mean = replicates.mean(axis=0)
+        return mean + (replicates - mean) * np.sqrt(len(replicates) / 60)
+
+
+class LearningTooSure(Learning):
+    def spoiled(self, replicates):
+        mean = replicates.mean(axis=0)
+        return mean + 0.6 * (replicates - mean)
+
+
+class LearningMiddleSizes(Learning):
+    """Never draws single players and what they leave, with weights as if it did."""
+
+    def draw(self, n_players, rng, replicates):
+        drawn = super().draw(n_players, rng, replicates)
+        if n_players < 8:  # whatever is wrong, it is wrong where many runs are looked at
+            return drawn
+        coalitions = drawn.coalitions(np.arange(len(drawn)))
+        count = (len(drawn) - 2) // 2
+        half = rng.permuted(np.tile(np.arange(n_players), (count, 1)), axis=1) < n_players // 2
+        sets, edge = coalitions[2 : 2 + count], np.isin(coalitions[2 : 2 + count].sum(axis=1), [1, n_players - 1])
+        sets = np.where(edge[:, None], half, sets)
+        return Sets.of(np.concatenate([coalitions[:2], sets, ~sets]))
+
+
+class LearningFromItself(GaussianProcessCorrected):
+    """Corrects every batch by a process that has seen it: nothing is left to correct, and nothing varies."""
+
+    def _forward(self, coalitions, values, batches):
+        fitted, centre = self._surrogate.fit(coalitions, values), (values[0] + values[1]) / 2
+        (first, last, untaught), *_ = super()._forward(coalitions, values, batches)
+        yield first, last, untaught
+        if last < batches:
+            yield last, batches, (lambda sets: fitted.values(sets) - centre, fitted.shapley_values, None)
+
+
 FAULTS = {
+    LearningFirstOutput: "check_outputs",
+    LearningFromNeighbours: "check_independence",
+    LearningInThreads: "check_executors",
+    LearningMiddleSizes: "check_unbiasedness",
+    LearningNothing: "check_shrinking",
+    LearningOverspends: "check_evaluations",
+    LearningRemembers: "check_seeds",
+    LearningTooMuch: "check_unbiasedness",
+    LearningTooSure: "check_spread",
+    LearningUnderspends: "check_budget",
+    LearningWithAGap: "check_efficiency",
+    LearningWithoutSeed: "check_seeds",
     BiasedRule: "check_unbiasedness",
     Breaks: "check_replicates",
     ClaimsEfficiency: "check_efficiency",
@@ -277,6 +405,8 @@ FAULTS = {
 
 # Faults that an earlier check stops already: the later one must see them too.
 ALSO = [
+    (LearningMiddleSizes, "check_coverage"),
+    (LearningTooSure, "check_coverage"),
     (BiasedRule, "check_efficiency"),
     (NeverShrinks, "check_shrinking"),
     (OneDrawRepeated, "check_coverage"),
@@ -312,6 +442,12 @@ def test_blocks_that_are_alike_show(monkeypatch):
             check(Castro())
 
 
+def test_a_process_that_corrects_itself_shows(monkeypatch):
+    monkeypatch.setattr(checks, "RUNS", 150)  # fewer will do, and each takes a fit
+    with pytest.raises(AssertionError, match="times the reported one"):
+        checks.check_spread(LearningFromItself())
+
+
 def test_every_check_has_stopped_a_fault():
     assert {check.__name__ for check in ESTIMATOR_CHECKS} == {*FAULTS.values(), *(check for _, check in ALSO)}
 
@@ -337,6 +473,6 @@ def test_other_exceptions_keep_their_name():
         check_estimator(Breaks())
 
 
-@pytest.mark.parametrize("estimator", [Castro(), Owen(), OwenPrinted(levels=4, per_level=1)], ids=repr)
+@pytest.mark.parametrize("estimator", [Castro(), Owen(), OwenPrinted(levels=4, per_level=1), Learning()], ids=repr)
 def test_sound_estimators_pass(estimator):
     check_estimator(estimator)

@@ -323,3 +323,13 @@ def test_a_rule_that_cannot_be_folded_is_refused():
         HalvedOwen(rule=lopsided)
     with refuses("rule"):
         HalvedOwen(rule=stratified(4).folded())
+
+
+@pytest.mark.parametrize("n_players", [1, 5, 127, 128, 200])
+def test_permutations_are_those_of_the_generator(n_players):
+    """However they are shuffled, a seed draws the same chains."""
+    ranks = np.tile(np.arange(n_players, dtype=np.min_scalar_type(-n_players)), (7, 1))
+    wanted = np.random.default_rng(3).permuted(ranks, axis=1)
+    drawn = Castro().draw(n_players, np.random.default_rng(3), 7).ranks[:, 0]
+    np.testing.assert_array_equal(drawn, wanted)
+    assert drawn.dtype == wanted.dtype

@@ -2,16 +2,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from owenshap import HalvedOwen, estimate
 from owenshap.intervals import (
     FEWEST_REPLICATES,
     common_half_width,
     half_widths,
     rare_half_width,
+    replicates_for_an_interval,
     simultaneous_half_widths,
     stopped_half_widths,
     watched_errors,
 )
 from owenshap.moments import Moments
+from owenshap.testing import product, stacked, unanimity
 
 
 def symmetric(count, cells=(4, 2)):
@@ -88,3 +91,37 @@ def test_looking_costs_less_as_replicates_become_many():
         ratios.append((watched_errors(moments, 0.95) / moments.standard_errors).mean())
     assert ratios[0] > ratios[1] > ratios[2] > 1
     assert ratios[2] < 1.01
+
+
+def test_skewed_replicates_need_more_of_them():
+    rng = np.random.default_rng(3)
+    plain = Moments.of(rng.normal(size=(40, 6, 1)))
+    rare = Moments.of((rng.random((40, 6, 1)) < 0.03).astype(float))
+    assert replicates_for_an_interval(plain)[0] < 40 < replicates_for_an_interval(rare)[0]
+
+
+def test_a_sum_that_is_off_makes_skewed_replicates_doubtful_and_others_wider():
+    rng = np.random.default_rng(3)
+    plain, skewed = Moments.of(rng.normal(size=(40, 6, 1))), Moments.of(rng.exponential(size=(400, 6, 1)))
+    far = np.array([6.0])
+    assert replicates_for_an_interval(skewed)[0] < 400 < replicates_for_an_interval(skewed, far)[0]
+    assert replicates_for_an_interval(plain, far)[0] < 40
+    np.testing.assert_allclose(half_widths(plain, 0.95, far) / half_widths(plain, 0.95), 6 / 2.0227, rtol=1e-4)
+
+
+def test_of_two_outputs_the_skewed_one_has_no_interval():
+    game = stacked(unanimity(12, range(12)), product(np.ones(12), np.linspace(1.05, 1.2, 12)))
+    found = estimate(game, "castro", budget=2 + 11 * 60, progress=False)
+    assert np.isnan(found.lower[:, 0]).all()
+    assert np.isfinite(found.lower[:, 1]).all()
+    assert found.no_interval is None
+    alone = estimate(unanimity(12, range(12)), "castro", budget=2 + 11 * 60, progress=False)
+    assert alone.lower is None
+    assert "too skewed for an interval" in alone.no_interval
+
+
+def test_where_nothing_was_seen_there_is_no_interval():
+    # A pass hardly ever sees all of 30 players: 10 passes agree on 0, and the values must sum to 1.
+    found = estimate(unanimity(40, range(30)), HalvedOwen(levels=2), budget=2 + 82 * 10, progress=False)
+    assert (found.values == 0).all()
+    assert found.lower is None

@@ -71,9 +71,9 @@ def test_a_budget_below_one_replicate_says_how_many_it_takes(estimator, needed):
 def test_the_cheapest_method_is_offered_but_not_for_itself():
     with refuses("budget", "castro", "needs 9"):
         make_plan(8, "halved-owen", 12)
-    with refuses("budget") as caught:
-        make_plan(8, "castro", 8)
-    assert "use method" not in str(caught.value)
+    for method, budget in (("castro", 8), ("gaussian-process-corrected", 3)):
+        with refuses("budget", "gaussian-process", "needs 2"):
+            make_plan(8, method, budget)
 
 
 @pytest.mark.parametrize("n_players", [26, 100])
@@ -100,28 +100,63 @@ def test_auto_is_exact_where_it_fits_and_halved_where_not():
         (16, 2000, 1e-2, 1, "gaussian-process-corrected"),
         (16, 2000, 3e-7, 1, "halved-owen"),
         (16, 2000, 1e-4, 1000, "halved-owen"),  # a fit for each of the outputs
-        (200, 1200, 1e-2, 1, "halved-owen"),  # many players, few evaluations
+        (200, 500, 1e-2, 1, "gaussian-process"),  # many players, few evaluations
         (200, 3000, 1e-2, 1, "gaussian-process"),
+        (30, 75, 1e-4, 1, "halved-owen"),  # few evaluations teach a process less
+        (30, 450, 1e-4, 1, "gaussian-process"),
+        (16, 2000, 0.0, 1, "halved-owen"),
     ],
 )
 def test_auto_weighs_the_fit_against_the_evaluations(n_players, budget, seconds, outputs, method):
     plan = make_plan(n_players, "auto", budget, Cost(seconds, outputs))
     assert plan.estimator.name == method
     assert method == "exact" or "coalitions do not fit" in plan.because
+    assert method == "exact" or f"an evaluation takes {f'about {seconds:.0e} s' if seconds else 'hardly'}" in plan.because
 
 
 def test_what_the_clock_decided_is_in_the_plan():
     def slow(coalitions):
-        time.sleep(0.002 * len(coalitions))
+        time.sleep(0.01 * len(coalitions))
         return np.tanh(coalitions.sum(axis=1) / 5 - 1)
 
     game = FunctionGame(slow, n_players=14)
     chosen = estimate(game, budget=100, progress=False)
     assert chosen.method == "gaussian-process"
-    assert "an evaluation took" in chosen.plan.because
+    assert "an evaluation takes about 1e-02 s" in chosen.plan.because
     assert chosen.evaluations == 100
     again = estimate(game, plan=chosen.plan, progress=False)
     np.testing.assert_array_equal(again.values, chosen.values)
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "computing", "seconds"),
+    [
+        (6e-7, 6e-7, 0.0),
+        (9e-4, 9e-4, 0.0),  # a call of a fast model
+        (12e-3, 1e-4, 0.0),  # a fast model on a busy machine
+        (2e-3, 2e-3, 1e-3),
+        (2.6e-3, 2.4e-3, 1e-3),
+        (9e-3, 2e-3, 1e-3),  # again on a busy machine
+        (20e-3, 1e-4, 1e-2),  # a model elsewhere
+        (26e-3, 20e-3, 1e-2),
+        (2.0, 2.0, 1.0),
+    ],
+)
+def test_costs_are_measured_so_that_a_busy_machine_changes_little(elapsed, computing, seconds):
+    assert Cost.measured(elapsed, computing, 2, 3) == Cost(pytest.approx(seconds), 3)
+
+
+def test_a_fast_model_that_is_kept_waiting_does_not_change_the_method():
+    class Interrupted:
+        """Every call is kept waiting, as on a machine with many times the work that it can do."""
+
+        n_players = 14
+
+        def values(self, coalitions):
+            time.sleep(5e-3)
+            return np.tanh(coalitions.sum(axis=1) / 5 - 1)
+
+    assert estimate(Interrupted(), budget=600, progress=False).method == "halved-owen"
 
 
 def test_without_a_budget_the_settings_say_how_much():

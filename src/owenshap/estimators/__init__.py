@@ -6,9 +6,9 @@ import sys
 from functools import cache
 
 from owenshap.discovery import concrete
-from owenshap.estimators._base import AXIOMS, Estimator
+from owenshap.estimators._base import AXIOMS, Estimator, told
 
-__all__ = ["AXIOMS", "Estimator", "found"]
+__all__ = ["AXIOMS", "Estimator", "found", "told"]
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import ClassVar, Self
 
 import numpy as np
@@ -63,6 +64,10 @@ class Estimator(ABC):
         Where a design is cut into parts, the sum of what its parts give.
         """
 
+    def noted_replicates(self, design: Design, values: FloatArray) -> tuple[FloatArray, str | None]:
+        """The replicates, and what did not go as planned on the way to them, in words; None where all did."""
+        return self.replicates(design, values), None
+
     def unbiased(self, n_players: int) -> bool:  # noqa: ARG002 (most are, for every number of players)
         """Whether the mean of a replicate is the Shapley value, for every game of so many players."""
         return True
@@ -99,3 +104,8 @@ class Estimator(ABC):
     def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
         """Replicates where no budget is given; None where only a budget can tell."""
         return None
+
+
+def told(notes: Iterable[str | None]) -> str | None:
+    """Several notes as one, each once; None where nothing is to be said."""
+    return "; ".join(dict.fromkeys(note for note in notes if note)) or None

@@ -11,10 +11,12 @@ import numpy as np
 from owenshap.arrays import BoolArray, FloatArray
 from owenshap.checks import whole_number
 from owenshap.designs import Design, Sets
-from owenshap.estimators._base import Estimator
+from owenshap.estimators._base import Estimator, told
 from owenshap.pairs import all_pairs, draw_pairs
-from owenshap.surrogates import Surrogate
+from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.linear import LinearSurrogate
+
+MOST_COMPLETE = 1 << 17  # pairs that are fitted at once, and exactly, where they are all there are: up to 18 players
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,13 @@ class FittedPairs(Estimator):
         return Sets.of(np.concatenate([with_complements(draw_pairs(n_players, count, rng)) for _ in range(replicates)]))
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
+        return self.noted_replicates(design, values)[0]
+
+    def noted_replicates(self, design: Design, values: FloatArray) -> tuple[FloatArray, str | None]:
         length = 2 + self.replicate_cost(design.n_players)
-        fits = range(0, len(design), length)
-        return np.stack([self._fitted(design.coalitions(np.arange(at, at + length)), values[at : at + length]) for at in fits])
+        parts = range(0, len(design), length)
+        fits = [self._fitted(design.coalitions(np.arange(at, at + length)), values[at : at + length]) for at in parts]
+        return np.stack([fit.shapley_values for fit in fits]), told(fit.note for fit in fits)
 
     def unbiased(self, n_players: int) -> bool:
         return self._complete(n_players)
@@ -61,7 +67,10 @@ class FittedPairs(Estimator):
     def within(self, n_players: int, budget: int) -> Self:
         if self.pairs is not None:
             return self
-        affordable = min(max(0, budget - 2) // 2, all_pairs(n_players))
+        every = all_pairs(n_players)
+        affordable = min(max(0, budget - 2) // 2, every)
+        if affordable == every <= MOST_COMPLETE:
+            return replace(self, pairs=every)
         fits = max(1, -(-affordable // self.most_pairs))
         return replace(self, pairs=affordable // fits)
 
@@ -72,10 +81,10 @@ class FittedPairs(Estimator):
     def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
         return None if self.pairs is None else 1
 
-    def _fitted(self, coalitions: BoolArray, values: FloatArray) -> FloatArray:
+    def _fitted(self, coalitions: BoolArray, values: FloatArray) -> FittedSurrogate:
         # On all pairs least squares is exact, and no surrogate can be better.
         surrogate = LinearSurrogate() if self._complete(coalitions.shape[1]) else self.surrogate()
-        return surrogate.fit(coalitions, values).shapley_values
+        return surrogate.fit(coalitions, values)
 
     def _count(self, n_players: int) -> int:
         return min(self.pairs or 0, all_pairs(n_players))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from owenshap.arrays import BoolArray, FloatArray
@@ -33,6 +35,22 @@ class Forward:
         self._needed_before = np.inf
         self._ends: tuple[BoolArray, FloatArray] | None = None
         self._fitted: FittedSurrogate | None = None
+        self.surprises: FloatArray = np.zeros(1)
+        """How far single replicates of an output (k,) lay apart before the last fit, where that was rare."""
+        self.before = 0
+        """Replicates among which they were seen."""
+
+    def copy(self) -> Forward:
+        """The same to go on from, perhaps to another goal, so that the gain of the last fit says nothing; this one stays."""
+        same = copy(self)
+        same._coalitions, same._values = self._coalitions.copy(), self._values.copy()
+        same._needed_before = np.inf
+        return same
+
+    @property
+    def note(self) -> str | None:
+        """What did not go as planned with the latest fit, in words."""
+        return None if self._fitted is None else self._fitted.note
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         """Replicates (r, n, k) corrected by the surrogate, from a design of the ends, pairs' coalitions and complements."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +14,10 @@ from owenshap.arrays import BoolArray, FloatArray
 from owenshap.checks import whole_number
 from owenshap.designs import Design, Sets
 from owenshap.estimators._base import Estimator
+from owenshap.estimators._cross_validated import CrossValidated
 from owenshap.estimators._forward import Forward, corrections
 from owenshap.pairs import draw_independent_pairs
+from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
@@ -40,6 +43,9 @@ class GaussianProcessCorrected(Estimator):
     -----
     Costs 2 × pairs evaluations a batch. Unbiased, efficient, and accurate without limit as the budget grows. Batches that a
     better process corrects count more; the first ones serve to fit and do not count.
+
+    What is left of a game beside its process is rough, and single pairs measure that best: at the same evaluations halved
+    stars varied more on every game tried, though they vary less without a process (benchmarks/notes-accuracy.md).
 
     Examples
     --------
@@ -71,20 +77,23 @@ class GaussianProcessCorrected(Estimator):
         return Sets.of(np.concatenate([ends, drawn, ~drawn]))
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
+        return self.noted_replicates(design, values)[0]
+
+    def noted_replicates(self, design: Design, values: FloatArray) -> tuple[FloatArray, str | None]:
         coalitions = design.coalitions(np.arange(len(design)))
         count = (len(design) - 2) // 2
         batches = count // (self.pairs or 1)
         drawn, total = coalitions[2 : 2 + count], values[0] - values[1]
         if design.n_players == 1:
-            return np.broadcast_to(total, (batches, 1, len(total))).copy()
+            return np.broadcast_to(total, (batches, 1, len(total))).copy(), None
         odd = (values[2 : 2 + count] - values[2 + count :]) / 2
-        corrected, weights = [], []
-        for first, last, fitted in self._forward(coalitions, values, batches):
-            expected, shares = fitted
+        corrected, weights, notes = [], [], []
+        for first, last, (expected, shares, note) in self._forward(coalitions, values, batches):
             which = slice(first * (self.pairs or 1), last * (self.pairs or 1))
             corrected.append(shares + corrections(drawn[which], odd[which] - expected(drawn[which]), last - first))
+            notes.append(note)
             weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
-        return _spread(np.concatenate(corrected), np.array(weights))
+        return _spread(np.concatenate(corrected), np.array(weights)), notes[-1]
 
     def no_interval_reason(self, n_players: int, replicates: int) -> str | None:
         if n_players == 1 or replicates * (self.pairs or 1) >= COVERING * n_players:
@@ -99,16 +108,21 @@ class GaussianProcessCorrected(Estimator):
         return self if self.pairs is not None else replace(self, pairs=max(1, (budget - 2) // 2 // BATCHES))
 
     def learner(self, n_players: int) -> Forward | None:
-        return Forward(GaussianProcessSurrogate(), n_players, self.pairs or 1) if n_players > 1 else None
+        return Forward(self._surrogate, n_players, self.pairs or 1) if n_players > 1 else None
 
     def open_ended(self, n_players: int) -> Self:
-        return self if self.pairs is not None else replace(self, pairs=max(4, n_players // 8))
+        return self if self.pairs is not None else replace(self, pairs=max(2, n_players // 16))
+
+    @property
+    def _surrogate(self) -> Surrogate:
+        # Whatever is chosen from the pairs before, corrections keep unbiased: a second opinion is not worth its time here.
+        return CrossValidated(GaussianProcessSurrogate(), refitted=False)
 
     def _forward(self, coalitions: BoolArray, values: FloatArray, batches: int) -> Iterator[tuple[int, int, Any]]:
-        """First and last batch of each stretch, and the odd part and Shapley values of the surrogate for it."""
+        """First and last batch of each stretch, and the odd part, Shapley values and note of the surrogate for it."""
         count = (len(coalitions) - 2) // 2
         shares = (values[0] - values[1]) / coalitions.shape[1]
-        fitted: Any = (lambda sets: (2 * sets.sum(axis=1, keepdims=True) - sets.shape[1]) / 2 * shares, shares)
+        fitted: Any = (lambda sets: (2 * sets.sum(axis=1, keepdims=True) - sets.shape[1]) / 2 * shares, shares, None)
         start: Any = None
         at, after = 0, max(1, batches // 8)
         while at < batches:
@@ -117,10 +131,16 @@ class GaussianProcessCorrected(Estimator):
             seen = after * (self.pairs or 1)
             if after < batches and (start is None or seen <= MOST_FITTED):
                 known = np.r_[0:2, 2 : 2 + seen, 2 + count : 2 + count + seen]
-                surrogate = GaussianProcessSurrogate().fit(coalitions[known], values[known], start)
+                surrogate = self._surrogate.fit(coalitions[known], values[known], start)
                 start, centre = surrogate.start, (values[0] + values[1]) / 2
-                fitted = (lambda sets, fit=surrogate, middle=centre: fit.values(sets) - middle, surrogate.shapley_values)
+                odd = partial(_odd_values, surrogate, centre)
+                fitted = (odd, surrogate.shapley_values, surrogate.note)
             at, after = after, max(after + 1, int(GROWTH * after))
+
+
+def _odd_values(surrogate: FittedSurrogate, centre: FloatArray, sets: BoolArray) -> FloatArray:
+    """The odd part of a surrogate at these coalitions."""
+    return surrogate.values(sets) - centre
 
 
 def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:

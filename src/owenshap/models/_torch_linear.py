@@ -1,8 +1,8 @@
-"""What is linear first in torch: a Sequential that begins with a Linear, on any device."""
+"""What is linear first in torch: a Sequential, or any module, that begins with a Linear, on any device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from owenshap.arrays import FloatArray
 from owenshap.extras import needed
+from owenshap.models._torch_watched import watched
 from owenshap.models.linear_first import LinearFirst, Step
 from owenshap.tables import Table
 from owenshap.tables.tensor import TensorTable
@@ -94,24 +95,32 @@ class TorchArrays:
     def exactly(self, array: Any) -> Any:
         return array.double()
 
+    def affine(self, weights: Any, bias: Any) -> Step:
+        return _affine(weights, bias)
+
     def running(self) -> AbstractContextManager[Any]:
         return self.torch.inference_mode()
 
 
 def linear_first_of(module: Any) -> LinearFirst | None:
-    """A module's linear first step; None where it is no Sequential, or not known to begin with one."""
+    """A module's linear first step; None where it is not known to begin with one."""
     torch = needed("torch", extra="torch")
+    if any(map(_hooked, module.modules())):
+        return None
     layers = [each for each in _layers(module) if type(each).__name__ not in NOTHING]
     flat = bool(layers) and type(layers[0]) is torch.nn.Flatten and (layers[0].start_dim, layers[0].end_dim) == (1, -1)
     layers = layers[flat:]
-    if not layers or type(layers[0]) is not torch.nn.Linear or any(map(_hooked, [module, *module.modules()])):
-        return None
-    first = layers[0]
+    if layers and type(layers[0]) is torch.nn.Linear:
+        first, steps = layers[0], tuple(map(_step, layers[1:]))
+        if any(step.kind == "other" for step in steps) and any(each.training for each in layers):
+            return None  # what it does in evaluation mode is for the plain way to find out
+    else:
+        found = watched(module)
+        if found is None:
+            return None
+        first, flat, steps = found.layer, found.flat, (found.rest,)
     if first.weight.dtype not in (torch.float32, torch.float64):
         return None  # half precision: sums of columns lose more than the module does
-    steps = tuple(map(_step, layers[1:]))
-    if any(step.kind == "other" for step in steps) and any(each.training for each in layers):
-        return None  # what it does in evaluation mode is for the plain way to find out
     weights = first.weight.detach()
     bias = weights.new_zeros(len(weights)) if first.bias is None else first.bias.detach()
     return LinearFirst(weights, bias, steps, TorchArrays(weights.device, weights.dtype, flat))
@@ -135,8 +144,7 @@ def _step(layer: Any) -> Step:
     torch, name = needed("torch", extra="torch"), type(layer).__name__
     ours = type(layer).__module__.startswith("torch.nn.modules")
     if type(layer) is torch.nn.Linear:
-        weights, bias = layer.weight.detach(), None if layer.bias is None else layer.bias.detach()
-        return Step("affine", _affine(torch, weights, bias), weights, bias)
+        return _affine(layer.weight.detach(), None if layer.bias is None else layer.bias.detach())
     if ours and name in IN_PLACE:
         return Step(name.lower(), getattr(torch.Tensor, IN_PLACE[name]))
     if ours and name in BY_ELEMENT:
@@ -147,8 +155,8 @@ def _step(layer: Any) -> Step:
     return Step("other", lambda hidden: layer(hidden.T.contiguous()).flatten(1).T)
 
 
-def _affine(torch: Any, weights: Any, bias: Any) -> Callable[[Any], Any]:
+def _affine(weights: Any, bias: Any) -> Step:
     if bias is None:
-        return lambda hidden: weights @ hidden
-    column = bias[:, None]
-    return lambda hidden: torch.addmm(column, weights, hidden)
+        return Step("affine", lambda hidden: weights @ hidden, weights)
+    column, torch = bias[:, None], needed("torch", extra="torch")
+    return Step("affine", lambda hidden: torch.addmm(column, weights, hidden), weights, bias)

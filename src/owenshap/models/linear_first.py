@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from owenshap.arrays import FloatArray
 from owenshap.tables import Table
 
 CACHED = 1 << 17  # numbers of one tile: a megabyte, about what stays close to a core
+SHORT = 16  # numbers along an axis
 CLOSE = 1e-3  # of the largest prediction: further off, the structure was not what it looked like
 
 
@@ -77,6 +79,10 @@ class Arrays(Protocol):
         """The array in float64."""
         ...
 
+    def affine(self, weights: Any, bias: Any) -> Step:
+        """The step Wh + c; weights (new width, width), and perhaps no bias."""
+        ...
+
     def running(self) -> AbstractContextManager[Any]:
         """The context in which all of this happens."""
         ...
@@ -112,8 +118,12 @@ class NumpyArrays:
         return np.argsort(ranks, axis=0)
 
     def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
-        np.multiply(array, scale, out=out)
-        out += base
+        if array.shape[-1] == 1 < scale.shape[-1] < SHORT:  # numpy's inner loop would be that short, and all overhead
+            for at in range(scale.shape[-1]):
+                np.add(array[..., 0] * scale[..., at], base[..., at], out=out[..., at])
+        else:
+            np.multiply(array, scale, out=out)
+            out += base
 
     def summed(self, array: Any, axis: int) -> Any:
         return np.cumsum(array, axis=axis)
@@ -126,6 +136,9 @@ class NumpyArrays:
 
     def exactly(self, array: Any) -> Any:
         return np.asarray(array, np.float64)
+
+    def affine(self, weights: Any, bias: Any) -> Step:
+        return affine(weights, bias)
 
     def running(self) -> AbstractContextManager[Any]:
         return np.errstate(over="ignore")  # exp of a very negative score: the sigmoid is 0 then, as it should be
@@ -178,6 +191,36 @@ class LinearFirst:
             hidden = step.apply(hidden)
         return hidden
 
+    @cached_property
+    def log_odds(self) -> LinearFirst | None:
+        """The same model before its last step made probabilities: log p / (1 − p) of each; None where it does not do that.
+
+        Scores are sums of whatever size: these log-odds are finite and linear in the last layer where the way through
+        probabilities rounds them to 0 and 1.
+        """
+        if not self.steps:
+            return None
+        *before, last = self.steps
+        if last.kind in ELEMENTWISE:
+            return replace(self, steps=tuple(before))
+        of_scores = LOG_ODDS.get((last.kind, self._scores))
+        if of_scores is None:
+            return None
+        matrix = self.arrays.put(np.array(of_scores))
+        if not before:
+            return replace(self, weights=matrix @ self.weights, bias=matrix @ self.bias, steps=())
+        layer = before[-1]
+        bias = None if layer.bias is None else matrix @ layer.bias
+        return replace(self, steps=(*before[:-1], self.arrays.affine(matrix @ layer.weights, bias)))
+
+    @property
+    def _scores(self) -> int | None:
+        """How many numbers the last step takes, where a linear layer makes them."""
+        if len(self.steps) == 1:
+            return self.width
+        layer = self.steps[-2]
+        return len(layer.weights) if layer.kind == "affine" else None
+
     def agrees(self, rows: Table, predictions: FloatArray) -> bool:
         """Whether it gives the model's own predictions (rows, k), of a few rows: structure is found, never believed."""
         few = np.arange(min(len(rows), 16))
@@ -193,6 +236,16 @@ class LinearFirst:
             return None
         with self.arrays.running():
             return self.arrays.get(self.rest(self.weights @ taken.T + self.bias[:, None])).T
+
+
+ELEMENTWISE = frozenset({"logistic", "sigmoid"})
+"""Last steps that make a probability of each score: the score is its log-odds."""
+
+LOG_ODDS: dict[tuple[str, int | None], list[list[float]]] = {
+    ("two classes", 1): [[-1.0], [1.0]],
+    ("softmax", 2): [[1.0, -1.0], [-1.0, 1.0]],
+}
+"""By last step and number of scores: the log-odds of its probabilities, a matrix times the scores."""
 
 
 def affine(weights: NDArray[Any], bias: NDArray[Any]) -> Step:

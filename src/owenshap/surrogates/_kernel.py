@@ -5,10 +5,12 @@ A coalition is z ∈ {−1, 1}ⁿ. With a length θ_i > 0 per player, T = Σθ, 
     product   ½ [cosh(c + c′) exp((M − T)/2) − cosh(c − c′) exp(−(M + T)/2)]
     linear    M / T
     size      ½ [exp(−κ²(u − u′)²/2) − exp(−κ²(u + u′)²/2)],  u = Σ z_i / √n
+    index     ½ [exp(−(a − a′)²/2) − exp(−(a + a′)²/2)],  a = Σ w_i z_i  (only where asked for)
 
 The product part is the odd part of Π_i exp(−θ_i [z_i ≠ z′_i]) times h(z) h(z′), h(z) = exp(c): τ = 0 treats present and absent
 players alike; at τ = 1 players act only together with those present (unanimity), or, which has the same odd part, only with
-those absent. The size part is any odd function of how many players there are.
+those absent. The size part is any odd function of how many players there are. The index part is any odd function of one
+weighted sum, whose weights w are learned: what a link makes of a linear model.
 """
 
 from __future__ import annotations
@@ -30,10 +32,17 @@ HIGHEST = np.array([12.0, 12.0, 2.0, 1.0, 12.0, 3.0])
 PRIOR_MEAN = np.array([0.0, 0.0, np.log(1e-3), 0.0, 0.0, 0.0])
 PRIOR_SPREAD = np.array([3.0, 3.0, 4.0, np.inf, 3.0, 2.0])
 LENGTH_BOUNDS = (-12.0, 3.0)
+# Of the index part: the weights, by the spread of their sum, and the logarithm of the scale.
+WEIGHT_BOUNDS, INDEX_BOUNDS = (-6.0, 6.0), (-12.0, 12.0)
+SUM_SPREAD, INDEX_SPREAD = 4.0, 3.0
+HIGHEST_FREQUENCY = 7.5  # in a Gaussian kernel: exp(−7.5²/2) is 6e-13
 
 
 class Parameters(NamedTuple):
-    """What a vector of parameters says: logarithms of lengths (n,), then the six others."""
+    """What a vector of parameters says: logarithms of lengths (n,), then the six others.
+
+    Before them, where there is an index part, its weights (n,) and the logarithm of its scale.
+    """
 
     lengths: FloatArray
     product: float
@@ -42,22 +51,39 @@ class Parameters(NamedTuple):
     lean: float
     size: float
     steepness: float
+    bend: float = 0.0
+    weights: FloatArray | None = None
 
     @classmethod
-    def of(cls, vector: FloatArray) -> Parameters:
-        """The parameters in a vector (n + 6,)."""
+    def of(cls, vector: FloatArray, n_players: int) -> Parameters:
+        """The parameters in a vector (n + 6,), or (2n + 7,) with an index part."""
         product, linear, noise, lean, size, steepness = vector[-OTHERS:].tolist()
         scales = np.exp([product, linear, noise, size, steepness]).tolist()
-        return cls(np.exp(vector[:-OTHERS]), scales[0], scales[1], scales[2], lean, scales[3], scales[4])
+        lengths = np.exp(vector[-OTHERS - n_players : -OTHERS])
+        plain = cls(lengths, scales[0], scales[1], scales[2], lean, scales[3], scales[4])
+        if not has_index(vector, n_players):
+            return plain
+        return plain._replace(weights=vector[:n_players], bend=float(np.exp(vector[n_players])))
 
 
-def bounds(n_players: int) -> list[tuple[float, float]]:
+def has_index(vector: FloatArray, n_players: int) -> bool:
+    """Whether a vector of parameters has an index part."""
+    return len(vector) > n_players + OTHERS
+
+
+def bounds(n_players: int, index: bool) -> list[tuple[float, float]]:
     """Lowest and highest of every parameter."""
-    return [LENGTH_BOUNDS] * n_players + list(zip(LOWEST.tolist(), HIGHEST.tolist(), strict=True))
+    plain = [LENGTH_BOUNDS] * n_players + list(zip(LOWEST.tolist(), HIGHEST.tolist(), strict=True))
+    return [WEIGHT_BOUNDS] * n_players + [INDEX_BOUNDS] + plain if index else plain
 
 
-def penalty(vector: FloatArray, spread: float) -> tuple[float, FloatArray]:
+def penalty(vector: FloatArray, n_players: int, spread: float) -> tuple[float, FloatArray]:
     """Minus the log prior of a vector of parameters, and its gradient; log lengths are pulled to their mean."""
+    if has_index(vector, n_players):
+        spreads = np.append(np.full(n_players, SUM_SPREAD / np.sqrt(n_players)), INDEX_SPREAD)
+        scaled = vector[: n_players + 1] / spreads
+        prior, gradient = penalty(vector[n_players + 1 :], n_players, spread)
+        return prior + float(scaled @ scaled) / 2, np.concatenate([scaled / spreads, gradient])
     lengths, others = vector[:-OTHERS], vector[-OTHERS:]
     away = (lengths - lengths.mean()) / spread
     apart = (others - PRIOR_MEAN) / PRIOR_SPREAD
@@ -129,13 +155,15 @@ class Likelihood:
         kernel += work
         table, _ = _size_table(self._sizes, p.steepness, signs.shape[1])
         kernel += (p.size * table).take(self._size, axis=0).take(self._size, axis=1)
+        if p.weights is not None:
+            kernel += p.bend * _odd_gaussian(signs @ p.weights, signs @ p.weights)
         diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
         diagonal += p.noise * self._noisy + JITTER * diagonal.mean()
         return kernel, inner, plus, minus, slope_plus, slope_minus
 
     def factor(self, vector: FloatArray) -> Factor | None:
         """The Cholesky factor of K; None where float64 has none."""
-        kernel = self._fill(Parameters.of(vector))[0]
+        kernel = self._fill(Parameters.of(vector, self.signs.shape[1]))[0]
         if not np.isfinite(kernel[0]).all():
             return None
         lower, failed = lapack.dpotrf(kernel.T, lower=1, clean=0)
@@ -143,7 +171,7 @@ class Likelihood:
 
     def loss(self, vector: FloatArray, values: FloatArray, spread: float) -> tuple[float, FloatArray]:
         """Minus the log of likelihood times prior at values (N,), and its gradient; `spread` is the prior's of log lengths."""
-        p, signs = Parameters.of(vector), self.signs
+        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
         factor = self.factor(vector)
         if factor is None:
             return 1e10, np.zeros_like(vector)
@@ -183,8 +211,19 @@ class Likelihood:
                 p.size * float(np.vdot(by_size, slope)),
             ]
         )
-        prior, by_prior = penalty(vector, spread)
-        return loss + prior, np.concatenate([by_length * p.lengths, others]) + by_prior
+        prior, by_prior = penalty(vector, signs.shape[1], spread)
+        by_index = np.zeros(0) if p.weights is None else self._by_index(signs @ p.weights, p.bend, by_kernel)
+        return loss + prior, np.concatenate([by_index, by_length * p.lengths, others]) + by_prior
+
+    def _by_index(self, sums: FloatArray, scale: float, by_kernel: FloatArray) -> FloatArray:
+        """By the weights of the index part, and by the logarithm of its scale."""
+        apart, along = sums[:, None] - sums, sums[:, None] + sums
+        one, other = (np.exp(-np.square(each) / 2) * by_kernel for each in (apart, along))
+        by_scale = one.sum() - other.sum()
+        one *= apart
+        other *= along
+        by_sum = other.sum(axis=1) + other.sum(axis=0) - one.sum(axis=1) + one.sum(axis=0)
+        return scale / 2 * np.append(self.signs.T @ by_sum, by_scale)
 
     def _by_size(self, matrix: FloatArray) -> FloatArray:
         """Sums of a matrix (N, N) over pairs of equal sizes."""
@@ -193,7 +232,7 @@ class Likelihood:
 
     def cross(self, vector: FloatArray, others: FloatArray) -> FloatArray:
         """The kernel (m, N) between other coalitions (m, n) and the pairs, without noise."""
-        p, signs = Parameters.of(vector), self.signs
+        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
         total = p.lengths.sum()
         inner = others * p.lengths @ signs.T
         here, there = (np.clip(each @ p.lengths * (p.lean / 2), -150, 150) for each in (others, signs))
@@ -201,17 +240,21 @@ class Likelihood:
         minus = np.cosh(here[:, None] - there) * np.exp(-(inner + total) / 2)
         kernel = p.product / 2 * (plus - minus) + p.linear / total * inner
         scale = p.steepness / np.sqrt(signs.shape[1])
-        one, other = others.sum(axis=1)[:, None] * scale, signs.sum(axis=1) * scale
-        kernel += p.size / 2 * (np.exp(-np.square(one - other) / 2) - np.exp(-np.square(one + other) / 2))
+        kernel += p.size * _odd_gaussian(others.sum(axis=1) * scale, signs.sum(axis=1) * scale)
+        if p.weights is not None:
+            kernel += p.bend * _odd_gaussian(others @ p.weights, signs @ p.weights)
         return kernel
 
     def shapley_variances(self, vector: FloatArray, factor: Factor) -> FloatArray:
         """Variances (n,) of the Shapley values given the values of the pairs."""
-        p, operator = Parameters.of(vector), self.shapley(vector)
+        p, operator = Parameters.of(vector, self.signs.shape[1]), self.shapley(vector)
         n_players = operator.shape[1]
         grand = 2 * n_players * p.steepness**2
         before = p.product * _product_variances(p) + 4 * p.linear * p.lengths / p.lengths.sum()
         before += 2 * p.size / n_players**2 * (1 - np.exp(-grand))
+        if p.weights is not None:
+            shares, waves = _waves(p.weights)[1:]
+            before += p.bend * (shares @ np.square(waves))
         return np.maximum(before - np.einsum("ai,ai->i", operator, factor.solve(operator)), 0)
 
     def shapley(self, vector: FloatArray) -> FloatArray:
@@ -219,7 +262,7 @@ class Likelihood:
 
         Products of players have a multilinear extension that is a product too; Gauss–Legendre integrates it exactly.
         """
-        p, signs = Parameters.of(vector), self.signs
+        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
         n_players = signs.shape[1]
         lean = p.lean / 2 * p.lengths
         tilt = np.clip(signs @ lean, -150, 150)
@@ -234,7 +277,39 @@ class Likelihood:
         scale = p.steepness / np.sqrt(n_players)
         at, grand = signs.sum(axis=1) * scale, n_players * scale
         values += (p.size / n_players * (np.exp(-np.square(at - grand) / 2) - np.exp(-np.square(at + grand) / 2)))[:, None]
+        if p.weights is not None:
+            frequencies, shares, waves = _waves(p.weights)
+            values += np.sin(np.outer(signs @ p.weights, frequencies)) @ (p.bend * shares[:, None] * waves)
         return values
+
+
+def _odd_gaussian(one: FloatArray, other: FloatArray) -> FloatArray:
+    """½ [exp(−(a − b)²/2) − exp(−(a + b)²/2)] between all numbers a and all b."""
+    apart, along = one[:, None] - other, one[:, None] + other
+    result: FloatArray = (np.exp(-np.square(apart) / 2) - np.exp(-np.square(along) / 2)) / 2
+    return result
+
+
+def _waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The odd Gaussian kernel as Σ share sin(ωa) sin(ωb): frequencies ω, shares, Shapley values (m, n) of sin(ω Σ w_i z_i).
+
+    A sum over equally spaced frequencies repeats itself, far enough from where any a − b is to leave 1e-12.
+    """
+    step = 2 * np.pi / (2 * float(np.abs(weights).sum()) + HIGHEST_FREQUENCY)
+    frequencies: FloatArray = step * np.arange(1.0, int(HIGHEST_FREQUENCY / step) + 1)
+    shares: FloatArray = step * np.sqrt(2 / np.pi) * np.exp(-np.square(frequencies) / 2)
+    return frequencies, shares, _wave_shapley(frequencies[:, None] * weights)
+
+
+def _wave_shapley(angles: FloatArray) -> FloatArray:
+    """Shapley values (m, n) of the games sin(Σ angle_i z_i): the imaginary part of a product over players."""
+    cosines, sines, values = np.cos(angles), np.sin(angles), np.zeros_like(angles)
+    levels = gauss_legendre((angles.shape[1] + 3) // 4 * 2)  # even: none of them is ½, where a factor can be 0
+    half = len(levels) // 2  # the other levels give conjugates
+    for level, weight in zip(levels.lower[:half].tolist(), levels.weights[:half].tolist(), strict=True):
+        factors = cosines + (2j * level - 1j) * sines
+        values += weight * (factors.prod(axis=1, keepdims=True) / factors).real
+    return 4 * values * sines
 
 
 def _lean(matrix: FloatArray, slope: FloatArray, rows: FloatArray, columns: FloatArray, work: FloatArray) -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import expit
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates._base import FittedSurrogate, Surrogate
-from owenshap.surrogates._kernel import NOISE, OTHERS, PRIOR_MEAN, Factor, Likelihood, bounds
+from owenshap.surrogates._kernel import NOISE, PRIOR_MEAN, Factor, Likelihood, bounds, has_index
 from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
@@ -18,6 +19,10 @@ STAGES = ((128, 22), (320, 5), (1000, 3))
 AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the first one gave
 # Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
 SPREADS = (2.5, 0.7)
+# An index part is tried, from what the first prior gave, and goes on to more pairs where the likelihood says that it pays.
+INDEX = ((128, 15), (320, 5), (1000, 3))
+# What its log likelihood must gain per player: so much it gains by learning weights that mean nothing.
+WORTH_GOING_ON, WORTH, WORTH_FEW, WORTH_SPREAD = 0.6, 1.2, 0.3, 0.15
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 POOLED = ((128, 10),)
 UNLIKE = 6.0  # times the pilots' squared leave-one-out error: an output so much worse off learns by itself
@@ -143,32 +148,58 @@ class _Learner:
         self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
 
     def learn(self, target: FloatArray, start: list[FloatArray] | None = None) -> list[FloatArray]:
-        """The parameters of values (N,) of mean square 1, under each prior."""
+        """The parameters of values (N,) of mean square 1: under each prior, and with an index part if that may pay."""
         loose, tight = SPREADS
-        first = self.steps(_first_guess(self._signs, target) if start is None else start[0], target, STAGES, loose)
-        return [first, self.steps(first, target, AGAIN, tight)]
+        before = [vector for vector in start or [] if not has_index(vector, self._signs.shape[1])]
+        first = self.steps(before[0] if before else _first_guess(self._signs, target), target, STAGES, loose)
+        return [first, self.steps(first, target, AGAIN, tight), *self.with_index(first, target)]
 
-    def steps(self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], spread: float) -> FloatArray:
+    def with_index(self, vector: FloatArray, target: FloatArray) -> list[FloatArray]:
+        """Parameters with an index part, from some without; none where it does not pay on few pairs."""
+        few, limits = self._seen(INDEX[0][0], target), bounds(self._signs.shape[1], True)
+        which, likelihood = self.part(few)
+        found = self._minimised(few, _index_guess(self._signs, target, vector), target, INDEX[0][1], SPREADS[0], limits)
+        fits = [_fit(likelihood, each, target[which]) for each in (vector, found)]
+        if not fits[0] - fits[1] > WORTH_GOING_ON * self._signs.shape[1]:
+            return []
+        return [self.steps(found, target, INDEX[1:], SPREADS[0], few)]
+
+    def steps(
+        self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], spread: float, seen: int = 0
+    ) -> FloatArray:
         """Parameters some steps on: from few pairs first, then from more."""
-        seen, limits = 0, bounds(self._signs.shape[1])
+        n_players = self._signs.shape[1]
+        limits = bounds(n_players, has_index(vector, n_players))
         for count, steps in stages:
             if seen >= len(target):
                 break
             if seen:
-                vector, limits = _nearby(vector)
-            seen = count if len(target) > 1.5 * count else len(target)
-            which, likelihood = self.part(seen)
-            found = minimize(
-                likelihood.loss,
-                vector,
-                args=(target[which], spread),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=limits,
-                options={"maxiter": steps, "maxcor": 20},
-            )
-            vector = found.x
+                vector, limits = _nearby(vector, n_players)
+            seen = self._seen(count, target)
+            vector = self._minimised(seen, vector, target, steps, spread, limits)
         return vector
+
+    def _minimised(
+        self, count: int, vector: FloatArray, target: FloatArray, steps: int, spread: float, limits: list[tuple[float, float]]
+    ) -> FloatArray:
+        """Parameters some steps on, from so many pairs."""
+        which, likelihood = self.part(count)
+        found = minimize(
+            likelihood.loss,
+            vector,
+            args=(target[which], spread),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=limits,
+            options={"maxiter": steps, "maxcor": 20},
+        )
+        minimum: FloatArray = found.x
+        return minimum
+
+    @staticmethod
+    def _seen(count: int, target: FloatArray) -> int:
+        """How many pairs a stage sees: all where it would leave only few."""
+        return count if len(target) > 1.5 * count else len(target)
 
     def part(self, count: int) -> tuple[IntArray, Likelihood]:
         """So many pairs, of all sizes, the grand coalition's first."""
@@ -216,7 +247,7 @@ def _spread_order(count: int) -> IntArray:
     return np.concatenate([[0], 1 + golden])
 
 
-def _nearby(vector: FloatArray) -> tuple[FloatArray, list[tuple[float, float]]]:
+def _nearby(vector: FloatArray, n_players: int) -> tuple[FloatArray, list[tuple[float, float]]]:
     """Where to go on from with more pairs, and how far.
 
     With hardly any noise, pairs that were not seen yet can look so unlikely that the first step would leave for another world.
@@ -225,7 +256,7 @@ def _nearby(vector: FloatArray) -> tuple[FloatArray, list[tuple[float, float]]]:
     vector[NOISE] += 2
     limits = [
         (max(low, at - 1.5), min(high, at + 1.5))
-        for at, (low, high) in zip(vector.tolist(), bounds(len(vector) - OTHERS), strict=True)
+        for at, (low, high) in zip(vector.tolist(), bounds(n_players, has_index(vector, n_players)), strict=True)
     ]
     limits[NOISE] = (limits[NOISE][0] - 2, limits[NOISE][1])
     return vector, limits
@@ -233,28 +264,55 @@ def _nearby(vector: FloatArray) -> tuple[FloatArray, list[tuple[float, float]]]:
 
 def _first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
     """Lengths from the coefficients of a linear fit."""
-    count, n_players = signs.shape
-    coefficients = np.linalg.solve(signs.T @ signs + 1e-2 * count * np.eye(n_players), signs.T @ target)
+    n_players = signs.shape[1]
+    coefficients = _coefficients(signs, target)
     lengths = np.sqrt(np.abs(coefficients) + 1e-3 * np.abs(coefficients).max() + 1e-12)
     others = PRIOR_MEAN.copy()
     others[3] = 0.3
     return np.concatenate([np.log(lengths / lengths.mean() * 4 / n_players), others])
 
 
+def _coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
+    """Of a linear fit, slightly shrunk."""
+    count, n_players = signs.shape
+    coefficients: FloatArray = np.linalg.solve(signs.T @ signs + 1e-2 * count * np.eye(n_players), signs.T @ target)
+    return coefficients
+
+
+def _index_guess(signs: FloatArray, target: FloatArray, vector: FloatArray) -> FloatArray:
+    """These parameters with an index part along the linear fit."""
+    weights = _coefficients(signs, target)
+    return np.concatenate([weights / (np.sqrt(np.mean(np.square(signs @ weights))) + 1e-12), [0.0], vector])
+
+
 def _mixture(likelihood: Likelihood, vectors: list[FloatArray], target: FloatArray, scale: float) -> list[Member]:
-    """Posterior means under these parameters, mixed by their leave-one-out errors to the power −4."""
-    means = []
-    for vector in vectors:
-        factor = likelihood.factor(vector)
-        if factor is not None:
-            weights, left_out = _mean(factor, target)
-            means.append((vector, weights, left_out, float(np.mean(np.square(left_out))) + 1e-300))
-    least = min((error for *_, error in means), default=1.0)
-    total = sum((least / error) ** 2 for *_, error in means)
+    """Posterior means under these parameters, mixed by their leave-one-out errors to the power −4.
+
+    One with an index part comes last; it has so many parameters that its leave-one-out error is too low, and what counts is
+    how much likelier it is.
+    """
+    count, n_players = likelihood.signs.shape
+    factors = [(vector, likelihood.factor(vector)) for vector in vectors]
+    found = [(vector, factor, *_mean(factor, target)) for vector, factor in factors if factor is not None]
+    plain = [each for each in found if not has_index(each[0], n_players)]
+    errors = np.array([np.mean(np.square(left_out)) for *_, left_out in plain]) + 1e-300
+    shares = np.square(errors.min(initial=np.inf) / errors)
+    shares /= shares.sum()
+    if len(found) > len(plain):
+        fits = [float(target @ weights) / 2 + factor.log_determinant / 2 for _, factor, weights, _ in found]
+        gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
+        share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
+        shares = np.append((1 - share) * shares, share)
     return [
-        Member(vector, (least / error) ** 2 / total, scale * weights, scale * left_out)
-        for vector, weights, left_out, error in means
+        Member(vector, share, scale * weights, scale * left_out)
+        for (vector, _, weights, left_out), share in zip(found, shares.tolist(), strict=True)
     ]
+
+
+def _fit(likelihood: Likelihood, vector: FloatArray, target: FloatArray) -> float:
+    """Minus the log likelihood."""
+    factor = likelihood.factor(vector)
+    return np.inf if factor is None else float(target @ factor.solve(target)) / 2 + factor.log_determinant / 2
 
 
 def _mean(factor: Factor, target: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from columns import ABSENT, DESIGNS, FEATURES, OUTPUTS, rows
 
-from owenshap import Explainer, linear_game, many_rows
+from owenshap import Explainer, ahead, linear_game
 from owenshap.models import _fused_stars
 
 torch = pytest.importorskip("torch")
@@ -70,7 +70,7 @@ def test_games_valued_together_agree_with_each_alone(output, baseline, budget, m
     x = torch.where(torch.rand(30, 40, generator=generator) < share, x, torch.as_tensor(baseline))
     x[:, 0] = 2  # a live player at least
     valued = []
-    monkeypatch.setattr(many_rows, "value_ahead", lambda work: (valued.append(len(work)), linear_game.value_ahead(work)))
+    monkeypatch.setattr(ahead, "value_ahead", lambda work: (valued.append(len(work)), linear_game.value_ahead(work)))
     model = network(features=40).cuda()
 
     def explained(rows, absent):

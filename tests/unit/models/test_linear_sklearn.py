@@ -94,6 +94,64 @@ def test_linear_models_in_closed_form(model, y, predict, scaler):
     np.testing.assert_allclose(fast.base_values, plain.base_values, rtol=1e-6, atol=1e-9)
 
 
+LOGISTIC = {
+    "logistic": LogisticRegression(),
+    "log loss": SGDClassifier(loss="log_loss", alpha=0.5, random_state=0),
+    "discriminant": LinearDiscriminantAnalysis(),
+}
+SCALED = X / 5  # log-odds within a few units: through probabilities they keep their digits
+
+
+@pytest.mark.parametrize("players", [None, {"a": [0, 3]}], ids=["single", "grouped"])
+@pytest.mark.parametrize("scaler", SCALERS.values(), ids=SCALERS)
+@pytest.mark.parametrize("model", LOGISTIC.values(), ids=LOGISTIC)
+def test_log_odds_of_two_classes_in_closed_form(model, scaler, players):
+    fitted = make_pipeline(*scaler, sklearn.clone(model)).fit(SCALED, TWO)
+    settings = {"background": SCALED[10:15], "background_weights": [1, 2, 0, 1, 3], "players": players}
+    found = Explainer(fitted, output="logit", **settings)(SCALED[:4])
+    exact = Explainer(fitted, output="logit", fast=False, **settings)(SCALED[:4], method="exact")
+    assert found.method == "linear closed form"
+    assert (found.evaluations == 2).all()
+    assert found.output_names == exact.output_names == ["logit 0", "logit 1"]
+    np.testing.assert_allclose(found.values, exact.values, rtol=0, atol=1e-12 * np.abs(exact.values).max())
+    np.testing.assert_allclose(found.base_values, exact.base_values, rtol=0, atol=1e-12 * np.abs(exact.values).max())
+    scores = Explainer(fitted, predict="decision_function", **settings)(SCALED[:4])
+    assert scores.method == "linear closed form"
+    np.testing.assert_allclose(scores.values, exact.values[..., 1], rtol=0, atol=1e-12 * np.abs(exact.values).max())
+
+
+@pytest.mark.parametrize("model", [LinearSVC(random_state=0), SGDClassifier(random_state=0), LogisticRegression()], ids=str)
+@pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
+def test_scores_in_closed_form_are_those_of_all_coalitions(model, y):
+    fitted = make_pipeline(StandardScaler(), sklearn.clone(model)).fit(X, y)
+    fast, plain = (Explainer(fitted, X[10:15], predict="decision_function", fast=each)(X[:4]) for each in (True, False))
+    assert (fast.method, plain.method) == ("linear closed form", "exact")
+    np.testing.assert_allclose(fast.values, plain.values, rtol=0, atol=1e-12 * np.abs(plain.values).max())
+
+
+def test_log_odds_are_finite_where_probabilities_are_0_or_1():
+    fitted = LogisticRegression(C=1e3).fit(X, TWO)
+    far = 30 * X[:4]
+    assert fitted.predict_proba(far).max() == 1
+    found = Explainer(fitted, baseline=0.0, output="logit")(far)
+    np.testing.assert_allclose(found.values[..., 1], far * fitted.coef_, rtol=1e-12)
+
+
+def test_log_odds_of_three_classes_are_not_linear(compact):
+    fitted = LogisticRegression().fit(SCALED, THREE)
+    found = agree(fitted, SCALED[:3], "exact", None, output="logit", background=SCALED[10:14])
+    assert found.method == "exact"
+    assert compact
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("y", [TWO, np.stack([TWO, THREE == 1], axis=1)], ids=["two classes", "many labels"])
+def test_log_odds_of_perceptrons(y, compact):
+    fitted = MLPClassifier(**MLP_SETTINGS).fit(SCALED, y)
+    agree(fitted, SCALED[:3], "halved-owen", 200, output="logit", background=SCALED[10:14])
+    assert compact
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_frames_of_numbers(compact):
     pd = pytest.importorskip("pandas")

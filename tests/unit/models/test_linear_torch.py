@@ -105,12 +105,100 @@ class Custom(nn.Sequential):
 
 
 class Own(nn.Module):
-    def __init__(self):
+    """A module with a forward of its own, which is given as a function of itself and the rows."""
+
+    def __init__(self, forward):
         super().__init__()
-        self.first = nn.Linear(FEATURES, 1)
+        self.first, self.second, self.last = nn.Linear(FEATURES, 5), nn.Linear(FEATURES, 5), nn.Linear(5, 3)
+        self.drop, self._forward = nn.Dropout(0.5), forward
 
     def forward(self, batch):
-        return self.first(batch**2)
+        return self._forward(self, batch)
+
+
+def branching(module, batch):
+    hidden = module.first(batch)
+    return module.last(hidden.tanh() if hidden.isfinite().all() else hidden)
+
+
+def in_place(module, batch):
+    hidden = module.first(batch)
+    hidden.relu_()
+    return module.last(hidden)
+
+
+FORWARDS = {
+    "functions": lambda module, batch: torch.softmax(module.last(module.drop(torch.relu(module.first(batch)))), dim=1),
+    "methods": lambda module, batch: module.last(module.first(batch).sigmoid()),
+    "in place": in_place,
+    "skipping": lambda module, batch: module.last((hidden := module.first(batch)) + torch.tanh(hidden)),
+    "branching": branching,
+    "one number a row": lambda module, batch: module.last(torch.tanh(module.first(batch)))[:, 0],
+    "by name": lambda module, batch: module.last(torch.tanh(module.first(input=batch))),
+    "view": lambda module, batch: module.last(torch.tanh(module.first(batch.view(batch.size(0), -1)))),
+    "reshape": lambda module, batch: module.last(torch.tanh(module.first(batch.reshape(batch.shape[0], -1)))),
+    "flatten": lambda module, batch: module.last(torch.tanh(module.first(torch.flatten(batch, 1)))),
+    "checked": lambda module, batch: module.last(torch.tanh(module.first(batch))) * len(batch) / len(batch),
+}
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize(("method", "budget"), [DESIGNS["exact"], DESIGNS["chains"], DESIGNS["halved stars"]])
+@pytest.mark.parametrize("forward", FORWARDS.values(), ids=FORWARDS)
+def test_modules_with_a_forward_of_their_own(forward, method, budget, background, compact):
+    model = Own(forward).double().eval()
+    absent = {"background": BACKGROUND} if background else {"baseline": 0.0}
+    agree(model, rows(), method, budget, **absent)
+    assert compact
+
+
+def test_a_sequence_with_a_forward_of_its_own(compact):
+    agree(Custom(nn.Linear(FEATURES, 1)).double().eval(), rows(), "castro", 200, baseline=0.0)
+    assert compact
+
+
+@pytest.mark.parametrize("how", ["view", "reshape", "flatten"])
+def test_images_that_a_forward_flattens(how, compact):
+    agree(Own(FORWARDS[how]).double().eval(), torch.from_numpy(rows()).reshape(-1, 2, 3), "castro", 200, baseline=0.0)
+    assert compact
+
+
+def test_images_that_a_forward_does_not_flatten_are_left_to_the_plain_way(compact):
+    model = nn.Sequential(Custom(nn.Linear(3, 2)), nn.Flatten()).double().eval()
+    Explainer(model, baseline=0.0)(torch.from_numpy(rows()).reshape(-1, 2, 3), method="castro", budget=50)
+    assert not compact
+
+
+ELSEWHERE = {
+    "before": lambda module, batch: module.last(module.first(batch**2)),
+    "added": lambda module, batch: module.last(module.first(batch)) + batch[:, :3],
+    "joined": lambda module, batch: torch.cat([module.last(module.first(batch)), batch], dim=1),
+    "two layers": lambda module, batch: module.last(module.first(batch) * module.second(batch)),
+    "the other layer": lambda module, batch: module.last(torch.tanh(module.second(batch))),
+    "scaled by its data": lambda module, batch: module.last(module.first(batch)) * batch.data.mean(),
+    "turned": lambda module, batch: module.last(module.first(batch)) + batch.T.sum(0)[:, None],
+    "as numbers": lambda module, batch: module.last(module.first(batch)) * float(batch.sum()),
+    "in numpy": lambda module, batch: module.last(module.first(batch)) + torch.from_numpy(batch.numpy()[:, :1]),
+    "twice": lambda module, batch: module.last(module.first(batch) + module.first(-batch)),
+    "not at all": lambda module, batch: module.last(torch.ones(len(batch), 5, dtype=torch.float64)),
+    "several outputs": lambda module, batch: (module.first(batch), 1),
+}
+
+
+def test_rows_that_are_looked_at_for_some_coalitions_only(compact):
+    def fixed(module, batch):
+        scores = module.last(torch.tanh(module.first(batch)))
+        return scores + batch[:, :1] if len(batch) > 16 else scores + 0 * scores
+
+    model = Own(fixed).double().eval()
+    found = Explainer(model, baseline=0.0)(rows(), method="castro", budget=300)
+    assert np.isfinite(found.values).all()
+    assert compact
+
+
+@pytest.mark.parametrize("forward", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_rows_that_also_go_elsewhere(forward):
+    assert as_model(Own(forward).double().eval()).linear_first() is None
 
 
 def hooked():
@@ -120,8 +208,7 @@ def hooked():
 
 
 OTHERS = {
-    "own forward": lambda: Custom(nn.Linear(FEATURES, 1)),
-    "no sequence": Own,
+    "own forward while training": lambda: Own(FORWARDS["functions"]).train(),
     "hooks": hooked,
     "begins otherwise": lambda: nn.Sequential(nn.Tanh(), nn.Linear(FEATURES, 1)),
     "half": lambda: network(torch.float16),
@@ -140,3 +227,38 @@ def test_one_linear_layer_has_its_values_in_closed_form():
     assert explanation.method == "linear closed form"
     weights = model.weight.detach().numpy()
     np.testing.assert_allclose(explanation.values, rows()[:, :, None] * weights.T, atol=1e-12)
+
+
+ONE_LAYER = {
+    "sigmoid": [nn.Linear(FEATURES, 2), nn.Sigmoid()],
+    "softmax": [nn.Linear(FEATURES, 2), nn.Softmax(1)],
+    "no bias": [nn.Linear(FEATURES, 2, bias=False), nn.Softmax(-1)],
+}
+
+
+@pytest.mark.parametrize("layers", ONE_LAYER.values(), ids=ONE_LAYER)
+def test_log_odds_of_one_layer_in_closed_form(layers):
+    model = nn.Sequential(*layers).double().eval()
+    found, exact = (
+        Explainer(model, BACKGROUND, output="logit", fast=fast)(rows(), method=method)
+        for fast, method in ((True, "auto"), (False, "exact"))
+    )
+    assert found.method == "linear closed form"
+    np.testing.assert_allclose(found.values, exact.values, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.base_values, exact.base_values, rtol=0, atol=1e-12)
+
+
+LAST = {
+    "sigmoid": [nn.Linear(5, 3), nn.Sigmoid()],
+    "two": [nn.Linear(5, 2), nn.Softmax(1)],
+    "two, no bias": [nn.Linear(5, 2, bias=False), nn.Softmax(1)],
+    "of no layer": [nn.Linear(5, 2), nn.Tanh(), nn.Softmax(1)],
+}
+
+
+@pytest.mark.parametrize("last", LAST.values(), ids=LAST)
+@pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
+def test_log_odds_of_networks(method, budget, last, compact):
+    model = nn.Sequential(nn.Linear(FEATURES, 5), nn.Tanh(), *last).double().eval()
+    agree(model, rows(), method, budget, output="logit", background=BACKGROUND)
+    assert compact

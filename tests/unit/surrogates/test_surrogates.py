@@ -5,7 +5,7 @@ from naive import refuses
 import owenshap
 from owenshap.bits import from_codes
 from owenshap.estimators.exact import Exact
-from owenshap.pairs import all_pairs, draw_independent_pairs, draw_pairs
+from owenshap.pairs import _even_pairs, all_pairs, draw_independent_pairs, draw_pairs
 from owenshap.surrogates import found
 from owenshap.surrogates._kernel import OTHERS, Likelihood
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
@@ -38,9 +38,10 @@ def bent(coalitions, seed=0):
     return np.tanh(coalitions @ weights / 2 + 0.3)
 
 
-def some_vector(n_players, seed=0):
+def some_vector(n_players, seed=0, index=False):
     rng = np.random.default_rng(seed)
-    return np.concatenate([rng.normal(-1, 0.6, n_players), [0.2, -0.3, -3, 0.6, 0.4, 0.1]])
+    plain = np.concatenate([rng.normal(-1, 0.6, n_players), [0.2, -0.3, -3, 0.6, 0.4, 0.1]])
+    return np.concatenate([rng.normal(0, 0.7, n_players), [0.3], plain]) if index else plain
 
 
 def test_surrogates_are_found_by_name():
@@ -57,20 +58,25 @@ def test_shapley_values_are_those_of_the_surrogate_by_enumeration(surrogate, n_p
     np.testing.assert_allclose(fitted.shapley_values, enumerated(table), rtol=0, atol=1e-8 * scale)
 
 
-def test_the_kernel_has_its_shapley_values_in_closed_form():
-    n_players = 8
+with_and_without_index = pytest.mark.parametrize("index", [False, True], ids=["plain", "index"])
+
+
+@with_and_without_index
+@pytest.mark.parametrize("n_players", [6, 9])
+def test_the_kernel_has_its_shapley_values_in_closed_form(n_players, index):
     signs = np.where(some_pairs(n_players, 15)[: 16 + 1], 1.0, -1.0)
-    likelihood, vector = Likelihood(signs), some_vector(n_players)
+    likelihood, vector = Likelihood(signs), some_vector(n_players, index=index)
     everywhere = np.where(all_coalitions(n_players), 1.0, -1.0)
     kernel = likelihood.cross(vector, everywhere)
-    np.testing.assert_allclose(likelihood.shapley(vector), enumerated(kernel).T, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(likelihood.shapley(vector), enumerated(kernel).T, rtol=0, atol=1e-12)
     np.testing.assert_allclose(kernel, -kernel[::-1], atol=1e-14)  # odd
 
 
-def test_the_variance_of_shapley_values_is_that_of_the_kernel():
+@with_and_without_index
+def test_the_variance_of_shapley_values_is_that_of_the_kernel(index):
     n_players = 6
     everywhere = np.where(all_coalitions(n_players), 1.0, -1.0)
-    likelihood, vector = Likelihood(everywhere[::-1][:9]), some_vector(n_players)
+    likelihood, vector = Likelihood(everywhere[::-1][:9]), some_vector(n_players, index=index)
     factor = likelihood.factor(vector)
     covariance = Likelihood(everywhere).cross(vector, everywhere)
     covariance = enumerated(enumerated(covariance).T)
@@ -79,10 +85,11 @@ def test_the_variance_of_shapley_values_is_that_of_the_kernel():
     np.testing.assert_allclose(likelihood.shapley_variances(vector, factor), expected, atol=1e-10)
 
 
+@with_and_without_index
 @pytest.mark.parametrize("lean", [0.0, 0.6])
-def test_the_gradient_is_that_of_finite_differences(lean):
+def test_the_gradient_is_that_of_finite_differences(lean, index):
     signs = np.where(some_pairs(7, 14)[np.r_[0, 2:16]], 1.0, -1.0)
-    likelihood, vector = Likelihood(signs), some_vector(7)
+    likelihood, vector = Likelihood(signs), some_vector(7, index=index)
     vector[-OTHERS + 3] = lean
     values = np.random.default_rng(1).normal(size=len(signs))
     _, gradient = likelihood.loss(vector, values, 1.5)
@@ -248,8 +255,49 @@ def test_pairs_are_different_pairs(n_players):
         assert (pairs > 0).all()
 
 
-def test_sizes_of_pairs_are_even():
-    sizes = draw_pairs(20, 190, np.random.default_rng(0)).sum(axis=1)
+def test_a_link_is_found_behind_a_weighted_sum():
+    n_players = 12
+    weights = np.random.default_rng(0).normal(0, 1.5, (n_players, 3))
+    coalitions, everywhere = some_pairs(n_players, 60), all_coalitions(n_players)
+    exact = enumerated(np.tanh(everywhere @ weights + 0.4))
+    fitted = GaussianProcessSurrogate().fit(coalitions, np.tanh(coalitions @ weights + 0.4))
+    assert (np.square(fitted.shapley_values - exact).sum(axis=0) < 1e-3 * np.square(exact).sum(axis=0)).all()
+    again = fitted.values(everywhere)
+    np.testing.assert_allclose(enumerated(again), fitted.shapley_values, rtol=0, atol=1e-8)
+
+
+def test_chosen_pairs_leave_less_variance_than_random_ones():
+    n_players, count = 14, 60
+    vector = np.concatenate([np.full(n_players, np.log(4 / n_players)), [0, -2, np.log(1e-3), 0, -12, 0]])
+    chosen, random = (
+        draw_pairs(n_players, count, np.random.default_rng(0)),
+        _even_pairs(n_players, count, np.random.default_rng(0)),
+    )
+    variances = []
+    for drawn in (chosen, random):
+        likelihood = Likelihood(np.where(np.concatenate([np.ones((1, n_players), bool), drawn]), 1.0, -1.0))
+        variances.append(likelihood.shapley_variances(vector, likelihood.factor(vector)).sum())
+    assert variances[0] < 0.75 * variances[1]
+
+
+def test_no_player_is_preferred_by_the_choice_of_pairs():
+    # 60 designs of 30 pairs, 8 players: counts of members in the larger coalitions, which players share evenly.
+    rng, counts = np.random.default_rng(0), []
+    for _ in range(60):
+        drawn = draw_pairs(8, 30, rng)
+        counts.append((drawn ^ (2 * drawn.sum(axis=1) < 8)[:, None])[2 * drawn.sum(axis=1) != 8].sum(axis=0))
+    means, error = np.mean(counts, axis=0), np.std(counts, axis=0, ddof=1) / np.sqrt(60)
+    assert (np.abs(means - means.mean()) < 4.5 * error).all()  # goes wrong once in 15,000 times
+
+
+def test_pairs_past_the_chosen_ones_are_others():
+    drawn = draw_pairs(12, 700, np.random.default_rng(0))
+    codes = drawn @ (1 << np.arange(12))
+    assert len(set(np.minimum(codes, (1 << 12) - 1 - codes).tolist())) == 700
+
+
+def test_sizes_of_random_pairs_are_even():
+    sizes = _even_pairs(20, 190, np.random.default_rng(0)).sum(axis=1)
     assert np.bincount(sizes)[1:11].tolist() == [20] * 9 + [10]
     independent = draw_independent_pairs(20, 19_000, np.random.default_rng(0)).sum(axis=1)
     # Each of 19 sizes is expected 1,000 times, standard deviation 31: 5 of them go wrong once in 90,000 times.

@@ -1,0 +1,37 @@
+"""Chains from columns: running sums along each permutation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from owenshap.columns.pairs import Pairs
+from owenshap.designs import Chains
+
+
+def of_chains(pairs: Pairs, design: Chains, ends: Any) -> Any:
+    """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows)."""
+    linear, (replicates, chains, n_players) = pairs.linear, design.ranks.shape
+    arrays = linear.arrays
+
+    def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
+        taken = arrays.put(np.ascontiguousarray(design.ranks[some, part].transpose(2, 0, 1)), exact=True)
+        places = taken.reshape(n_players, -1)
+        inner = arrays.order(places)[:-1]
+        hidden = arrays.summed(columns[:, :, inner, 0] if columns.shape[3] == 1 else arrays.along(columns, inner), 2)
+        hidden += empty[:, :, None]
+        steps = _steps(pairs, pairs.outputs_of(hidden, rows), ends[:, :, rows])
+        return arrays.along(steps, places).reshape(*steps.shape[:2], *taken.shape).sum(-1) / chains
+
+    return pairs.over_units(of_pairs, (replicates, chains), design.background, linear.widest)
+
+
+def _steps(pairs: Pairs, outputs: Any, ends: Any) -> Any:
+    """What each place of a chain adds, (outputs, pairs, n, chains), from the values of its inner coalitions."""
+    count, of_rows, inner, chains = outputs.shape
+    along = pairs.linear.arrays.zeros((count, of_rows, inner + 2, chains))
+    by_row = along.reshape(count, ends.shape[2], -1, inner + 2, chains)
+    by_row[:, :, :, 0], by_row[:, :, :, -1] = ends[0][..., None, None], ends[1][..., None, None]
+    along[:, :, 1:-1] = outputs
+    return along[:, :, 1:] - along[:, :, :-1]
