@@ -11,7 +11,7 @@ import numpy as np
 
 from owenshap.arrays import FloatArray
 from owenshap.designs import Design
-from owenshap.estimators import Estimator
+from owenshap.estimators import Estimator, found
 from owenshap.evaluate import Ends, evaluate
 from owenshap.executors import Executor, in_order
 from owenshap.games import CompactGame, DrawingGame, Game
@@ -47,19 +47,23 @@ def worked(
     memory: int,
 ) -> Iterator[Worked]:
     """What each part of a block comes to."""
-    drawn = designs(game, estimator, seed, blocks)
-    if isinstance(game, CompactGame) and estimator.by_design:
+    compact = isinstance(game, CompactGame) and estimator.by_design
+    ours = type(estimator) in found().values()  # what others draw may not depend on the seed alone
+    drawn = designs(game, estimator, seed, blocks, keep=compact and ours)
+    if compact:
         most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
         groups = ((game, estimator, group, ends, rows_at_once) for group in _groups(drawn, most))
         return chain.from_iterable(in_order(_work_together, groups, executor))
     return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(drawn)), executor)
 
 
-def designs(game: Game, estimator: Estimator, seed: int, blocks: Iterable[tuple[int, int]]) -> Iterator[Design]:
-    """The design of every block, given by number and replicates."""
+def designs(
+    game: Game, estimator: Estimator, seed: int, blocks: Iterable[tuple[int, int]], keep: bool = False
+) -> Iterator[Design]:
+    """The design of every block, given by number and replicates; small ones are kept for the next run where asked for."""
     n_players = game.n_players
     if not isinstance(game, DrawingGame):
-        small = LARGEST_BLOCK // max(1, estimator.replicate_cost(n_players)) if estimator.by_design else 0
+        small = LARGEST_BLOCK // max(1, estimator.replicate_cost(n_players)) if keep else 0
         for number, replicates in blocks:
             draw = _kept_design if replicates <= small and number < KEPT_BLOCKS else _design
             yield draw(estimator, n_players, seed, number, replicates)

@@ -175,9 +175,8 @@ class Explainer:
                 raise
             if together.linear is None or together.agrees(done, explained):
                 return together.explanation(done, explained, names, seed, confidence)
-            together = replace(
-                together, linear=None, trial=self._trial(rows, None)
-            )  # the model is not what it was when its first step was found linear
+            # the model is not what it was when its first step was found linear
+            together = replace(together, linear=None, trial=self._trial(rows, None))
 
     def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> LinearFirst | None:
         """The model's linear first step, where it is to be used and gives the model's own predictions.

@@ -196,3 +196,18 @@ def test_wrong_perceptrons_are_named(arguments, says):
 def test_a_perceptron_predicts():
     model = MLP([np.array([[1.0], [2.0]])], [np.array([0.5])])
     np.testing.assert_array_equal(model([[1, 1], [0, 1]]), [[3.5], [2.5]])
+
+
+def test_a_model_that_is_no_longer_what_it_was_is_noticed_at_the_next_call():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2))
+    data = torch.randn(20, 5)
+    explainer = Explainer(net, baseline=0.0)
+    explainer(data, method="castro", budget=200)
+    straight = net.forward
+    net.forward = lambda batch: straight(batch) ** 2  # its layers do not show it
+    found = explainer(data, method="castro", budget=200)
+    plain = Explainer(net, baseline=0.0, fast=False)(data, method="castro", budget=200)
+    np.testing.assert_array_equal(found.values, plain.values)
+    np.testing.assert_array_equal(found.predictions, plain.predictions)
