@@ -12,6 +12,7 @@ from owenshap.bits import pack
 from owenshap.levels import gauss_legendre
 
 MOST_CHOSEN = 500  # pairs one by one, which takes longer the more there are; others are drawn at random
+MOST_PLAYERS = 100  # with more of them than pairs the prior asks for little but single players, and random pairs tell more
 FEW_CHOSEN = 4  # times as many pairs, and choosing some of them is not worth its time
 LEAST_SHARE = 0.3  # of the pairs that every size would have if all had as many
 CANDIDATES = 4  # random pairs for each that is chosen
@@ -30,7 +31,7 @@ def draw_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
     The first ones are chosen among random ones, one after the other: always that which says most about the Shapley values of
     a Gaussian process with all players alike. That is half the squared error of random pairs, on all kinds of games.
     """
-    if count > FEW_CHOSEN * MOST_CHOSEN or n_players < 3:
+    if count > FEW_CHOSEN * MOST_CHOSEN or n_players > MOST_PLAYERS or count >= all_pairs(n_players):
         return _even_pairs(n_players, count, rng)
     wanted = min(count, MOST_CHOSEN)
     candidates = _even_pairs(n_players, min(CANDIDATES * wanted, all_pairs(n_players)), rng)

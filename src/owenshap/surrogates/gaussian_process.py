@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates._base import FittedSurrogate, Surrogate
-from owenshap.surrogates._kernel import NOISE, OTHERS, PRIOR_MEAN, Factor, Likelihood, bounds, has_index
+from owenshap.surrogates._kernel import LOWEST, NOISE, OTHERS, PRIOR_MEAN, Factor, Likelihood, bounds, has_index
 from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
@@ -25,6 +25,8 @@ INDEX = ((128, 20), (320, 5), (1000, 3))
 # What its log likelihood must gain per player: so much it gains by learning weights that mean nothing.
 WORTH_GOING_ON, WORTH, WORTH_FEW, WORTH_SPREAD, SURE = 0.5, 1.2, 0.3, 0.15, 2.0
 NEGLIGIBLE = 1e-3  # a share
+POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
+ALIKE = (128, 8)  # pairs and steps
 MANY_PAIRS = 8  # for each player: with more, both priors say the same
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 POOLED, POOLED_INDEX = ((128, 10),), ((128, 12),)
@@ -34,7 +36,7 @@ MOST_PAIRS = 2000  # of one fit: the matrices of more leave the memory setting
 
 @dataclass(frozen=True)
 class GaussianProcessSurrogate(Surrogate):
-    """A Gaussian process with an odd kernel: a product over players, a linear part and a part by size; lengths are learned.
+    """A Gaussian process with an odd kernel: a product over players, a linear part, a part by size, and an index part.
 
     Parameters
     ----------
@@ -44,7 +46,8 @@ class GaussianProcessSurrogate(Surrogate):
     Notes
     -----
     φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each output by itself under
-    two priors; the two answers are mixed by their leave-one-out errors.
+    two priors; the two answers are mixed by their leave-one-out errors. A third has an index part too, a function of one
+    weighted sum, and counts where it is much likelier; a fourth has players who are all alike, where the others are poor.
     """
 
     pooled: bool = False
@@ -59,7 +62,7 @@ class GaussianProcessSurrogate(Surrogate):
         live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))  # elsewhere there is nothing but rounding
         targets = {k: odd[k] / scales[k] for k in live.tolist()}
         learned = self._learned(learner, targets, start or {})
-        mixtures = {k: _mixture(learner.full, learned[k], target, float(scales[k])) for k, target in targets.items()}
+        mixtures = {k: learner.mixture(learned[k], target, float(scales[k])) for k, target in targets.items()}
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -101,8 +104,10 @@ class FittedProcess(FittedSurrogate):
 
     @property
     def start(self) -> dict[int, list[FloatArray]]:
-        """The parameters of every output."""
-        return {k: [member.vector for member in members] for k, members in self.mixtures.items() if members}
+        """The parameters of every output; those of players who are all alike are no place to start from."""
+        return {
+            k: [member.vector for member in members if not _is_alike(member.vector)] for k, members in self.mixtures.items()
+        }
 
     @property
     def shapley_values(self) -> FloatArray:
@@ -223,6 +228,23 @@ class _Learner:
         """How many pairs a stage sees: all where it would leave only few."""
         return count if len(target) > 1.5 * count else len(target)
 
+    def mixture(self, vectors: list[FloatArray], target: FloatArray, scale: float) -> list[Member]:
+        """Posterior means under these parameters; where they say little, also that of players who are all alike."""
+        members = _mixture(self.full, vectors, target, scale)
+        left_out = np.sum([member.share * member.left_out for member in members], axis=0)
+        if not members or np.mean(np.square(left_out)) < POOR * scale**2:
+            return members
+        return _mixture(self.full, [self._alike(target), *vectors], target, scale)  # one with an index part stays last
+
+    def _alike(self, target: FloatArray) -> FloatArray:
+        """Parameters of a size part alone."""
+        n_players = self._signs.shape[1]
+        limits = bounds(n_players, False)
+        vector = np.array([*([-1.0] * n_players), *LOWEST[:2], -1.0, 0.0, 0.0, 0.0])
+        fixed = [(each, each) for each in vector.tolist()]
+        fixed[NOISE], fixed[-2:] = limits[NOISE], limits[-2:]
+        return self._minimised(self._seen(ALIKE[0], target), vector, target, ALIKE[1], SPREADS[0], fixed)
+
     def part(self, count: int) -> tuple[IntArray, Likelihood]:
         """So many pairs, of all sizes, the grand coalition's first."""
         if count >= len(self._signs):
@@ -259,6 +281,11 @@ class _Choices:
             if members and _left_out_error(members[0]) <= self._limit:
                 return vectors
         return self._learner.learn(target)
+
+
+def _is_alike(vector: FloatArray) -> bool:
+    """Whether there is nothing but a size part."""
+    return bool((vector[-OTHERS:][:2] <= LOWEST[:2]).all())
 
 
 def _left_out_error(member: Member) -> float:

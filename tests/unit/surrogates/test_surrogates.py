@@ -266,6 +266,19 @@ def test_a_link_is_found_behind_a_weighted_sum():
     np.testing.assert_allclose(enumerated(again), fitted.shapley_values, rtol=0, atol=1e-9)
 
 
+def test_players_who_cannot_be_told_apart_share_evenly():
+    # A majority decides, but for noise: learned lengths mean nothing, and leaving pairs out says so.
+    n_players = 15
+    coalitions = some_pairs(n_players, 60)
+    noise = np.random.default_rng(0).choice([0.0, 1.0], len(coalitions)) * (np.abs(coalitions.sum(axis=1) - 7.5) < 3)
+    values = np.where(noise > 0, 1.0 * (coalitions.sum(axis=1) < 8), 1.0 * (coalitions.sum(axis=1) >= 8))
+    fitted = GaussianProcessSurrogate().fit(coalitions, values[:, None])
+    shares = fitted.shapley_values[:, 0] * n_players
+    assert np.abs(shares - 1).mean() < 0.6
+    again = GaussianProcessSurrogate().fit(coalitions, values[:, None], fitted.start)
+    assert np.isfinite(again.shapley_values).all()
+
+
 def test_chosen_pairs_leave_less_variance_than_random_ones():
     n_players, count = 14, 60
     vector = np.concatenate([np.full(n_players, np.log(4 / n_players)), [0, -2, np.log(1e-3), 0, -12, 0]])
