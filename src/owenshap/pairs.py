@@ -12,7 +12,9 @@ from owenshap.bits import pack
 from owenshap.levels import gauss_legendre
 
 MOST_CHOSEN = 500  # pairs one by one, which takes longer the more there are; others are drawn at random
+MOST_PLAYERS = 100  # with more of them than pairs the prior asks for little but single players, and random pairs tell more
 FEW_CHOSEN = 4  # times as many pairs, and choosing some of them is not worth its time
+LEAST_SHARE = 0.3  # of the pairs that every size would have if all had as many
 CANDIDATES = 4  # random pairs for each that is chosen
 # The prior under which pairs are chosen: the sum of the lengths, the linear part and the noise beside a product part of 1.
 LENGTHS, LINEAR, NOISE = 6.0, 0.13, 1e-3
@@ -29,7 +31,7 @@ def draw_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
     The first ones are chosen among random ones, one after the other: always that which says most about the Shapley values of
     a Gaussian process with all players alike. That is half the squared error of random pairs, on all kinds of games.
     """
-    if count > FEW_CHOSEN * MOST_CHOSEN or n_players < 3:
+    if count > FEW_CHOSEN * MOST_CHOSEN or n_players > MOST_PLAYERS or count >= all_pairs(n_players):
         return _even_pairs(n_players, count, rng)
     wanted = min(count, MOST_CHOSEN)
     candidates = _even_pairs(n_players, min(CANDIDATES * wanted, all_pairs(n_players)), rng)
@@ -61,15 +63,23 @@ def _most_telling(candidates: BoolArray, count: int, rng: np.random.Generator) -
     m, n_players = candidates.shape
     signs = np.where(np.concatenate([np.ones((1, n_players), np.bool_), candidates]), 1.0, -1.0)
     kernel = _alike_kernel(n_players)
-    level, slope = _alike_shapley(n_players)[:, np.count_nonzero(signs > 0, axis=1)]
+    sizes = np.count_nonzero(signs > 0, axis=1)
+    level, slope = _alike_shapley(n_players)[:, sizes]
     columns, directions = np.zeros((count + 1, m + 1)), np.zeros((count + 1, n_players))
     variance = np.full(m + 1, kernel[-1] + NOISE)
     told = n_players * (np.square(level) + np.square(slope)) + 2 * level * slope * signs.sum(axis=1)
+    told[0] = np.inf  # the ends are always there, and come first
     tie_breaks = 1 + 1e-6 * rng.random(m + 1)  # players are alike, and so are many pairs: rounding must not choose
+    smaller = np.minimum(sizes, n_players - sizes)
+    missing = np.append(0, (LEAST_SHARE * _counts_by_size(n_players, count, rng)).astype(np.int64))
     chosen = np.zeros(count + 1, np.int64)
     for at in range(count + 1):
-        best = int(np.argmax(told / variance * tie_breaks)) if at else 0  # the ends are always there, and come first
+        worth = told / variance * tie_breaks
+        if count - at < missing.sum():
+            worth[missing[smaller] == 0] = -1.0
+        best = int(np.argmax(worth))
         chosen[at] = best
+        missing[smaller[best]] -= missing[smaller[best]] > 0
         scale, before = np.sqrt(variance[best]), columns[:at]
         direction = (level[best] + slope[best] * signs[best] - before[:, best] @ directions[:at]) / scale
         both = np.stack([before[:, best], directions[:at] @ direction], axis=-1)
@@ -79,7 +89,7 @@ def _most_telling(candidates: BoolArray, count: int, rng: np.random.Generator) -
         column[best] += NOISE / scale
         along = level * direction.sum() + slope * inner[:, 1] - along
         told += column * (column * (direction @ direction) - 2 * along)
-        told[best] = -1.0
+        told[best] = -1.0  # never again
         columns[at], directions[at] = column, direction
         variance = np.maximum(variance - np.square(column), NOISE)
     return chosen[1:] - 1

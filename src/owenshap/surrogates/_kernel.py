@@ -132,6 +132,7 @@ class Likelihood:
         total = signs.sum(axis=1).astype(np.int64)
         self._sizes, self._size = np.unique(total, return_inverse=True)
         self._buffers = [np.empty((count, count)) for _ in range(7)]
+        self._bent: tuple[FloatArray, FloatArray] | None = None  # both halves of the index part
 
     def _fill(self, p: Parameters) -> tuple[FloatArray, ...]:
         """K and its parts M, P, Q, and the two derivatives of P and Q by c; all in buffers that the next call overwrites."""
@@ -156,7 +157,10 @@ class Likelihood:
         table, _ = _size_table(self._sizes, p.steepness, signs.shape[1])
         kernel += (p.size * table).take(self._size, axis=0).take(self._size, axis=1)
         if p.weights is not None:
-            kernel += p.bend * _odd_gaussian(signs @ p.weights, signs @ p.weights)
+            self._bent = _gaussians(signs @ p.weights, signs @ p.weights)
+            np.subtract(*self._bent, out=work)
+            work *= p.bend / 2
+            kernel += work
         diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
         diagonal += p.noise * self._noisy + JITTER * diagonal.mean()
         return kernel, inner, plus, minus, slope_plus, slope_minus
@@ -217,11 +221,13 @@ class Likelihood:
 
     def _by_index(self, sums: FloatArray, scale: float, by_kernel: FloatArray) -> FloatArray:
         """By the weights of the index part, and by the logarithm of its scale."""
-        apart, along = sums[:, None] - sums, sums[:, None] + sums
-        one, other = (np.exp(-np.square(each) / 2) * by_kernel for each in (apart, along))
+        assert self._bent is not None
+        one, other = self._bent
+        one *= by_kernel
+        other *= by_kernel
         by_scale = one.sum() - other.sum()
-        one *= apart
-        other *= along
+        one *= sums[:, None] - sums
+        other *= sums[:, None] + sums
         by_sum = other.sum(axis=1) + other.sum(axis=0) - one.sum(axis=1) + one.sum(axis=0)
         return scale / 2 * np.append(self.signs.T @ by_sum, by_scale)
 
@@ -283,11 +289,20 @@ class Likelihood:
         return values
 
 
-def _odd_gaussian(one: FloatArray, other: FloatArray) -> FloatArray:
-    """½ [exp(−(a − b)²/2) − exp(−(a + b)²/2)] between all numbers a and all b."""
+def _gaussians(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """exp(−(a − b)²/2) and exp(−(a + b)²/2) between all numbers a and all b."""
     apart, along = one[:, None] - other, one[:, None] + other
-    result: FloatArray = (np.exp(-np.square(apart) / 2) - np.exp(-np.square(along) / 2)) / 2
-    return result
+    for each in (apart, along):
+        np.square(each, out=each)
+        np.multiply(each, -0.5, out=each)
+        np.exp(each, out=each)
+    return apart, along
+
+
+def _odd_gaussian(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Half their difference."""
+    apart, along = _gaussians(one, other)
+    return (apart - along) / 2
 
 
 def _waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates._base import FittedSurrogate, Surrogate
-from owenshap.surrogates._kernel import NOISE, PRIOR_MEAN, Factor, Likelihood, bounds, has_index
+from owenshap.surrogates._kernel import LOWEST, NOISE, OTHERS, PRIOR_MEAN, Factor, Likelihood, bounds, has_index
 from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
@@ -19,19 +19,24 @@ STAGES = ((128, 22), (320, 5), (1000, 3))
 AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the first one gave
 # Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
 SPREADS = (2.5, 0.7)
-# An index part is tried, from what the first prior gave, and goes on to more pairs where the likelihood says that it pays.
-INDEX = ((128, 15), (320, 5), (1000, 3))
+# An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
+INDEX_TRIAL = 6
+INDEX = ((128, 20), (320, 5), (1000, 3))
 # What its log likelihood must gain per player: so much it gains by learning weights that mean nothing.
-WORTH_GOING_ON, WORTH, WORTH_FEW, WORTH_SPREAD = 0.6, 1.2, 0.3, 0.15
+WORTH_GOING_ON, WORTH, WORTH_FEW, WORTH_SPREAD, SURE = 0.5, 1.2, 0.3, 0.15, 2.0
+NEGLIGIBLE = 1e-3  # a share
+POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
+ALIKE = (128, 8)  # pairs and steps
+MANY_PAIRS = 8  # for each player: with more, both priors say the same
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
-POOLED = ((128, 10),)
+POOLED, POOLED_INDEX = ((128, 10),), ((128, 12),)
 UNLIKE = 6.0  # times the pilots' squared leave-one-out error: an output so much worse off learns by itself
 MOST_PAIRS = 2000  # of one fit: the matrices of more leave the memory setting
 
 
 @dataclass(frozen=True)
 class GaussianProcessSurrogate(Surrogate):
-    """A Gaussian process with an odd kernel: a product over players, a linear part and a part by size; lengths are learned.
+    """A Gaussian process with an odd kernel: a product over players, a linear part, a part by size, and an index part.
 
     Parameters
     ----------
@@ -41,7 +46,8 @@ class GaussianProcessSurrogate(Surrogate):
     Notes
     -----
     φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each output by itself under
-    two priors; the two answers are mixed by their leave-one-out errors.
+    two priors; the two answers are mixed by their leave-one-out errors. A third has an index part too, a function of one
+    weighted sum, and counts where it is much likelier; a fourth has players who are all alike, where the others are poor.
     """
 
     pooled: bool = False
@@ -56,7 +62,7 @@ class GaussianProcessSurrogate(Surrogate):
         live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))  # elsewhere there is nothing but rounding
         targets = {k: odd[k] / scales[k] for k in live.tolist()}
         learned = self._learned(learner, targets, start or {})
-        mixtures = {k: _mixture(learner.full, learned[k], target, float(scales[k])) for k, target in targets.items()}
+        mixtures = {k: learner.mixture(learned[k], target, float(scales[k])) for k, target in targets.items()}
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -98,8 +104,10 @@ class FittedProcess(FittedSurrogate):
 
     @property
     def start(self) -> dict[int, list[FloatArray]]:
-        """The parameters of every output."""
-        return {k: [member.vector for member in members] for k, members in self.mixtures.items() if members}
+        """The parameters of every output; those of players who are all alike are no place to start from."""
+        return {
+            k: [member.vector for member in members if not _is_alike(member.vector)] for k, members in self.mixtures.items()
+        }
 
     @property
     def shapley_values(self) -> FloatArray:
@@ -130,12 +138,15 @@ class FittedProcess(FittedSurrogate):
         return left_out
 
     def values(self, coalitions: BoolArray) -> FloatArray:
-        signs = signs_of(coalitions)
-        values = np.tile(self.pairs.centre, (len(signs), 1))
+        signs = np.concatenate([np.ones((1, coalitions.shape[1])), signs_of(coalitions)])
+        values = np.zeros((len(signs), len(self.pairs.centre)))
         for k, members in self.mixtures.items():
             for member in members:
                 values[:, k] += member.share * (self.likelihood.cross(member.vector, signs) @ member.weights)
-        return values
+        # What jitter leaves of the grand coalition's value is shared out evenly, as it is in the Shapley values.
+        values += signs.mean(axis=1, keepdims=True) * (self.pairs.odd[0] - values[0])
+        result: FloatArray = self.pairs.centre + values[1:]
+        return result
 
 
 class _Learner:
@@ -150,19 +161,35 @@ class _Learner:
     def learn(self, target: FloatArray, start: list[FloatArray] | None = None) -> list[FloatArray]:
         """The parameters of values (N,) of mean square 1: under each prior, and with an index part if that may pay."""
         loose, tight = SPREADS
-        before = [vector for vector in start or [] if not has_index(vector, self._signs.shape[1])]
-        first = self.steps(before[0] if before else _first_guess(self._signs, target), target, STAGES, loose)
-        return [first, self.steps(first, target, AGAIN, tight), *self.with_index(first, target)]
+        n_players, few = self._signs.shape[1], self._seen(STAGES[0][0], target)
+        before = [vector for vector in start or [] if not has_index(vector, n_players)]
+        first = self.steps(before[0] if before else _first_guess(self._signs, target), target, STAGES[:1], loose)
+        gain, index = self._try_index(first, target, few)
+        index = [self.steps(vector, target, INDEX[1:], loose, few) for vector in index]
+        if gain > SURE:
+            return [first, *index]
+        first = self.steps(first, target, STAGES[1:], loose, few)
+        if len(target) > MANY_PAIRS * n_players:
+            return [first, *index]
+        return [first, self.steps(first, target, AGAIN, tight), *index]
 
-    def with_index(self, vector: FloatArray, target: FloatArray) -> list[FloatArray]:
-        """Parameters with an index part, from some without; none where it does not pay on few pairs."""
-        few, limits = self._seen(INDEX[0][0], target), bounds(self._signs.shape[1], True)
+    def _try_index(self, vector: FloatArray, target: FloatArray, few: int) -> tuple[float, list[FloatArray]]:
+        """What few pairs gain per player by an index part, and the parameters with it; none where that is little."""
+        n_players = self._signs.shape[1]
         which, likelihood = self.part(few)
-        found = self._minimised(few, _index_guess(self._signs, target, vector), target, INDEX[0][1], SPREADS[0], limits)
-        fits = [_fit(likelihood, each, target[which]) for each in (vector, found)]
-        if not fits[0] - fits[1] > WORTH_GOING_ON * self._signs.shape[1]:
-            return []
-        return [self.steps(found, target, INDEX[1:], SPREADS[0], few)]
+        before, limits = _fit(likelihood, vector, target[which]), bounds(n_players, True)
+        vector, gain = self.index_guess(vector, target), 0.0
+        for steps, enough in ((INDEX_TRIAL, WORTH_GOING_ON), (INDEX[0][1], 2 * WORTH_GOING_ON)):
+            vector = self._minimised(few, vector, target, steps, SPREADS[0], limits)
+            gain = (before - _fit(likelihood, vector, target[which])) / n_players
+            if not gain > enough:
+                return 0.0, []
+        return gain, [vector]
+
+    def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray:
+        """These parameters with an index part along the linear fit."""
+        weights = _coefficients(self._signs, target)
+        return np.concatenate([weights / (np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12), [0.0], vector])
 
     def steps(
         self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], spread: float, seen: int = 0
@@ -201,6 +228,23 @@ class _Learner:
         """How many pairs a stage sees: all where it would leave only few."""
         return count if len(target) > 1.5 * count else len(target)
 
+    def mixture(self, vectors: list[FloatArray], target: FloatArray, scale: float) -> list[Member]:
+        """Posterior means under these parameters; where they say little, also that of players who are all alike."""
+        members = _mixture(self.full, vectors, target, scale)
+        left_out = np.sum([member.share * member.left_out for member in members], axis=0)
+        if not members or np.mean(np.square(left_out)) < POOR * scale**2:
+            return members
+        return _mixture(self.full, [self._alike(target), *vectors], target, scale)  # one with an index part stays last
+
+    def _alike(self, target: FloatArray) -> FloatArray:
+        """Parameters of a size part alone."""
+        n_players = self._signs.shape[1]
+        limits = bounds(n_players, False)
+        vector = np.array([*([-1.0] * n_players), *LOWEST[:2], -1.0, 0.0, 0.0, 0.0])
+        fixed = [(each, each) for each in vector.tolist()]
+        fixed[NOISE], fixed[-2:] = limits[NOISE], limits[-2:]
+        return self._minimised(self._seen(ALIKE[0], target), vector, target, ALIKE[1], SPREADS[0], fixed)
+
     def part(self, count: int) -> tuple[IntArray, Likelihood]:
         """So many pairs, of all sizes, the grand coalition's first."""
         if count >= len(self._signs):
@@ -212,17 +256,18 @@ class _Learner:
 
 
 class _Choices:
-    """Parameters of pilots, for other outputs to go on from, under the prior that suits most; their factors are made once."""
+    """Parameters of pilots, for other outputs to go on from, with or without an index part as suits most of them."""
 
     def __init__(self, learner: _Learner, learned: dict[int, list[FloatArray]], targets: dict[int, FloatArray]) -> None:
         self._learner = learner
-        pilots = [_mixture(learner.full, vectors, targets[k], 1.0) for k, vectors in learned.items()]
-        whole = [members for members in pilots if len(members) == len(SPREADS)]
-        prior = int(np.argmax(np.sum([[member.share for member in members] for members in whole], axis=0))) if whole else 0
-        self._spread = SPREADS[prior]
-        self._limit = UNLIKE * float(np.mean([_left_out_error(members[prior]) for members in whole])) if whole else 0.0
+        n_players = learner.full.signs.shape[1]
+        pilots = [members for k, vectors in learned.items() if (members := _mixture(learner.full, vectors, targets[k], 1.0))]
+        best = [max(members, key=lambda member: member.share) for members in pilots]
+        self._index = sum(has_index(member.vector, n_players) for member in best) > len(best) / 2
+        self._limit = UNLIKE * float(np.mean([_left_out_error(member) for member in best])) if best else 0.0
         self._which, likelihood = learner.part(POOLED[0][0])
-        factors = [(vectors[prior], likelihood.factor(vectors[prior])) for vectors in learned.values()]
+        vectors = [member.vector[-(n_players + OTHERS) :] for member in best]
+        factors = [(vector, likelihood.factor(vector)) for vector in vectors]
         self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
 
     def learned(self, target: FloatArray) -> list[FloatArray]:
@@ -230,11 +275,17 @@ class _Choices:
         if self._factors:
             part = target[self._which]
             best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
-            vectors = [self._learner.steps(best, target, POOLED, self._spread)]
+            start, steps = (self._learner.index_guess(best, target), POOLED_INDEX) if self._index else (best, POOLED)
+            vectors = [self._learner.steps(start, target, steps, SPREADS[0])]
             members = _mixture(self._learner.full, vectors, target, 1.0)
             if members and _left_out_error(members[0]) <= self._limit:
                 return vectors
         return self._learner.learn(target)
+
+
+def _is_alike(vector: FloatArray) -> bool:
+    """Whether there is nothing but a size part."""
+    return bool((vector[-OTHERS:][:2] <= LOWEST[:2]).all())
 
 
 def _left_out_error(member: Member) -> float:
@@ -279,12 +330,6 @@ def _coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
     return coefficients
 
 
-def _index_guess(signs: FloatArray, target: FloatArray, vector: FloatArray) -> FloatArray:
-    """These parameters with an index part along the linear fit."""
-    weights = _coefficients(signs, target)
-    return np.concatenate([weights / (np.sqrt(np.mean(np.square(signs @ weights))) + 1e-12), [0.0], vector])
-
-
 def _mixture(likelihood: Likelihood, vectors: list[FloatArray], target: FloatArray, scale: float) -> list[Member]:
     """Posterior means under these parameters, mixed by their leave-one-out errors to the power −4.
 
@@ -303,9 +348,12 @@ def _mixture(likelihood: Likelihood, vectors: list[FloatArray], target: FloatArr
         gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
         share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
         shares = np.append((1 - share) * shares, share)
+    shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
+    shares /= shares.sum()
     return [
         Member(vector, share, scale * weights, scale * left_out)
         for (vector, _, weights, left_out), share in zip(found, shares.tolist(), strict=True)
+        if share > 0
     ]
 
 
