@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NAMED = 5  # of the peers, those that are most often the best
 COLOURS = ("#d1495b", "#e9a23b", "#2a9d8f", "#8e6bbf", "#7a5c3e")
 OURS, OTHERS = "#1f4e9c", "#c4c8ce"
-BOTTOM, TOP = 1e-12, 3.0
+BOTTOM, TOP = 1e-12, 3.0  # errors above are cut off, unless ours come near them
 
 
 def draw(cells: list[Cell], path: Path) -> None:
@@ -76,6 +76,7 @@ def _panel(axis: Any, cells: list[Cell], named: list[str]) -> None:
     axis.set_xticks(EACH, [f"{each:g}" for each in EACH])
     axis.minorticks_off()
     shown = [mean_error(each) for cell in cells for each in (*cell.peers.values(), cell.ours[HEADLINE])]
-    axis.set_ylim(max(BOTTOM, 0.5 * float(np.min(shown))), min(TOP, 2 * float(np.max(shown))))
+    top = max(TOP, 10 * max(cell.own for cell in cells))
+    axis.set_ylim(max(BOTTOM, 0.5 * float(np.min(shown))), min(top, 2 * float(np.max(shown))))
     axis.grid(alpha=0.25, lw=0.5)
     axis.tick_params(labelsize=8)
