@@ -81,6 +81,11 @@ class Estimate:
         return self._too_skewed if self._trusted is not None and not self._trusted.any() else None
 
     @property
+    def missing_intervals(self) -> str | None:
+        """Why some outputs, or all, have no interval; None where all have one."""
+        return self._no_error or (self._too_skewed if self._trusted is not None and not self._trusted.all() else None)
+
+    @property
     def _no_error(self) -> str | None:
         """Why not even a standard error can be given; None where it can."""
         estimator, n_players = self.plan.estimator, len(self.moments.mean)
@@ -111,7 +116,7 @@ class Estimate:
 
     @property
     def _too_skewed(self) -> str:
-        needed = float(self._needed.min())
+        needed = float(self._needed[self._needed > self.replicates].min())
         budget = rounded_up(2 + needed * self.plan.estimator.replicate_cost(len(self.moments.mean)))
         return (
             f"few coalitions carry the values: {self.replicates} replicates are too skewed for an interval, "

@@ -210,30 +210,30 @@ class Together:
         stopped_by = np.full(len(self.rows), "nothing to do: no player differs from what stands in for it", object)
         because = stopped_by.copy()
         finished: BoolArray = np.logical_not(self.live.any(axis=1))
-        reasons = [found.no_interval for _, found in done]
-        bare = bool(done) and not finished.any() and all(reasons)
+        reasons = [found.missing_intervals for _, found in done]
+        bare = bool(done) and not finished.any() and all(found.standard_errors is None for _, found in done)
         values = np.zeros(shape)
         errors, half = (np.zeros(shape), np.zeros(shape)) if not bare else (values[:0], values[:0])
         base, evaluations, model_rows = predictions.copy(), np.ones(len(self.rows), np.int64), np.ones(len(self.rows), np.int64)
-        for (game, found), unknown in zip(done, reasons, strict=True):
+        for game, found in done:
             which = game.labels
             finished[which] = True
             at = (which[:, None], game.live)
             values[at] = _by_row(found.moments.mean, len(which))
             base[which] = found.ends.empty.reshape(len(which), -1)
             if not bare:
-                errors[at] = np.nan if unknown else _by_row(found.standard_errors, len(which))
-                half[at] = np.nan if unknown else _by_row(found.half_widths, len(which))
+                errors[at] = _by_row(found.standard_errors, len(which))
+                half[at] = _by_row(found.half_widths, len(which))
             stopped_by[which] = found.stopped_by
             evaluations[which] = found.evaluations
             model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
-            because[which] = f"{found.method}: {found.plan.because}"
+            because[which] = f"{found.method}: {found.plan.because}" + (f"; {found.note}" if found.note else "")
         if self.trial is not None:
             model_rows += self.trial.predicted
         one_output = shape[2] == 1
         reason = next((each for each in reversed(reasons) if each), None)
-        if reason is not None and not bare:
-            bare = bool(np.isnan(errors[finished]).any(axis=(1, 2)).all())
+        no_errors = bare or (reason is not None and _nowhere(errors[finished]))
+        no_ends = bare or (reason is not None and _nowhere(half[finished]))
         everything = bool(finished.all())
 
         def kept(array: NDArray[Any]) -> NDArray[Any]:
@@ -247,9 +247,9 @@ class Together:
             data=self._data() if everything else self._data()[finished],
             feature_names=self.players.names,
             output_names=names,
-            standard_errors=None if bare else kept(errors),
-            lower=None if bare else kept(values - half),
-            upper=None if bare else kept(values + half),
+            standard_errors=None if no_errors else kept(errors),
+            lower=None if no_ends else kept(values - half),
+            upper=None if no_ends else kept(values + half),
             evaluations=evaluations[finished],
             model_rows=model_rows[finished],
             method=" and ".join(sorted({found.method for _, found in done})) or "exact",
@@ -359,9 +359,15 @@ def _kept_plan(n_players: int, method: str, budget: int | None, cost: Cost | Non
     return make_plan(n_players, method, budget, cost, until)
 
 
-def _by_row(values: FloatArray | None, rows: int) -> FloatArray:
-    """Values (players, rows × outputs) of a game as (rows, players, outputs)."""
-    assert values is not None
+def _nowhere(numbers: FloatArray) -> bool:
+    """Whether every row lacks some of its numbers (rows, players, outputs)."""
+    return bool(np.isnan(numbers).any(axis=(1, 2)).all())
+
+
+def _by_row(values: FloatArray | None, rows: int) -> FloatArray | float:
+    """Values (players, rows × outputs) of a game as (rows, players, outputs); NaN where there are none."""
+    if values is None:
+        return np.nan
     return values.reshape(len(values), rows, -1).swapaxes(0, 1)
 
 

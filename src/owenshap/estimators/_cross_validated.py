@@ -17,6 +17,9 @@ MOST_REFITTED, EACH = 150, 3  # pairs, and pairs for each player: with more, lea
 # Times the squared error of the surrogate that the others must stay below. What they are read off is cruder: equal shares of
 # white noise predict better than any fit, and are worse, because a fit keeps what it has seen.
 LINEAR, EQUAL = 0.7, 0.6
+# Times the squared leave-one-out error of equal shares, below which a surrogate is beyond doubt and not fitted again.
+SUSPECT = 0.003
+TYPICAL = 0.9  # quantile of squared leave-one-out errors that fits are compared by
 NAMES = ("", "least squares", "equal shares")
 
 
@@ -25,7 +28,7 @@ class CrossValidated(Surrogate):
     """For each output a surrogate, or else least squares or equal shares, where these predict left-out pairs better.
 
     Leave-one-out errors of a surrogate whose parameters were learned from the same few pairs are far too small (see
-    benchmarks/notes-accuracy.md), so with few pairs it is fitted again without each quarter of them.
+    benchmarks/notes-accuracy.md), so with few pairs a surrogate in doubt is fitted again without each quarter of them.
 
     Parameters
     ----------
@@ -45,12 +48,14 @@ class CrossValidated(Surrogate):
         count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
         fitted = self.surrogate.fit(coalitions, values, start)
         candidates = [fitted, LinearSurrogate().fit(coalitions, values), _equal_shares(pairs)]
-        if count < n_players:  # too few to tell
-            errors = np.ones((len(candidates), len(pairs.total)))
-        elif self.refitted and count <= most_refitted(n_players):
-            errors = self._held_out(pairs)
-        else:
-            errors = np.stack([np.square(each.leave_one_out[1:]).mean(axis=0) for each in candidates])
+        trusted = np.array([[0.0], [1.0], [1.0]]).repeat(len(pairs.total), axis=1)
+        errors = trusted  # with fewer pairs than players nothing can be told
+        if count >= n_players:
+            # Of one fit: without the largest, because a pair that nothing else is near to is far off where all is well.
+            errors = np.stack([np.quantile(np.square(each.leave_one_out[1:]), TYPICAL, axis=0) for each in candidates])
+            if self.refitted and count <= most_refitted(n_players):
+                suspect = errors[0] > SUSPECT * errors[2]
+                errors = np.where(suspect, self._held_out(pairs), trusted) if suspect.any() else trusted
         errors[0, _failed(fitted, pairs)] = np.inf
         return FittedChoice(candidates, _chosen(errors), errors, self.surrogate.name)
 

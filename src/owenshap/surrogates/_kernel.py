@@ -34,8 +34,8 @@ PRIOR_SPREAD = np.array([3.0, 3.0, 4.0, np.inf, 3.0, 2.0])
 LENGTH_BOUNDS = (-12.0, 3.0)
 # Of the index part: the weights, by the spread of their sum, and the logarithm of the scale.
 WEIGHT_BOUNDS, INDEX_BOUNDS = (-6.0, 6.0), (-12.0, 12.0)
-SUM_SPREAD, INDEX_SPREAD = 4.0, 3.0
-HIGHEST_FREQUENCY = 7.5  # in a Gaussian kernel: exp(−7.5²/2) is 6e-13
+SUM_SPREAD, INDEX_SPREAD = 1.5, 3.0
+HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
 
 class Parameters(NamedTuple):
@@ -308,7 +308,7 @@ def _odd_gaussian(one: FloatArray, other: FloatArray) -> FloatArray:
 def _waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The odd Gaussian kernel as Σ share sin(ωa) sin(ωb): frequencies ω, shares, Shapley values (m, n) of sin(ω Σ w_i z_i).
 
-    A sum over equally spaced frequencies repeats itself, far enough from where any a − b is to leave 1e-12.
+    A sum over equally spaced frequencies repeats itself, far enough from where any a − b is to leave nothing but rounding.
     """
     step = 2 * np.pi / (2 * float(np.abs(weights).sum()) + HIGHEST_FREQUENCY)
     frequencies: FloatArray = step * np.arange(1.0, int(HIGHEST_FREQUENCY / step) + 1)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
@@ -20,8 +20,10 @@ AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the f
 # Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
 SPREADS = (2.5, 0.7)
 # An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
-INDEX_TRIAL = 6
-INDEX = ((128, 20), (320, 5), (1000, 3))
+INDEX_TRIAL, INDEX_STEPS, INDEX_MOST = 6, 26, 66
+ENOUGH_FOR_MORE = 2  # pairs for each player: with fewer, more steps learn what means nothing
+STILL = 0.5  # of log likelihood per player in the last ten steps: then it goes on
+INDEX = ((320, 5), (1000, 3))
 # What its log likelihood must gain per player: so much it gains by learning weights that mean nothing.
 WORTH_GOING_ON, WORTH, WORTH_FEW, WORTH_SPREAD, SURE = 0.5, 1.2, 0.3, 0.15, 2.0
 NEGLIGIBLE = 1e-3  # a share
@@ -149,6 +151,12 @@ class FittedProcess(FittedSurrogate):
         return result
 
 
+class _Watch(Protocol):
+    """Sees every step, and raises StopIteration to make it the last."""
+
+    def __call__(self, intermediate_result: OptimizeResult) -> None: ...
+
+
 class _Learner:
     """Parameters of outputs that share their pairs."""
 
@@ -165,7 +173,7 @@ class _Learner:
         before = [vector for vector in start or [] if not has_index(vector, n_players)]
         first = self.steps(before[0] if before else _first_guess(self._signs, target), target, STAGES[:1], loose)
         gain, index = self._try_index(first, target, few)
-        index = [self.steps(vector, target, INDEX[1:], loose, few) for vector in index]
+        index = [self.steps(vector, target, INDEX, loose, few) for vector in index]
         if gain > SURE:
             return [first, *index]
         first = self.steps(first, target, STAGES[1:], loose, few)
@@ -177,14 +185,21 @@ class _Learner:
         """What few pairs gain per player by an index part, and the parameters with it; none where that is little."""
         n_players = self._signs.shape[1]
         which, likelihood = self.part(few)
-        before, limits = _fit(likelihood, vector, target[which]), bounds(n_players, True)
-        vector, gain = self.index_guess(vector, target), 0.0
-        for steps, enough in ((INDEX_TRIAL, WORTH_GOING_ON), (INDEX[0][1], 2 * WORTH_GOING_ON)):
-            vector = self._minimised(few, vector, target, steps, SPREADS[0], limits)
-            gain = (before - _fit(likelihood, vector, target[which])) / n_players
-            if not gain > enough:
-                return 0.0, []
-        return gain, [vector]
+        values = target[which]
+        before, losses = likelihood.loss(vector, values, SPREADS[0])[0], list[float]()
+
+        def watch(intermediate_result: OptimizeResult) -> None:
+            losses.append(float(intermediate_result.fun))
+            hopeless = len(losses) == INDEX_TRIAL and before - losses[-1] < WORTH_GOING_ON * n_players
+            settled = len(losses) >= INDEX_STEPS and losses[-11] - losses[-1] < STILL * n_players
+            if hopeless or settled:
+                raise StopIteration
+
+        most = INDEX_MOST if few >= ENOUGH_FOR_MORE * n_players else INDEX_STEPS
+        bent = self.index_guess(vector, target)
+        bent = self._minimised(few, bent, target, most, SPREADS[0], bounds(n_players, True), watch)
+        gain = (_fit(likelihood, vector, values) - _fit(likelihood, bent, values)) / n_players
+        return (gain, [bent]) if gain > 2 * WORTH_GOING_ON else (0.0, [])
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray:
         """These parameters with an index part along the linear fit."""
@@ -207,7 +222,14 @@ class _Learner:
         return vector
 
     def _minimised(
-        self, count: int, vector: FloatArray, target: FloatArray, steps: int, spread: float, limits: list[tuple[float, float]]
+        self,
+        count: int,
+        vector: FloatArray,
+        target: FloatArray,
+        steps: int,
+        spread: float,
+        limits: list[tuple[float, float]],
+        watch: _Watch | None = None,
     ) -> FloatArray:
         """Parameters some steps on, from so many pairs."""
         which, likelihood = self.part(count)
@@ -218,6 +240,7 @@ class _Learner:
             jac=True,
             method="L-BFGS-B",
             bounds=limits,
+            callback=watch,
             options={"maxiter": steps, "maxcor": 20},
         )
         minimum: FloatArray = found.x

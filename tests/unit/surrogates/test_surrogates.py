@@ -241,7 +241,9 @@ def test_pooled_outputs_are_nearly_as_good_as_alone():
         )
         for pooled in (False, True)
     ]
-    assert errors[1].sum() < 1.5 * errors[0].sum()
+    of_outputs = [each.sum(axis=0) / np.square(exact).sum(axis=0) for each in errors]
+    assert np.median(of_outputs[1]) < 5 * np.median(of_outputs[0])
+    assert of_outputs[1].max() < 1e-2
 
 
 @pytest.mark.parametrize("n_players", range(1, 8))
