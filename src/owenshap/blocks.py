@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache, partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -12,9 +12,9 @@ import numpy as np
 from owenshap.arrays import FloatArray
 from owenshap.designs import Design
 from owenshap.estimators import Estimator
-from owenshap.evaluate import Ends, evaluate
-from owenshap.executors import Executor, in_order
-from owenshap.games import CompactGame, DrawingGame, Game
+from owenshap.evaluate import Ends, begin, evaluate
+from owenshap.executors import Executor, in_order, one_ahead
+from owenshap.games import CompactGame, DrawingGame, Game, LaunchingGame
 from owenshap.planning import Plan
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
@@ -52,6 +52,8 @@ def worked(
         most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
         groups = ((game, estimator, group, ends, rows_at_once) for group in _groups(drawn, most))
         return chain.from_iterable(in_order(_work_together, groups, executor))
+    if executor is None and isinstance(game, LaunchingGame) and game.launches:
+        return _work_ahead(game, estimator, _parts(drawn), ends, rows_at_once)
     return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(drawn)), executor)
 
 
@@ -123,9 +125,32 @@ def block_sizes(plan: Plan, n_players: int) -> Iterator[int]:
 
 def _work(game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int) -> Worked:
     """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its replicates."""
-    values, evaluations = evaluate(game, part, ends, rows_at_once)
+    return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
+
+
+def _reduced(estimator: Estimator, part: Design, last: bool, values: FloatArray, evaluations: int) -> Worked:
     replicates, note = estimator.noted_replicates(part, values)
     return Worked(replicates, evaluations, last, note)
+
+
+def _work_ahead(
+    game: LaunchingGame, estimator: Estimator, parts: Iterable[tuple[Design, bool]], ends: Ends, rows_at_once: int
+) -> Iterator[Worked]:
+    """The same for parts one after the other: the next call is on its way before the values of the last are awaited."""
+    calls = (
+        partial(_finished, estimator, part, last, finish)
+        for part, last in parts
+        for finish in begin(game, part, ends, rows_at_once)
+    )
+    return (each for each in one_ahead(calls) if each is not None)
+
+
+def _finished(
+    estimator: Estimator, part: Design, last: bool, finish: Callable[[], tuple[FloatArray, int] | None]
+) -> Worked | None:
+    """What a part comes to with the last of its calls; None with those before."""
+    found = finish()
+    return None if found is None else _reduced(estimator, part, last, *found)
 
 
 def _work_together(game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int) -> list[Worked]:

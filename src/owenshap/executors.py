@@ -61,6 +61,28 @@ def in_order(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], 
             future.cancel()
 
 
+def one_ahead(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
+    """What each of them returns, in order: the next is begun before the one at hand is asked for what it has come to.
+
+    `begun` begins a piece of work when it is asked for one, and gives the function that waits for it. Where it fails, what
+    was begun before is finished first, as it would be one by one.
+    """
+    source, waiting = iter(begun), None
+    while True:
+        failure, following = None, None
+        try:
+            following = next(source, None)
+        except Exception as error:
+            failure = error
+        if waiting is not None:
+            yield waiting()
+        if failure is not None:
+            raise failure
+        if following is None:
+            return
+        waiting = following
+
+
 def _result(future: Future) -> Any:
     try:
         return future.result()
