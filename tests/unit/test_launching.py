@@ -247,7 +247,7 @@ class StandIn:
     def empty(self, shape, dtype):
         made = self.torch.empty(shape, dtype=dtype)
         if self.pins:
-            made.pin_memory = lambda: made
+            made.pin_memory = made.clone
         return made
 
     def current_stream(self, device):
@@ -278,6 +278,27 @@ def test_a_copy_from_the_device_is_begun_and_awaited(monkeypatch, pins, dtype):
     assert stand_in.log == ["stream of cpu", "record on stream"]
     np.testing.assert_array_equal(wait(), raw.numpy(), strict=True)
     assert stand_in.log[2:] == ["wait"]
+
+
+@pytest.mark.parametrize(("size", "left", "waits"), [(10, True, False), (10, False, True), (1 << 20, True, True)])
+def test_bits_are_sent_from_pinned_memory_where_there_is_some(size, left, waits):
+    torch = pytest.importorskip("torch")
+    sent = []
+
+    class Sent(torch.Tensor):
+        def pin_memory(self):
+            if not left:
+                raise RuntimeError("out of memory")
+            return self.clone()
+
+        def to(self, device, non_blocking=False):
+            sent.append((device, non_blocking))
+            return self
+
+    given = torch.arange(size, dtype=torch.float64).as_subclass(Sent)
+    assert torch.equal(tensor.sent(given, "cuda:1"), given)
+    assert sent == [("cuda:1", not waits)]
+    assert tensor.sent(given, "cpu") is given
 
 
 def test_a_module_on_the_host_launches_nothing_and_may_be_begun():

@@ -16,6 +16,8 @@ from owenshap.extras import needed
 from owenshap.tables._base import Composer, Table, checked_columns
 from owenshap.tables.array import ArrayTable
 
+MOST_PINNED = 1 << 22  # bytes of a tensor: torch keeps such memory for good
+
 
 @dataclass(frozen=True, eq=False)
 class TensorTable(Table):
@@ -202,14 +204,21 @@ def _copying(tensor: Any) -> Callable[[], NDArray[Any]]:
 def _tensor(array: NDArray[Any], device: Any = "cpu") -> Any:
     """A copy of the array: torch shares memory only with arrays that may be written to."""
     native = np.float64 if array.dtype.kind == "f" and array.itemsize > 8 else array.dtype.newbyteorder("=")
-    tensor = _torch().tensor(np.ascontiguousarray(array, native))
+    return sent(_torch().tensor(np.ascontiguousarray(array, native)), device)
+
+
+def sent(tensor: Any, device: Any) -> Any:
+    """A tensor of the host on its way to a device; from memory that is not pinned a copy waits for all that is queued there."""
     if _torch().device(device).type != "cuda":
         return tensor.to(device)
-    return _pinned(tensor).to(device, non_blocking=True)  # from other memory it would wait for all that is queued there
+    pinned = _pinned(tensor)
+    return pinned.to(device, non_blocking=pinned is not tensor)
 
 
 def _pinned(tensor: Any) -> Any:
-    """The tensor where a CUDA device copies from and to by itself; where the system has none left, as it is."""
+    """The tensor where a CUDA device copies from and to by itself; as it is where it is large, or no such memory is left."""
+    if tensor.nbytes > MOST_PINNED:
+        return tensor
     try:
         return tensor.pin_memory()
     except RuntimeError:
