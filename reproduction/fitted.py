@@ -29,7 +29,7 @@ class Fitted:
 FITTED = {
     "linear": Fitted(owenshap.Linear(), 1),
     # Castro's evaluations would be eight fits of 1,875 pairs for every row: too slow for a table.
-    "gaussian-process": Fitted(owenshap.GaussianProcess(pooled=True), 50, ("samples",)),
+    "gaussian-process": Fitted(owenshap.GaussianProcess(pooled=True), 25, ("samples",)),
 }
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy as np
 from owenshap.arrays import FloatArray
 from owenshap.designs import Design
 from owenshap.estimators import Estimator, found
-from owenshap.evaluate import Ends, evaluate
-from owenshap.executors import Executor, in_order
-from owenshap.games import CompactGame, DrawingGame, Game
+from owenshap.evaluate import Ends, begin, evaluate
+from owenshap.executors import Executor, in_order, made_ahead, one_ahead
+from owenshap.games import CompactGame, DrawingGame, Game, LaunchingGame
 from owenshap.planning import Plan
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
@@ -22,6 +22,8 @@ from owenshap.planning import Plan
 FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
 KEPT_BLOCKS = 16  # of a run, whose designs are kept for the next: some tens of kilobytes each
 MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
+FEWEST_TOGETHER = 1 << 17  # of a run that is cut to have blocks drawn while others are valued
+GROUPS_AHEAD = 2  # of such a run, drawn ahead
 
 
 class Worked(NamedTuple):
@@ -45,15 +47,20 @@ def worked(
     executor: Executor | None,
     rows_at_once: int,
     memory: int,
+    evaluations: int = 0,
 ) -> Iterator[Worked]:
-    """What each part of a block comes to."""
-    compact = isinstance(game, CompactGame) and estimator.by_design
+    """What each part of a block comes to; the evaluations of all blocks are given where they are many and made in one go."""
+    compact = game if isinstance(game, CompactGame) and estimator.by_design else None
     ours = type(estimator) in found().values()  # what others draw may not depend on the seed alone
-    drawn = designs(game, estimator, seed, blocks, keep=compact and ours)
-    if compact:
+    drawn = designs(game, estimator, seed, blocks, keep=compact is not None and ours)
+    if compact is not None:
         most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
-        groups = ((game, estimator, group, ends, rows_at_once) for group in _groups(drawn, most))
-        return chain.from_iterable(in_order(_work_together, groups, executor))
+        if evaluations > FEWEST_TOGETHER:
+            most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
+        in_thread = executor is None and evaluations > most and not isinstance(game, DrawingGame)
+        return _groups_worked(compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, in_thread)
+    if executor is None and isinstance(game, LaunchingGame) and game.launches:
+        return _work_ahead(game, estimator, _parts(drawn), ends, rows_at_once)
     return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(drawn)), executor)
 
 
@@ -127,9 +134,32 @@ def block_sizes(plan: Plan, n_players: int) -> Iterator[int]:
 
 def _work(game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int) -> Worked:
     """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its replicates."""
-    values, evaluations = evaluate(game, part, ends, rows_at_once)
+    return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
+
+
+def _reduced(estimator: Estimator, part: Design, last: bool, values: FloatArray, evaluations: int) -> Worked:
     replicates, note = estimator.noted_replicates(part, values)
     return Worked(replicates, evaluations, last, note)
+
+
+def _work_ahead(
+    game: LaunchingGame, estimator: Estimator, parts: Iterable[tuple[Design, bool]], ends: Ends, rows_at_once: int
+) -> Iterator[Worked]:
+    """The same for parts one after the other: the next call is on its way before the values of the last are awaited."""
+    calls = (
+        partial(_finished, estimator, part, last, finish)
+        for part, last in parts
+        for finish in begin(game, part, ends, rows_at_once)
+    )
+    return (each for each in one_ahead(calls) if each is not None)
+
+
+def _finished(
+    estimator: Estimator, part: Design, last: bool, finish: Callable[[], tuple[FloatArray, int] | None]
+) -> Worked | None:
+    """What a part comes to with the last of its calls; None with those before."""
+    found = finish()
+    return None if found is None else _reduced(estimator, part, last, *found)
 
 
 def _work_together(game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int) -> list[Worked]:
@@ -141,6 +171,22 @@ def _work_together(game: CompactGame, estimator: Estimator, group: list[Design],
     cuts = np.cumsum([each.units[0] for each in group[:-1] if each.units is not None], dtype=np.intp)
     blocks = zip(np.split(replicates, cuts), np.split(design.evaluations(), cuts), strict=True)
     return [Worked(block, int(spent.sum()), True) for block, spent in blocks]
+
+
+def _groups_worked(
+    game: CompactGame,
+    estimator: Estimator,
+    groups: Iterator[list[Design]],
+    ends: Ends,
+    executor: Executor | None,
+    rows_at_once: int,
+    in_thread: bool,
+) -> Iterator[Worked]:
+    """The same for all groups of blocks, drawn by a thread while others are valued where they are many."""
+    with made_ahead(groups, GROUPS_AHEAD) if in_thread else nullcontext(groups) as drawn:
+        tasks = ((game, estimator, group, ends, rows_at_once) for group in drawn)
+        for group in in_order(_work_together, tasks, executor):
+            yield from group
 
 
 def largest_block(cost: int) -> int:

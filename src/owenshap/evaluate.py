@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.designs import Design
 from owenshap.errors import GameError, InputError, OwenshapError
-from owenshap.games import DrawingGame, Game
+from owenshap.games import DrawingGame, Game, LaunchingGame
 
 ROW_BYTES = 17  # per player of a coalition: the boolean, and two float64 rows that a model makes of it
 CALL_ELEMENTS = 1 << 20  # coalitions × players of one call: enough to fill the model, little enough for the cache
@@ -51,17 +53,52 @@ def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple
 
     The empty and the grand coalition are filled in from `ends`; the game sees all others, `rows_at_once` at a time.
     """
-    empty, grand = design.ends()
-    values = np.empty((len(design), ends.outputs))
-    values[empty], values[grand] = ends.empty, ends.grand
-    asked = np.ones(len(design), np.bool_)
-    asked[empty] = asked[grand] = False
-    inner = np.flatnonzero(asked)
+    values, inner = _to_ask(design, ends)
     for start in range(0, len(inner), rows_at_once):
         index = inner[start : start + rows_at_once]
         coalitions = design.coalitions(index)
         values[index] = _checked(_call(game, coalitions, design.background_of(index)), coalitions, ends)
     return values, len(inner)
+
+
+def begin(
+    game: LaunchingGame, design: Design, ends: Ends, rows_at_once: int
+) -> Iterator[Callable[[], tuple[FloatArray, int] | None]]:
+    """The same in calls that are begun when they are asked for, and finished by the function that each gives, in order.
+
+    The last of these returns what `evaluate` does, those before it None.
+    """
+    values, inner = _to_ask(design, ends)
+    for start in range(0, max(1, len(inner)), rows_at_once):
+        index = inner[start : start + rows_at_once]
+        last = start + rows_at_once >= len(inner)
+        coalitions = design.coalitions(index)
+        finish = _begun(game, coalitions, design.background_of(index)) if len(index) else None
+        yield partial(_finish, finish, coalitions, ends, values, index, len(inner) if last else None)
+
+
+def _finish(
+    finish: Callable[[], NDArray[Any]] | None,
+    coalitions: BoolArray,
+    ends: Ends,
+    values: FloatArray,
+    index: IntArray,
+    evaluations: int | None,
+) -> tuple[FloatArray, int] | None:
+    """Wait for the values of a call; where it is the last, all of them and how many evaluations they took."""
+    if finish is not None:
+        values[index] = _checked(_awaited(finish, coalitions), coalitions, ends)
+    return None if evaluations is None else (values, evaluations)
+
+
+def _to_ask(design: Design, ends: Ends) -> tuple[FloatArray, IntArray]:
+    """Values of a design with the ends filled in, and the positions of all others."""
+    empty, grand = design.ends()
+    values = np.empty((len(design), ends.outputs))
+    values[empty], values[grand] = ends.empty, ends.grand
+    asked = np.ones(len(design), np.bool_)
+    asked[empty] = asked[grand] = False
+    return values, np.flatnonzero(asked)
 
 
 def rows_within(memory: str | int, n_players: int) -> int:
@@ -89,9 +126,31 @@ def _call(game: Game, coalitions: BoolArray, background: IntArray | None = None)
     except OwenshapError:
         raise
     except Exception as error:
-        rule = "return a value for every coalition"
-        got = f"{type(error).__name__}({error}) on {_batch(coalitions)}"
-        raise GameError("the game", rule, got, "Mend the game for such coalitions") from error
+        raise _quoted(error, coalitions) from error
+
+
+def _begun(game: LaunchingGame, coalitions: BoolArray, background: IntArray | None) -> Callable[[], NDArray[Any]]:
+    try:
+        return game.begin(coalitions, background if isinstance(game, DrawingGame) else None)
+    except OwenshapError:
+        raise
+    except Exception as error:
+        raise _quoted(error, coalitions) from error
+
+
+def _awaited(finish: Callable[[], NDArray[Any]], coalitions: BoolArray) -> NDArray[Any]:
+    try:
+        return np.asarray(finish())
+    except OwenshapError:
+        raise
+    except Exception as error:
+        raise _quoted(error, coalitions) from error
+
+
+def _quoted(error: Exception, coalitions: BoolArray) -> GameError:
+    """What a game raised, with what it was asked."""
+    got = f"{type(error).__name__}({error}) on {_batch(coalitions)}"
+    return GameError("the game", "return a value for every coalition", got, "Mend the game for such coalitions")
 
 
 def _checked(values: NDArray[Any], coalitions: BoolArray, ends: Ends | None) -> FloatArray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from owenshap.errors import InputError
@@ -59,6 +61,47 @@ def in_order(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], 
     finally:
         for future in running:
             future.cancel()
+
+
+def one_ahead(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
+    """What each of them returns, in order: the next is begun before the one at hand is asked for what it has come to.
+
+    `begun` begins a piece of work when it is asked for one, and gives the function that waits for it. Where it fails, what
+    was begun before is finished first, as it would be one by one.
+    """
+    source, waiting = iter(begun), None
+    while True:
+        failure, following = None, None
+        try:
+            following = next(source, None)
+        except Exception as error:
+            failure = error
+        if waiting is not None:
+            yield waiting()
+        if failure is not None:
+            raise failure
+        if following is None:
+            return
+        waiting = following
+
+
+@contextmanager
+def made_ahead(source: Iterator[Result], ahead: int) -> Iterator[Iterator[Result]]:
+    """What a source gives, made by a thread so many items ahead; nothing more is made once the context is left."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = deque(thread.submit(next, source, None) for _ in range(ahead))
+
+        def items() -> Iterator[Result]:
+            while (item := coming[0].result()) is not None:
+                coming.popleft()
+                coming.append(thread.submit(next, source, None))
+                yield item
+
+        try:
+            yield items()
+        finally:
+            for future in coming:
+                future.cancel()
 
 
 def _result(future: Future) -> Any:

@@ -51,6 +51,20 @@ class DrawingGame(Game, Protocol):
 
 
 @runtime_checkable
+class LaunchingGame(Game, Protocol):
+    """A game whose values may be on their way, from a device, while the next ones are prepared."""
+
+    @property
+    def launches(self) -> bool:
+        """Whether they are: `begin` returns before they are there."""
+        ...
+
+    def begin(self, coalitions: BoolArray, background: IntArray | None, /) -> Callable[[], NDArray[Any]]:
+        """Begin to value coalitions, over all background rows or each over its own; what waits for the values."""
+        ...
+
+
+@runtime_checkable
 class CompactGame(Game, Protocol):
     """A game that values whole stars, chains or all subsets at once, without their coalitions one by one."""
 

@@ -40,6 +40,11 @@ class LinearModelGame(ModelGame):
             self.__dict__.pop(name, None)
 
     @property
+    def launches(self) -> bool:
+        """Not from columns: their values are awaited where they are asked for."""
+        return False
+
+    @property
     def linear(self) -> LinearFirst:
         """The first step of what is explained, and what follows it."""
         return self.pairs.linear

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.errors import ModelError
+from owenshap.executors import one_ahead
 from owenshap.masking import Absent
 from owenshap.models import Model
 from owenshap.outputs import Output, as_predictions
@@ -59,8 +61,26 @@ class ModelGame:
 
     def values(self, coalitions: BoolArray, /) -> FloatArray:
         """The values (m, rows × outputs) of these coalitions, over all background rows."""
-        everyone = np.arange(len(self.absent))[None]
-        return self._means(coalitions, everyone, self.absent.weights)
+        return self._means(coalitions, self._everyone, self.absent.weights)
+
+    @property
+    def launches(self) -> bool:
+        """Whether the model goes on with a batch while the next is made."""
+        return self.model.launches
+
+    def begin(self, coalitions: BoolArray, background: IntArray | None, /) -> Callable[[], FloatArray]:
+        """Begin to value coalitions, and what waits for the values; those that take several batches are awaited here."""
+        drawn, weights = (self._everyone, self.absent.weights) if background is None else (background, None)
+        if len(self.rows) * len(coalitions) > self._pairs_at_once(drawn):
+            values = self._means(coalitions, drawn, weights)
+            return lambda: values
+        finish = next(self._batches(coalitions, drawn, weights))
+        return lambda: self._by_coalition([finish()], len(coalitions))
+
+    @property
+    def _everyone(self) -> IntArray:
+        """All background rows, (1, b)."""
+        return np.arange(len(self.absent))[None]
 
     @cached_property
     def _compose(self) -> Composer:
@@ -76,16 +96,30 @@ class ModelGame:
 
     def _means(self, coalitions: BoolArray, drawn: IntArray, weights: FloatArray | None) -> FloatArray:
         """Means over the drawn background rows, (m, b) or (1, b), in batches of whole (row, coalition) pairs where they fit."""
-        pairs, step = len(self.rows) * len(coalitions), max(1, self.batch_rows // drawn.shape[1])
-        means = []
+        return self._by_coalition(list(self._finished(self._batches(coalitions, drawn, weights))), len(coalitions))
+
+    def _pairs_at_once(self, drawn: IntArray) -> int:
+        return max(1, self.batch_rows // drawn.shape[1])
+
+    def _batches(
+        self, coalitions: BoolArray, drawn: IntArray, weights: FloatArray | None
+    ) -> Iterator[Callable[[], FloatArray]]:
+        """Batches that are begun when they are asked for; of each, what waits for its means (pairs, k)."""
+        pairs, step = len(self.rows) * len(coalitions), self._pairs_at_once(drawn)
         for start in range(0, pairs, step):
             row, which = np.divmod(np.arange(start, min(start + step, pairs)), len(coalitions))
             background = drawn[which] if len(drawn) > 1 else drawn
             some = coalitions[which] if len(self.rows) > 1 else coalitions[start : start + step]  # of one row: no copy
-            outputs = self._outputs(row, some, background)
-            means.append(outputs.mean(axis=1) if weights is None else (outputs * weights[:, None]).sum(axis=1))
-        by_row = np.concatenate(means).reshape(len(self.rows), len(coalitions), -1)
-        return by_row.swapaxes(0, 1).reshape(len(coalitions), -1)
+            yield partial(_mean, self._outputs(row, some, background), weights)
+
+    def _finished(self, begun: Iterator[Callable[[], FloatArray]]) -> Iterator[FloatArray]:
+        """What batches come to: one by one, or the next begun meanwhile where the model launches them."""
+        return one_ahead(begun) if self.model.launches else (finish() for finish in begun)
+
+    def _by_coalition(self, means: Sequence[FloatArray], coalitions: int) -> FloatArray:
+        """Means of all batches, row after row, as values (m, rows × outputs)."""
+        by_row = np.concatenate(means).reshape(len(self.rows), coalitions, -1)
+        return by_row.swapaxes(0, 1).reshape(coalitions, -1)
 
     def _of_all_players(self, row: IntArray, coalitions: BoolArray) -> BoolArray:
         if self.n_players == len(self.players):
@@ -94,25 +128,32 @@ class ModelGame:
         np.put_along_axis(full, self.live[row], coalitions, axis=1)
         return full
 
-    def _outputs(self, row: IntArray, coalitions: BoolArray, background: IntArray) -> FloatArray:
-        """Outputs (pairs, b, k) of every composite, a slice of the background at a time where one pair is too much."""
-        slices = []
-        for start in range(0, background.shape[1], self.batch_rows):
-            drawn = background[:, start : start + self.batch_rows]
-            if self.absent.per_row:
-                drawn = row[:, None]
-            flat = self._predict(row, coalitions, drawn)
-            slices.append(flat.reshape(len(row), drawn.shape[1], -1))
-        return slices[0] if len(slices) == 1 else np.concatenate(slices, axis=1)
+    def _outputs(self, row: IntArray, coalitions: BoolArray, background: IntArray) -> Callable[[], FloatArray]:
+        """Begin every composite; what waits for their outputs (pairs, b, k).
 
-    def _predict(self, row: IntArray, coalitions: BoolArray, drawn: IntArray) -> FloatArray:
+        Where one pair is too much, a slice of the background at a time, and they are awaited here.
+        """
+        starts = range(0, background.shape[1], self.batch_rows)
+        slices = (self._begin(row, coalitions, background[:, start : start + self.batch_rows]) for start in starts)
+        if len(starts) == 1:
+            return next(slices)
+        outputs = np.concatenate(list(self._finished(slices)), axis=1)
+        return lambda: outputs
+
+    def _begin(self, row: IntArray, coalitions: BoolArray, drawn: IntArray) -> Callable[[], FloatArray]:
+        drawn = row[:, None] if self.absent.per_row else drawn
         try:
-            raw = self.model.predict(self._compose(row, coalitions, drawn))
+            finish = self.model.begin(self._compose(row, coalitions, drawn))
         except Exception as error:
-            batch = f"a batch of {len(row) * drawn.shape[1]} rows from {self._describe(row[0], coalitions[0])} on"
-            got = f"{type(error).__name__}({error}) on {batch}"
-            advice = "The model must take such composites of a row and the background"
-            raise ModelError("the model", "predict every batch", got, advice) from error
+            raise self._failed(error, row, coalitions, drawn) from error
+        return partial(self._finish, finish, row, coalitions, drawn)
+
+    def _finish(self, finish: Callable[[], Any], row: IntArray, coalitions: BoolArray, drawn: IntArray) -> FloatArray:
+        """Wait for the outputs (pairs, drawn, k) of a batch."""
+        try:
+            raw = finish()
+        except Exception as error:
+            raise self._failed(error, row, coalitions, drawn) from error
         predictions = as_predictions(raw, len(row) * drawn.shape[1], "the model")
         outputs = self.output(predictions, np.repeat(row, drawn.shape[1]))
         if not np.isfinite(outputs).all():
@@ -120,13 +161,27 @@ class ModelGame:
             pair = bad // drawn.shape[1]
             got = f"{outputs[bad]} for {self._describe(row[pair], coalitions[pair])}"
             raise ModelError("the model's output", "be finite", got, "Mend the model, or explain another output")
-        return outputs
+        return outputs.reshape(len(row), drawn.shape[1], -1)
+
+    def _failed(self, error: Exception, row: IntArray, coalitions: BoolArray, drawn: IntArray) -> ModelError:
+        """What the model raised, with the batch it was given."""
+        batch = f"a batch of {len(row) * drawn.shape[1]} rows from {self._describe(row[0], coalitions[0])} on"
+        got = f"{type(error).__name__}({error}) on {batch}"
+        advice = "The model must take such composites of a row and the background"
+        return ModelError("the model", "predict every batch", got, advice)
 
     def _describe(self, row: int, coalition: BoolArray) -> str:
         everyone = self._of_all_players(np.array([row]), coalition[None])[0]
         present = [name for name, here in zip(self.players.names, everyone, strict=True) if here]
         shown = ", ".join(present[:20]) + (f" and {len(present) - 20} more" if len(present) > 20 else "")
         return f"row {self.labels[row]} with {f'{{{shown}}}' if present else 'nothing'} present"
+
+
+def _mean(finish: Callable[[], FloatArray], weights: FloatArray | None) -> FloatArray:
+    """Means over background rows of the outputs (pairs, b, k) of a batch."""
+    outputs = finish()
+    found: FloatArray = outputs.mean(axis=1) if weights is None else (outputs * weights[:, None]).sum(axis=1)
+    return found
 
 
 @dataclass(frozen=True, eq=False)

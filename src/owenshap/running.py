@@ -55,7 +55,7 @@ def run_plan(
     noted: str | None = None
     numbered = enumerate(block_sizes(plan, n_players))
     try:
-        for partly, used, last, note in worked(game, estimator, seed, numbered, ends, executor, rows_at_once, memory):
+        for partly, used, last, note in worked(game, estimator, seed, numbered, ends, executor, rows_at_once, memory, expected):
             evaluations += used
             block = block + partly
             noted = told((noted, note))

@@ -2,13 +2,14 @@ import multiprocessing
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from naive import Watched, random_table, refuses, smooth
 
-from owenshap import FunctionGame, GameError, estimate, estimating
-from owenshap.executors import IN_FLIGHT, checked_executor, in_order
+from owenshap import FunctionGame, GameError, blocks, estimate, estimating
+from owenshap.executors import IN_FLIGHT, checked_executor, in_order, made_ahead
 
 
 def cubes(coalitions):
@@ -175,3 +176,124 @@ def test_an_interrupt_between_two_results_cancels_the_rest_at_once():
         estimate(smooth(), "castro", budget=20_000, executor=pool, progress=interrupting)
     assert all(promise.cancelled for promise in pool.made[3:])
     assert caught.value is not None
+
+
+def counting(made, fails_at=None):
+    """Numbers from 0 on, written down as they are made."""
+    for number in range(20):
+        if number == fails_at:
+            raise OSError("gone")
+        made.append((number, threading.current_thread()))
+        yield number
+
+
+def test_a_thread_makes_things_ahead_and_no_further():
+    made = []
+    with made_ahead(counting(made), 2) as items:
+        for wanted in range(20):
+            assert next(items) == wanted
+            time.sleep(0.001)
+            assert len(made) <= wanted + 1 + 2
+        assert next(items, None) is None
+    assert len({thread for _, thread in made}) == 1
+    assert not made[0][1].is_alive()
+    assert made[0][1] is not threading.current_thread()
+
+
+def test_a_thread_that_fails_is_told_after_what_it_made():
+    with made_ahead(counting([], fails_at=3), 2) as items:
+        assert [next(items) for _ in range(3)] == [0, 1, 2]
+        with pytest.raises(OSError, match="gone"):
+            next(items)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_a_thread_ends_with_those_who_use_it(error):
+    made = []
+
+    def use():
+        with made_ahead(counting(made), 3) as items:
+            next(items)
+            raise error
+
+    with pytest.raises(error):
+        use()
+    assert not made[0][1].is_alive()
+    before = len(made)
+    time.sleep(0.01)
+    assert len(made) == before <= 5
+
+
+class Compact:
+    """A game that values whole chains, and what it was asked for by whom."""
+
+    n_players = 12
+
+    def __init__(self, fails_at=None):
+        self.fails_at, self.sizes, self.threads = fails_at, [], set()
+
+    def values(self, coalitions):
+        return coalitions @ np.arange(12.0)
+
+    def design_replicates(self, design, empty, grand):
+        self.sizes.append(len(design))
+        self.threads.add(threading.current_thread())
+        if len(self.sizes) == self.fails_at:
+            raise GameError("the game", "go on", "an end", "Mend it")
+        return np.sin(design.ranks[:, 0, :, None] + np.arange(3.0))[..., :1]
+
+
+LONG = 600_000
+
+
+def test_a_long_run_is_drawn_in_a_thread_without_a_change(monkeypatch):
+    found = []
+    for thread in (True, False):
+        if not thread:
+            monkeypatch.setattr(blocks, "made_ahead", lambda groups, ahead: nullcontext(groups))
+        game, before = Compact(), threading.active_count()
+        found.append((game, estimate(game, "castro", budget=LONG)))
+        assert game.threads == {threading.current_thread()}
+        assert threading.active_count() == before
+    (game, ours), (other, theirs) = found
+    assert game.sizes == other.sizes
+    assert len(game.sizes) > 3
+    assert ours.evaluations == theirs.evaluations
+    np.testing.assert_array_equal(ours.values, theirs.values)
+    np.testing.assert_array_equal(ours.standard_errors, theirs.standard_errors)
+
+
+def test_a_long_run_that_fails_keeps_what_it_has_and_leaves_no_thread():
+    before = threading.active_count()
+    with refuses("the game", "an end", error=GameError) as caught:
+        estimate(Compact(fails_at=3), "castro", budget=LONG)
+    assert caught.value.estimate.evaluations > LONG / 5
+    assert threading.active_count() == before
+
+
+def test_a_long_run_that_is_left_leaves_no_thread():
+    before = threading.active_count()
+    run = estimating(Compact(), "castro", budget=LONG)
+    next(run)
+    assert threading.active_count() == before + 1
+    run.close()
+    assert threading.active_count() == before
+
+
+def test_a_long_run_that_is_interrupted_leaves_no_thread():
+    before = threading.active_count()
+
+    def interrupting(done, expected):
+        if done > expected / 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:  # which keeps all frames alive
+        estimate(Compact(), "castro", budget=LONG, progress=interrupting)
+    assert caught.value is not None
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("settings", [{"budget": 100_000}, {"budget": 200_000, "tolerance": 1e-9}])
+def test_a_short_run_has_no_thread(monkeypatch, settings):
+    monkeypatch.delattr(blocks, "made_ahead")
+    assert estimate(Compact(), "castro", **settings).evaluations > 1000

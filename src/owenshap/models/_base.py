@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from owenshap.tables import Table
@@ -24,6 +25,9 @@ class Model(ABC):
     batch_elements: int = 1 << 21
     """Rows × features of a batch that keeps the model busy."""
 
+    launches: bool = False
+    """Whether `begin` returns before the predictions are there: a device goes on with them meanwhile."""
+
     output_names: list[str] | None = None
     """Names of the outputs, where the model knows them."""
 
@@ -41,6 +45,14 @@ class Model(ABC):
     @abstractmethod
     def predict(self, batch: Any) -> Any:
         """Predictions for a batch, an array (m,) or (m, k)."""
+
+    def begin(self, batch: Any) -> Callable[[], Any]:
+        """Begin to predict a batch, and what waits for the predictions; a kind that launches its work overrides it.
+
+        Called where `launches` only, by one thread, which begins the next batch before it waits for the one before.
+        """
+        predictions = self.predict(batch)
+        return lambda: predictions
 
     def linear_first(self) -> LinearFirst | None:
         """The model's first step and what follows it, where that step is known to be linear; else None."""

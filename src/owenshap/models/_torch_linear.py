@@ -15,7 +15,7 @@ from owenshap.extras import needed
 from owenshap.models._torch_watched import watched
 from owenshap.models.linear_first import LinearFirst, Step
 from owenshap.tables import Table
-from owenshap.tables.tensor import TensorTable
+from owenshap.tables.tensor import TensorTable, sent
 
 ON_HOST, ON_DEVICE = 1 << 20, 1 << 28  # numbers of one tile: four megabytes for the cores, what memory allows on a device
 IN_PLACE = {"Sigmoid": "sigmoid_", "Tanh": "tanh_", "ReLU": "relu_"}
@@ -62,7 +62,7 @@ class TorchArrays:
         return table.tensor.to(self.device, self.dtype)
 
     def put(self, array: NDArray[Any], exact: bool = False) -> Any:
-        tensor = self.torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self.device)
+        tensor = sent(self.torch.from_numpy(np.require(array, requirements=["C", "W"])), self.device)
         return tensor if exact else tensor.to(self.dtype)
 
     def get(self, array: Any) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -33,6 +33,7 @@ class TorchModel(Model):
     module: Any
     method: str = "__call__"
     batch_elements: int = Model.batch_elements
+    launches: bool = False
 
     packages = ("torch",)
 
@@ -47,7 +48,8 @@ class TorchModel(Model):
             raise InputError("model", "have the method that predict names", got, "Leave out predict to call the module itself")
         device, _ = _home(model)
         host = device is None or device.type == "cpu"
-        return cls(model, predict or "__call__", Model.batch_elements if host else ON_A_DEVICE)
+        launches = device is not None and device.type == "cuda"
+        return cls(model, predict or "__call__", Model.batch_elements if host else ON_A_DEVICE, launches)
 
     def prepare(self, table: Table) -> Table:
         tensors = TensorTable.of_table(table)
@@ -59,11 +61,18 @@ class TorchModel(Model):
         return linear_first_of(self.module) if self.method == "__call__" else None
 
     def predict(self, batch: Any) -> Any:
+        return TensorTable.host(self._raw(batch))
+
+    def begin(self, batch: Any) -> Callable[[], Any]:
+        return TensorTable.begin_host(self._raw(batch))
+
+    def _raw(self, batch: Any) -> Any:
+        """What the module returns, where it is; floats as float64."""
         with _evaluating(self.module), without_gradients():
             raw = getattr(self.module, self.method)(batch)
             if needed("torch", extra="torch").is_tensor(raw) and raw.is_cuda and raw.dtype.is_floating_point:
                 raw = raw.double()  # there: waking the host's threads for it takes milliseconds
-        return TensorTable.host(raw)
+        return raw
 
 
 def _home(module: Any) -> tuple[Any, Any]:

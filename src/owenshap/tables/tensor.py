@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -14,6 +15,8 @@ from owenshap.errors import InputError
 from owenshap.extras import needed
 from owenshap.tables._base import Composer, Table, checked_columns
 from owenshap.tables.array import ArrayTable
+
+MOST_PINNED = 1 << 22  # bytes of a tensor: torch keeps such memory for good
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +159,14 @@ class TensorTable(Table):
         tensor = raw.detach().cpu()
         return np.asarray(tensor.double() if tensor.dtype.is_floating_point else tensor)
 
+    @staticmethod
+    def begin_host(raw: Any) -> Callable[[], NDArray[Any]]:
+        """The same begun: what waits for the array, while the device may go on with what comes after it."""
+        if not isinstance(raw, _torch().Tensor) or not raw.is_cuda:
+            array = TensorTable.host(raw)
+            return lambda: array
+        return _copying(raw.detach())
+
     @property
     def row_bytes(self) -> int:
         return self.tensor.element_size() * self.n_features
@@ -175,10 +186,43 @@ def _torch() -> Any:
     return needed("torch", extra="torch")
 
 
+def _copying(tensor: Any) -> Callable[[], NDArray[Any]]:
+    """A tensor on a CUDA device on its way to the host; what waits for the copy, and for nothing queued after it."""
+    cuda = _torch().cuda
+    there = _pinned(_torch().empty(tensor.shape, dtype=tensor.dtype))
+    there.copy_(tensor, non_blocking=True)
+    copied = cuda.Event()
+    copied.record(cuda.current_stream(tensor.device))
+
+    def wait() -> NDArray[Any]:
+        copied.synchronize()
+        return TensorTable.host(there)
+
+    return wait
+
+
 def _tensor(array: NDArray[Any], device: Any = "cpu") -> Any:
     """A copy of the array: torch shares memory only with arrays that may be written to."""
     native = np.float64 if array.dtype.kind == "f" and array.itemsize > 8 else array.dtype.newbyteorder("=")
-    return _torch().tensor(np.ascontiguousarray(array, native), device=device)
+    return sent(_torch().tensor(np.ascontiguousarray(array, native)), device)
+
+
+def sent(tensor: Any, device: Any) -> Any:
+    """A tensor of the host on its way to a device; from memory that is not pinned a copy waits for all that is queued there."""
+    if _torch().device(device).type != "cuda":
+        return tensor.to(device)
+    pinned = _pinned(tensor)
+    return pinned.to(device, non_blocking=pinned is not tensor)
+
+
+def _pinned(tensor: Any) -> Any:
+    """The tensor where a CUDA device copies from and to by itself; as it is where it is large, or no such memory is left."""
+    if tensor.nbytes > MOST_PINNED:
+        return tensor
+    try:
+        return tensor.pin_memory()
+    except RuntimeError:
+        return tensor
 
 
 def _shape(data: Any, what: str) -> tuple[int, ...]:
