@@ -185,7 +185,8 @@ class Estimate:
     def simultaneous(self) -> tuple[FloatArray, FloatArray] | None:
         """Lower and upper ends of intervals that hold for all players and outputs at once; None where there is none.
 
-        What a tolerance watches: when it stops a run, none of them is wider than the tolerance on either side.
+        What a tolerance watches: when it stops a run, none of them is wider than the tolerance on either side. Where a
+        surrogate learned on the way they are as wide: what it has learned tells too little about how far below it is.
 
         Examples
         --------
@@ -201,6 +202,8 @@ class Estimate:
         half = np.zeros_like(self.moments.mean)
         if not self._exact:
             room = 0.0 if self.room is None else self.room
+            if self.learner is not None and self.tolerances is not None:
+                room = np.maximum(room, self.tolerances)  # it learned until then, and no less was measured to hold
             scales = 1.0 if self.tolerances is None else self.tolerances
             half = self._where_trusted(simultaneous_half_widths(self.moments, self._confidence, scales, room))
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)

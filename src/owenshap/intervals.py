@@ -106,7 +106,7 @@ def watched_errors(moments: Moments, confidence: float) -> FloatArray:
     return moments.standard_errors * _for_looking(moments) * (1 + SKEWED * _for_skewness(moments, quantile))
 
 
-def common_half_width(errors: FloatArray, count: int, rate: float) -> float:
+def common_half_width(errors: FloatArray, count: int, rate: float, precision: float = 1e-3) -> float:
     """The one half-width h for which the chances of all values to be off by more add up to the error rate."""
     from scipy.special import stdtr
 
@@ -116,7 +116,7 @@ def common_half_width(errors: FloatArray, count: int, rate: float) -> float:
     loud = errors[errors > NEGLIGIBLE * largest]
     rest = errors.size - len(loud)
     low, high = quantile_of(count - 1, rate / 2) * largest, quantile_of(count - 1, rate / (2 * errors.size)) * largest
-    while high - low > 1e-3 * high:
+    while high - low > precision * high:
         middle = (low + high) / 2
         chance = 2 * float(stdtr(count - 1, -middle / loud).sum())
         chance += 2 * rest * float(stdtr(count - 1, -middle / (NEGLIGIBLE * largest)))

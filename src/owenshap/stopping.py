@@ -241,10 +241,10 @@ def _reached(moments: Moments, tolerances: FloatArray, confidence: float, beside
 def _where_it_is_one(bare: FloatArray, count: int, common: float, rate: float) -> float:
     """Replicates at which the half-width is 1: quantiles and doubts fall with their number too."""
     needed = count * common**2
-    for _ in range(3):
+    for _ in range(2):
         at = max(FIRST_LOOK, math.ceil(needed))
         doubted = bare * math.sqrt((1 + LOOKING * math.sqrt(2 / at)) / at)
-        needed = at * common_half_width(doubted, at, rate) ** 2
+        needed = at * common_half_width(doubted, at, rate, precision=0.01) ** 2
     return needed
 
 
