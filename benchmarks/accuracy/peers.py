@@ -19,7 +19,7 @@ LEFT_OUT = {
     "shapiq InconsistentKernelSHAPIQ (order 2)": "gives kADDSHAP's values",
     "shapiq SHAPIQ (order 1)": "gives UnbiasedKernelSHAP's values",
     "shapiq SVARMIQ (order 1)": "gives SVARM's values",
-    "shapiq PermutationSamplingSII, PermutationSamplingSTII (order 1)": "PermutationSamplingSV at a higher price",
+    "shapiq PermutationSamplingSTII (order 1)": "PermutationSamplingSV at a higher price",
     "shapiq RegressionFBII": "gives Banzhaf values",
     "shapiq ShaplEIG": "needs torch; fits a Gaussian process after every evaluation, 44–75 s an explanation by its paper",
     "shap Exact, Tree, Linear, Partition": "exact, for one kind of model, or other values",
