@@ -158,8 +158,8 @@ def _finished(
     estimator: Estimator, part: Design, last: bool, finish: Callable[[], tuple[FloatArray, int] | None]
 ) -> Worked | None:
     """What a part comes to with the last of its calls; None with those before."""
-    found = finish()
-    return None if found is None else _reduced(estimator, part, last, *found)
+    evaluated = finish()
+    return None if evaluated is None else _reduced(estimator, part, last, *evaluated)
 
 
 def _work_together(game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int) -> list[Worked]:

@@ -11,6 +11,7 @@ from owenshap.errors import InputError, UnknownMethodError
 from owenshap.estimators import Estimator, found
 from owenshap.estimators._cross_validated import FOLDS, most_refitted
 from owenshap.estimators.exact import MOST_PLAYERS
+from owenshap.pace import magnitude
 from owenshap.stopping import ENDLESS, Until
 from owenshap.surrogates.gaussian_process import MOST_PAIRS
 
@@ -36,7 +37,7 @@ class Cost:
         """
         waited = elapsed if elapsed > HICCUP else 0.0
         seconds = max(computing - CALLING, waited, 0.0) / evaluations
-        return cls(10.0 ** round(math.log10(seconds)) if seconds > 1e-9 else 0.0, outputs)
+        return cls(magnitude(seconds) if seconds > 1e-9 else 0.0, outputs)
 
     def __str__(self) -> str:
         return f"an evaluation takes about {self.seconds:.0e} s" if self.seconds else "an evaluation takes hardly any time"

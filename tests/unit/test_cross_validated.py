@@ -7,7 +7,7 @@ import pytest
 
 import owenshap
 from owenshap.bits import from_codes
-from owenshap.estimators._cross_validated import CrossValidated
+from owenshap.estimators._cross_validated import FOLDS, CrossValidated
 from owenshap.estimators._fitted import with_complements
 from owenshap.estimators.exact import Exact
 from owenshap.pairs import draw_pairs
@@ -91,6 +91,25 @@ def test_a_good_fit_stays_and_says_nothing(count):
     np.testing.assert_array_equal(fitted.shapley_values, alone.shapley_values)
     np.testing.assert_array_equal(fitted.leave_one_out, alone.leave_one_out)
     assert fitted.start.keys() == alone.start.keys()
+
+
+class Counting(GaussianProcessSurrogate):
+    """Counts its fits."""
+
+    fits = 0
+
+    def fit(self, coalitions, values, start=None):
+        Counting.fits += 1
+        return super().fit(coalitions, values, start)
+
+
+def test_only_what_is_in_doubt_is_fitted_again():
+    coalitions, counts = pairs_for(40, 75, seed=1), []
+    for values in (coalitions @ np.linspace(-0.2, 0.3, 40), voting(1).values(coalitions)):
+        Counting.fits = 0
+        CrossValidated(Counting()).fit(coalitions, values[:, None])
+        counts.append(Counting.fits)
+    assert counts == [1, 1 + FOLDS]
 
 
 def test_each_output_is_judged_by_itself():

@@ -133,6 +133,22 @@ def test_drawn_backgrounds_are_unbiased_and_their_error_is_in_the_interval(metho
     assert (bdtr(len(given) - hits, len(given), 0.05) > alarm).all(), hits  # an interval that is always right is too wide
 
 
+def test_rows_too_skewed_for_an_interval_keep_their_standard_errors():
+    """Of rows together and of one alone, and with the reason."""
+    explainer = owenshap.Explainer(lambda rows: rows.prod(axis=1) + (rows[:, 0] > 1.5) * rows.sum(axis=1), baseline=0.0)
+    rows = np.ones((2, 12))
+    rows[1] = [2.0, *[1e-3] * 11]
+    both = explainer(rows, method="castro", budget=600)
+    assert np.isfinite(both.standard_errors).all()
+    assert np.isnan(both.lower[0]).all()
+    assert np.isfinite(both.lower[1]).all()
+    assert "too skewed" in both.no_interval
+    alone = explainer(rows[:1], method="castro", budget=600)
+    assert alone.lower is None
+    assert alone.no_interval == both.no_interval
+    np.testing.assert_array_equal(alone.standard_errors, both.standard_errors[:1])
+
+
 def test_drawn_backgrounds_cost_less_and_tell_it():
     background = np.random.default_rng(0).normal(size=(100, 4))
     counting = Counting()

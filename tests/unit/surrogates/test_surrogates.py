@@ -85,6 +85,18 @@ def test_the_variance_of_shapley_values_is_that_of_the_kernel(index):
     np.testing.assert_allclose(likelihood.shapley_variances(vector, factor), expected, atol=1e-10)
 
 
+def test_standard_deviations_are_of_the_outputs_size_and_fall_with_pairs():
+    n_players = 8
+    few, many = (
+        GaussianProcessSurrogate().fit(coalitions, bent(coalitions) * [1.0, 1e3]).standard_deviations / [1.0, 1e3]
+        for coalitions in (some_pairs(n_players, 10), some_pairs(n_players, 60))
+    )
+    assert few.shape == (n_players, 2)
+    assert (many > 0).all()
+    assert (many.max(axis=0) < 0.5 * few.max(axis=0)).all()
+    assert few.max() < 1
+
+
 @with_and_without_index
 @pytest.mark.parametrize("lean", [0.0, 0.6])
 def test_the_gradient_is_that_of_finite_differences(lean, index):
