@@ -88,13 +88,14 @@ def test_the_variance_of_shapley_values_is_that_of_the_kernel(index):
 def test_standard_deviations_are_of_the_outputs_size_and_fall_with_pairs():
     n_players = 8
     few, many = (
-        GaussianProcessSurrogate().fit(coalitions, bent(coalitions) * [1.0, 1e3]).standard_deviations / [1.0, 1e3]
+        GaussianProcessSurrogate().fit(coalitions, bent(coalitions)[:, [0, 0]] * [1.0, 1e3]).standard_deviations / [1.0, 1e3]
         for coalitions in (some_pairs(n_players, 10), some_pairs(n_players, 60))
     )
     assert few.shape == (n_players, 2)
     assert (many > 0).all()
     assert (many.max(axis=0) < 0.5 * few.max(axis=0)).all()
-    assert few.max() < 1
+    for found in (few, many):
+        np.testing.assert_allclose(found[:, 1], found[:, 0], rtol=0.1)
 
 
 @with_and_without_index
@@ -254,8 +255,8 @@ def test_pooled_outputs_are_nearly_as_good_as_alone():
         for pooled in (False, True)
     ]
     of_outputs = [each.sum(axis=0) / np.square(exact).sum(axis=0) for each in errors]
-    assert np.median(of_outputs[1]) < 5 * np.median(of_outputs[0])
-    assert of_outputs[1].max() < 1e-2
+    assert np.log(of_outputs[1] / of_outputs[0]).mean() < np.log(2)
+    assert of_outputs[1].max() < 2e-3
 
 
 @pytest.mark.parametrize("n_players", range(1, 8))
