@@ -94,8 +94,8 @@ def test_standard_deviations_are_of_the_outputs_size_and_fall_with_pairs():
     assert few.shape == (n_players, 2)
     assert (many > 0).all()
     assert (many.max(axis=0) < 0.5 * few.max(axis=0)).all()
-    for found in (few, many):
-        np.testing.assert_allclose(found[:, 1], found[:, 0], rtol=0.1)
+    for each in (few, many):
+        np.testing.assert_allclose(each[:, 1], each[:, 0], rtol=0.1)
 
 
 @with_and_without_index
