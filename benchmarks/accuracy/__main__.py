@@ -1,4 +1,4 @@
-"""Run the accuracy benchmark: `python -m benchmarks.accuracy [game …] [--who peers|ours|all|report] [--rows 5] [--draws 6]`.
+"""Run the accuracy benchmark: `python -m benchmarks.accuracy [game …] [--who peers|ours|all|report] [--processes 2]`.
 
 Relative squared errors, floored at 1e-12, at equal counted evaluations. Peers and ours are kept in two files, as they are
 done; what is there is not run again unless `--again` says so. `--who report` makes the tables and the plot of both.
@@ -7,19 +7,30 @@ done; what is there is not run again unless `--again` says so. `--who report` ma
 from __future__ import annotations
 
 import argparse
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from threadpoolctl import threadpool_limits
-
-from benchmarks.accuracy.games import STRATA, fingerprint, games
-from benchmarks.accuracy.measure import EACH, Results, measure, slow_before
+from benchmarks.accuracy.games import STRATA
+from benchmarks.accuracy.measure import EACH, Results
 from benchmarks.accuracy.ours import ours
-from benchmarks.accuracy.peers import Contender, peers
+from benchmarks.accuracy.peers import peers, unavailable
+from benchmarks.accuracy.running import Task, run_all
 
 HERE = Path(__file__).parent
 PACKAGES = {
-    "peers": ["shap", "shapiq", "lightshap", "lightgbm", "xgboost-cpu", "scikit-learn", "numpy"],
+    "peers": [
+        "shap",
+        "shapiq",
+        "lightshap",
+        "lightgbm",
+        "xgboost-cpu",
+        "sparse-transform",
+        "torch",
+        "gpytorch",
+        "botorch",
+        "scikit-learn",
+        "numpy",
+    ],
     "ours": ["owenshap", "xgboost-cpu", "scikit-learn", "numpy", "scipy"],
 }
 
@@ -28,50 +39,48 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__)
     parser.add_argument("games", nargs="*", help="all by default")
     parser.add_argument("--who", choices=["peers", "ours", "all", "report"], default="all")
-    parser.add_argument("--only", nargs="*", default=[], help="contenders by name")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these contenders")
+    parser.add_argument("--but", nargs="*", default=[], metavar="NAME", help="all contenders but these")
     parser.add_argument("--each", type=float, nargs="*", default=list(EACH), help="evaluations for each player")
     parser.add_argument("--rows", type=int, default=5)
     parser.add_argument("--draws", type=int, default=6)
-    parser.add_argument("--but", nargs="*", default=[], help="contenders to leave for later")
-    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=24 * 60.0, help="for each file; what is not done by then is left")
+    parser.add_argument("--again", action="store_true", help="run what is there, too")
     parser.add_argument("--folder", type=Path, default=HERE)
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    for who, contenders in (("peers", peers()), ("ours", ours())):
+    for who, contenders in (("peers", list(peers())), ("ours", list(ours()))):
         if asked.who in (who, "all"):
-            names = [name for name in asked.only or contenders if name not in asked.but]
-            chosen = {name: contenders[name] for name in names}
-            with threadpool_limits(1):
-                results = Results(asked.folder / f"results-{who}.json")
-                results.about = {name: version(name) for name in PACKAGES[who]}
-                run_all(chosen, results, asked, patient=who == "ours")
+            _run(who, [name for name in contenders if name in (asked.only or contenders) and name not in asked.but], asked)
     from benchmarks.accuracy.report import write
 
     write(asked.folder)
 
 
-def run_all(contenders: dict[str, Contender], results: Results, asked: argparse.Namespace, patient: bool) -> None:
-    for name in asked.games or [name for names in STRATA.values() for name in names]:
-        left = [(each, who) for each in asked.each for who in contenders if wanted(results, name, each, who, asked.again)]
-        if not left:
-            continue
-        known = games(name, asked.rows)
-        results.games[name] = {
-            "players": [game.n_players for game in known],
-            "fingerprint": fingerprint(known),
-            "reference_error": float(f"{max(game.reference_error for game in known):.2g}"),
-        }
-        for each, who in left:
-            if any(each * game.n_players >= 1 << min(game.n_players, 60) for game in known):
-                continue
-            slow = slow_before(results, name, each, who)
-            found = {"failed": slow} if slow else measure(contenders[who], known, each, asked.draws, patient)
-            results.add(f"{name} {each:g}", who, found)
-            print(f"{name} {each:g} {who}: {found.get('failed') or found['seconds']}", flush=True)
+def _run(who: str, contenders: list[str], asked: argparse.Namespace) -> None:
+    for name in [name for name in contenders if unavailable(name)]:
+        print(f"{name}: left, as {unavailable(name)} is not here", flush=True)
+        contenders.remove(name)
+    results = Results(asked.folder / f"results-{who}.json")
+    names = asked.games or [name for names in STRATA.values() for name in names]
+    tasks = [
+        Task(who, name, each, contender, asked.rows, asked.draws)
+        for contender in reversed(contenders)  # slow ones first, so that no processor is idle at the end
+        for name in reversed(names)
+        for each in sorted(asked.each)
+        if asked.again or contender not in results.cells.get(f"{name} {each:g}", {})
+    ]
+    if tasks:
+        results.about |= {name: found for name in PACKAGES[who] if (found := _version(name))}
+        run_all(tasks, results, asked.processes, asked.minutes, asked.again)
 
 
-def wanted(results: Results, name: str, each: float, who: str, again: bool) -> bool:
-    return again or who not in results.cells.get(f"{name} {each:g}", {})
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -86,9 +87,10 @@ def _kept(name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     path = KEPT / f"{name}.npz"
     if not path.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
-        with path.with_suffix(".part").open("wb") as file:
+        part = path.with_suffix(f".{os.getpid()}")
+        with part.open("wb") as file:
             np.savez_compressed(file, **make())
-        path.with_suffix(".part").replace(path)
+        part.replace(path)
     with np.load(path) as file:
         return dict(file)
 

@@ -16,14 +16,21 @@ EACH = (2.5, 5, 10, 20, 50)
 FLOOR = 1e-12
 SLACK = 1.02  # evaluations over the budget beyond which a contender is not compared
 CELL_SECONDS = 10.0  # a contender that has taken longer in a cell makes no further draws there
-RUN_SECONDS = 20.0  # a contender whose run took longer is not compared, nor run with more evaluations
+RUN_SECONDS = 20.0  # a contender whose first run took longer is not compared, nor run with more evaluations
+STOP_SECONDS = 120.0  # a run that asks for another evaluation after that is stopped
+SLOW = "slow"
+
+
+class TooSlowError(Exception):
+    """A run that was stopped."""
 
 
 class Counted:
-    """Counts evaluations; the empty and the grand coalition are remembered and count once."""
+    """Counts evaluations; the empty and the grand coalition are remembered and count once. Stops who takes too long."""
 
-    def __init__(self, game: KnownGame) -> None:
+    def __init__(self, game: KnownGame, seconds: float = float("inf")) -> None:
         self.game, self._inside, self._ends = game, 0, set[bool]()
+        self._until = time.process_time() + seconds
 
     @property
     def seen(self) -> int:
@@ -34,6 +41,8 @@ class Counted:
         first, same = coalitions[:, 0], (coalitions == coalitions[:, :1]).all(axis=1)
         self._ends.update(first[same].tolist())
         self._inside += int((~same).sum())
+        if time.process_time() > self._until:
+            raise TooSlowError
         return self.game.values(coalitions)
 
 
@@ -45,19 +54,22 @@ def measure(run: Contender, known: list[KnownGame], each: float, draws: int, pat
         for row, game in enumerate(known):
             if not patient and seed and sum(seconds) > CELL_SECONDS:
                 break
-            counted, budget = Counted(game), int(each * game.n_players)
+            counted = Counted(game, float("inf") if patient else STOP_SECONDS)
+            budget = int(each * game.n_players)
             started = time.process_time()
             try:
                 values = run(counted, game.n_players, budget, seed)
                 if not np.isfinite(values).all():
                     raise FloatingPointError("values that are not finite")
+            except TooSlowError:
+                return {"failed": f"{SLOW}: stopped after {STOP_SECONDS:g} s with {counted.seen} of {budget} evaluations"}
             except Exception as failure:  # whatever a contender raises is its result
                 return {"failed": f"{type(failure).__name__}: {failure}"[:120]}
             seconds.append(time.process_time() - started)
             shares.append(counted.seen / budget)
             errors[row].append(_digits(relative_error(values, game.shapley_values)))
-            if not patient and seconds[-1] > RUN_SECONDS:
-                return {"failed": f"not run: {seconds[-1]:.0f} s a run"}
+            if not patient and len(seconds) == 1 and seconds[0] > RUN_SECONDS:
+                return {"failed": f"{SLOW}: {seconds[0]:.0f} s a run", "seconds": _digits(seconds[0]), "error": errors[0][0]}
     return {"errors": errors, "evaluations": _digits(float(np.mean(shares))), "seconds": _digits(float(np.median(seconds)))}
 
 
@@ -83,6 +95,9 @@ class Results:
         self.cells.setdefault(cell, {})[contender] = result
         self.write()
 
+    def forget(self, game: str) -> None:
+        self.cells = {cell: found for cell, found in self.cells.items() if cell.rpartition(" ")[0] != game}
+
     def write(self) -> None:
         games = ",\n".join(f"{json.dumps(name)}: {json.dumps(each)}" for name, each in self.games.items())
         cells = ",\n".join(f"{json.dumps(name)}: {{\n{_lines(each)}\n}}" for name, each in self.cells.items())
@@ -99,8 +114,8 @@ def slow_before(results: Results, game: str, each: float, contender: str) -> str
     """Why a contender is not run in a cell: what it took with fewer evaluations."""
     for less in reversed([other for other in EACH if other < each]):
         before = results.cells.get(f"{game} {less:g}", {}).get(contender, {})
-        if before.get("failed", "").startswith("not run"):
-            return f"{before['failed'].split(' at ')[0]} at {less:g} n"
+        if before.get("failed", "").startswith(SLOW):
+            return before["failed"] if " at " in before["failed"] else f"{before['failed']} at {less:g} n"
         if before:
             return None
     return None

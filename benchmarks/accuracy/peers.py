@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ LEFT_OUT = {
     "shapiq SVARMIQ (order 1)": "gives SVARM's values",
     "shapiq PermutationSamplingSTII (order 1)": "PermutationSamplingSV at a higher price",
     "shapiq RegressionFBII": "gives Banzhaf values",
-    "shapiq ShaplEIG": "needs torch; fits a Gaussian process after every evaluation, 44–75 s an explanation by its paper",
     "shap Exact, Tree, Linear, Partition": "exact, for one kind of model, or other values",
     "shap Sampling": "Permutation without pairs",
 }
@@ -38,11 +38,13 @@ SETTINGS = {
     "shapiq ProxySHAP": "XGBoost, pairs (its defaults), order 1",
     "shapiq ProxySHAP adjusted": "the same, adjustment=True",
     "shapiq ProxySPEX": "LightGBM without its search (20 s a run, and no better where tried), order 1",
-    "shapiq SPEX": "its defaults, order 1",
+    "shapiq SPEX": "its defaults, order 1; time without that of compiling",
+    "shapiq ShaplEIG": "its defaults: a Gaussian process fitted anew after every evaluation",
     "shapiq kADDSHAP": "order 2, pairing_trick",
     "shapiq PolySHAP": "order 2, at most one term for two evaluations and 1,500, pairing_trick",
     "shapiq PolySHAP order 3": "order 3, else the same",
     "shapiq PermutationSamplingSV": "its defaults",
+    "shapiq PermutationSamplingSII": "order 1",
     "shapiq StratifiedSamplingSV": "its defaults",
     "shapiq OwenSamplingSV": "10 anchor points (its default)",
     "shap Permutation": "antithetic (its default), whole rounds",
@@ -54,6 +56,8 @@ SETTINGS = {
 }
 
 
+NEEDS = {"shapiq SPEX": ["sparse_transform"], "shapiq ShaplEIG": ["torch", "gpytorch", "botorch"]}
+COMPILING = {"shapiq SPEX"}  # run once before they are measured
 MOST_TERMS = 1500  # of PolySHAP: a regression on more takes minutes
 MOST_PAIRS_PLAYERS = 80  # of kADDSHAP, for the same reason
 
@@ -66,6 +70,11 @@ class TooManyError(Exception):
     """More players than a peer can do with in reasonable time."""
 
 
+def unavailable(name: str) -> str:
+    """What a peer needs and is not installed."""
+    return ", ".join(module for module in NEEDS.get(name, []) if find_spec(module) is None)
+
+
 def peers() -> dict[str, Contender]:
     """Quick ones first."""
     return {
@@ -74,6 +83,7 @@ def peers() -> dict[str, Contender]:
         "shapiq UnbiasedKernelSHAP": _shapiq("UnbiasedKernelSHAP", pairing_trick=True),
         "shapiq SVARM": _shapiq("SVARM", pairing_trick=True),
         "shapiq PermutationSamplingSV": _shapiq("PermutationSamplingSV"),
+        "shapiq PermutationSamplingSII": _shapiq("PermutationSamplingSII", index="SII", max_order=1),
         "shapiq OwenSamplingSV": _shapiq("OwenSamplingSV"),
         "shapiq StratifiedSamplingSV": _shapiq("StratifiedSamplingSV"),
         "shap Permutation": _shap_permutation,
@@ -91,7 +101,8 @@ def peers() -> dict[str, Contender]:
         "shapiq PolySHAP": _polyshap(2),
         "shapiq PolySHAP order 3": _polyshap(3),
         "shapiq ProxySPEX": _proxyspex,
-        "shapiq SPEX": _shapiq("SPEX", index="SV", max_order=1),
+        "shapiq SPEX": _spex,
+        "shapiq ShaplEIG": _shapiq("ShaplEIG", show_progress=False),
     }
 
 
@@ -117,6 +128,11 @@ def _proxyspex(fn: Game, n_players: int, budget: int, seed: int) -> np.ndarray:
 
     quiet = LGBMRegressor(verbose=-1, n_jobs=1, random_state=seed)
     return _shapiq("ProxySPEX", index="SV", max_order=1, proxy_model=quiet, hpo=False)(fn, n_players, budget, seed)
+
+
+def _spex(fn: Game, n_players: int, budget: int, seed: int) -> np.ndarray:
+    np.random.seed(seed)  # noqa: NPY002 (its transform draws from the global generator, whatever its random_state)
+    return _shapiq("SPEX", index="SV", max_order=1)(fn, n_players, budget, seed)
 
 
 def _kaddshap(fn: Game, n_players: int, budget: int, seed: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.accuracy.games import ABOUT, STRATA
-from benchmarks.accuracy.measure import CELL_SECONDS, EACH, FLOOR, RUN_SECONDS, SLACK, Results
+from benchmarks.accuracy.measure import CELL_SECONDS, EACH, FLOOR, RUN_SECONDS, SLACK, SLOW, Results
 from benchmarks.accuracy.ours import AUTO, CORRECTED, HEADLINE, STARS
 from benchmarks.accuracy.peers import LEFT_OUT, SETTINGS
 
@@ -109,28 +109,29 @@ def write(folder: Path) -> None:
         return
     timing = folder / "results-fitting.json"
     parts = [
-        _introduction(peers, ours),
+        _introduction(peers, ours, len({name for cell in cells for name in cell.peers})),
         _summary(cells),
         _fitting(json.loads(timing.read_text())) if timing.exists() else "",
         "![error against evaluations](results.png)\n",
         _every_cell(cells),
         _every_peer(cells, peers),
+        _slow(cells, peers),
         _games(ours),
     ]
     (folder / "results.md").write_text("\n".join(part for part in parts if part))
     draw(cells, folder / "results.png")
 
 
-def _introduction(peers: Results, ours: Results) -> str:
+def _introduction(peers: Results, ours: Results, count: int) -> str:
     return f"""# Accuracy at equal evaluations
 
 Relative squared error ‖φ̂ − φ‖² / ‖φ‖², floored at {FLOOR:g}; means over 5 rows × 6 draws. *Ours* is `{HEADLINE}`.
 
-- The best peer is the best of all peers in that very cell, chosen after the fact.
+- The best peer is the best of all {count} peers in that very cell, chosen after the fact.
 - Intervals: 95 %, bootstrap over rows, then draws.
 - Evaluations are counted, the empty and the grand coalition once. Who took more than {SLACK:g} × the budget is not compared.
 - A peer that took more than {CELL_SECONDS:g} s of processor time in a cell made no further draws there after one of each
-  row; one that took more than {RUN_SECONDS:g} s a run is not compared.
+  row; one whose first run took more than {RUN_SECONDS:g} s is not compared in that cell, but [shown](#too-slow-to-compare).
 
 Made by `python -m benchmarks.accuracy`: peers with {_versions(peers)}; ours with {_versions(ours)}.
 """
@@ -184,9 +185,13 @@ def _every_cell(cells: list[Cell]) -> str:
         more = [f"{mean_error(cell.ours[name]):.1e}" if name in cell.ours else "–" for name in (AUTO, CORRECTED)]
         lines.append(
             f"| {cell.game} | {cell.each:g} n | {cell.own:.1e} | {mean_error(cell.peers[cell.best]):.1e} | {cell.best}{fewer} "
-            f"| {mark}{cell.ratio:.2f} | {low:.2f}–{high:.2f} | {cell.over(STARS):.1f} | {more[0]} | {more[1]} |"
+            f"| {mark}{_ratio(cell.ratio)} | {_ratio(low)}–{_ratio(high)} | {cell.over(STARS):.1f} | {more[0]} | {more[1]} |"
         )
     return "\n".join([*lines, ""])
+
+
+def _ratio(ratio: float) -> str:
+    return f"{ratio:.2f}" if ratio < 100 else f"{ratio:.2g}" if ratio >= 1e6 else f"{ratio:.0f}"
 
 
 def _every_peer(cells: list[Cell], peers: Results) -> str:
@@ -210,7 +215,7 @@ def _every_peer(cells: list[Cell], peers: Results) -> str:
     reasons: dict[str, list[str]] = {}
     for key, cell in peers.cells.items():
         for name, each in cell.items():
-            if "failed" in each:
+            if "failed" in each and not each["failed"].startswith(SLOW):
                 reasons.setdefault(f"{name}: {each['failed'].split(' evaluations')[0].rstrip('0123456789 ')}", []).append(key)
     lines += [
         "Not compared, by reason:",
@@ -218,6 +223,29 @@ def _every_peer(cells: list[Cell], peers: Results) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _slow(cells: list[Cell], peers: Results) -> str:
+    """What is known of peers in cells where they took too long: one run, beside ours of the same row."""
+    lines = []
+    for cell in cells:
+        for name, found in peers.cells[f"{cell.game} {cell.each:g}"].items():
+            if found.get("failed", "").startswith(SLOW) and " at " not in found["failed"]:
+                took = found["failed"].removeprefix(f"{SLOW}: ")
+                error = f"{found['error']:.1e}" if "error" in found else "–"
+                lines.append(
+                    f"| {name} | {cell.game} | {cell.each:g} n | {took} | {error} | {np.mean(cell.ours[HEADLINE][0]):.1e} |"
+                )
+    heading = [
+        "## Too slow to compare",
+        "",
+        f"Peers whose first run took more than {RUN_SECONDS:g} s, not run with more evaluations there: the error of that run",
+        "beside our mean error of that row.",
+        "",
+        "| peer | game | evaluations | time | error | ours |",
+        "|---|---|--:|---|--:|--:|",
+    ]
+    return "\n".join([*heading, *sorted(lines), ""]) if lines else ""
 
 
 def _games(ours: Results) -> str:
