@@ -703,7 +703,10 @@ def test_doubt_is_never_written_as_zero():
         (pd.NA, "missing"),
         (pd.Timestamp(2024, 2, 1), "2024-02-01"),
         (datetime.date(2024, 2, 1), "2024-02-01"),
-        ("x" * 40, "xxxxxxxx…xxxxxxx"),
+        ("x" * 40, "xxxxxxxxx…xxxxxxxx"),
+        ("15.1, 0.35, 17.8", "15.1, 0.35, 17.8"),
+        ("0.0599, 0.00428, 0.0974", "0.0599, …, 0.0974"),
+        ("0.1234567, 0.7654321", "0.1234567….7654321"),
     ],
 )
 def test_cells_are_short_text(cell, text):

@@ -163,7 +163,7 @@ def tidy(ax: Axes, *, grid: Literal["x", "y"] = "x", zero: str | None = None) ->
 def number_axis(axis: Any, label: str) -> None:
     """Few ticks; a power of ten stands in the label, where nothing lies upon it. The limits must have been set."""
     ticker = needed("matplotlib.ticker", extra="plots")
-    axis.set_major_locator(ticker.MaxNLocator(nbins=7, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_locator(ticker.MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     digits = Digits.of(axis.get_view_interval())
     if digits.exponent:
         axis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x / 10.0**digits.exponent:g}".replace("-", "−")))

@@ -14,7 +14,7 @@ from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.plots.words import shorten
 
 NUMBERS, TIMES, CATEGORIES = "numbers", "times", "categories"
-LONGEST_CELL = 16
+LONGEST_CELL = 18
 DAY = np.timedelta64(86_400_000_000, "us")
 
 
@@ -84,7 +84,14 @@ def text_of(cell: Any) -> str:
         return _number_text(float(cell))
     if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
         return cell.date().isoformat()
-    return shorten(str(cell), LONGEST_CELL)
+    return _listed(str(cell))
+
+
+def _listed(text: str) -> str:
+    """A list, as a group of features has it, with whole items left out where it is long; other text without its middle."""
+    items = text.split(", ")
+    ends = f"{items[0]}, …, {items[-1]}"
+    return ends if len(items) > 2 and len(text) > LONGEST_CELL >= len(ends) else shorten(text, LONGEST_CELL)
 
 
 def _number_text(number: float) -> str:
