@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from heapq import heappop, heappush
 from multiprocessing import get_context
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ def run_all(tasks: list[Task], results: Results, processes: int, minutes: float,
                 print(f"{name}: left, as the results that are there are of another game. Run it with --again.", flush=True)
                 tasks = [task for task in tasks if task.game != name]
         possible = [task for task in tasks if _below_all(task, results.games[task.game]["players"])]
-        for task, found in _each_done(pool, _chains(possible), results, until):
+        for task, found in _each_done(pool, processes, _chains(possible), results, until):
             results.add(task.cell, task.contender, found)
             print(f"{task.cell} {task.contender}: {found.get('failed') or found['seconds']}", flush=True)
 
@@ -82,34 +83,41 @@ def _chains(tasks: list[Task]) -> list[list[Task]]:
     return sorted(chains.values(), key=lambda chain: -chain[0].each if chain[0].who in PATIENT else 0.0)
 
 
-def _each_done(pool: Pool, chains: list[list[Task]], results: Results, until: float) -> Iterator[tuple[Task, dict[str, Any]]]:
-    done: SimpleQueue[tuple[list[Task], Any]] = SimpleQueue()
+def _each_done(
+    pool: Pool, processes: int, chains: list[list[Task]], results: Results, until: float
+) -> Iterator[tuple[Task, dict[str, Any]]]:
+    """Results as they come. A processor that is free takes the next task of the first chain that waits for no other."""
+    done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+    ready, left = list(range(len(chains))), sum(map(len, chains))
 
-    def start(chain: list[Task]) -> None:
+    def start(number: int) -> None:
         def end(found: Any) -> None:
-            done.put((chain, found))
+            done.put((number, found))
 
-        slow = slow_before(results, chain[0].game, chain[0].each, chain[0].contender)
+        task = chains[number][0]
+        slow = slow_before(results, task.game, task.each, task.contender)
         if slow:
             end({"failed": slow})
         else:
-            pool.apply_async(run_one, (chain[0],), callback=end, error_callback=end)
+            pool.apply_async(run_one, (task,), callback=end, error_callback=end)
 
-    for chain in chains:
-        start(chain)
-    left = sum(map(len, chains))
+    for _ in range(processes):
+        if ready:
+            start(heappop(ready))
     while left:
         try:
-            chain, found = done.get(timeout=max(0.0, until - time.monotonic()))
+            number, found = done.get(timeout=max(0.0, until - time.monotonic()))
         except Empty:
             print(f"{left} cells are left", flush=True)
             return
         if isinstance(found, BaseException):
             raise found
         left -= 1
-        yield chain[0], found
-        if chain[1:]:
-            start(chain[1:])
+        yield chains[number].pop(0), found
+        if chains[number]:
+            heappush(ready, number)
+        if ready:
+            start(heappop(ready))
 
 
 def run_one(task: Task) -> dict[str, Any]:
