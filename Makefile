@@ -51,7 +51,7 @@ $(PEERS)/.ready: benchmarks/requirements-peers.txt pyproject.toml constraints.tx
 bench-core: $(PEERS)/.ready  ## Speed and memory beside the bare model and the peers
 	@$(PEERS)/bin/python -m benchmarks.core $(SECTIONS)
 
-bench-accuracy: $(PEERS)/.ready  ## Error at equal evaluations beside every public estimator; ARGS="--who ours --again"
+bench-accuracy: $(PEERS)/.ready  ## Error at equal evaluations beside every public estimator; ARGS="--who ours --again --processes 2"
 	@OMP_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks.accuracy $(ARGS) $(GAMES)
 
 bench-rows: $(PEERS)/.ready  ## Explaining 1,000 rows beside the model's own time

@@ -37,18 +37,20 @@ PACKAGES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__)
-    parser.add_argument("games", nargs="*", help="all by default")
+    parser.add_argument("games", nargs="*", help="by name, as in results.md; all by default")
     parser.add_argument("--who", choices=["peers", "ours", "all", "report"], default="all")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these contenders")
     parser.add_argument("--but", nargs="*", default=[], metavar="NAME", help="all contenders but these")
     parser.add_argument("--each", type=float, nargs="*", default=list(EACH), help="evaluations for each player")
-    parser.add_argument("--rows", type=int, default=5)
-    parser.add_argument("--draws", type=int, default=6)
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--rows", type=int, default=5, help="explained rows of a game (5)")
+    parser.add_argument("--draws", type=int, default=6, help="runs of a contender for each row (6)")
+    parser.add_argument("--processes", type=int, default=1, help="cells measured at a time, each on one core (1)")
     parser.add_argument("--minutes", type=float, default=24 * 60.0, help="for each file; what is not done by then is left")
     parser.add_argument("--again", action="store_true", help="run what is there, too")
-    parser.add_argument("--folder", type=Path, default=HERE)
+    parser.add_argument("--folder", type=Path, default=HERE, help="where results are and go")
     asked = parser.parse_args()
+    _check(parser, "games", asked.games, [name for names in STRATA.values() for name in names])
+    _check(parser, "contenders", [*asked.only, *asked.but], [*peers(), *ours()])
     asked.folder.mkdir(parents=True, exist_ok=True)
     for who, contenders in (("peers", list(peers())), ("ours", list(ours()))):
         if asked.who in (who, "all"):
@@ -56,6 +58,12 @@ def main() -> None:
     from benchmarks.accuracy.report import write
 
     write(asked.folder)
+
+
+def _check(parser: argparse.ArgumentParser, what: str, names: list[str], known: list[str]) -> None:
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        parser.error(f"{what} must be among {', '.join(known)}; got {', '.join(unknown)}")
 
 
 def _run(who: str, contenders: list[str], asked: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,13 @@ def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
             exec(compile(code, page.name, "exec"), namespace)
         if expected is not None:
             assert printed.getvalue().split() == expected.split(), f"{page.name}:\n{code}"
+
+
+def test_the_demo_explains_and_draws(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
+    assert re.search(r"(9|10) of 10 intervals hold the exact value", capsys.readouterr().out)
+    assert (tmp_path / "out" / "demo.png").stat().st_size > 10_000
 
 
 def test_a_page_that_lies_is_noticed(tmp_path):
