@@ -11,8 +11,8 @@ from scipy.special import expit
 
 import owenshap
 from benchmarks.accuracy.games import additive_shapley, games
-from benchmarks.accuracy.measure import Counted, relative_error
-from benchmarks.accuracy.peers import _shapiq, peers
+from benchmarks.accuracy.measure import RUN_SECONDS, Counted, relative_error
+from benchmarks.accuracy.peers import _shapiq, peers, unavailable
 from benchmarks.accuracy.trees import leaf_game, of_xgboost
 
 SAME = {
@@ -36,11 +36,13 @@ def main() -> None:
         print(f"shapiq {kind} against {other}: {np.abs(found[0] - found[1]).max():.1e}")
     print("error with 60, 600 and 3,900 evaluations of 12 players:")
     for name, run in peers().items():
+        if unavailable(name):
+            continue
         print(f"  {name}: {'  '.join(error(run, game, budget) for budget in (60, 600, 3900))}", flush=True)
 
 
 def error(run, game, budget: int) -> str:
-    seen = Counted(game)
+    seen = Counted(game, RUN_SECONDS)
     try:
         found = relative_error(run(seen, game.n_players, budget, 0), game.shapley_values)
     except Exception as failure:  # a peer's refusal is its answer

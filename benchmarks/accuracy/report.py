@@ -131,7 +131,7 @@ Relative squared error ‖φ̂ − φ‖² / ‖φ‖², floored at {FLOOR:g}; m
 - Intervals: 95 %, bootstrap over rows, then draws.
 - Evaluations are counted, the empty and the grand coalition once. Who took more than {SLACK:g} × the budget is not compared.
 - A peer that took more than {CELL_SECONDS:g} s of processor time in a cell made no further draws there after one of each
-  row; one whose first run took more than {RUN_SECONDS:g} s is not compared in that cell, but [shown](#too-slow-to-compare).
+  row; one whose first run took more than {RUN_SECONDS:g} s is not compared in that cell; that run is shown below the peers.
 
 Made by `python -m benchmarks.accuracy`: peers with {_versions(peers)}; ours with {_versions(ours)}.
 """
