@@ -31,6 +31,11 @@ class Arrays(Protocol):
         """Numbers of one working array that keep the device busy."""
         ...
 
+    @property
+    def launches(self) -> bool:
+        """Whether work is begun there and awaited when its results are."""
+        ...
+
     def of_table(self, table: Table) -> Any:
         """The rows as an array (rows, features); None where they are not all numbers."""
         ...
@@ -41,6 +46,10 @@ class Arrays(Protocol):
 
     def get(self, array: Any) -> FloatArray:
         """An array back on the host."""
+        ...
+
+    def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
+        """The array with its axes in the opposite order on its way to the host; what waits for it."""
         ...
 
     def empty(self, shape: tuple[int, ...]) -> Any:
@@ -94,6 +103,7 @@ class NumpyArrays:
 
     dtype: Any = np.float64
     tile: int = CACHED
+    launches: bool = False
 
     def of_table(self, table: Table) -> Any:
         cells = table.cells()
@@ -104,6 +114,9 @@ class NumpyArrays:
 
     def get(self, array: Any) -> FloatArray:
         return np.asarray(array, np.float64)
+
+    def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
+        return lambda: self.get(array).T
 
     def empty(self, shape: tuple[int, ...]) -> Any:
         return np.empty(shape, self.dtype)
