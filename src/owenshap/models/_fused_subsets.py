@@ -6,6 +6,7 @@ The plain way takes h of every coalition through memory and a launch for every p
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 from owenshap.designs import size_weights
@@ -14,7 +15,7 @@ from owenshap.models._fused_stars import ACTIVATIONS, has_triton
 from owenshap.models._torch_linear import TorchArrays
 from owenshap.models.linear_first import LinearFirst, Step
 
-COALITIONS_AT_ONCE, WARPS = 128, 4
+COALITIONS_AT_ONCE, WARPS = 64, 4
 PROGRAMS = 1 << 12  # that fill a device some times over
 MOST_WIDE, MOST_OUTPUTS = 32, 16
 FEWEST_NUMBERS = 1 << 24  # of h in a call: below, the plain way is done before a kernel is compiled or looked up
@@ -28,13 +29,8 @@ def fits(linear: LinearFirst, n_players: int) -> bool:
     weights, layers = linear.weights, _layers(linear)
     if layers is None or not weights.is_cuda or weights.element_size() != 4 or not has_triton():
         return False
-    return linear.widest <= MOST_WIDE and outputs_of(linear) <= MOST_OUTPUTS
-
-
-def outputs_of(linear: LinearFirst) -> int:
-    """Predictions of a row."""
-    widths = [linear.width, *(len(step.weights) for step in linear.steps if step.kind == "affine")]
-    return widths[-1]
+    outputs = layers[0][-1].weights.shape[0] if layers[0] else linear.width
+    return linear.widest <= MOST_WIDE and outputs <= MOST_OUTPUTS
 
 
 def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
@@ -46,13 +42,10 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
     arrays, found = linear.arrays, _layers(linear)
     assert isinstance(arrays, TorchArrays)
     assert found is not None
-    (layers, kinds), (first, pairs, n_players), outputs = found, columns.shape, outputs_of(linear)
-    width, players = _padded(linear.widest), _padded(n_players)
-    weights, biases = columns.new_zeros((len(layers), width, width)), columns.new_zeros((len(layers), width))
-    for at, layer in enumerate(layers):
-        weights[at, : layer.weights.shape[1], : layer.weights.shape[0]] = layer.weights.T
-        if layer.bias is not None:
-            biases[at, : len(layer.bias)] = layer.bias
+    (layers, kinds), (width, pairs, n_players), players = found, columns.shape, _padded(columns.shape[2])
+    widths = [width, *(layer.weights.shape[0] for layer in layers)]
+    parts = [part.flatten() for layer in layers for part in (layer.weights, _bias(layer))]
+    outputs, starts = widths[-1], list(accumulate((part.numel() for part in parts), initial=0))
     blocks = (1 << n_players) // COALITIONS_AT_ONCE
     programs = min(blocks, triton.next_power_of_2(triton.cdiv(PROGRAMS, pairs)))
     padded = triton.next_power_of_2(outputs) if chosen is None else 1
@@ -60,18 +53,18 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
     _kernel()[(pairs, programs)](
         columns.contiguous(),
         empty.contiguous(),
-        weights,
-        biases,
+        torch.cat(parts) if parts else empty,
         *_shares(arrays, n_players),
         made if chosen is None else chosen.remainder(outputs),
         made,
         pairs,
         n_players,
         blocks // programs,
-        FIRST=first,
-        WIDTH=width,
+        WIDTHS=tuple(widths),
+        STARTS=tuple(starts[:-1:2]),
+        KINDS=tuple(ACTIVATIONS.get(kind, NOTHING) for kind in kinds),
         LAYERS=len(layers),
-        KINDS=sum(ACTIVATIONS.get(kind, NOTHING) << 2 * at for at, kind in enumerate(kinds)),
+        WIDTH=_padded(max(widths)),
         SOFTMAX=kinds[-1] == "softmax",
         CHOSEN=chosen is not None,
         OUTPUTS=outputs,
@@ -99,6 +92,10 @@ def _layers(linear: LinearFirst) -> tuple[list[Step], list[str]] | None:
         else:
             return None
     return (layers, [*kinds, activation]) if "softmax" not in kinds else None
+
+
+def _bias(layer: Step) -> Any:
+    return layer.weights.new_zeros(len(layer.weights)) if layer.bias is None else layer.bias
 
 
 def _padded(count: int) -> int:

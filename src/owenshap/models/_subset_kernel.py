@@ -9,10 +9,9 @@ from owenshap.models._star_kernel import activated, factor
 
 @triton.jit(do_not_specialize=["pairs", "n_players", "blocks"])
 def subsets(
-    columns,  # (FIRST, pairs, n_players)
-    empty,  # (FIRST, pairs)
-    weights,  # (LAYERS, WIDTH, WIDTH), transposed
-    biases,  # (LAYERS, WIDTH)
+    columns,  # (WIDTHS[0], pairs, n_players)
+    empty,  # (WIDTHS[0], pairs)
+    layers,  # one after the other: weights (new width, width), bias (new width,)
     members,  # (n_players + 1,)
     others,  # (n_players + 1,)
     chosen,  # (pairs,)
@@ -20,10 +19,11 @@ def subsets(
     pairs,
     n_players,
     blocks,
-    FIRST: tl.constexpr,
-    WIDTH: tl.constexpr,
-    LAYERS: tl.constexpr,
+    WIDTHS: tl.constexpr,
+    STARTS: tl.constexpr,
     KINDS: tl.constexpr,
+    LAYERS: tl.constexpr,
+    WIDTH: tl.constexpr,
     SOFTMAX: tl.constexpr,
     CHOSEN: tl.constexpr,
     OUTPUTS: tl.constexpr,
@@ -31,14 +31,18 @@ def subsets(
     PLAYERS: tl.constexpr,
     COALITIONS: tl.constexpr,
 ):
-    """What some blocks of coalitions add to the Shapley values of a pair; KINDS has two bits for each activation."""
+    """What some blocks of coalitions add to the Shapley values of a pair.
+
+    WIDTHS of h and of what each layer makes, STARTS of the layers' weights, KINDS of what is applied before each layer and
+    after the last; WIDTH holds the widest.
+    """
     pair = tl.program_id(0).to(tl.int64)
     player = tl.arange(0, PLAYERS)
     wide = tl.arange(0, WIDTH)
     column = (wide * pairs + pair) * n_players
-    here = (player < n_players)[:, None] & (wide < FIRST)[None, :]
+    here = (player < n_players)[:, None] & (wide < WIDTHS[0])[None, :]
     own = tl.load(columns + column[None, :] + player[:, None], mask=here, other=0.0)
-    start = tl.load(empty + wide * pairs + pair, mask=wide < FIRST, other=0.0)
+    start = tl.load(empty + wide * pairs + pair, mask=wide < WIDTHS[0], other=0.0)
     output = tl.arange(0, OUTPUTS_PADDED)
     total = tl.zeros((OUTPUTS_PADDED, PLAYERS), tl.float64)
     for block in range(blocks):
@@ -46,22 +50,27 @@ def subsets(
         present = (code[:, None] >> player[None, :]) & 1
         hidden = tl.dot(present.to(tl.float32), own, input_precision="tf32x3") + start[None, :]
         for layer in tl.static_range(LAYERS):
-            taken = activated(hidden * factor((KINDS >> (2 * layer)) & 3), (KINDS >> (2 * layer)) & 3)
-            weight = tl.load(weights + (layer * WIDTH + wide[:, None]) * WIDTH + wide[None, :])
-            hidden = tl.dot(taken, weight, input_precision="tf32x3") + tl.load(biases + layer * WIDTH + wide)[None, :]
-        scores = activated(hidden * factor((KINDS >> (2 * LAYERS)) & 3), (KINDS >> (2 * LAYERS)) & 3)
+            there = wide < WIDTHS[layer + 1]
+            at = layers + STARTS[layer] + wide[None, :] * WIDTHS[layer] + wide[:, None]
+            weight = tl.load(at, mask=there[None, :] & (wide < WIDTHS[layer])[:, None], other=0.0)
+            bias = tl.load(layers + STARTS[layer] + WIDTHS[layer] * WIDTHS[layer + 1] + wide, mask=there, other=0.0)
+            taken = activated(hidden * factor(KINDS[layer]), KINDS[layer])
+            hidden = tl.dot(taken, weight, input_precision="tf32x3") + bias[None, :]
+        scores = activated(hidden * factor(KINDS[LAYERS]), KINDS[LAYERS])
+        whole = 1.0
         if SOFTMAX:
             scores = tl.where((wide < OUTPUTS)[None, :], scores, float("-inf"))
             scores = tl.exp(scores - tl.max(scores, axis=1)[:, None])
-            scores = scores / tl.sum(scores, axis=1)[:, None]
+            whole = tl.sum(scores, axis=1)
         size = tl.sum(present, axis=1)
         share = tl.where(present != 0, tl.load(members + size)[:, None], -tl.load(others + size)[:, None])
         if CHOSEN:
-            value = tl.sum(tl.where(wide[None, :] == tl.load(chosen + pair), scores, 0.0), axis=1).to(tl.float64)
+            value = tl.sum(tl.where(wide[None, :] == tl.load(chosen + pair), scores, 0.0), axis=1) / whole
+            value = value.to(tl.float64)
             total += tl.sum(share * value[:, None], axis=0)[None, :]
         else:
             for each in tl.static_range(OUTPUTS):
-                value = tl.sum(tl.where(wide[None, :] == each, scores, 0.0), axis=1).to(tl.float64)
+                value = (tl.sum(tl.where(wide[None, :] == each, scores, 0.0), axis=1) / whole).to(tl.float64)
                 total += tl.where((output == each)[:, None], tl.sum(share * value[:, None], axis=0)[None, :], 0.0)
     target = (pair * tl.num_programs(1) + tl.program_id(1)) * OUTPUTS_PADDED + output
     tl.store(made + target[:, None] * PLAYERS + player[None, :], total)

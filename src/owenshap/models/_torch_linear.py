@@ -88,17 +88,20 @@ class TorchArrays:
 
     def order(self, ranks: Any) -> Any:
         places = ranks.long()
-        every = self.torch.arange(len(places), device=self.device)[:, None]
+        every = self.torch.arange(len(places), device=self.device).reshape(-1, *[1] * (places.ndim - 1))
         return self.torch.empty_like(places).scatter_(0, places, every.expand_as(places))
 
     def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
         self.torch.addcmul(base, array, scale, out=out)
 
     def summed(self, array: Any, axis: int) -> Any:
-        return self.torch.cumsum(array, axis)
+        return array.cumsum_(axis)
 
     def along(self, array: Any, index: Any) -> Any:
-        return self.torch.take_along_dim(array, index[None, None].long(), 2)
+        if array.shape[3] > 1:
+            return self.torch.take_along_dim(array, index[None, None].long(), 2)
+        taken = array[..., 0].index_select(2, index.reshape(-1).long())
+        return taken.reshape(*array.shape[:2], *index.shape)
 
     def along_last(self, array: Any, index: Any) -> Any:
         return self.torch.take_along_dim(array, index, 2)

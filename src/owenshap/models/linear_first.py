@@ -73,11 +73,11 @@ class Arrays(Protocol):
         ...
 
     def summed(self, array: Any, axis: int) -> Any:
-        """Running sums along an axis."""
+        """Running sums along an axis, where the array was."""
         ...
 
     def along(self, array: Any, index: Any) -> Any:
-        """Of an array (a, b, n, m), what the index (n, m) names along the third axis."""
+        """Of an array (a, b, n, m or 1), what the index (any, m) names along the third axis."""
         ...
 
     def along_last(self, array: Any, index: Any) -> Any:
@@ -139,10 +139,10 @@ class NumpyArrays:
             out += base
 
     def summed(self, array: Any, axis: int) -> Any:
-        return np.cumsum(array, axis=axis)
+        return np.cumsum(array, axis=axis, out=array)
 
     def along(self, array: Any, index: Any) -> Any:
-        return np.take_along_axis(array, index[None, None], 2)
+        return np.take_along_axis(array, index[None, None], 2) if array.shape[3] > 1 else array[..., 0].take(index, 2)
 
     def along_last(self, array: Any, index: Any) -> Any:
         return np.take_along_axis(array, index, 2)
