@@ -139,13 +139,13 @@ class Pairs:
         fitting = max(1, self.tile // max(numbers, columns))
         parts = []
         for rows in slices(len(self.rows), max(1, fitting // count)):
-            total: Any = 0
+            total: Any = None
             for some in slices(count, fitting):
                 found = of_pairs(rows, some)
                 if count > 1:
                     by_row = found.reshape(found.shape[0], rows.stop - rows.start, -1, *found.shape[2:])
                     found = (arrays.exactly(by_row) * self._background_share[some].reshape(-1, *[1] * (found.ndim - 2))).sum(2)
-                total = total + found
+                total = found if some.start == 0 else total + found
             parts.append(total)
         return arrays.joined(parts, 1)
 
