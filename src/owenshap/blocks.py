@@ -57,8 +57,8 @@ def worked(
         most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
         if evaluations > FEWEST_TOGETHER:
             most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
-        in_thread = executor is None and evaluations > most and not isinstance(game, DrawingGame)
-        return _groups_worked(compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, in_thread)
+        several = executor is None and evaluations > most
+        return _groups_worked(compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, several)
     if executor is None and isinstance(game, LaunchingGame) and game.launches:
         return _work_ahead(game, estimator, _parts(drawn), ends, rows_at_once)
     return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(drawn)), executor)
@@ -201,11 +201,12 @@ def _groups_worked(
     ends: Ends,
     executor: Executor | None,
     rows_at_once: int,
-    in_thread: bool,
+    several: bool,
 ) -> Iterator[Worked]:
-    """The same for all groups of blocks, drawn by a thread while others are valued where they are many."""
+    """The same for all groups of blocks; where they are several, a thread draws the next ones while others are valued."""
+    in_thread = several and not isinstance(game, DrawingGame)
     with made_ahead(groups, GROUPS_AHEAD) if in_thread else nullcontext(groups) as drawn:
-        if executor is None and isinstance(game, LaunchingCompactGame) and game.launches_replicates:
+        if several and isinstance(game, LaunchingCompactGame) and game.launches_replicates:
             done = one_ahead(_begin_together(game, estimator, group, ends, rows_at_once) for group in drawn)
         else:
             tasks = ((game, estimator, group, ends, rows_at_once) for group in drawn)

@@ -88,7 +88,8 @@ class LinearModelGame(ModelGame):
         """The replicates (r, n, rows × outputs) of stars, of chains, or of all subsets."""
         if self.ready is not None and isinstance(design, Stars) and np.array_equal(design.centres, self.ready.centres):
             return self.ready.replicates
-        return self.begin_replicates(design, empty, grand)()
+        replicates = self.linear.arrays.get(self.device_replicates(design, empty, grand))
+        return replicates.transpose(3, 2, 1, 0).reshape(replicates.shape[3], self.n_players, -1)
 
     @property
     def launches_replicates(self) -> bool:

@@ -99,7 +99,7 @@ class Pairs:
         away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])  # (rows, background, features)
         empty = weights @ stand_in.T + self.linear.bias[:, None]
         if not per_row:
-            empty = arrays.joined([empty[:, None]] * len(own), 1)  # the same for every row
+            empty = arrays.repeated(empty, len(own))  # the same for every row
         if self._member is None:
             columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
         else:
