@@ -12,12 +12,18 @@ def _reciprocal(x):
 
 
 @triton.jit
+def _power_of_two(x):
+    """2^x in one instruction, 0 where it is too small for a normal number; triton's own takes four."""
+    return tl.inline_asm_elementwise("ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
+
+
+@triton.jit
 def activated(x, KIND: tl.constexpr):
     """Of x times `factor`."""
     if KIND == 0:
-        return _reciprocal(1 + tl.exp2(x))
+        return _reciprocal(1 + _power_of_two(x))
     elif KIND == 1:  # noqa: RET505 (triton wants the branches of a constant apart)
-        return 2 * _reciprocal(1 + tl.exp2(x)) - 1
+        return 2 * _reciprocal(1 + _power_of_two(x)) - 1
     elif KIND == 2:
         return tl.maximum(x, 0.0)
     else:
