@@ -149,8 +149,11 @@ def _packed(linear: LinearFirst, step: int) -> _Packed:
 
 @lru_cache(maxsize=1)
 def has_triton() -> bool:
-    """Whether kernels can be compiled here."""
-    return importlib.util.find_spec("triton") is not None and needed("torch", extra="torch").version.hip is None
+    """Whether kernels can be compiled here, and the device has the matrix units that they use."""
+    torch = needed("torch", extra="torch")
+    if importlib.util.find_spec("triton") is None or torch.version.hip is not None:
+        return False
+    return bool(torch.cuda.get_device_capability() >= (8, 0))
 
 
 @lru_cache(maxsize=1)

@@ -81,8 +81,6 @@ def _layers(linear: LinearFirst) -> tuple[list[Step], list[str]] | None:
     layers: list[Step] = []
     kinds, activation = [], "identity"
     for step in linear.steps:
-        if activation == "softmax":
-            return None
         if step.kind == "affine":
             layers.append(step)
             kinds.append(activation)
