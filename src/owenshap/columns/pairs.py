@@ -75,12 +75,6 @@ class Pairs:
         """C and h(∅) of all pairs: asked for by the ends and by every group of blocks."""
         return self._columns_of(slice(0, len(self.rows)), slice(0, len(self.absent)))
 
-    @cached_property
-    def _background_share(self) -> Any:
-        """What each background row counts."""
-        weights, count = self.absent.weights, len(self.absent)
-        return self.linear.arrays.put(np.full(count, 1 / count) if weights is None else weights, exact=True)
-
     def columns(self, rows: slice, drawn: Any) -> tuple[Any, Any]:
         """C and h(∅) of some pairs; kept where these are all, which then fit into a tile."""
         pairs = len(self.rows) * len(self.absent)
@@ -99,7 +93,7 @@ class Pairs:
         away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])  # (rows, background, features)
         empty = weights @ stand_in.T + self.linear.bias[:, None]
         if not per_row:
-            empty = arrays.repeated(empty, len(own))  # the same for every row
+            empty = arrays.joined([empty[:, None]] * len(own), 1)  # the same for every row
         if self._member is None:
             columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
         else:
@@ -137,15 +131,17 @@ class Pairs:
         arrays, count = self.linear.arrays, 1 if drawing else len(self.absent)
         columns = self.n_players * max(self.linear.width, self.rows.n_features if self.players.grouped else 0)
         fitting = max(1, self.tile // max(numbers, columns))
+        weights = np.ones(1) if count == 1 else self.absent.weights
+        share = arrays.put(np.full(count, 1 / count) if weights is None else weights, exact=True)
         parts = []
         for rows in slices(len(self.rows), max(1, fitting // count)):
-            total: Any = None
+            total: Any = 0
             for some in slices(count, fitting):
                 found = of_pairs(rows, some)
                 if count > 1:
                     by_row = found.reshape(found.shape[0], rows.stop - rows.start, -1, *found.shape[2:])
-                    found = (arrays.exactly(by_row) * self._background_share[some].reshape(-1, *[1] * (found.ndim - 2))).sum(2)
-                total = found if some.start == 0 else total + found
+                    found = (arrays.exactly(by_row) * share[some].reshape(-1, *[1] * (found.ndim - 2))).sum(2)
+                total = total + found
             parts.append(total)
         return arrays.joined(parts, 1)
 

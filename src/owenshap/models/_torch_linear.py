@@ -86,9 +86,6 @@ class TorchArrays:
     def joined(self, parts: Sequence[Any], axis: int) -> Any:
         return parts[0] if len(parts) == 1 else self.torch.cat(list(parts), axis)
 
-    def repeated(self, array: Any, count: int) -> Any:
-        return array[:, None].expand(-1, count, -1)
-
     def order(self, ranks: Any) -> Any:
         places = ranks.long()
         every = self.torch.arange(len(places), device=self.device).reshape(-1, *[1] * (places.ndim - 1))

@@ -64,10 +64,6 @@ class Arrays(Protocol):
         """The parts one after the other."""
         ...
 
-    def repeated(self, array: Any, count: int) -> Any:
-        """The array (a, b) so many times, (a, count, b)."""
-        ...
-
     def order(self, ranks: Any) -> Any:
         """Who has each rank, along the first axis."""
         ...
@@ -130,9 +126,6 @@ class NumpyArrays:
 
     def joined(self, parts: Sequence[Any], axis: int) -> Any:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis)
-
-    def repeated(self, array: Any, count: int) -> Any:
-        return np.repeat(array[:, None], count, axis=1)
 
     def order(self, ranks: Any) -> Any:
         return np.argsort(ranks, axis=0)

@@ -65,8 +65,6 @@ class TensorTable(Table):
         return len(self.tensor)
 
     def take(self, rows: IntArray) -> Self:
-        if len(rows) and (rows == np.arange(rows[0], rows[0] + len(rows))).all():  # no indices to send to a device
-            return replace(self, tensor=self.tensor[rows[0] : rows[-1] + 1].clone())
         return replace(self, tensor=self.tensor.index_select(0, _tensor(rows, self.tensor.device)))
 
     def like(self, background: Self, what: str) -> Self:
