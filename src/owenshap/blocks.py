@@ -14,7 +14,7 @@ from owenshap.designs import Design
 from owenshap.estimators import Estimator, found
 from owenshap.evaluate import Ends, begin, evaluate
 from owenshap.executors import Executor, in_order, made_ahead, one_ahead
-from owenshap.games import CompactGame, DrawingGame, Game, LaunchingGame
+from owenshap.games import CompactGame, DrawingGame, Game, LaunchingCompactGame, LaunchingGame
 from owenshap.planning import Plan
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
@@ -57,8 +57,8 @@ def worked(
         most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
         if evaluations > FEWEST_TOGETHER:
             most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
-        in_thread = executor is None and evaluations > most and not isinstance(game, DrawingGame)
-        return _groups_worked(compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, in_thread)
+        several = executor is None and evaluations > most
+        return _groups_worked(compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, several)
     if executor is None and isinstance(game, LaunchingGame) and game.launches:
         return _work_ahead(game, estimator, _parts(drawn), ends, rows_at_once)
     return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(drawn)), executor)
@@ -165,7 +165,28 @@ def _finished(
 def _work_together(game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int) -> list[Worked]:
     """The same for the blocks of a game that needs no coalitions."""
     design = group[0].joined(group[1:])
-    replicates = game.design_replicates(design, ends.empty, ends.grand)
+    return _cut(game, estimator, group, ends, rows_at_once, design, game.design_replicates(design, ends.empty, ends.grand))
+
+
+def _begin_together(
+    game: LaunchingCompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int
+) -> Callable[[], list[Worked]]:
+    """The same begun."""
+    design = group[0].joined(group[1:])
+    wait = game.begin_replicates(design, ends.empty, ends.grand)
+    return lambda: _cut(game, estimator, group, ends, rows_at_once, design, wait())
+
+
+def _cut(
+    game: CompactGame,
+    estimator: Estimator,
+    group: list[Design],
+    ends: Ends,
+    rows_at_once: int,
+    design: Design,
+    replicates: FloatArray,
+) -> list[Worked]:
+    """The replicates of a group of blocks, block by block."""
     if not np.isfinite(replicates).all():  # the long way tells where
         return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group)]
     cuts = np.cumsum([each.units[0] for each in group[:-1] if each.units is not None], dtype=np.intp)
@@ -180,12 +201,17 @@ def _groups_worked(
     ends: Ends,
     executor: Executor | None,
     rows_at_once: int,
-    in_thread: bool,
+    several: bool,
 ) -> Iterator[Worked]:
-    """The same for all groups of blocks, drawn by a thread while others are valued where they are many."""
+    """The same for all groups of blocks; where they are several, a thread draws the next ones while others are valued."""
+    in_thread = several and not isinstance(game, DrawingGame)
     with made_ahead(groups, GROUPS_AHEAD) if in_thread else nullcontext(groups) as drawn:
-        tasks = ((game, estimator, group, ends, rows_at_once) for group in drawn)
-        for group in in_order(_work_together, tasks, executor):
+        if several and isinstance(game, LaunchingCompactGame) and game.launches_replicates:
+            done = one_ahead(_begin_together(game, estimator, group, ends, rows_at_once) for group in drawn)
+        else:
+            tasks = ((game, estimator, group, ends, rows_at_once) for group in drawn)
+            done = in_order(_work_together, tasks, executor)
+        for group in done:
             yield from group
 
 

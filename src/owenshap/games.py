@@ -74,6 +74,20 @@ class CompactGame(Game, Protocol):
 
 
 @runtime_checkable
+class LaunchingCompactGame(CompactGame, Protocol):
+    """One that can begin to value a design and be asked for its replicates later."""
+
+    @property
+    def launches_replicates(self) -> bool:
+        """Whether beginning early saves time: replicates are then made elsewhere while the next design is prepared."""
+        ...
+
+    def begin_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> Callable[[], FloatArray]:
+        """Begin to value a design; what waits for the replicates."""
+        ...
+
+
+@runtime_checkable
 class AdditiveGame(Game, Protocol):
     """A game that may know to be a sum of its players' own values, which are their Shapley values then."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -91,6 +91,21 @@ class LinearModelGame(ModelGame):
         replicates = self.linear.arrays.get(self.device_replicates(design, empty, grand))
         return replicates.transpose(3, 2, 1, 0).reshape(replicates.shape[3], self.n_players, -1)
 
+    @property
+    def launches_replicates(self) -> bool:
+        """Whether replicates are begun on a device and awaited afterwards."""
+        return self.linear.arrays.launches and self.ready is None
+
+    def begin_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> Callable[[], FloatArray]:
+        """The same begun: what waits for them."""
+        wait = self.linear.arrays.begin_reversed(self.device_replicates(design, empty, grand))
+
+        def awaited() -> FloatArray:
+            replicates = wait()
+            return replicates.reshape(len(replicates), self.n_players, -1)
+
+        return awaited
+
     def device_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /, fused: bool | None = None) -> Any:
         """The same as (outputs, rows, n, r), left on the model's device; `fused` decides for or against a kernel of our own."""
         arrays = self.linear.arrays
@@ -102,7 +117,7 @@ class LinearModelGame(ModelGame):
             if isinstance(design, Chains):
                 return of_chains(self.pairs, _once_per_draw(design), ends)
             assert design == Subsets(self.n_players)
-            return of_subsets(self.pairs)
+            return of_subsets(self.pairs, fused)
 
     def shapley_values(self) -> FloatArray | None:
         """The values (n, rows × outputs) in closed form where what is explained is linear; else None."""

@@ -243,7 +243,55 @@ class Compact:
         return np.sin(design.ranks[:, 0, :, None] + np.arange(3.0))[..., :1]
 
 
+class LaunchedCompact(Compact):
+    """The same on a device: what is begun and what is awaited, in order."""
+
+    launches_replicates = True
+
+    def __init__(self, fails_at=None, infinite_at=None):
+        super().__init__(fails_at)
+        self.infinite_at, self.log = infinite_at, []
+
+    def begin_replicates(self, design, empty, grand):
+        made, number = self.design_replicates(design, empty, grand), len(self.sizes)
+        self.log.append(f"begin {number}")
+        return lambda: self.log.append(f"finish {number}") or (made + np.inf if number == self.infinite_at else made)
+
+
 LONG = 600_000
+
+
+def test_the_next_blocks_are_launched_before_the_last_are_awaited():
+    game = LaunchedCompact()
+    ours, theirs = (estimate(each, "castro", budget=LONG) for each in (game, Compact()))
+    assert len(game.sizes) > 3
+    assert game.log[:4] == ["begin 1", "begin 2", "finish 1", "begin 3"]
+    assert ours.evaluations == theirs.evaluations
+    np.testing.assert_array_equal(ours.values, theirs.values)
+    np.testing.assert_array_equal(ours.standard_errors, theirs.standard_errors)
+
+
+def test_launched_blocks_go_to_workers_where_there_are_any():
+    game = LaunchedCompact()
+    with ThreadPoolExecutor(2) as pool:
+        found = estimate(game, "castro", budget=LONG, executor=pool)
+    assert game.log == []
+    np.testing.assert_array_equal(found.values, estimate(Compact(), "castro", budget=LONG).values)
+
+
+def test_launched_blocks_that_are_not_finite_are_valued_the_long_way():
+    found = estimate(LaunchedCompact(infinite_at=2), "castro", budget=LONG)
+    assert np.isfinite(found.values).all()
+    assert found.evaluations == estimate(Compact(), "castro", budget=LONG).evaluations
+
+
+def test_launched_blocks_before_one_that_fails_are_kept():
+    kept = []
+    for game in (LaunchedCompact(fails_at=3), Compact(fails_at=3)):
+        with refuses("the game", "an end", error=GameError) as caught:
+            estimate(game, "castro", budget=LONG)
+        kept.append(caught.value.estimate)
+    np.testing.assert_array_equal(kept[0].values, kept[1].values)
 
 
 def test_a_long_run_is_drawn_in_a_thread_without_a_change(monkeypatch):

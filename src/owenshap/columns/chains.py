@@ -14,15 +14,17 @@ def of_chains(pairs: Pairs, design: Chains, ends: Any) -> Any:
     """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows)."""
     linear, (replicates, chains, n_players) = pairs.linear, design.ranks.shape
     arrays = linear.arrays
+    # all in one go, whatever the tiles
+    ranks = arrays.put(np.ascontiguousarray(design.ranks.transpose(2, 0, 1)), exact=True)
+    inner = arrays.order(ranks)[:-1]
 
     def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
-        taken = arrays.put(np.ascontiguousarray(design.ranks[some, part].transpose(2, 0, 1)), exact=True)
-        places = taken.reshape(n_players, -1)
-        inner = arrays.order(places)[:-1]
-        hidden = arrays.summed(columns[:, :, inner, 0] if columns.shape[3] == 1 else arrays.along(columns, inner), 2)
-        hidden += empty[:, :, None]
-        steps = _steps(pairs, pairs.outputs_of(hidden, rows), ends[:, :, rows])
-        return arrays.along(steps, places).reshape(*steps.shape[:2], *taken.shape).sum(-1) / chains
+        places = ranks[:, some, part]
+        added = arrays.along(columns, inner[:, some, part].reshape(n_players - 1, -1))
+        added[:, :, :1] += empty[:, :, None]
+        steps = _steps(pairs, pairs.outputs_of(arrays.summed(added, 2), rows), ends[:, :, rows])
+        contributions = arrays.along(steps, places.reshape(n_players, -1)).reshape(*steps.shape[:2], *places.shape)
+        return contributions[..., 0] if chains == 1 else contributions.sum(-1) / chains
 
     return pairs.over_units(of_pairs, (replicates, chains), design.background, linear.widest)
 

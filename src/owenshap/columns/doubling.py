@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,20 @@ import numpy as np
 from owenshap.arrays import FloatArray
 from owenshap.bits import from_codes
 from owenshap.columns.pairs import Pairs
-from owenshap.designs import size_weights
+from owenshap.designs import Subsets, size_weights
+from owenshap.models import _fused_subsets
 from owenshap.models.linear_first import Arrays
 
 KEPT_WEIGHTS = 1 << 17  # of coalitions: a megabyte
 
 
-def of_subsets(pairs: Pairs) -> Any:
+def of_subsets(pairs: Pairs, fused: bool | None = None) -> Any:
     """Values (outputs, rows, n, 1) from all 2ⁿ coalitions, a tile of low players for each coalition of the others."""
     n_players, widest = pairs.n_players, pairs.linear.widest
+    if fused is None:
+        fused = pairs.numbers(Subsets(n_players)) >= _fused_subsets.FEWEST_NUMBERS
+    if fused and pairs.output.function is None and _fused_subsets.fits(pairs.linear, n_players):
+        return pairs.over_pairs(partial(_fused_values, pairs), pairs.linear.width * n_players)
     low = min(n_players, max(1, (pairs.tile // widest).bit_length() - 1))
     arrays: Any = pairs.linear.arrays
     small = (n_players - low + 1) << low <= KEPT_WEIGHTS
@@ -37,6 +42,13 @@ def of_subsets(pairs: Pairs) -> Any:
         return total[..., None]
 
     return pairs.over_pairs(of_pairs, widest << low)
+
+
+def _fused_values(pairs: Pairs, rows: slice, drawn: Any) -> Any:
+    """The same of some pairs, by a kernel of our own."""
+    columns, empty = pairs.columns(rows, drawn)
+    chosen = pairs.chosen_outputs(rows, columns.shape[1])
+    return _fused_subsets.shapley(pairs.linear, columns[..., 0], empty[..., 0], chosen)[..., None]
 
 
 def _doubled(arrays: Arrays, start: Any, columns: Any) -> Any:

@@ -53,7 +53,7 @@ def fits(linear: LinearFirst) -> bool:
         return False
     middle, last = linear.steps[1].weights, linear.steps[3].weights
     small = len(middle) <= MOST_MIDDLE and len(last) <= MOST_OUTPUTS
-    return small and middle.is_cuda and middle.element_size() == 4 and _has_triton()
+    return small and middle.is_cuda and middle.element_size() == 4 and has_triton()
 
 
 def steps(linear: LinearFirst, units: Units) -> Any:
@@ -148,8 +148,12 @@ def _packed(linear: LinearFirst, step: int) -> _Packed:
 
 
 @lru_cache(maxsize=1)
-def _has_triton() -> bool:
-    return importlib.util.find_spec("triton") is not None and needed("torch", extra="torch").version.hip is None
+def has_triton() -> bool:
+    """Whether kernels can be compiled here, and the device has the matrix units that they use."""
+    torch = needed("torch", extra="torch")
+    if importlib.util.find_spec("triton") is None or torch.version.hip is not None:
+        return False
+    return bool(torch.cuda.get_device_capability() >= (8, 0))
 
 
 @lru_cache(maxsize=1)

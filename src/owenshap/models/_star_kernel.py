@@ -12,18 +12,26 @@ def _reciprocal(x):
 
 
 @triton.jit
-def _activated(x, KIND: tl.constexpr):
-    """Of x times `_factor`."""
-    if KIND == 0:
-        return _reciprocal(1 + tl.exp2(x))
-    elif KIND == 1:  # noqa: RET505 (triton wants the branches of a constant apart)
-        return 2 * _reciprocal(1 + tl.exp2(x)) - 1
-    else:
-        return tl.maximum(x, 0.0)
+def _power_of_two(x):
+    """2^x in one instruction, 0 where it is too small for a normal number; triton's own takes four."""
+    return tl.inline_asm_elementwise("ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
 
 
 @triton.jit
-def _factor(KIND: tl.constexpr):
+def activated(x, KIND: tl.constexpr):
+    """Of x times `factor`."""
+    if KIND == 0:
+        return _reciprocal(1 + _power_of_two(x))
+    elif KIND == 1:  # noqa: RET505 (triton wants the branches of a constant apart)
+        return 2 * _reciprocal(1 + _power_of_two(x)) - 1
+    elif KIND == 2:
+        return tl.maximum(x, 0.0)
+    else:
+        return x
+
+
+@triton.jit
+def factor(KIND: tl.constexpr):
     """-log2 e for a sigmoid, twice that for a tanh: exp is a power of two, and the sign comes for nothing."""
     if KIND == 0:
         return -1.4426950408889634
@@ -76,17 +84,17 @@ def stars(
     player = tl.program_id(1) * PLAYERS + tl.arange(0, PLAYERS)
     here = player < count
     column = tl.load(index + row * most + player, mask=here, other=0).to(tl.int64)
-    change = tl.load(scale + row * most + player, mask=here, other=0.0) * _factor(FIRST)
+    change = tl.load(scale + row * most + player, mask=here, other=0.0) * factor(FIRST)
     change = tl.where(tl.load(present + star * most + player, mask=here, other=0) != 0, -change, change)
     middle = tl.arange(0, MIDDLE_PADDED)
     output = tl.arange(0, OUTPUTS_PADDED)
     total = tl.zeros((PLAYERS, MIDDLE_PADDED), tl.float32)
     for start in range(0, WIDTH, STEP):
         at = start + tl.arange(0, STEP)
-        base = tl.load(centres + unit * WIDTH + at) * _factor(FIRST)
+        base = tl.load(centres + unit * WIDTH + at) * factor(FIRST)
         own = tl.load(table + column[:, None] * WIDTH + at[None, :])
         # a small difference: 22 bits of it, in two halves, are more than float32 has of the neighbour's own number
-        moved = _activated(base[None, :] + change[:, None] * own, FIRST) - _activated(base, FIRST)[None, :]
+        moved = activated(base[None, :] + change[:, None] * own, FIRST) - activated(base, FIRST)[None, :]
         weight = tl.load(upper + at[:, None] * MIDDLE_PADDED + middle[None, :])
         if FIRST == 2:  # unbounded: three products of tf32 halves, as exact as float32
             total = tl.dot(moved, weight, total, input_precision="tf32x3")
@@ -102,7 +110,7 @@ def stars(
         mask=(output < OUTPUTS)[None, :] & (middle < MIDDLE)[:, None],
         other=0.0,
     )
-    scores = tl.dot(_activated(total * _factor(SECOND), SECOND), weight, input_precision="tf32x3")
+    scores = tl.dot(activated(total * factor(SECOND), SECOND), weight, input_precision="tf32x3")
     scores += tl.load(last_bias + output, mask=output < OUTPUTS, other=0.0)[None, :]
     if SOFTMAX:
         scores = tl.where((output < OUTPUTS)[None, :], scores, float("-inf"))

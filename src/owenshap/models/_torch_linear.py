@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,6 +56,11 @@ class TorchArrays:
         """Numbers of one working array that keep the device busy."""
         return ON_HOST if self.device.type == "cpu" else ON_DEVICE
 
+    @property
+    def launches(self) -> bool:
+        """Whether work is begun there and awaited when its results are."""
+        return bool(self.device.type == "cuda")
+
     def of_table(self, table: Table) -> Any:
         if not isinstance(table, TensorTable) or not (self.flat or len(table.shape) == 1):
             return None
@@ -68,6 +73,10 @@ class TorchArrays:
     def get(self, array: Any) -> FloatArray:
         return np.asarray(array.cpu().double())
 
+    def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
+        reversed_axes = array.permute(*range(array.ndim)[::-1])
+        return TensorTable.begin_host(reversed_axes.double().contiguous() if self.launches else reversed_axes)
+
     def empty(self, shape: tuple[int, ...]) -> Any:
         return self.torch.empty(shape, dtype=self.dtype, device=self.device)
 
@@ -78,16 +87,21 @@ class TorchArrays:
         return parts[0] if len(parts) == 1 else self.torch.cat(list(parts), axis)
 
     def order(self, ranks: Any) -> Any:
-        return self.torch.argsort(ranks, dim=0)
+        places = ranks.long()
+        every = self.torch.arange(len(places), device=self.device).reshape(-1, *[1] * (places.ndim - 1))
+        return self.torch.empty_like(places).scatter_(0, places, every.expand_as(places))
 
     def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
         self.torch.addcmul(base, array, scale, out=out)
 
     def summed(self, array: Any, axis: int) -> Any:
-        return self.torch.cumsum(array, axis)
+        return array.cumsum_(axis)
 
     def along(self, array: Any, index: Any) -> Any:
-        return self.torch.take_along_dim(array, index[None, None].long(), 2)
+        if array.shape[3] > 1:
+            return self.torch.take_along_dim(array, index[None, None].long(), 2)
+        taken = array[..., 0].index_select(2, index.reshape(-1).long())
+        return taken.reshape(*array.shape[:2], *index.shape)
 
     def along_last(self, array: Any, index: Any) -> Any:
         return self.torch.take_along_dim(array, index, 2)

@@ -31,6 +31,11 @@ class Arrays(Protocol):
         """Numbers of one working array that keep the device busy."""
         ...
 
+    @property
+    def launches(self) -> bool:
+        """Whether work is begun there and awaited when its results are."""
+        ...
+
     def of_table(self, table: Table) -> Any:
         """The rows as an array (rows, features); None where they are not all numbers."""
         ...
@@ -41,6 +46,10 @@ class Arrays(Protocol):
 
     def get(self, array: Any) -> FloatArray:
         """An array back on the host."""
+        ...
+
+    def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
+        """The array with its axes in the opposite order on its way to the host; what waits for it."""
         ...
 
     def empty(self, shape: tuple[int, ...]) -> Any:
@@ -64,11 +73,11 @@ class Arrays(Protocol):
         ...
 
     def summed(self, array: Any, axis: int) -> Any:
-        """Running sums along an axis."""
+        """Running sums along an axis, where the array was."""
         ...
 
     def along(self, array: Any, index: Any) -> Any:
-        """Of an array (a, b, n, m), what the index (n, m) names along the third axis."""
+        """Of an array (a, b, n, m or 1), what the index (any, m) names along the third axis."""
         ...
 
     def along_last(self, array: Any, index: Any) -> Any:
@@ -94,6 +103,7 @@ class NumpyArrays:
 
     dtype: Any = np.float64
     tile: int = CACHED
+    launches: bool = False
 
     def of_table(self, table: Table) -> Any:
         cells = table.cells()
@@ -104,6 +114,9 @@ class NumpyArrays:
 
     def get(self, array: Any) -> FloatArray:
         return np.asarray(array, np.float64)
+
+    def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
+        return lambda: self.get(array).T
 
     def empty(self, shape: tuple[int, ...]) -> Any:
         return np.empty(shape, self.dtype)
@@ -126,10 +139,10 @@ class NumpyArrays:
             out += base
 
     def summed(self, array: Any, axis: int) -> Any:
-        return np.cumsum(array, axis=axis)
+        return np.cumsum(array, axis=axis, out=array)
 
     def along(self, array: Any, index: Any) -> Any:
-        return np.take_along_axis(array, index[None, None], 2)
+        return np.take_along_axis(array, index[None, None], 2) if array.shape[3] > 1 else array[..., 0].take(index, 2)
 
     def along_last(self, array: Any, index: Any) -> Any:
         return np.take_along_axis(array, index, 2)

@@ -189,7 +189,8 @@ def _torch() -> Any:
 def _copying(tensor: Any) -> Callable[[], NDArray[Any]]:
     """A tensor on a CUDA device on its way to the host; what waits for the copy, and for nothing queued after it."""
     cuda = _torch().cuda
-    there = _pinned(_torch().empty(tensor.shape, dtype=tensor.dtype))
+    there = _empty_pinned(tensor)
+    there = _torch().empty(tensor.shape, dtype=tensor.dtype) if there is None else there
     there.copy_(tensor, non_blocking=True)
     copied = cuda.Event()
     copied.record(cuda.current_stream(tensor.device))
@@ -217,12 +218,21 @@ def sent(tensor: Any, device: Any) -> Any:
 
 def _pinned(tensor: Any) -> Any:
     """The tensor where a CUDA device copies from and to by itself; as it is where it is large, or no such memory is left."""
-    if tensor.nbytes > MOST_PINNED:
+    pinned = _empty_pinned(tensor)
+    if pinned is None:
         return tensor
+    np.copyto(pinned.numpy(), tensor.numpy())  # waking torch's threads takes longer than such a copy
+    return pinned
+
+
+def _empty_pinned(like: Any) -> Any:
+    """Pinned memory for such a tensor; None where it is large, or no such memory is left."""
+    if like.nbytes > MOST_PINNED:
+        return None
     try:
-        return tensor.pin_memory()
+        return _torch().empty(like.shape, dtype=like.dtype, pin_memory=True)
     except RuntimeError:
-        return tensor
+        return None
 
 
 def _shape(data: Any, what: str) -> tuple[int, ...]:

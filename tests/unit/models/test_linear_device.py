@@ -1,11 +1,13 @@
 """The same on a CUDA device, with the plain arrays and with the kernel of our own."""
 
+import itertools
+
 import numpy as np
 import pytest
 from columns import ABSENT, DESIGNS, FEATURES, OUTPUTS, rows
 
 from owenshap import Explainer, ahead, linear_game
-from owenshap.models import _fused_stars
+from owenshap.models import _fused_stars, _fused_subsets
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -52,6 +54,43 @@ def test_the_kernel_agrees_with_the_plain_arrays(case, output, monkeypatch):
         monkeypatch.setattr(_fused_stars, "FEWEST_NUMBERS", fewest)
         explainer = Explainer(model, background, output=output)
         found.append(explainer(x, method="halved-owen", budget=40 * (features + 1)).values)
+    fused, plain = found
+    np.testing.assert_allclose(fused, plain, rtol=0, atol=1e-4 * np.abs(plain).max())
+
+
+def perceptron(widths, activations, bias=True):
+    torch.manual_seed(0)
+    pairs = zip(itertools.pairwise(widths), activations, strict=True)
+    layers = [[nn.Linear(*both, bias=bias), *([] if after is None else [after])] for both, after in pairs]
+    return nn.Sequential(*itertools.chain(*layers)).eval()
+
+
+PERCEPTRONS = {
+    "paper": ((16, 13, 9, 2), (nn.Sigmoid(), nn.Sigmoid(), nn.Softmax(1))),
+    "one layer": ((12, 3), (nn.Sigmoid(),)),
+    "wide": ((17, 32, 20, 16), (nn.ReLU(), nn.Tanh(), None)),
+    "deep": ((7, 20, 5, 9, 4, 1), (nn.Tanh(), None, nn.ReLU(), nn.Sigmoid(), nn.Tanh())),
+}
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("output", [None, 0, -1, "logit"])
+@pytest.mark.parametrize("absent", ["baseline", "background"])
+@pytest.mark.parametrize("case", PERCEPTRONS.values(), ids=PERCEPTRONS)
+def test_all_coalitions_by_the_kernel_agree_with_the_plain_arrays(case, absent, output, bias, monkeypatch):
+    pytest.importorskip("triton")
+    model = perceptron(*case, bias=bias).cuda()
+    features = case[0][0]
+    x = torch.randn(3, features, generator=torch.Generator().manual_seed(1))
+    instead = {"baseline": 0.0} if absent == "baseline" else {"background": torch.randn(2, features)}
+    if output == "logit" and not isinstance(case[1][-1], (nn.Sigmoid, nn.Softmax)):
+        pytest.skip("no probabilities")
+    found, kernels, original = [], [], _fused_subsets.shapley
+    monkeypatch.setattr(_fused_subsets, "shapley", lambda *given: kernels.append(1) or original(*given))
+    for fewest in (0, 1 << 62):
+        monkeypatch.setattr(_fused_subsets, "FEWEST_NUMBERS", fewest)
+        found.append(Explainer(model, output=output, **instead)(x, method="exact").values)
+    assert len(kernels) == 1
     fused, plain = found
     np.testing.assert_allclose(fused, plain, rtol=0, atol=1e-4 * np.abs(plain).max())
 
