@@ -244,7 +244,7 @@ class Explainer:
         step = max(1, self._model.batch_elements // rows.n_features)
         batches = []
         for start in range(0, len(rows), step):
-            part = rows.take(np.arange(start, min(start + step, len(rows))))  # a copy: a model may write into its batch
+            part = rows.copied(start, min(start + step, len(rows)))  # a model may write into its batch
             try:
                 raw = self._model.predict(part.batch())
             except Exception as error:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from owenshap.arrays import FloatArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +63,13 @@ class Moments:
         """Variances of a replicate; needs two of them."""
         return self.squares / (self.count - 1)
 
-    @property
+    @cached_property
     def standard_errors(self) -> FloatArray:
         """Standard errors of the mean; needs two replicates."""
         result: FloatArray = np.sqrt(self.squares / (self.count - 1) / self.count)
         return result
 
-    @property
+    @cached_property
     def skewness(self) -> FloatArray:
         """Skewness of a replicate, 0 where replicates do not differ."""
         if self.shape is None:
@@ -88,10 +89,15 @@ class Moments:
         )
         return fourth - 3
 
-    @property
+    @cached_property
     def ranges(self) -> FloatArray:
         """How far replicates lie apart, the highest from the lowest."""
         return np.zeros_like(self.mean) if self.shape is None else self.shape.highest - self.shape.lowest
+
+    @cached_property
+    def unseen(self) -> BoolArray:
+        """Where replicates agree but for rounding, (n, k)."""
+        return self.ranges <= 1e-12 * np.maximum(self.ranges.max(axis=0), np.abs(self.mean).max(axis=0))
 
     def _spread(self) -> FloatArray:
         """Mean squares about the mean, 0 where only rounding tells replicates apart: powers of those would vanish."""
