@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,6 +80,11 @@ class Moments:
         return found
 
     @property
+    def adjusted_skewness(self) -> FloatArray:
+        """The same without its bias for normal replicates; needs three of them."""
+        return self.skewness * (math.sqrt(self.count * (self.count - 1)) / (self.count - 2))
+
+    @property
     def excess(self) -> FloatArray:
         """Excess kurtosis of a replicate, 0 where replicates do not differ."""
         if self.shape is None:
@@ -93,6 +99,17 @@ class Moments:
     def ranges(self) -> FloatArray:
         """How far replicates lie apart, the highest from the lowest."""
         return np.zeros_like(self.mean) if self.shape is None else self.shape.highest - self.shape.lowest
+
+    @cached_property
+    def squared_skewness(self) -> tuple[FloatArray, FloatArray]:
+        """Squared skewness of each value (n, k), and its mean over the players whose replicates differ (k,).
+
+        Less what normal replicates show by accident, 6/r.
+        """
+        squares = np.square(self.adjusted_skewness)
+        differ = ~self.unseen
+        mean = np.where(differ, squares, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
+        return np.maximum(0, squares - 6 / self.count), np.maximum(0, mean - 6 / self.count)
 
     @cached_property
     def unseen(self) -> BoolArray:
