@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import lru_cache, partial
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -189,9 +190,10 @@ def _cut(
     """The replicates of a group of blocks, block by block."""
     if not np.isfinite(replicates).all():  # the long way tells where
         return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group)]
-    cuts = np.cumsum([each.units[0] for each in group[:-1] if each.units is not None], dtype=np.intp)
-    blocks = zip(np.split(replicates, cuts), np.split(design.evaluations(), cuts), strict=True)
-    return [Worked(block, int(spent.sum()), True) for block, spent in blocks]
+    counts = [each.units[0] for each in group if each.units is not None] if len(group) > 1 else [len(replicates)]
+    spent = design.evaluations().tolist()
+    cuts = pairwise(accumulate(counts, initial=0))
+    return [Worked(replicates[start:end], sum(spent[start:end]), True) for start, end in cuts]
 
 
 def _groups_worked(

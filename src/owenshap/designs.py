@@ -246,13 +246,13 @@ class Stars(Design):
     def sizes(self) -> IntArray:
         flat = self.centres.reshape(-1, self.n_players)
         sizes = np.empty((len(flat), self.n_players + 1), np.int32)
-        sizes[:, 0] = np.count_nonzero(flat, axis=1)
+        sizes[:, 0] = self._centre_sizes()
         np.subtract(1, 2 * flat.view(np.int8), out=sizes[:, 1:])
         sizes[:, 1:] += sizes[:, :1]
         return sizes.reshape(-1)
 
     def evaluations(self) -> IntArray:
-        sizes = np.count_nonzero(self.centres, axis=2)
+        sizes = self._centre_sizes().reshape(self.units)
         ends = (sizes <= 1).sum(axis=1) + (sizes >= self.n_players - 1).sum(axis=1)  # the centre itself or one neighbour
         return sizes.shape[1] * (self.n_players + 1) - ends
 
@@ -261,9 +261,14 @@ class Stars(Design):
         background = _together([each.background for each in every])
         return Stars(np.concatenate([each.centres for each in every]), self.weights, background)
 
-    def ends(self) -> tuple[IntArray, IntArray]:
+    def _centre_sizes(self) -> IntArray:
+        """Players of every centre, replicate after replicate: summed by einsum, which takes half the time of counting."""
         flat = self.centres.reshape(-1, self.n_players)
-        sizes = np.count_nonzero(flat, axis=1)
+        sizes: IntArray = np.einsum("sj->s", flat.view(np.uint8), dtype=np.int64)
+        return sizes
+
+    def ends(self) -> tuple[IntArray, IntArray]:
+        flat, sizes = self.centres.reshape(-1, self.n_players), self._centre_sizes()
         return self._at_distance_0(flat, sizes), self._at_distance_0(~flat, self.n_players - sizes)
 
     def _at_distance_0(self, away: BoolArray, distances: IntArray) -> IntArray:

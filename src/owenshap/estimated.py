@@ -85,7 +85,7 @@ class Estimate:
         """Why some outputs, or all, have no interval; None where all have one."""
         return self._no_error or (self._too_skewed if self._trusted is not None and not self._trusted.all() else None)
 
-    @property
+    @cached_property
     def _no_error(self) -> str | None:
         """Why not even a standard error can be given; None where it can."""
         estimator, n_players = self.plan.estimator, len(self.moments.mean)
@@ -110,7 +110,7 @@ class Estimate:
             return None  # a run that looks has its own rule, and so have replicates of unequal weight
         return self._needed <= self.replicates
 
-    @property
+    @cached_property
     def _needed(self) -> FloatArray:
         return replicates_for_an_interval(self.moments, self._strain)
 
@@ -127,7 +127,7 @@ class Estimate:
         """Widths (n, k), NaN for outputs without an interval."""
         return widths if self._trusted is None else np.where(self._trusted, widths, np.nan)
 
-    @property
+    @cached_property
     def _strain(self) -> FloatArray | float:
         """By how many standard errors the sum of the values is off, (k,)."""
         if self.sums is None:
@@ -177,7 +177,7 @@ class Estimate:
         """v(N) − v(∅) less the sum of the values, a number or (k,): 0 but for rounding where the method is efficient."""
         return self._per_output(self.ends.grand - self.ends.empty - self.moments.mean.sum(axis=0))
 
-    @property
+    @cached_property
     def _exact(self) -> bool:
         n_players = len(self.moments.mean)
         return self.plan.estimator.exact_order(n_players) >= n_players

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -112,10 +112,16 @@ def rows_within(memory: str | int, n_players: int) -> int:
 
 def parse_bytes(memory: str | int) -> int:
     """'256MB' → 256,000,000."""
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?B)?\s*", str(memory).upper())
-    if match is None or isinstance(memory, bool):
+    count = None if isinstance(memory, bool) else _bytes(str(memory))
+    if count is None:
         raise InputError("memory", "be a number of bytes such as '256MB'", repr(memory), "Units: B, KB, MB, GB, KiB, MiB, GiB")
-    return int(float(match[1]) * UNITS[match[2] or "B"])
+    return count
+
+
+@lru_cache(maxsize=32)
+def _bytes(memory: str) -> int | None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?B)?\s*", memory.upper())
+    return None if match is None else int(float(match[1]) * UNITS[match[2] or "B"])
 
 
 def _call(game: Game, coalitions: BoolArray, background: IntArray | None = None) -> NDArray[Any]:

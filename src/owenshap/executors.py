@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from owenshap.errors import InputError
+from owenshap.threads import shared_among_workers
 
 Result = TypeVar("Result")
 IN_FLIGHT = 64  # tasks handed out ahead of the oldest that is not done: keeps many workers busy, and memory bounded
@@ -53,7 +54,7 @@ def in_order(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], 
     running: deque[Future] = deque()
     try:
         for task in tasks:
-            running.append(executor.submit(function, *task))
+            running.append(executor.submit(_beside_others, function, *task))
             if len(running) >= IN_FLIGHT:
                 yield _result(running.popleft())
         while running:
@@ -61,6 +62,12 @@ def in_order(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], 
     finally:
         for future in running:
             future.cancel()
+
+
+def _beside_others(function: Callable[..., Result], *task: Any) -> Result:
+    """What a worker does: its task, and leave the cores to the other workers."""
+    with shared_among_workers():
+        return function(*task)
 
 
 def one_ahead(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:

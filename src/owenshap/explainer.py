@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from owenshap.arrays import FloatArray
+from owenshap.arrays import FloatArray, IntArray
 from owenshap.checks import checked_confidence, whole_number
+from owenshap.columns.pairs import settled
 from owenshap.errors import InputError, ModelError
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
@@ -159,8 +160,9 @@ class Explainer:
         self._pace.note(len(rows), took)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
         players, draws = Players.of(rows.names, self._players), _checked_draws(background_draws)
-        linear, explained = self._linear(rows, absent, predictions, output), output(predictions, np.arange(len(rows)))
-        ranges = self._ranges(explained, absent, output) if until is not None and until.share is not None else None
+        linear = self._linear(rows, absent, predictions, output)
+        explained = _explained(linear, output, rows, predictions, np.arange(len(rows)))
+        ranges = self._ranges(explained, absent, output, linear) if until is not None and until.share is not None else None
         trial = self._trial(rows, linear)
         together = Together(self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial)
         settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
@@ -219,14 +221,15 @@ class Explainer:
             self._constant = (rows.take(np.arange(0)), of_baseline(self._baseline, rows))
         return self._constant[1]
 
-    def _ranges(self, explained: FloatArray, absent: Absent, output: Output) -> FloatArray:
+    def _ranges(self, explained: FloatArray, absent: Absent, output: Output, linear: LinearFirst | None) -> FloatArray:
         """Of each output over the row and what stands in for absent features, (rows, k)."""
         instead = self._predicted(absent.table)
         ranges = np.empty_like(explained)
         for row, own in enumerate(explained):
-            rows = instead[row : row + 1] if absent.per_row else instead
-            all_of_them = np.concatenate([output(rows, np.full(len(rows), row)), own[None]])
-            ranges[row] = np.ptp(all_of_them, axis=0)
+            which = np.arange(row, row + 1) if absent.per_row else np.arange(len(instead))
+            table = absent.table.take(which) if absent.per_row else absent.table
+            theirs = _explained(linear, output, table, instead[which], np.full(len(which), row))
+            ranges[row] = np.ptp(np.concatenate([theirs, own[None]]), axis=0)
         return ranges
 
     def _names_of(self, outputs: int) -> list[str] | None:
@@ -244,7 +247,7 @@ class Explainer:
         step = max(1, self._model.batch_elements // rows.n_features)
         batches = []
         for start in range(0, len(rows), step):
-            part = rows.take(np.arange(start, min(start + step, len(rows))))  # a copy: a model may write into its batch
+            part = rows.copied(start, min(start + step, len(rows)))  # a model may write into its batch
             try:
                 raw = self._model.predict(part.batch())
             except Exception as error:
@@ -253,6 +256,18 @@ class Explainer:
                 raise ModelError("the model", "predict the rows to explain", got, advice) from error
             batches.append(as_predictions(raw, len(part), "the model"))
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
+
+
+def _explained(
+    linear: LinearFirst | None, output: Output, rows: Table, predictions: FloatArray, labels: IntArray
+) -> FloatArray:
+    """What is explained of the predictions (m, k) of these rows, which are called so: (m, outputs).
+
+    Log-odds are a model's scores where it is known how it makes probabilities of them: finite where these are 0 or 1.
+    """
+    scores = None if linear is None else settled(linear, output)[0]
+    found = None if scores is linear or scores is None else scores.predict(rows)
+    return output(predictions, labels) if found is None else found
 
 
 def _check_some(rows: Table) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from functools import cache
 from typing import Any
 
 from owenshap.errors import MissingExtraError
@@ -11,8 +13,11 @@ from owenshap.errors import MissingExtraError
 def needed(package: str, extra: str) -> Any:
     """The package, or an error that says how to install it."""
     try:
-        return importlib.import_module(package)
+        return _loaded(package) if package in sys.modules else importlib.import_module(package)
     except ModuleNotFoundError as error:
         if error.name != package.partition(".")[0]:
             raise
         raise MissingExtraError(package.partition(".")[0], extra) from error
+
+
+_loaded = cache(importlib.import_module)  # of what is there: asking Python takes microseconds, and a call asks thirty times

@@ -38,8 +38,21 @@ class Merged:
         """Moments of all replicates so far."""
         if not self._latest:
             return self._moments
-        latest = Moments.of(self._latest[0] if len(self._latest) == 1 else np.concatenate(self._latest))
+        together = self._latest[0] if len(self._latest) == 1 else np.concatenate(self._latest)
+        latest = Moments.of(self._reduced(together))
         return latest if self._moments is None else self._moments.merge(latest)
+
+    @staticmethod
+    def _reduced(replicates: FloatArray) -> FloatArray:
+        return replicates
+
+
+class Sums(Merged):
+    """The same of the replicates' sums over the players."""
+
+    @staticmethod
+    def _reduced(replicates: FloatArray) -> FloatArray:
+        return replicates.sum(axis=1, keepdims=True)
 
 
 class Gathered:

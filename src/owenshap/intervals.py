@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,6 +22,7 @@ SURPRISING = 3.0  # excess kurtosis of the replicates of most players, from whic
 NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
 
 
+@lru_cache(maxsize=64)
 def quantile_of(freedom: int, tail: float) -> float:
     """What Student's t exceeds with this chance."""
     from scipy.special import stdtrit  # here: an estimate without an interval does without scipy
@@ -45,10 +47,10 @@ def half_widths(moments: Moments, confidence: float, strain: FloatArray | float 
     seen: its interval then has room for one of probability 3/r (at 95 %) that is as large as any seen.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
-    squares, pooled = _squared_skewness(moments)
+    squares, pooled = moments.squared_skewness
     wider = 1 + (OWN * squares + SHARED * pooled) * _second_order(quantile, moments.count)
     widened = quantile * moments.standard_errors * wider * np.maximum(1, np.where(np.isinf(strain), 1, strain) / quantile)
-    return np.maximum(widened, np.where(_unseen(moments), rare_half_width(moments, 1 - confidence), 0))
+    return np.maximum(widened, np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0))
 
 
 def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.0) -> FloatArray:
@@ -58,7 +60,7 @@ def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.
     player, which tells of rare events that the others may not have seen yet. What is usual by accident does not count. Where
     replicates are skewed and the values' sum is off besides, by more than t explains, it is at least twice their number.
     """
-    squares, pooled = _squared_skewness(moments)
+    squares, pooled = moments.squared_skewness
     usual = 6 / moments.count  # what each has by accident, beyond what is taken off already; the largest of them more
     largest = squares.max(axis=0) - 2 * math.log(len(squares)) * usual
     needed: FloatArray = np.maximum(COCHRAN * (pooled - usual), LARGEST_SKEWNESS * largest)
@@ -75,7 +77,7 @@ def stopped_half_widths(moments: Moments, confidence: float) -> FloatArray:
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
     widened = quantile * moments.standard_errors * (1 + 2 * _for_skewness(moments, quantile))
-    room = np.where(_unseen(moments) | _carried_by_few(moments), rare_half_width(moments, 1 - confidence), 0)
+    room = np.where(moments.unseen | _carried_by_few(moments), rare_half_width(moments, 1 - confidence), 0)
     return np.maximum(widened, room) * _for_looking(moments)
 
 
@@ -135,14 +137,8 @@ def rare_half_width(moments: Moments, rate: float) -> FloatArray:
 
 def surprises(moments: Moments) -> FloatArray:
     """How far single replicates of an output (k,) lay apart, where few of them carry the spread of most players; else 0."""
-    often = np.where(_unseen(moments), 0, moments.excess).mean(axis=0) < SURPRISING
+    often = np.where(moments.unseen, 0, moments.excess).mean(axis=0) < SURPRISING
     return np.where(often, 0, moments.ranges.max(axis=0))
-
-
-def _unseen(moments: Moments) -> BoolArray:
-    """Where replicates agree but for rounding."""
-    ranges = moments.ranges
-    return ranges <= 1e-12 * np.maximum(ranges.max(axis=0), np.abs(moments.mean).max(axis=0))
 
 
 def _carried_by_few(moments: Moments) -> BoolArray:
@@ -162,24 +158,9 @@ def _for_looking(moments: Moments) -> FloatArray:
 
 def _for_skewness(moments: Moments, quantile: float) -> FloatArray:
     """How much wider than Student's t an interval must be, to second order (Hall 1988), for replicates this skewed."""
-    return np.square(moments.skewness * _unbiased(moments.count)) * _second_order(quantile, moments.count)
+    return np.square(moments.adjusted_skewness) * _second_order(quantile, moments.count)
 
 
 def _second_order(quantile: float, count: int) -> float:
     """What a squared skewness of 1 adds to Student's t (Hall 1988)."""
     return (quantile**4 + 2 * quantile**2 - 3) / (18 * count)
-
-
-def _unbiased(count: int) -> float:
-    return math.sqrt(count * (count - 1)) / (count - 2)
-
-
-def _squared_skewness(moments: Moments) -> tuple[FloatArray, FloatArray]:
-    """Squared skewness of each value (n, k), and its mean over the players whose replicates differ (k,).
-
-    Less what normal replicates show by accident, 6/r.
-    """
-    squares = np.square(moments.skewness * _unbiased(moments.count))
-    differ = ~_unseen(moments)
-    mean = np.where(differ, squares, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
-    return np.maximum(0, squares - 6 / moments.count), np.maximum(0, mean - 6 / moments.count)

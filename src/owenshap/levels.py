@@ -53,10 +53,14 @@ class Levels:
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...], which: slice = slice(None)) -> FloatArray:
         """Levels q of shape (*shape, L), or of the part of them that `which` names."""
-        lower, upper = self.lower[which], self.upper[which]
-        if (lower == upper).all():
+        lower, widths = self.lower[which], self._widths[which]
+        if not widths.any():
             return np.broadcast_to(lower, (*shape, len(lower)))
-        return lower + (upper - lower) * rng.random((*shape, len(lower)))
+        return lower + widths * rng.random((*shape, len(lower)))
+
+    @cached_property
+    def _widths(self) -> FloatArray:
+        return self.upper - self.lower
 
     @cached_property
     def symmetric(self) -> bool:

@@ -110,14 +110,17 @@ class LinearModelGame(ModelGame):
         """The same as (outputs, rows, n, r), left on the model's device; `fused` decides for or against a kernel of our own."""
         arrays = self.linear.arrays
         with arrays.running():
-            # (ends, outputs, rows): by row as the game has them, by output as the arrays here have them
-            ends = arrays.put(np.stack([empty, grand]).reshape(2, len(self.rows), -1).swapaxes(1, 2), exact=True)
             if isinstance(design, Stars):
+                ends = None if design.background is None else self._ends(empty, grand)
                 return of_stars(self.pairs, _once_per_draw(design), ends, fused)
             if isinstance(design, Chains):
-                return of_chains(self.pairs, _once_per_draw(design), ends)
+                return of_chains(self.pairs, _once_per_draw(design), self._ends(empty, grand))
             assert design == Subsets(self.n_players)
             return of_subsets(self.pairs, fused)
+
+    def _ends(self, empty: FloatArray, grand: FloatArray) -> Any:
+        """(ends, outputs, rows): by row as the game has them, by output as the arrays here have them."""
+        return self.linear.arrays.put(np.stack([empty, grand]).reshape(2, len(self.rows), -1).swapaxes(1, 2), exact=True)
 
     def shapley_values(self) -> FloatArray | None:
         """The values (n, rows × outputs) in closed form where what is explained is linear; else None."""

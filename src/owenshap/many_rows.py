@@ -82,7 +82,7 @@ class Together:
         if self.linear is None:
             most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
         tasks, share = [], self._share(budget)
-        for n_players in np.unique(counts[counts > 0]).tolist():
+        for n_players in sorted({*counts.tolist()} - {0}):
             plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget, outputs)
             if share < math.inf and plan.estimator is not LINEAR.estimator:
                 plan = self._within_share(plan, n_players, method, share, settings["efficient"])

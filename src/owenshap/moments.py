@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from owenshap.arrays import FloatArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +64,13 @@ class Moments:
         """Variances of a replicate; needs two of them."""
         return self.squares / (self.count - 1)
 
-    @property
+    @cached_property
     def standard_errors(self) -> FloatArray:
         """Standard errors of the mean; needs two replicates."""
         result: FloatArray = np.sqrt(self.squares / (self.count - 1) / self.count)
         return result
 
-    @property
+    @cached_property
     def skewness(self) -> FloatArray:
         """Skewness of a replicate, 0 where replicates do not differ."""
         if self.shape is None:
@@ -76,6 +78,11 @@ class Moments:
         spread = self._spread()
         found: FloatArray = np.divide(self.shape.cubes / self.count, spread**1.5, out=np.zeros_like(spread), where=spread > 0)
         return found
+
+    @property
+    def adjusted_skewness(self) -> FloatArray:
+        """The same without its bias for normal replicates; needs three of them."""
+        return self.skewness * (math.sqrt(self.count * (self.count - 1)) / (self.count - 2))
 
     @property
     def excess(self) -> FloatArray:
@@ -88,10 +95,26 @@ class Moments:
         )
         return fourth - 3
 
-    @property
+    @cached_property
     def ranges(self) -> FloatArray:
         """How far replicates lie apart, the highest from the lowest."""
         return np.zeros_like(self.mean) if self.shape is None else self.shape.highest - self.shape.lowest
+
+    @cached_property
+    def squared_skewness(self) -> tuple[FloatArray, FloatArray]:
+        """Squared skewness of each value (n, k), and its mean over the players whose replicates differ (k,).
+
+        Less what normal replicates show by accident, 6/r.
+        """
+        squares = np.square(self.adjusted_skewness)
+        differ = ~self.unseen
+        mean = np.where(differ, squares, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
+        return np.maximum(0, squares - 6 / self.count), np.maximum(0, mean - 6 / self.count)
+
+    @cached_property
+    def unseen(self) -> BoolArray:
+        """Where replicates agree but for rounding, (n, k)."""
+        return self.ranges <= 1e-12 * np.maximum(self.ranges.max(axis=0), np.abs(self.mean).max(axis=0))
 
     def _spread(self) -> FloatArray:
         """Mean squares about the mean, 0 where only rounding tells replicates apart: powers of those would vanish."""

@@ -15,7 +15,7 @@ from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import Ends, evaluate_ends
 from owenshap.executors import Executor
 from owenshap.games import AdditiveGame, Game
-from owenshap.gathering import Gathered, Merged
+from owenshap.gathering import Gathered, Merged, Sums
 from owenshap.moments import Moments
 from owenshap.planning import Plan
 from owenshap.progress import Meter, close
@@ -50,7 +50,7 @@ def run_plan(
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game) if ends is None else ends
     gathered = Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else Merged()
-    sums = None if "efficiency" in estimator.axioms else Merged()
+    sums = None if "efficiency" in estimator.axioms else Sums()
     evaluations, blocks, block, latest = 2, 0, np.zeros(1), None
     noted: str | None = None
     numbered = enumerate(block_sizes(plan, n_players))
@@ -58,13 +58,13 @@ def run_plan(
         for partly, used, last, note in worked(game, estimator, seed, numbered, ends, executor, rows_at_once, memory, expected):
             evaluations += used
             block = np.add(block, partly, order="C")  # a game may have them otherwise: reducing that takes twice as long
-            noted = told((noted, note))
+            noted = told((noted, note)) if note else noted
             report(min(evaluations, expected - 1), expected)
             if not last:
                 continue
             gathered.add(block)
             if sums is not None:
-                sums.add(block.sum(axis=1, keepdims=True))
+                sums.add(block)
             block, blocks = np.zeros(1), blocks + 1
             if gathered.enough:
                 latest = partial(_estimate, gathered, sums, plan, evaluations, seed, confidence, ends, blocks, noted)

@@ -94,13 +94,16 @@ class Pairs:
         empty = weights @ stand_in.T + self.linear.bias[:, None]
         if not per_row:
             empty = arrays.joined([empty[:, None]] * len(own), 1)  # the same for every row
-        if self._member is None:
+        if self._member is None and self.n_players == self.rows.n_features:
+            columns = weights[:, None, None] * away
+        elif self._member is None:
             columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
         else:
             members = self._member[live][:, None] * away[:, :, None]  # (rows, background, n, features)
             columns = (weights @ members.reshape(-1, members.shape[3]).T).reshape(len(weights), *members.shape[:3])
         if per_row or isinstance(drawn, slice):
-            return columns.reshape(len(weights), -1, self.n_players, 1), empty.reshape(len(weights), -1, 1)
+            width = self.linear.width
+            return columns.reshape(width, -1, self.n_players, 1), empty.reshape(width, -1, 1)
         return columns.swapaxes(2, 3), empty
 
     # --- tiles
@@ -131,17 +134,18 @@ class Pairs:
         arrays, count = self.linear.arrays, 1 if drawing else len(self.absent)
         columns = self.n_players * max(self.linear.width, self.rows.n_features if self.players.grouped else 0)
         fitting = max(1, self.tile // max(numbers, columns))
-        weights = np.ones(1) if count == 1 else self.absent.weights
+        by_rows = slices(len(self.rows), max(1, fitting // count))
+        if count == 1:
+            return arrays.joined([of_pairs(rows, slice(0, 1)) for rows in by_rows], 1)
+        weights = self.absent.weights
         share = arrays.put(np.full(count, 1 / count) if weights is None else weights, exact=True)
         parts = []
-        for rows in slices(len(self.rows), max(1, fitting // count)):
+        for rows in by_rows:
             total: Any = 0
             for some in slices(count, fitting):
                 found = of_pairs(rows, some)
-                if count > 1:
-                    by_row = found.reshape(found.shape[0], rows.stop - rows.start, -1, *found.shape[2:])
-                    found = (arrays.exactly(by_row) * share[some].reshape(-1, *[1] * (found.ndim - 2))).sum(2)
-                total = total + found
+                by_row = found.reshape(found.shape[0], rows.stop - rows.start, -1, *found.shape[2:])
+                total = total + (arrays.exactly(by_row) * share[some].reshape(-1, *[1] * (found.ndim - 2))).sum(2)
             parts.append(total)
         return arrays.joined(parts, 1)
 
@@ -154,8 +158,8 @@ class Pairs:
 
     def outputs_of(self, hidden: Any, rows: slice) -> Any:
         """What is explained, (outputs, pairs, …), from h (width, pairs, …)."""
-        predictions = self.linear.rest(hidden.reshape(len(hidden), -1))
-        return self.chosen(predictions.reshape(len(predictions), *hidden.shape[1:]), rows)
+        predictions = self.linear.rest(hidden.reshape(hidden.shape[0], -1))
+        return self.chosen(predictions.reshape(-1, *hidden.shape[1:]), rows)
 
     def chosen(self, predictions: Any, rows: slice) -> Any:
         """What is explained, (outputs, pairs, …), of the predictions (k, pairs, …) for these rows."""

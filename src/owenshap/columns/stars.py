@@ -13,7 +13,7 @@ from owenshap.models import _fused_stars
 
 
 def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
-    """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows)."""
+    """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows), where background rows are drawn."""
     arrays, (replicates, stars, n_players) = pairs.linear.arrays, design.centres.shape
     if fused is None:
         fused = pairs.numbers(design) >= _fused_stars.FEWEST_NUMBERS
@@ -24,17 +24,18 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
 
     def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
         centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 0, 1)))
-        signs = 1 - 2 * centres
+        signs = -2 * centres
+        signs += 1
         present, sign = centres.reshape(n_players, -1), signs.reshape(n_players, -1)
         if fused:
-            steps = arrays.exactly(_fused_steps(pairs, rows, present, columns, empty))
+            steps = _fused_steps(pairs, rows, present, columns, empty)
         else:
             outputs = pairs.outputs_of(_hidden(pairs, present, sign, columns, empty), rows)
             if design.background is not None:
                 outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
-            steps = arrays.exactly(outputs[:, :, 1:] - outputs[:, :, :1])
-        weight = arrays.exactly(signs) * weights[part]
-        return (steps.reshape(*steps.shape[:2], *weight.shape) * weight).sum(-1)
+            steps = outputs[:, :, 1:] - outputs[:, :, :1]
+        steps *= sign
+        return (arrays.exactly(steps).reshape(*steps.shape[:2], *signs.shape) * weights[part]).sum(-1)
 
     return pairs.over_units(of_pairs, (replicates, stars), design.background, 8 if fused else pairs.linear.widest)
 

@@ -32,11 +32,12 @@ class Passes(Estimator):
         """The levels of one pass."""
 
     @cached_property
-    def _layout(self) -> tuple[Levels, FloatArray, BoolArray]:
-        """The levels, the weight of each star of a pass, and which drawn coalitions are mirrored."""
+    def _layout(self) -> tuple[Levels, FloatArray, BoolArray | slice | None]:
+        """The levels, the weight of each star of a pass, and which drawn coalitions are mirrored, if any."""
         levels = self.pass_levels()
         level, weights = star_order(levels, self.per_level)
-        return levels, weights, levels.mirrored[level]
+        some = levels.mirrored[level]
+        return levels, weights, slice(None) if some.all() else some if some.any() else None
 
     def replicate_cost(self, n_players: int) -> int:
         return len(self._layout[1]) * (n_players + 1)
@@ -44,7 +45,7 @@ class Passes(Estimator):
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
         levels, weights, mirrored = self._layout
         drawn = _bernoulli(levels, self.per_level, n_players, rng, replicates)
-        centres = np.concatenate([drawn, ~drawn[:, mirrored]], axis=1) if mirrored.any() else drawn
+        centres = drawn if mirrored is None else np.concatenate([drawn, ~drawn[:, mirrored]], axis=1)
         return Stars(centres, weights)
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:

@@ -15,7 +15,9 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.models._base import Model
+from owenshap.models.linear_first import LinearFirst
 
+LINEAR = "gblinear"  # boosted linear models: a linear model
 MARGIN = "margin"  # the sum of the trees' leaves, before it becomes a probability, a count or a class
 
 
@@ -34,18 +36,31 @@ class _Boosted(Model):
 class XgboostModel(_Boosted):
     """An xgboost Booster or scikit-learn wrapper: a classifier's probabilities, else predictions; 'margin' for raw scores."""
 
+    linear: Any = None
+    """The Booster, where what it predicts is linear in the features."""
+
     packages = ("xgboost",)
+
+    def linear_first(self) -> LinearFirst | None:
+        if self.linear is None:
+            return None
+        stored = json.loads(self.linear.save_raw("json"))["learner"]["gradient_booster"]["model"]["weights"]
+        features = self.linear.num_features()
+        weights = np.array(stored, np.float64).reshape(features + 1, -1)[:-1].T  # features first, and the bias last
+        at_zero = np.asarray(_xgboost_through_matrix(self.linear, True, np.zeros((1, features))), np.float64)  # with its base
+        return LinearFirst(weights, at_zero.reshape(-1), ())
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:
         import xgboost
 
         if not isinstance(model, xgboost.Booster):
-            return cls(*_wrapper_call(model, predict, output_margin=True))
+            call, names = _wrapper_call(model, predict, output_margin=True)
+            return cls(call, names, model.get_booster() if predict == MARGIN and model.booster == LINEAR else None)
         _check_known(predict, ("predict", MARGIN))
         kind = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
-        if kind == "gblinear":  # has no prediction in place
-            return cls(partial(_xgboost_through_matrix, model, predict == MARGIN))
+        if kind == LINEAR:  # has no prediction in place
+            return cls(partial(_xgboost_through_matrix, model, predict == MARGIN), None, model if predict == MARGIN else None)
         return cls(partial(model.inplace_predict, predict_type="margin" if predict == MARGIN else "value"))
 
 

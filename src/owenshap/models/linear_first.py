@@ -247,8 +247,13 @@ class LinearFirst:
         taken = self.arrays.of_table(rows)
         if taken is None or taken.shape[1] != self.weights.shape[1]:
             return None
+        step = max(1, self.arrays.tile // self.widest)
         with self.arrays.running():
-            return self.arrays.get(self.rest(self.weights @ taken.T + self.bias[:, None])).T
+            parts = [
+                self.arrays.get(self.rest(self.weights @ taken[at : at + step].T + self.bias[:, None])).T
+                for at in range(0, len(rows), step)
+            ]
+        return np.concatenate(parts)
 
 
 ELEMENTWISE = frozenset({"logistic", "sigmoid"})

@@ -77,9 +77,12 @@ class TorchModel(Model):
 
 def _home(module: Any) -> tuple[Any, Any]:
     """The module's device, and the dtype of the first of its numbers that are not whole; None where it has none."""
-    own = list(chain(module.parameters(), module.buffers()))
-    dtype = next((each.dtype for each in own if each.dtype.is_floating_point), None)
-    return own[0].device if own else None, dtype
+    first = None
+    for each in chain(module.parameters(), module.buffers()):
+        first = each if first is None else first
+        if each.dtype.is_floating_point:
+            return first.device, each.dtype
+    return None if first is None else first.device, None
 
 
 _lock = Lock()

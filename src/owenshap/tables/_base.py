@@ -42,6 +42,10 @@ class Table(ABC):
     def take(self, rows: IntArray) -> Self:
         """These rows."""
 
+    def copied(self, start: int, stop: int) -> Self:
+        """A copy of the rows from one to before the other."""
+        return self.take(np.arange(start, stop))
+
     @abstractmethod
     def like(self, background: Self, what: str) -> Self:
         """The table with the background's columns and dtypes, or an error that names what differs."""

@@ -169,3 +169,29 @@ def test_a_booster_with_names_takes_arrays():
     np.testing.assert_allclose(
         as_model(linear).predict(ROWS), linear.predict(xgboost.DMatrix(ROWS, feature_names=list("vwxyz")))
     )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: xgboosted(booster="gblinear"),
+        lambda: xgboosted(booster="gblinear").get_booster(),
+        lambda: xgboosted("XGBClassifier", target=TWO, booster="gblinear"),
+        lambda: xgboosted("XGBClassifier", target=THREE, booster="gblinear"),
+        lambda: xgboosted("XGBClassifier", target=THREE, booster="gblinear").get_booster(),
+    ],
+)
+def test_margins_of_boosted_linear_models_have_their_values_in_closed_form(make):
+    model = make()
+    quick, plain = (owenshap.Explainer(model, ROWS[:7], predict="margin", fast=fast)(ROWS[-3:]) for fast in (True, False))
+    assert set(quick.stopped_by) == {"closed form: the model is linear"}
+    assert (quick.evaluations == 2).all()
+    np.testing.assert_allclose(quick.values, plain.values, atol=1e-5 * np.abs(plain.values).max())
+    np.testing.assert_allclose(quick.base_values, plain.base_values, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("predict", [None, "predict_proba"])
+def test_probabilities_of_boosted_linear_models_are_not_linear(predict):
+    model = xgboosted("XGBClassifier", target=TWO, booster="gblinear")
+    assert as_model(model, predict).linear_first() is None
+    assert as_model(xgboosted(), "margin").linear_first() is None

@@ -262,3 +262,18 @@ def test_log_odds_of_networks(method, budget, last, compact):
     model = nn.Sequential(nn.Linear(FEATURES, 5), nn.Tanh(), *last).double().eval()
     agree(model, rows(), method, budget, output="logit", background=BACKGROUND)
     assert compact
+
+
+@pytest.mark.parametrize(
+    "settings", [{"method": "exact"}, {"method": "halved-owen", "tolerance": "5%"}], ids=["exact", "share"]
+)
+def test_log_odds_are_finite_where_probabilities_are_0_and_1(settings):
+    model = nn.Sequential(nn.Linear(FEATURES, 5), nn.Tanh(), nn.Linear(5, 2), nn.Softmax(1)).double().eval()
+    with torch.no_grad():
+        model[2].weight *= 1e4
+        assert (model(torch.as_tensor(rows())) == 1).any()
+    data = np.concatenate([rows(), np.zeros((1, FEATURES))])  # the last has no live player
+    found = Explainer(model, baseline=0.0, output="logit")(data, **settings)
+    scores = model[:3](torch.as_tensor(data)).detach().numpy()
+    np.testing.assert_allclose(found.predictions[:, 0], scores[:, 0] - scores[:, 1], rtol=1e-12)
+    assert np.abs(found.gap).max() <= (1e-9 if settings["method"] == "exact" else 0.2) * np.abs(found.predictions).max()

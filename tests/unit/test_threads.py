@@ -1,0 +1,50 @@
+"""torch's own threads inside those of a pool."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+
+from owenshap.executors import in_order
+
+
+@pytest.fixture
+def eight():
+    """torch with eight threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(8)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_workers_share_the_threads_that_torch_has(eight):
+    together, seen = threading.Barrier(4), []
+
+    def work(number):
+        together.wait(10)  # all four are at work
+        seen.append(torch.get_num_threads())
+        together.wait(10)
+        return number
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(in_order(work, [(number,) for number in range(4)], pool)) == [0, 1, 2, 3]
+        assert sorted(seen) == [2, 2, 4, 8]  # as many as there were when each of them began
+        seen.clear()
+        assert list(pool.map(lambda _: torch.get_num_threads(), range(4))) == [8] * 4  # the pool is not ours
+    assert torch.get_num_threads() == 8
+
+
+def test_a_single_worker_has_all_threads(eight):
+    with ThreadPoolExecutor(1) as pool:
+        assert list(in_order(torch.get_num_threads, [()] * 3, pool)) == [8] * 3
+
+
+def test_a_worker_that_fails_gives_its_threads_back(eight):
+    def fails():
+        raise OSError("gone")
+
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(OSError, match="gone"):
+            list(in_order(fails, [()], pool))
+        assert pool.submit(torch.get_num_threads).result() == 8
