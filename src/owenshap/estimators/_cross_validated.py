@@ -67,8 +67,8 @@ class CrossValidated(Surrogate):
         squares = np.zeros((3, odd.shape[1]))
         for each in range(FOLDS):
             kept = np.concatenate([[True], fold != each])
-            signs, known = pairs.signs[kept] > 0, pairs.odd[kept]
-            coalitions, values = np.concatenate([signs, ~signs]), pairs.centre + np.concatenate([known, -known])
+            signs, known, mean = pairs.signs[kept] > 0, pairs.odd[kept], pairs.centre + pairs.even[kept]
+            coalitions, values = np.concatenate([signs, ~signs]), np.concatenate([mean + known, mean - known])
             away, there = members[fold == each], odd[fold == each]
             fits = (surrogate.fit(coalitions, values) for surrogate in (self.surrogate, LinearSurrogate()))
             predictions = [fit.values(away) - pairs.centre for fit in fits] + [_by_size(pairs, kept)[~kept]]

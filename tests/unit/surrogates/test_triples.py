@@ -1,0 +1,131 @@
+"""Products of three players, and lengths that the even part tells."""
+
+import numpy as np
+import pytest
+
+from owenshap.arrays import IntArray
+from owenshap.surrogates._even import EvenLikelihood
+from owenshap.surrogates._kernel import Likelihood
+from owenshap.surrogates._triples import Search, Triples
+from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
+
+from .test_surrogates import all_coalitions, enumerated, some_pairs, some_vector
+
+FEW = Triples(np.array([[0, 1, 4], [1, 2, 5]]), np.array([0.7, 0.2]))
+
+
+def signs_of_pairs(n_players: int, count: int):
+    return np.where(some_pairs(n_players, count)[np.r_[0, 2 : 2 + count]], 1.0, -1.0)
+
+
+def sparse(n_players: int, players: IntArray, seed: int):
+    """A linear game and some products of three players, with its Shapley values."""
+    rng = np.random.default_rng(seed)
+    linear, own = rng.normal(size=n_players), rng.choice([-1, 1], len(players)) * rng.uniform(0.1, 0.8, len(players))
+    exact = 2 * linear
+    for three, coefficient in zip(players, own, strict=True):
+        exact[three] += 2 / 3 * coefficient
+
+    def values(coalitions):
+        signs = np.where(coalitions, 1.0, -1.0)
+        return (signs @ linear + Triples(players, own).products(signs) @ own)[:, None]
+
+    return values, exact
+
+
+def test_a_kernel_with_triples_has_its_shapley_values_in_closed_form():
+    likelihood, vector = Likelihood(signs_of_pairs(7, 15)).with_triples(FEW), some_vector(7)
+    everywhere = np.where(all_coalitions(7), 1.0, -1.0)
+    kernel = likelihood.cross(vector, everywhere)
+    np.testing.assert_allclose(likelihood.shapley(vector), enumerated(kernel).T, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(kernel, -kernel[::-1], atol=1e-14)  # odd
+
+
+def test_the_variance_with_triples_is_that_of_the_kernel():
+    everywhere = np.where(all_coalitions(6), 1.0, -1.0)
+    likelihood, vector = Likelihood(everywhere[::-1][:9]).with_triples(FEW), some_vector(6)
+    factor = likelihood.factor(vector)
+    covariance = Likelihood(everywhere).with_triples(FEW).cross(vector, everywhere)
+    operator = likelihood.shapley(vector)
+    expected = np.diagonal(enumerated(enumerated(covariance).T)) - np.einsum("ai,ai->i", operator, factor.solve(operator))
+    np.testing.assert_allclose(likelihood.shapley_variances(vector, factor), expected, atol=1e-10)
+
+
+def test_triples_leave_the_likelihood_they_came_from_alone():
+    likelihood, vector = Likelihood(signs_of_pairs(6, 12)), some_vector(6)
+    before = likelihood.shapley(vector)
+    likelihood.with_triples(FEW)
+    np.testing.assert_array_equal(likelihood.shapley(vector), before)
+
+
+def test_a_triple_that_is_found_makes_the_values_as_likely_as_it_can():
+    signs = signs_of_pairs(9, 80)
+    noise = np.random.default_rng(1).normal(size=len(signs))
+    values = 3 * signs[:, 0] * signs[:, 3] * signs[:, 7] + noise
+    found = Search(signs, values).found(np.eye(len(signs)), Triples.none())
+    assert [0, 3, 7] in found.players.tolist()
+    at = found.players.tolist().index([0, 3, 7])
+
+    def log_likelihood(factor):
+        variances = found.variances.copy()
+        variances[at] *= factor
+        kernel = Triples(found.players, variances).kernel(signs, signs) + np.eye(len(signs))
+        return -values @ np.linalg.solve(kernel, values) / 2 - np.linalg.slogdet(kernel)[1] / 2
+
+    again = Search(signs, values).found(np.linalg.inv(found.kernel(signs, signs) + np.eye(len(signs))), found)
+    found = Triples(again.players[: len(found)], again.variances[: len(found)])
+    assert log_likelihood(1.0) > log_likelihood(0.97)
+    assert log_likelihood(1.0) > log_likelihood(1.03)
+
+
+def test_a_triple_that_pays_no_longer_is_left_out():
+    signs = signs_of_pairs(9, 80)
+    values = np.random.default_rng(2).normal(size=len(signs))
+    values -= signs[:, :3].prod(axis=1) * (values @ signs[:, :3].prod(axis=1)) / len(signs)
+    wrong = Triples(np.array([[0, 1, 2]]), np.array([2.0]))
+    inverse = np.linalg.inv(wrong.kernel(signs, signs) + np.eye(len(signs)))
+    assert [0, 1, 2] not in Search(signs, values).found(inverse, wrong).players.tolist()
+
+
+def test_noise_has_hardly_any_triples():
+    signs = signs_of_pairs(12, 100)
+    counts = [
+        len(Search(signs, np.random.default_rng(seed).normal(size=101)).found(np.eye(101), Triples.none()))
+        for seed in range(20)
+    ]
+    # Of 220 triples each is taken by chance where a normal number is beyond 2.9, once in 270.
+    assert np.mean(counts) < 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_game_of_few_triples_is_found_whole(seed):
+    players = np.array([[0, 2, 5], [1, 2, 9], [3, 4, 8], [0, 10, 13], [6, 7, 11], [2, 8, 12], [1, 6, 14], [5, 9, 15]])
+    values, exact = sparse(16, players, seed)
+    coalitions = some_pairs(16, 300)
+    fitted = GaussianProcessSurrogate().fit(coalitions, values(coalitions))
+    assert np.square(fitted.shapley_values[:, 0] - exact).sum() < 1e-9 * np.square(exact).sum()
+    found = fitted.mixtures[0][0].learned.triples.players.tolist()
+    assert {*map(tuple, players.tolist())} <= {*map(tuple, found)}
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.6])
+def test_the_gradient_of_the_even_part_is_that_of_finite_differences(lean):
+    signs = signs_of_pairs(7, 14)
+    values, likelihood = np.random.default_rng(1).normal(size=len(signs)), EvenLikelihood(signs)
+    vector = np.concatenate([some_vector(7)[:7], [lean, 0.3, -2.0]])
+
+    def loss(at):
+        return likelihood.loss(at[:7], at[7], at[8:], values)
+
+    for i, step in enumerate(1e-6 * np.eye(len(vector))):
+        assert loss(vector)[1][i] == pytest.approx((loss(vector + step)[0] - loss(vector - step)[0]) / 2e-6, abs=1e-6)
+
+
+def test_the_even_part_tells_lengths():
+    # Two players have all there is to interactions; what both parts together say of lengths is likelier than their opposite.
+    signs = signs_of_pairs(8, 40)
+    values = signs[:, 0] * signs[:, 1]
+    right, wrong = np.full(8, -4.0), np.full(8, -4.0)
+    right[:2], wrong[2:4] = 0.0, 0.0
+    losses = [EvenLikelihood(signs).loss(each, 0.0, np.array([0.0, -4.0]), values)[0] for each in (right, wrong)]
+    assert losses[0] < losses[1] - 10
