@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,10 +30,13 @@ NEGLIGIBLE = 1e-3  # a share
 POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
 ALIKE = (128, 8)  # pairs and steps
 MANY_PAIRS = 8  # for each player: with more, both priors say the same
+# Pairs for each player, or in all, past which parameters are learned by errors at left-out pairs too; its pairs and steps.
+ERRORS_TELL_EACH, ERRORS_TELL = 12, 500
+BY_ERRORS = (1000, 6)
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 POOLED, POOLED_INDEX = ((128, 10),), ((128, 12),)
 UNLIKE = 6.0  # times the pilots' squared leave-one-out error: an output so much worse off learns by itself
-MOST_PAIRS = 2000  # of one fit: the matrices of more leave the memory setting
+MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class GaussianProcessSurrogate(Surrogate):
     φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each output by itself under
     two priors; the two answers are mixed by their leave-one-out errors. A third has an index part too, a function of one
     weighted sum, and counts where it is much likelier; a fourth has players who are all alike, where the others are poor.
+    With many pairs, others come from minimising the errors at left-out pairs themselves: the likelihood of a game that is
+    nothing like the prior can be the highest where these are not small.
     """
 
     pooled: bool = False
@@ -65,6 +70,8 @@ class GaussianProcessSurrogate(Surrogate):
         targets = {k: odd[k] / scales[k] for k in live.tolist()}
         learned = self._learned(learner, targets, start or {})
         mixtures = {k: learner.mixture(learned[k], target, float(scales[k])) for k, target in targets.items()}
+        if not self.pooled and learner.errors_tell:
+            mixtures = {k: learner.by_errors(mixtures[k], target, float(scales[k])) for k, target in targets.items()}
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -230,13 +237,14 @@ class _Learner:
         spread: float,
         limits: list[tuple[float, float]],
         watch: _Watch | None = None,
+        left_out: bool = False,
     ) -> FloatArray:
-        """Parameters some steps on, from so many pairs."""
+        """Parameters some steps on, from so many pairs: of the likelihood, or of errors at left-out pairs."""
         which, likelihood = self.part(count)
         found = minimize(
             likelihood.loss,
             vector,
-            args=(target[which], spread),
+            args=(target[which], spread, left_out),
             jac=True,
             method="L-BFGS-B",
             bounds=limits,
@@ -258,6 +266,29 @@ class _Learner:
         if not members or np.mean(np.square(left_out)) < POOR * scale**2:
             return members
         return _mixture(self.full, [self._alike(target), *vectors], target, scale)  # one with an index part stays last
+
+    @property
+    def errors_tell(self) -> bool:
+        """Whether there are so many pairs that parameters can be learned by errors at left-out ones."""
+        count, n_players = self._signs.shape
+        return count > max(MANY_PAIRS * n_players, min(ERRORS_TELL_EACH * n_players, ERRORS_TELL))
+
+    def by_errors(self, members: list[Member], target: FloatArray, scale: float) -> list[Member]:
+        """These, and with them those of parameters by errors at left-out pairs: from the best of them, and from anew."""
+        n_players = self._signs.shape[1]
+        plain = [member for member in members if not _is_alike(member.vector)]
+        if not plain:
+            return members
+        starts = [max(plain, key=lambda member: member.share).vector]
+        if not has_index(starts[0], n_players):
+            starts.append(_first_guess(self._signs, target))
+        count, steps = self._seen(BY_ERRORS[0], target), BY_ERRORS[1]
+        groups = [members]
+        for start in starts:
+            limits = bounds(n_players, has_index(start, n_players))
+            vector = self._minimised(count, start, target, steps, SPREADS[0], limits, left_out=True)
+            groups.append(_mixture(self.full, [vector], target, scale))
+        return _together([group for group in groups if group])
 
     def _alike(self, target: FloatArray) -> FloatArray:
         """Parameters of a size part alone."""
@@ -360,14 +391,13 @@ def _mixture(likelihood: Likelihood, vectors: list[FloatArray], target: FloatArr
     how much likelier it is.
     """
     count, n_players = likelihood.signs.shape
-    factors = [(vector, likelihood.factor(vector)) for vector in vectors]
-    found = [(vector, factor, *_mean(factor, target)) for vector, factor in factors if factor is not None]
+    found = [(vector, *mean) for vector in vectors if (mean := _mean(likelihood.factor(vector), target)) is not None]
     plain = [each for each in found if not has_index(each[0], n_players)]
     errors = np.array([np.mean(np.square(left_out)) for *_, left_out in plain]) + 1e-300
     shares = np.square(errors.min(initial=np.inf) / errors)
     shares /= shares.sum()
     if len(found) > len(plain):
-        fits = [float(target @ weights) / 2 + factor.log_determinant / 2 for _, factor, weights, _ in found]
+        fits = [fit for _, fit, _, _ in found]
         gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
         share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
         shares = np.append((1 - share) * shares, share)
@@ -386,7 +416,25 @@ def _fit(likelihood: Likelihood, vector: FloatArray, target: FloatArray) -> floa
     return np.inf if factor is None else float(target @ factor.solve(target)) / 2 + factor.log_determinant / 2
 
 
-def _mean(factor: Factor, target: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """K⁻¹y, and the residual at each pair of a fit without that pair."""
+def _together(groups: list[list[Member]]) -> list[Member]:
+    """All members, each group's by their leave-one-out errors together, to the power −4."""
+    left_out = [np.sum([member.share * member.left_out for member in group], axis=0) for group in groups]
+    errors = np.array([np.mean(np.square(each)) for each in left_out]) + 1e-300
+    shares = np.square(errors.min() / errors)
+    shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
+    shares /= shares.sum()
+    return [
+        replace(member, share=member.share * share)
+        for group, share in zip(groups, shares.tolist(), strict=True)
+        for member in group
+        if share > 0
+    ]
+
+
+def _mean(factor: Factor | None, target: FloatArray) -> tuple[float, FloatArray, FloatArray] | None:
+    """Minus the log likelihood, K⁻¹y, and the residual at each pair of a fit without that pair."""
+    if factor is None:
+        return None
     weights = factor.solve(target)
-    return weights, weights / np.diagonal(factor.inverse())
+    fit = float(target @ weights) / 2 + factor.log_determinant / 2
+    return fit, weights, weights / factor.inverse_diagonal()
