@@ -63,8 +63,8 @@ class GaussianProcessSurrogate(Surrogate):
 
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
         pairs = pairs_of(coalitions, values)
-        learner = _Learner(pairs.signs[:MOST_PAIRS])
-        odd = np.ascontiguousarray(pairs.odd[:MOST_PAIRS].T)  # output by output, so that its bits do not depend on the others
+        learner = _Learner(pairs.signs[: MOST_PAIRS + 1])
+        odd = np.ascontiguousarray(pairs.odd[: MOST_PAIRS + 1].T)  # by output, so that its bits do not depend on the others
         scales = np.sqrt(np.mean(np.square(odd), axis=1))
         live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))  # elsewhere there is nothing but rounding
         targets = {k: odd[k] / scales[k] for k in live.tolist()}
