@@ -153,7 +153,7 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
     """Exact where that fits; else a Gaussian process where its fit pays; else halved stars.
 
     One fit of all pairs is the most accurate as long as it can take them all: a corrected process is fitted on a part of them,
-    and errors five times as large are the price of its interval. Past that a process has learned what it can, and is corrected.
+    and errors several times as large are the price of its interval. Past that more pairs cannot teach it, but correct it.
     """
     budget = default_budget(n_players) if budget is None else budget
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
