@@ -46,7 +46,7 @@ def estimate(
     method : str or Estimator
         A name from `owenshap.methods()`, or an estimator with its settings, as in HalvedOwen(levels=1000, per_level=2).
         'auto' is exact where all 2ⁿ coalitions fit the budget; else a Gaussian process where an evaluation is worth a fit,
-        corrected where that gives an interval; else halved-owen. `plan` says what it chose and why, `note` what went otherwise.
+        corrected past 10,000 evaluations; else halved-owen. `plan` says what it chose and why, `note` what went otherwise.
     budget : int, optional
         The most evaluations (coalitions that the game values). Never exceeded, and used up to the last whole replicate.
         Where nothing says how many: the larger of 2048 and 64 (n + 1).

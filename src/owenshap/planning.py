@@ -15,7 +15,6 @@ from owenshap.pace import magnitude
 from owenshap.stopping import ENDLESS, Until
 from owenshap.surrogates.gaussian_process import MOST_PAIRS
 
-INTERVAL_EACH = 20  # evaluations for each player from which on halved stars have an interval
 CALLING = 1e-3  # seconds that a call may take without any evaluation
 HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
 WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
@@ -153,8 +152,8 @@ def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | 
 def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
     """Exact where that fits; else a Gaussian process where its fit pays; else halved stars.
 
-    From a budget on at which halved stars have an interval, the process is corrected and has one too, about as far below
-    theirs as the process is worth; before, neither has one, and the process alone is the most accurate.
+    One fit of all pairs is the most accurate as long as it can take them all: a corrected process is fitted on a part of them,
+    and errors several times as large are the price of its interval. Past that more pairs cannot teach it, but correct it.
     """
     budget = default_budget(n_players) if budget is None else budget
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
@@ -164,13 +163,16 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
         return _planned(found()["gaussian-process"](), n_players, budget, f"{because}, nor does a star")
     if cost is None:
         return _planned(found()["halved-owen"](), n_players, budget, because)
-    corrected = budget >= INTERVAL_EACH * (n_players + 1) + 2
+    corrected = budget > 2 * MOST_PAIRS + 2
     fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
     times = f"{cost} and a fit about {fitting:.1g} s"
     if not _pays(n_players, budget, fitting, cost):
         return _planned(found()["halved-owen"](), n_players, budget, f"{because}, and {times}, in which stars reach more")
+    because = f"{because}, and {times}, which it is worth"
+    if corrected:
+        because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
     name = "gaussian-process-corrected" if corrected else "gaussian-process"
-    return _planned(found()[name](), n_players, budget, f"{because}, and {times}, which it is worth")
+    return _planned(found()[name](), n_players, budget, because)
 
 
 def _pays(n_players: int, budget: int, fitting: float, cost: Cost) -> bool:
@@ -189,7 +191,7 @@ def _fitting_seconds(n_players: int, budget: int, corrected: bool) -> float:
 
 
 def _one_fit(pairs: float) -> float:
-    return 0.008 + 2e-4 * pairs + 6e-7 * pairs**2
+    return 0.008 + 2e-4 * pairs + 8e-7 * pairs**2
 
 
 def _planned(estimator: Estimator, n_players: int, budget: int | None, because: str) -> Plan:

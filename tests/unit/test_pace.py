@@ -29,7 +29,7 @@ class Timed:
     [
         (0.3e-6, 0.0, None, "halved-owen"),
         (0.3e-6, 5e-3, None, "halved-owen"),  # a long call is no long evaluation
-        (10e-3, 0.0, 400, "gaussian-process-corrected"),
+        (10e-3, 0.0, 400, "gaussian-process"),
         (10e-3, 0.0, 100, "gaussian-process"),
         (1.0, 0.0, 100, "gaussian-process"),
     ],

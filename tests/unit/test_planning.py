@@ -97,7 +97,9 @@ def test_auto_is_exact_where_it_fits_and_halved_where_not():
     [
         (10, 1024, 1e-2, 1, "exact"),
         (16, 80, 1e-2, 1, "gaussian-process"),
-        (16, 2000, 1e-2, 1, "gaussian-process-corrected"),
+        (16, 2000, 1e-2, 1, "gaussian-process"),
+        (16, 10_002, 1e-2, 1, "gaussian-process"),
+        (16, 10_003, 1e-2, 1, "gaussian-process-corrected"),  # more pairs than one fit takes
         (16, 2000, 3e-7, 1, "halved-owen"),
         (16, 2000, 1e-4, 1000, "halved-owen"),  # a fit for each of the outputs
         (200, 500, 1e-2, 1, "gaussian-process"),  # many players, few evaluations

@@ -1,4 +1,4 @@
-"""The even part of a game, whose values come with those of the odd part: no Shapley value sees it, but it has the same lengths."""
+"""The even part of a game, whose values come with those of the odd part: no Shapley value sees it, but lengths are the same."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ LENGTH_BOUNDS = (-12.0, 3.0)
 # Of the index part: the weights, by the spread of their sum, and the logarithm of the scale.
 WEIGHT_BOUNDS, INDEX_BOUNDS = (-6.0, 6.0), (-12.0, 12.0)
 SUM_SPREAD, INDEX_SPREAD = 1.5, 3.0
+FILLED_AT_ONCE, ROWS = 1600, 256  # pairs: the matrices of more are filled by so many rows, without buffers for gradients
 HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
 
@@ -116,6 +118,11 @@ class Factor:
         lower = np.tril(self.inverse())
         return lower + np.tril(lower, -1).T
 
+    def inverse_diagonal(self) -> FloatArray:
+        """The diagonal of K⁻¹, at half the price."""
+        rows = lapack.dtrtri(self.lower, lower=1)[0].T  # columns of L⁻¹; what is left of its diagonal is not zero
+        return np.array([row[at:] @ row[at:] for at, row in enumerate(rows)])
+
     @property
     def log_determinant(self) -> float:
         """The logarithm of det K."""
@@ -136,21 +143,30 @@ class Likelihood:
         count = len(signs)
         self._noisy = np.ones(count)
         self._noisy[0] = 0.0
-        # Sums over a symmetric matrix from its lower triangle: 2 below the diagonal, 1 on it. Half of it, for ½(K⁻¹ − αα′).
-        self._half = np.tri(count) - np.eye(count) / 2
         total = signs.sum(axis=1).astype(np.int64)
         self._sizes, self._size = np.unique(total, return_inverse=True)
-        self._buffers = [np.empty((count, count)) for _ in range(7)]
         self._bent: tuple[FloatArray, FloatArray] | None = None  # both halves of the index part
         self._triples = Triples.none()
         self._between: FloatArray | None = None  # their kernel
 
     def with_triples(self, triples: Triples) -> Likelihood:
         """The same with these triples beside the rest; the two share their buffers."""
+        small = len(self.signs) <= FILLED_AT_ONCE
+        if small:
+            _ = self._buffers, self._half  # made before the copy, so that both have the same
         other = copy(self)
         other._triples = triples
-        other._between = triples.kernel(self.signs, self.signs) if len(triples) else None
+        other._between = triples.kernel(self.signs, self.signs) if small and len(triples) else None
         return other
+
+    @cached_property
+    def _half(self) -> FloatArray:
+        """For sums over a symmetric matrix from its lower triangle, 2 below the diagonal and 1 on it: half of that."""
+        return np.tri(len(self.signs)) - np.eye(len(self.signs)) / 2
+
+    @cached_property
+    def _buffers(self) -> list[FloatArray]:
+        return [np.empty((len(self.signs), len(self.signs))) for _ in range(7)]
 
     def _fill(self, p: Parameters) -> tuple[FloatArray, ...]:
         """K and its parts M, P, Q, and the two derivatives of P and Q by c; all in buffers that the next call overwrites."""
@@ -181,31 +197,50 @@ class Likelihood:
             kernel += work
         if self._between is not None:
             kernel += self._between
+        self._add_noise(kernel, p)
+        return kernel, inner, plus, minus, slope_plus, slope_minus
+
+    def _add_noise(self, kernel: FloatArray, p: Parameters) -> None:
         diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
         diagonal += p.noise * self._noisy + JITTER * diagonal.mean()
-        return kernel, inner, plus, minus, slope_plus, slope_minus
+
+    def _large(self, vector: FloatArray) -> FloatArray:
+        """K of many pairs, by few rows at a time."""
+        kernel = np.empty((len(self.signs), len(self.signs)))
+        for at in range(0, len(kernel), ROWS):
+            kernel[at : at + ROWS] = self.cross(vector, self.signs[at : at + ROWS])
+        self._add_noise(kernel, Parameters.of(vector, self.signs.shape[1]))
+        return kernel
 
     def factor(self, vector: FloatArray) -> Factor | None:
         """The Cholesky factor of K; None where float64 has none."""
-        kernel = self._fill(Parameters.of(vector, self.signs.shape[1]))[0]
+        large = len(self.signs) > FILLED_AT_ONCE
+        kernel = self._large(vector) if large else self._fill(Parameters.of(vector, self.signs.shape[1]))[0]
         if not np.isfinite(kernel[0]).all():
             return None
-        lower, failed = lapack.dpotrf(kernel.T, lower=1, clean=0)
+        lower, failed = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=large)
         return None if failed else Factor(lower)
 
-    def loss(self, vector: FloatArray, values: FloatArray, spread: float) -> tuple[float, FloatArray]:
-        """Minus the log of likelihood times prior at values (N,), and its gradient; `spread` is the prior's of log lengths."""
+    def loss(self, vector: FloatArray, values: FloatArray, spread: float, left_out: bool = False) -> tuple[float, FloatArray]:
+        """Minus the log of likelihood times prior at values (N,), and its gradient; `spread` is the prior's of log lengths.
+
+        Where `left_out`, in place of the likelihood that of equal normal errors at pairs that are left out one by one: it
+        trusts the kernel's shape only, where the likelihood trusts its claim how variable the game is, here as much as there.
+        """
         p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
         factor = self.factor(vector)
         if factor is None:
             return 1e10, np.zeros_like(vector)
         _, inner, plus, minus, slope_plus, slope_minus, work = self._buffers
-        weights = factor.solve(values)
-        loss = float(values @ weights) / 2 + factor.log_determinant / 2
-        # By K, with everything above the diagonal moved below it: G = ½(K⁻¹ − αα′).
+        # By K, with everything above the diagonal moved below it: G = ½(K⁻¹ − αα′), or what stands for it.
         by_kernel = factor.inverse().T
-        np.multiply(weights[:, None], weights, out=work)
-        by_kernel -= work
+        if left_out:
+            loss, by_kernel = _left_out(by_kernel, values)
+        else:
+            weights = factor.solve(values)
+            loss = float(values @ weights) / 2 + factor.log_determinant / 2
+            np.multiply(weights[:, None], weights, out=work)
+            by_kernel -= work
         by_kernel *= self._half.T
         total = p.lengths.sum()
         by_size = self._by_size(by_kernel)
@@ -262,8 +297,10 @@ class Likelihood:
         total = p.lengths.sum()
         inner = others * p.lengths @ signs.T
         here, there = (np.clip(each @ p.lengths * (p.lean / 2), -150, 150) for each in (others, signs))
-        plus = np.cosh(here[:, None] + there) * np.exp((inner - total) / 2)
-        minus = np.cosh(here[:, None] - there) * np.exp(-(inner + total) / 2)
+        plus, minus = np.exp((inner - total) / 2), np.exp(-(inner + total) / 2)
+        if p.lean > 0:
+            plus *= np.cosh(here[:, None] + there)
+            minus *= np.cosh(here[:, None] - there)
         kernel = p.product / 2 * (plus - minus) + p.linear / total * inner
         scale = p.steepness / np.sqrt(signs.shape[1])
         kernel += p.size * _odd_gaussian(others.sum(axis=1) * scale, signs.sum(axis=1) * scale)
@@ -307,6 +344,27 @@ class Likelihood:
             frequencies, shares, waves = _waves(p.weights)
             values += np.sin(np.outer(signs @ p.weights, frequencies)) @ (p.bend * shares[:, None] * waves)
         return values + self._triples.shapley(signs)
+
+
+def _left_out(upper: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
+    """N/2 log of the mean squared error at pairs left out, and twice its derivative by K; from the upper triangle of K⁻¹.
+
+    The error at pair a is r = α_a/d_a, with d the diagonal of K⁻¹. Its square summed up changes with K by
+    2 [K⁻¹ diag(r²/d) K⁻¹ − K⁻¹(r/d)α′]. The first pair, which is known without noise, does not count.
+    """
+    inverse = np.triu(upper)
+    inverse += np.triu(upper, 1).T
+    weights, diagonal = inverse @ values, np.diagonal(inverse).copy()
+    errors = weights / diagonal
+    errors[0] = 0.0
+    square = float(errors @ errors) + 1e-300
+    along = inverse @ (errors / diagonal)
+    inverse *= errors / np.sqrt(diagonal)
+    by_kernel = inverse @ inverse.T
+    outer = np.outer(along, weights)
+    by_kernel -= (outer + outer.T) / 2
+    by_kernel *= 2 * len(values) / square
+    return len(values) / 2 * float(np.log(square / len(values))), by_kernel
 
 
 def _gaussians(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,7 +1,7 @@
 """Products of three players that stand out: what trees are made of.
 
-The odd part of a game is a sum of products of one, three, five … players' signs. The product kernel takes those of three to be as
-large as their players' lengths say; where a few of them are much larger, as in trees, each of these gets a variance of its own.
+The odd part of a game is a sum of products of one, three, five … players' signs. The product kernel takes those of three to be
+as large as their players' lengths say; where a few of them are much larger, as in trees, each gets a variance of its own.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Triples:
         return kernel
 
     def shapley(self, signs: FloatArray) -> FloatArray:
-        """Shapley values (N, n) of the kernel as a game of its first argument: each χ has 2, of which a third is each player's."""
+        """Shapley values (N, n) of the kernel as a game of its first argument: of each χ two thirds are each player's."""
         return 2 / 3 * (self.products(signs) * self.variances) @ self._members(signs.shape[1])
 
     def shapley_variances(self, n_players: int) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,11 +22,11 @@ AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the f
 # Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
 SPREADS = (2.5, 0.7)
 EVEN, EVEN_PAIRS = 0.5, 160  # share of the even part's log likelihood where lengths are learned, from at most so many pairs
-# Triples are looked for with so many pairs for each player, and at most so many players; in turns with parameters some steps on.
-PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, TRIPLE_STEPS = 4, 100, 6
+# Triples are looked for with so many pairs for each player, among at most so many players and pairs; in turns with steps.
+PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, SEARCHED, TRIPLE_STEPS = 4, 100, 1600, 6
 # Rounds, pairs that their steps see, and triples more than in the round before for another: with many pairs for each player
 # sparse games are found whole.
-ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 160, 2), (6, 1000, 1)
+ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 160, 2), (6, 640, 1)
 STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round before: then there is another, too
 # An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
 INDEX_TRIAL, INDEX_STEPS, INDEX_MOST = 6, 26, 66
@@ -40,10 +40,13 @@ NEXT_TO_NOTHING = 1e-3  # of the mean square, the squared leave-one-out error
 POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
 ALIKE = (128, 8)  # pairs and steps
 MANY_PAIRS = 8  # for each player: with more, both priors say the same
+# Pairs for each player, or in all, past which parameters are learned by errors at left-out pairs too; its pairs and steps.
+ERRORS_TELL_EACH, ERRORS_TELL = 12, 500
+BY_ERRORS = (1000, 6)
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 POOLED, POOLED_INDEX = ((128, 10),), ((128, 12),)
 UNLIKE = 6.0  # times the pilots' squared leave-one-out error: an output so much worse off learns by itself
-MOST_PAIRS = 2000  # of one fit: the matrices of more leave the memory setting
+MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class GaussianProcessSurrogate(Surrogate):
     φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each output by itself under
     two priors; the two answers are mixed by their leave-one-out errors. A third has an index part too, a function of one
     weighted sum, and counts where it is much likelier; a fourth has players who are all alike, where the others are poor.
+    With many pairs, others come from minimising the errors at left-out pairs themselves: the likelihood of a game that is
+    nothing like the prior can be the highest where these are not small.
     """
 
     pooled: bool = False
@@ -68,14 +73,16 @@ class GaussianProcessSurrogate(Surrogate):
 
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
         pairs = pairs_of(coalitions, values)
-        learner = _Learner(pairs.signs[:MOST_PAIRS])
-        odd = np.ascontiguousarray(pairs.odd[:MOST_PAIRS].T)  # output by output, so that its bits do not depend on the others
+        learner = _Learner(pairs.signs[: MOST_PAIRS + 1])
+        odd = np.ascontiguousarray(pairs.odd[: MOST_PAIRS + 1].T)  # by output, so that its bits do not depend on the others
         scales = np.sqrt(np.mean(np.square(odd), axis=1))
         live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))  # elsewhere there is nothing but rounding
         targets = {k: odd[k] / scales[k] for k in live.tolist()}
-        evens = {k: _standard(pairs.even[:MOST_PAIRS, k], scales[k]) for k in targets}
+        evens = {k: _standard(pairs.even[: MOST_PAIRS + 1, k], scales[k]) for k in targets}
         learned = self._learned(learner, targets, evens, start or {})
         mixtures = {k: learner.mixture(learned[k], target, float(scales[k])) for k, target in targets.items()}
+        if not self.pooled and learner.errors_tell:
+            mixtures = {k: learner.by_errors(mixtures[k], target, float(scales[k])) for k, target in targets.items()}
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -245,24 +252,26 @@ class _Learner:
 
     def _says_all(self, vector: FloatArray, target: FloatArray) -> bool:
         """Whether these parameters leave next to nothing to explain."""
-        factor = self.full.factor(vector)
-        return factor is not None and float(np.mean(np.square(_mean(factor, target)[1]))) < NEXT_TO_NOTHING
+        mean = _mean(self.full.factor(vector), target)
+        return mean is not None and float(np.mean(np.square(mean[2]))) < NEXT_TO_NOTHING
 
     def _with_triples(self, vector: FloatArray, target: FloatArray, triples: Triples) -> list[Learned]:
-        """Triples that stand out, and parameters some steps on, in turns, as each makes the other easier; none where none do."""
+        """Triples that stand out, and parameters some steps on, in turns: each makes the other easier. None where none do."""
         count, n_players = self._signs.shape
         if count < PAIRS_FOR_TRIPLES * n_players or not 3 <= n_players <= PLAYERS_FOR_TRIPLES:
             return []
-        search = Search(self._signs, target)
+        which, likelihood = self.part(SEARCHED)
+        values = target[which]
+        search = Search(likelihood.signs, values)
         loss = np.inf
         rounds, seen, fewest = TRIPLES_OF_MANY if count >= ENOUGH_FOR_ALL * n_players else TRIPLES_OF_FEW
         for left in reversed(range(rounds + 1)):
-            factor = self.full.with_triples(triples).factor(vector)
+            factor = likelihood.with_triples(triples).factor(vector)
             if factor is None:
                 break
-            before, loss_before, loss = len(triples), loss, _unlikely(factor, target)
+            before, loss_before, loss = len(triples), loss, _unlikely(factor, values)
             triples = search.found(factor.whole_inverse(), triples)
-            more = len(triples) - before >= max(fewest, before / 10) or loss < loss_before - STILL_TRIPLES * count
+            more = len(triples) - before >= max(fewest, before / 10) or loss < loss_before - STILL_TRIPLES * len(values)
             if not left or not len(triples) or not more:
                 break
             nearby, limits = _nearby(vector, n_players)
@@ -321,13 +330,14 @@ class _Learner:
         limits: list[tuple[float, float]],
         watch: _Watch | None = None,
         triples: Triples | None = None,
+        left_out: bool = False,
     ) -> FloatArray:
-        """Parameters some steps on, from so many pairs."""
+        """Parameters some steps on, from so many pairs: of the likelihood, or of errors at left-out pairs."""
         which, likelihood = self.part(count)
         found = minimize(
             (likelihood if triples is None else likelihood.with_triples(triples)).loss,
             vector,
-            args=(target[which], spread),
+            args=(target[which], spread, left_out),
             jac=True,
             method="L-BFGS-B",
             bounds=limits,
@@ -350,6 +360,31 @@ class _Learner:
             return members
         # One with an index part stays last.
         return _mixture(self.full, [Learned(self._alike(target)), *learned], target, scale)
+
+    @property
+    def errors_tell(self) -> bool:
+        """Whether there are so many pairs that parameters can be learned by errors at left-out ones."""
+        count, n_players = self._signs.shape
+        return count > max(MANY_PAIRS * n_players, min(ERRORS_TELL_EACH * n_players, ERRORS_TELL))
+
+    def by_errors(self, members: list[Member], target: FloatArray, scale: float) -> list[Member]:
+        """These, and with them those of parameters by errors at left-out pairs: from the best of them, and from anew."""
+        n_players = self._signs.shape[1]
+        plain = [member for member in members if not _is_alike(member.learned.vector)]
+        if not plain:
+            return members
+        starts = [max(plain, key=lambda member: member.share).learned]
+        if not has_index(starts[0].vector, n_players):
+            starts.append(Learned(_first_guess(self._signs, target)))
+        count, steps = self._seen(BY_ERRORS[0], target), BY_ERRORS[1]
+        groups = [members]
+        for start in starts:
+            limits = bounds(n_players, has_index(start.vector, n_players))
+            vector = self._minimised(
+                count, start.vector, target, steps, SPREADS[0], limits, triples=start.triples, left_out=True
+            )
+            groups.append(_mixture(self.full, [Learned(vector, start.triples)], target, scale))
+        return _together([group for group in groups if group])
 
     def _alike(self, target: FloatArray) -> FloatArray:
         """Parameters of a size part alone."""
@@ -452,14 +487,17 @@ def _mixture(likelihood: Likelihood, learned: list[Learned], target: FloatArray,
     how much likelier it is.
     """
     count, n_players = likelihood.signs.shape
-    factors = [(each, likelihood.with_triples(each.triples).factor(each.vector)) for each in learned]
-    found = [(each, factor, *_mean(factor, target)) for each, factor in factors if factor is not None]
+    found = [
+        (each, *mean)
+        for each in learned
+        if (mean := _mean(likelihood.with_triples(each.triples).factor(each.vector), target)) is not None
+    ]
     plain = [each for each in found if not has_index(each[0].vector, n_players)]
     errors = np.array([np.mean(np.square(left_out)) for *_, left_out in plain]) + 1e-300
     shares = np.square(errors.min(initial=np.inf) / errors)
     shares /= shares.sum()
     if len(found) > len(plain):
-        fits = [_unlikely(factor, target) for _, factor, *_ in found]
+        fits = [fit for _, fit, _, _ in found]
         gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
         share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
         shares = np.append((1 - share) * shares, share)
@@ -490,7 +528,24 @@ def _unlikely(factor: Factor, target: FloatArray) -> float:
     return float(target @ factor.solve(target)) / 2 + factor.log_determinant / 2
 
 
-def _mean(factor: Factor, target: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """K⁻¹y, and the residual at each pair of a fit without that pair."""
+def _together(groups: list[list[Member]]) -> list[Member]:
+    """All members, each group's by their leave-one-out errors together, to the power −4."""
+    left_out = [np.sum([member.share * member.left_out for member in group], axis=0) for group in groups]
+    errors = np.array([np.mean(np.square(each)) for each in left_out]) + 1e-300
+    shares = np.square(errors.min() / errors)
+    shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
+    shares /= shares.sum()
+    return [
+        replace(member, share=member.share * share)
+        for group, share in zip(groups, shares.tolist(), strict=True)
+        for member in group
+        if share > 0
+    ]
+
+
+def _mean(factor: Factor | None, target: FloatArray) -> tuple[float, FloatArray, FloatArray] | None:
+    """Minus the log likelihood, K⁻¹y, and the residual at each pair of a fit without that pair."""
+    if factor is None:
+        return None
     weights = factor.solve(target)
-    return weights, weights / np.diagonal(factor.inverse())
+    return _unlikely(factor, target), weights, weights / factor.inverse_diagonal()

@@ -10,7 +10,7 @@ from owenshap.surrogates import found
 from owenshap.surrogates._kernel import OTHERS, Likelihood
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
 from owenshap.surrogates.linear import LinearSurrogate
-from owenshap.testing import additive, random_unanimity_sum
+from owenshap.testing import additive, random_unanimity_sum, weighted_voting
 
 SURROGATES = [LinearSurrogate(), GaussianProcessSurrogate()]
 each_surrogate = pytest.mark.parametrize("surrogate", SURROGATES, ids=lambda surrogate: surrogate.name)
@@ -99,18 +99,47 @@ def test_standard_deviations_are_of_the_outputs_size_and_fall_with_pairs():
 
 
 @with_and_without_index
+@pytest.mark.parametrize("left_out", [False, True], ids=["likelihood", "left-out"])
 @pytest.mark.parametrize("lean", [0.0, 0.6])
-def test_the_gradient_is_that_of_finite_differences(lean, index):
+def test_the_gradient_is_that_of_finite_differences(lean, left_out, index):
     signs = np.where(some_pairs(7, 14)[np.r_[0, 2:16]], 1.0, -1.0)
     likelihood, vector = Likelihood(signs), some_vector(7, index=index)
     vector[-OTHERS + 3] = lean
     values = np.random.default_rng(1).normal(size=len(signs))
-    _, gradient = likelihood.loss(vector, values, 1.5)
+    _, gradient = likelihood.loss(vector, values, 1.5, left_out)
     for i, step in enumerate(1e-6 * np.eye(len(vector))):
         if lean == 0 and i == len(vector) - 3:
             continue  # at its bound
-        numeric = (likelihood.loss(vector + step, values, 1.5)[0] - likelihood.loss(vector - step, values, 1.5)[0]) / 2e-6
-        assert gradient[i] == pytest.approx(numeric, abs=1e-6)
+        up, down = (likelihood.loss(moved, values, 1.5, left_out)[0] for moved in (vector + step, vector - step))
+        assert gradient[i] == pytest.approx((up - down) / 2e-6, abs=1e-6)
+
+
+@with_and_without_index
+def test_many_pairs_have_the_same_kernel_as_few(index, monkeypatch):
+    signs = np.where(some_pairs(9, 200)[: 1 + 200], 1.0, -1.0)[np.r_[0, 2:201]]
+    vector, values = some_vector(9, index=index), np.random.default_rng(1).normal(size=200)
+    few = Likelihood(signs).factor(vector)
+    monkeypatch.setattr("owenshap.surrogates._kernel.FILLED_AT_ONCE", 100)
+    monkeypatch.setattr("owenshap.surrogates._kernel.ROWS", 30)
+    many = Likelihood(signs).factor(vector)
+    np.testing.assert_allclose(many.solve(values), few.solve(values), rtol=1e-8)
+    inverse = few.inverse()
+    np.testing.assert_allclose(many.inverse_diagonal(), np.diagonal(inverse), rtol=1e-10)
+
+
+def test_with_many_pairs_the_errors_at_left_out_ones_count(monkeypatch):
+    game = weighted_voting(np.random.default_rng(70).integers(1, 20, 16).tolist(), 80)  # a step, nothing like the prior
+    drawn = [some_pairs(16, 300, seed) for seed in range(3)]
+
+    def errors():
+        fits = [GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None]) for coalitions in drawn]
+        return [np.square(fit.shapley_values[:, 0] - game.shapley_values).sum() for fit in fits]
+
+    with_them = errors()
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.ERRORS_TELL_EACH", 1000)
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.ERRORS_TELL", 100_000)
+    # Single draws can go the other way.
+    assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.25)
 
 
 @each_surrogate
