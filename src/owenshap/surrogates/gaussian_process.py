@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import comb
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -384,7 +385,7 @@ class _Learner:
                 count, start.vector, target, steps, SPREADS[0], limits, triples=start.triples, left_out=True
             )
             groups.append(_mixture(self.full, [Learned(vector, start.triples)], target, scale))
-        return _together([group for group in groups if group])
+        return _together([group for group in groups if group], n_players)
 
     def _alike(self, target: FloatArray) -> FloatArray:
         """Parameters of a size part alone."""
@@ -493,11 +494,13 @@ def _mixture(likelihood: Likelihood, learned: list[Learned], target: FloatArray,
         if (mean := _mean(likelihood.with_triples(each.triples).factor(each.vector), target)) is not None
     ]
     plain = [each for each in found if not has_index(each[0].vector, n_players)]
+    prices = [_price(each, n_players) for each, *_ in found]
     errors = np.array([np.mean(np.square(left_out)) for *_, left_out in plain]) + 1e-300
+    errors *= np.exp([2 * price / count for price in prices[: len(plain)]])
     shares = np.square(errors.min(initial=np.inf) / errors)
     shares /= shares.sum()
     if len(found) > len(plain):
-        fits = [fit for _, fit, _, _ in found]
+        fits = [fit + price for (_, fit, *_), price in zip(found, prices, strict=True)]
         gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
         share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
         shares = np.append((1 - share) * shares, share)
@@ -528,10 +531,17 @@ def _unlikely(factor: Factor, target: FloatArray) -> float:
     return float(target @ factor.solve(target)) / 2 + factor.log_determinant / 2
 
 
-def _together(groups: list[list[Member]]) -> list[Member]:
+def _price(learned: Learned, n_players: int) -> float:
+    """What triples cost in log likelihood: each is chosen out of all."""
+    return len(learned.triples) * float(np.log(comb(n_players, 3) + 1))
+
+
+def _together(groups: list[list[Member]], n_players: int) -> list[Member]:
     """All members, each group's by their leave-one-out errors together, to the power −4."""
     left_out = [np.sum([member.share * member.left_out for member in group], axis=0) for group in groups]
+    prices = [sum(member.share * _price(member.learned, n_players) for member in group) for group in groups]
     errors = np.array([np.mean(np.square(each)) for each in left_out]) + 1e-300
+    errors *= np.exp([2 * price / len(left_out[0]) for price in prices])
     shares = np.square(errors.min() / errors)
     shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
     shares /= shares.sum()
