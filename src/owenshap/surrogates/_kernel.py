@@ -40,6 +40,7 @@ LENGTH_BOUNDS = (-12.0, 3.0)
 # Of the index part: the weights, by the spread of their sum, and the logarithm of the scale.
 WEIGHT_BOUNDS, INDEX_BOUNDS = (-6.0, 6.0), (-12.0, 12.0)
 SUM_SPREAD, INDEX_SPREAD = 1.5, 3.0
+HALVES = 650.0  # the most lengths together with which none of the two halves of the product part is 0 in float64
 FILLED_AT_ONCE, ROWS = 1600, 256  # pairs: the matrices of more are filled by so many rows, without buffers for gradients
 HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
@@ -175,9 +176,13 @@ class Likelihood:
         np.matmul(signs * p.lengths, signs.T, out=inner)
         np.multiply(inner, 0.5, out=plus)
         plus -= total / 2
-        np.subtract(-total, plus, out=minus)  # −(M + T)/2 = −T − (M − T)/2
-        np.exp(plus, out=plus)
-        np.exp(minus, out=minus)
+        if total < HALVES:
+            np.exp(plus, out=plus)
+            np.divide(np.exp(-total), plus, out=minus)  # −(M + T)/2 = −T − (M − T)/2, and a quotient is cheaper
+        else:
+            np.subtract(-total, plus, out=minus)
+            np.exp(plus, out=plus)
+            np.exp(minus, out=minus)
         if p.lean > 0:
             lean = np.exp(np.clip(signs @ p.lengths * (p.lean / 2), -150, 150))
             _lean(plus, slope_plus, lean, lean, work)
