@@ -26,7 +26,7 @@ from owenshap.moments import Moments
 from owenshap.planning import Plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter, note
 from owenshap.running import Snapshot, at_hand, run_plan
-from owenshap.stopping import ENDLESS, FIRST_LOOK, LEARNER_LOOK, Clock, Look, Until, look, next_look
+from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, look, next_look
 
 UNTIL_KNOWN = 2  # times the evaluations to the first look: what a run is taken to need before anything is known
 
@@ -68,9 +68,8 @@ class Continuing:
     @property
     def next_look(self) -> int:
         """Replicates at the next look."""
-        if self._learner is not None and self.count == 0:
-            return min(LEARNER_LOOK, self.affordable)
-        return min(next_look(self.count, self.plan.estimator.replicate_cost(self.game.n_players)), self.affordable)
+        cost = self.plan.estimator.replicate_cost(self.game.n_players)
+        return min(next_look(self.count, cost, self._learner is not None), self.affordable)
 
     def relearn(self, needed: float) -> bool:
         """Begin anew with what was learned, where that pays; whether it did."""
@@ -135,7 +134,7 @@ class Continuing:
 
     def _learn(self, learner: Forward, sizes: list[int], report: Callable[[int], None]) -> None:
         """The same for a learner, which sees the values block by block."""
-        drawn = list(designs(self.game, self.plan.estimator, self.seed, enumerate(sizes, self.blocks)))
+        drawn = list(designs(self.game, learner, self.seed, enumerate(sizes, self.blocks)))
         rows_at_once = rows_within(self._memory, self.game.n_players)
         tasks = ((self.game, design, self.ends, rows_at_once) for design in drawn)
         for design, (values, used) in zip(drawn, in_order(evaluate, tasks, self._executor), strict=True):

@@ -10,7 +10,7 @@ from owenshap.arrays import BoolArray, FloatArray
 from owenshap.moments import Moments
 
 FEWEST_REPLICATES = 10  # below, a replicate's own distribution shows through and t intervals do not cover
-LOUD, QUIET = 0.8, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
+LOUD, QUIET = 0.85, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
 LOOKING, SKEWED = 1.0, 0.25  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
 OWN, SHARED = 0.5, 1.0  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
 COCHRAN, LARGEST_SKEWNESS = 16, 4  # times a squared skewness: replicates from which on an interval is given
@@ -92,7 +92,9 @@ def simultaneous_half_widths(
     errors = watched_errors(moments, confidence)
     common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
     own = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
-    return np.maximum(np.minimum(common, own), np.maximum(rare_half_width(moments, rate), room))
+    # A quiet player is one whose events are rare, or seem so: that holds of all of them at once only with room for each.
+    quiet = np.maximum(own, rare_half_width(moments, rate / cells))
+    return np.maximum(np.minimum(common, quiet), np.maximum(rare_half_width(moments, rate), room))
 
 
 def watched_errors(moments: Moments, confidence: float) -> FloatArray:
