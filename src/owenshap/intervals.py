@@ -15,6 +15,7 @@ LOOKING, SKEWED = 1.0, 0.25  # how much to add for looking often and for skewnes
 OWN, SHARED = 0.5, 1.0  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
 COCHRAN, LARGEST_SKEWNESS = 16, 4  # times a squared skewness: replicates from which on an interval is given
 OFF = 0.01  # chance that a sum is off by as much as makes an interval doubtful
+UNCERTAIN = 0.16  # relative variance of the spread of uneven replicates, up to which an interval is given
 SUSPECT = 0.12  # of the replicates needed for their skewness: from there on a sum that is off is no accident
 FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
 SURPRISING = 3.0  # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and large
@@ -51,17 +52,22 @@ def half_widths(moments: Moments, confidence: float, strain: FloatArray | float 
     return np.maximum(widened, np.where(_unseen(moments), rare_half_width(moments, 1 - confidence), 0))
 
 
-def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.0) -> FloatArray:
+def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.0, uneven: bool = False) -> FloatArray:
     """How many replicates each output (k,) needs, as skewed as these are, for Student's t to cover what it says.
 
     A multiple of the squared skewness (Cochran's rule): of its mean over the players, and less of that of the most skewed
     player, which tells of rare events that the others may not have seen yet. What is usual by accident does not count. Where
     replicates are skewed and the values' sum is off besides, by more than t explains, it is at least twice their number.
+
+    Where replicates are `uneven`, of different weights, a few of them can carry the spread without being skewed. What it is
+    off by then has a relative variance of (κ + 2)/r with κ the excess kurtosis, in the mean over the players.
     """
     squares, pooled = _squared_skewness(moments)
     usual = 6 / moments.count  # what each has by accident, beyond what is taken off already; the largest of them more
     largest = squares.max(axis=0) - 2 * math.log(len(squares)) * usual
     needed: FloatArray = np.maximum(COCHRAN * (pooled - usual), LARGEST_SKEWNESS * largest)
+    if uneven:
+        needed = np.maximum(needed, (_mean_of_varying(moments, moments.excess) + 2) / UNCERTAIN)
     suspect = (COCHRAN * pooled > SUSPECT * moments.count) | np.isinf(strain)
     off = suspect & (strain > quantile_of(moments.count - 1, OFF / 2))
     return np.where(off, np.maximum(needed, 2.0 * moments.count), needed)
@@ -182,6 +188,12 @@ def _squared_skewness(moments: Moments) -> tuple[FloatArray, FloatArray]:
     Less what normal replicates show by accident, 6/r.
     """
     squares = np.square(moments.skewness * _unbiased(moments.count))
-    differ = ~_unseen(moments)
-    mean = np.where(differ, squares, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
+    mean = _mean_of_varying(moments, squares)
     return np.maximum(0, squares - 6 / moments.count), np.maximum(0, mean - 6 / moments.count)
+
+
+def _mean_of_varying(moments: Moments, of_each: FloatArray) -> FloatArray:
+    """The mean of something (n, k) over the players whose replicates differ, (k,)."""
+    differ = ~_unseen(moments)
+    mean: FloatArray = np.where(differ, of_each, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
+    return mean

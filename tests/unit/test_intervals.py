@@ -136,3 +136,13 @@ def test_quiet_players_have_room_for_what_each_of_them_may_not_have_shown():
     common = half.max()
     assert half[0] == common
     np.testing.assert_allclose(half[1:], min(common, rare_half_width(moments, 0.05 / 30)[0]))
+
+
+def test_uneven_replicates_need_more_where_a_few_of_them_carry_the_spread():
+    even = symmetric(48)
+    few = even.copy()
+    few[[0, 24]] *= 12  # a replicate and its negative: no skewness
+    for replicates, enough in ((even, True), (few, False)):
+        moments = Moments.of(replicates)
+        assert (replicates_for_an_interval(moments) <= 48).all()
+        assert (replicates_for_an_interval(moments, uneven=True) <= 48).all() == enough
