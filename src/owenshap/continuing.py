@@ -77,15 +77,16 @@ class Continuing:
         if learner is None or not learner.relearn(self.count, needed, self.affordable - self.count):
             return False
         if self.moments is not None and self.count >= FIRST_LOOK:
-            learner.surprises, learner.before = surprises(self.moments), self.count
+            learner.surprises = np.maximum(learner.surprises, surprises(self.moments))
+            learner.before += self.count
         self.moments = self.sums = None
         return True
 
     def room(self, confidence: float) -> FloatArray | None:
-        """Half-widths (k,) for what the surrogate before this one was surprised by: seldom and much.
+        """Half-widths (k,) for what the surrogates before this one were surprised by: seldom and much.
 
-        What it had not learned, this one may not have either: pairs like those are learned where they were seen, and where
-        they were not, the new series may miss them as the old one did. They are as rare as both together allow.
+        What they had not learned, this one may not have either: pairs like those are learned where they were seen, and where
+        they were not, the new series may miss them as the old ones did. They are as rare as all together allow.
         """
         learner = self._learner
         if learner is None or not learner.before:

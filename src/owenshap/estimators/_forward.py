@@ -19,7 +19,7 @@ WORTH = 2.5  # times the replicates made so far must still be needed, since a ne
 FEWEST = 20  # replicates that must be left to make after a fit
 GAIN = 1.3  # by which the last fit must have lowered the replicates needed
 LITTLE = 10  # times the replicates made so far: where more are needed, these are no loss, whatever the last fit gained
-EVENLY = 0.3  # share of the pairs whose size is drawn evenly, however quiet a size looks
+EVENLY = 0.5  # share of the pairs whose size is drawn evenly, however quiet a size looks
 NEAR, ALIKE = 1.0, 4.0  # how far sizes learn from each other, and pairs' worth of the mean over all that each begins with
 
 
@@ -42,9 +42,9 @@ class Forward:
         self._ends: tuple[BoolArray, FloatArray] | None = None
         self._fitted: FittedSurrogate | None = None
         self.surprises: FloatArray = np.zeros(1)
-        """How far single replicates of an output (k,) lay apart before the last fit, where that was rare."""
+        """How far single replicates of an output (k,) lay apart in any series before the last fit, where that was rare."""
         self.before = 0
-        """Replicates among which they were seen."""
+        """Replicates of these series."""
 
     def copy(self) -> Forward:
         """The same to go on from, perhaps to another goal, so that the gain of the last fit says nothing; this one stays."""
