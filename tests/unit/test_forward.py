@@ -56,7 +56,7 @@ def test_corrections_are_unbiased_however_sizes_are_drawn():
     # A false alarm of 1e-6 over the 6 players, were the seed not fixed.
     game = unanimity(PLAYERS, range(4))
     learner = learned(game)
-    assert np.ptp(learner._chances) > 0.05  # else there is nothing to see
+    assert np.ptp(learner._chances) > 0.04  # else there is nothing to see, as the next test does
     assert np.abs(scores(learner, game)).max() < -ndtri(1e-6 / 12)
 
 

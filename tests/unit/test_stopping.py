@@ -435,7 +435,7 @@ def test_a_learning_run_can_be_repeated(settings):
 def test_a_learning_run_keeps_its_budget():
     for budget in (300, 700, 2500):
         game = Watched(wavy())
-        result = estimate(game, LEARNING, tolerance=1e-5, budget=budget)
+        result = estimate(game, LEARNING, tolerance=1e-9, budget=budget)
         assert result.evaluations == game.evaluations <= budget
         assert result.stopped_by.startswith("budget")
 
