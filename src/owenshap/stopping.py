@@ -17,7 +17,7 @@ from owenshap.moments import Moments
 FIRST_LOOK = 20  # replicates: with fewer, neither spread nor skewness is known well enough to stop
 LEARNER_LOOK = 50  # the same where a surrogate learns: with half of them, what it has not learned is missed too often
 GROWTH = 1.08  # from look to look: what is overshot on average is half of it
-BETWEEN_LOOKS = 400  # evaluations at least, so that looks cost little
+BETWEEN_LOOKS = 600  # evaluations at least, so that looks cost little
 BETWEEN_LEARNER_LOOKS = 40  # the same where a surrogate learns, beside whose fits looks cost nothing
 ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
 GAP_ALARM = 1e-4  # chance that a gap this large, in standard errors, is an accident: then something rare is missing
