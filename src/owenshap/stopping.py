@@ -128,7 +128,8 @@ never = Clock(Until(), 0.0)
 def next_look(done: int, cost: int, learning: bool = False) -> int:
     """Replicates at the look after `done` of them, of `cost` evaluations each: nothing else decides."""
     apart = -(-(BETWEEN_LEARNER_LOOKS if learning else BETWEEN_LOOKS) // max(1, cost))
-    return max(LEARNER_LOOK if learning else FIRST_LOOK, math.ceil(done * GROWTH), done + apart)
+    first = LEARNER_LOOK if learning else FIRST_LOOK
+    return max(first, math.ceil(done * GROWTH), done + apart if done else 0)
 
 
 @dataclass(frozen=True)
