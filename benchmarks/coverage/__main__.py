@@ -1,8 +1,9 @@
 """Run the benchmark of intervals: `python -m benchmarks.coverage [--processes 16] [--minutes 9] [section ...]`.
 
 Work is cut into parts of a few seconds, each kept (in --kept) as soon as it is done: a run that is interrupted, or ends
-after --minutes, goes on where it was when it is called again, and the report says how many runs every cell has. Every cell
-first gets the fewest runs, then the shortest are finished first. `--again` begins anew, `--report` only writes what is there.
+after --minutes, goes on where it was when it is called again, and the report says how many runs every cell has. The cells
+with the fewest runs are next, so that all have about as many whenever it ends, but for those whose runs take so long that the
+others would wait for them. `--again` begins anew, `--report` only writes what is there.
 Parts of another machine count once their files are in the same folder. Set OMP_NUM_THREADS=1: every process has one core.
 """
 
@@ -33,10 +34,10 @@ SHARES = (0.1, 0.03, 0.01)
 REPLICATES = (20, 100)
 SAMPLED = ("halved-owen", measure.ANTITHETIC, "permutations")
 LARGE = 25  # players: runs of games with fewer are cheap
-SMALL = 16  # players: with more, auto with a costly model is the corrected process
+SMALL = 12  # players: with more, auto with a costly model is the corrected process nearly always
 PART_SECONDS, FIRST_PART = 6.0, 4  # how long a part takes, and the runs of the first, which tells how long one takes
-FEWEST = 200  # runs that every cell gets before any gets more
-FEWEST_SECONDS = 40.0  # of one core, after which a cell waits for the others although it has fewer
+LONG = 0.5  # seconds of a run: cells of longer ones count each run as so many times more
+LONGEST = 100  # runs of cells that fit surrogates to the default budget, of a second or two each
 LOOKED_AT = 3  # seconds kept for the last section, for each 10 games
 
 
@@ -60,10 +61,9 @@ class Cell:
         return self.seconds / self.done if self.done else 0.0
 
     @property
-    def urgency(self) -> tuple:
-        """The least is next: those that nothing is known of, then those with the fewest runs, then the shortest."""
-        few = self.asked < min(FEWEST, self.runs, FEWEST_SECONDS / max(self.each, 1e-6))
-        return (self.asked > 0, not few, (self.runs - self.asked) * self.each)
+    def urgency(self) -> tuple[bool, float]:
+        """The least is next: those that nothing is known of, then those with the fewest runs."""
+        return (self.asked > 0, self.asked * max(1.0, self.each / LONG))
 
     def next_part(self) -> range:
         """The runs of the next part."""
@@ -125,7 +125,8 @@ def cells(runs: int, cheap_runs: int, fitted_runs: int, deviations: dict) -> lis
         found.append(Cell(("ranking", name), runs))
         many = runs if game_of(name).n_players > LARGE else cheap_runs
         found += [Cell(("fixed", name, method, each), many) for method in SAMPLED for each in (None, *REPLICATES)]
-        found.append(Cell(("fixed", name, measure.LEARNING, None), fitted_runs))
+        found.append(Cell(("fixed", name, measure.LEARNING, measure.FEW), fitted_runs))
+        found.append(Cell(("fixed", name, measure.LEARNING, None), min(LONGEST, fitted_runs)))
     return found
 
 

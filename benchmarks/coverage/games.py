@@ -25,7 +25,8 @@ from owenshap.testing import (
 class Case:
     """A game, and the range of its outputs, which tolerances are shares of.
 
-    Held out: added when all constants of intervals and stopping were set, and never looked at before.
+    Held out: added when all constants of intervals and stopping were set, and never looked at before. Six that once were so
+    had been looked at when constants were set again, and count as the others since.
     """
 
     make: Callable[[], KnownGame]
@@ -218,10 +219,14 @@ CASES = {
     "mixture, 36": Case(lambda: mixture(36), 10.0),
     "forest, 40": Case(lambda: forest(40, 3), 5.0),
     "smooth, 50": Case(lambda: smooth(50, 17, 0.25), 10.0),
-    "network, 12": Case(lambda: network(12, 9), 20.0, True),
-    "forest, 25": Case(lambda: forest(25, 12), 5.0, True),
-    "spared, 26": Case(lambda: spared(np.random.default_rng(41).exponential(5, 26)), 15.0, True),
-    "heavy tails, 26": Case(lambda: heavy(26, 23, 0.65), 20.0, True),
-    "unanimity, 5 of 18": Case(lambda: unanimity(18, range(5)), 1.0, True),
-    "orders 1 to 6, 33": Case(lambda: random_unanimity_sum(33, 120, 6, seed=77), 10.0, True),
+    "network, 12": Case(lambda: network(12, 9), 20.0),
+    "forest, 25": Case(lambda: forest(25, 12), 5.0),
+    "spared, 26": Case(lambda: spared(np.random.default_rng(41).exponential(5, 26)), 15.0),
+    "heavy tails, 26": Case(lambda: heavy(26, 23, 0.65), 20.0),
+    "unanimity, 5 of 18": Case(lambda: unanimity(18, range(5)), 1.0),
+    "orders 1 to 6, 33": Case(lambda: random_unanimity_sum(33, 120, 6, seed=77), 10.0),
+    "heavy tails, 24": Case(lambda: heavy(24, 37, 0.6), 20.0, True),
+    "forest, 28": Case(lambda: forest(28, 30), 5.0, True),
+    "unanimity, 7 of 22": Case(lambda: unanimity(22, range(7)), 1.0, True),
+    "orders 1 to 5, 27": Case(lambda: random_unanimity_sum(27, 100, 5, seed=90), 10.0, True),
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.coverage.games import CASES
-from benchmarks.coverage.measure import ANTITHETIC, AUTO
+from benchmarks.coverage.measure import ANTITHETIC, AUTO, FEW
 
 CONFIDENCE = 0.95
 SELDOM = 0.05  # of the runs: a cell with fewer intervals counts as one without
@@ -118,13 +118,15 @@ def _goal(what: str, goal: str, measured: str, met: bool) -> str:
 def _fixed(sections: dict[str, list[dict]]) -> Iterator[str]:
     yield "## Per value, fixed budget: mean over players, worst player"
     yield ""
-    yield "Players whose replicates never differ are left out. Runs without an interval say why; cells with one in"
+    yield "Players whose replicates never differ are left out. The Gaussian process has two rows: one with the default budget,"
+    yield "and one with as few evaluations as it has an interval for. Runs without an interval say why; cells with one in"
     yield f"less than {SELDOM:.0%} of their runs count as cells without."
     yield ""
     yield "| game | method | replicates | runs | with an interval | coverage | worst player |"
     yield "|---|---|--:|--:|--:|--:|--:|"
     for each in sections["fixed"]:
-        _, name, method, *_ = each["cell"]
+        _, name, method, replicates = each["cell"]
+        method = f"{method}, fewest evaluations" if replicates == FEW else method
         given = each["given"] / each["runs"]
         found = f"{each['coverage']:.1%} | {each['worst player']:.1%}" if given >= SELDOM else " | "
         yield f"| {_marked(name)} | {method} | {each['most replicates']} | {each['runs']} | {given:.1%} | {found} |"

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from owenshap.arrays import FloatArray
 from owenshap.designs import Design
 from owenshap.estimators import Estimator, found
-from owenshap.evaluate import Ends, begin, evaluate
+from owenshap.evaluate import Ends, begin, evaluate, in_bounds
 from owenshap.executors import Executor, in_order, made_ahead, one_ahead
 from owenshap.games import CompactGame, DrawingGame, Game, LaunchingCompactGame, LaunchingGame
 from owenshap.planning import Plan
@@ -65,16 +65,26 @@ def worked(
     return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(drawn)), executor)
 
 
+class Drawing(Protocol):
+    """What draws designs: an estimator, or what learns where to draw."""
+
+    def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
+        """A design of this many replicates."""
+
+
 def designs(
-    game: Game, estimator: Estimator, seed: int, blocks: Iterable[tuple[int, int]], keep: bool = False
+    game: Game, estimator: Drawing, seed: int, blocks: Iterable[tuple[int, int]], keep: bool = False
 ) -> Iterator[Design]:
     """The design of every block, given by number and replicates; small ones are kept for the next run where asked for."""
     n_players = game.n_players
     if not isinstance(game, DrawingGame):
-        small = LARGEST_BLOCK // max(1, estimator.replicate_cost(n_players)) if keep else 0
+        kept = estimator if keep and isinstance(estimator, Estimator) else None
+        small = 0 if kept is None else LARGEST_BLOCK // max(1, kept.replicate_cost(n_players))
         for number, replicates in blocks:
-            draw = _kept_design if replicates <= small and number < KEPT_BLOCKS else _design
-            yield draw(estimator, n_players, seed, number, replicates)
+            if kept is not None and replicates <= small and number < KEPT_BLOCKS:
+                yield _kept_design(kept, n_players, seed, number, replicates)
+            else:
+                yield _design(estimator, n_players, seed, number, replicates)
         return
     for number, replicates in blocks:
         rng = _generator(seed, number)
@@ -87,7 +97,7 @@ def _generator(seed: int, number: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
 
 
-def _design(estimator: Estimator, n_players: int, seed: int, number: int, replicates: int) -> Design:
+def _design(estimator: Drawing, n_players: int, seed: int, number: int, replicates: int) -> Design:
     """The design of one block."""
     return estimator.draw(n_players, _generator(seed, number), replicates)
 
@@ -188,7 +198,7 @@ def _cut(
     replicates: FloatArray,
 ) -> list[Worked]:
     """The replicates of a group of blocks, block by block."""
-    if not np.isfinite(replicates).all():  # the long way tells where
+    if not in_bounds(replicates):  # the long way tells where
         return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group)]
     counts = [each.units[0] for each in group if each.units is not None] if len(group) > 1 else [len(replicates)]
     spent = design.evaluations().tolist()

@@ -26,7 +26,7 @@ from owenshap.moments import Moments
 from owenshap.planning import Plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter, note
 from owenshap.running import Snapshot, at_hand, run_plan
-from owenshap.stopping import ENDLESS, FIRST_LOOK, LEARNER_LOOK, Clock, Look, Until, look, next_look
+from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, look, next_look
 
 UNTIL_KNOWN = 2  # times the evaluations to the first look: what a run is taken to need before anything is known
 
@@ -68,9 +68,8 @@ class Continuing:
     @property
     def next_look(self) -> int:
         """Replicates at the next look."""
-        if self._learner is not None and self.count == 0:
-            return min(LEARNER_LOOK, self.affordable)
-        return min(next_look(self.count, self.plan.estimator.replicate_cost(self.game.n_players)), self.affordable)
+        cost = self.plan.estimator.replicate_cost(self.game.n_players)
+        return min(next_look(self.count, cost, self._learner is not None), self.affordable)
 
     def relearn(self, needed: float) -> bool:
         """Begin anew with what was learned, where that pays; whether it did."""
@@ -78,15 +77,16 @@ class Continuing:
         if learner is None or not learner.relearn(self.count, needed, self.affordable - self.count):
             return False
         if self.moments is not None and self.count >= FIRST_LOOK:
-            learner.surprises, learner.before = surprises(self.moments), self.count
+            learner.surprises = np.maximum(learner.surprises, surprises(self.moments))
+            learner.before += self.count
         self.moments = self.sums = None
         return True
 
     def room(self, confidence: float) -> FloatArray | None:
-        """Half-widths (k,) for what the surrogate before this one was surprised by: seldom and much.
+        """Half-widths (k,) for what the surrogates before this one were surprised by: seldom and much.
 
-        What it had not learned, this one may not have either: pairs like those are learned where they were seen, and where
-        they were not, the new series may miss them as the old one did. They are as rare as both together allow.
+        What they had not learned, this one may not have either: pairs like those are learned where they were seen, and where
+        they were not, the new series may miss them as the old ones did. They are as rare as all together allow.
         """
         learner = self._learner
         if learner is None or not learner.before:
@@ -135,7 +135,7 @@ class Continuing:
 
     def _learn(self, learner: Forward, sizes: list[int], report: Callable[[int], None]) -> None:
         """The same for a learner, which sees the values block by block."""
-        drawn = list(designs(self.game, self.plan.estimator, self.seed, enumerate(sizes, self.blocks)))
+        drawn = list(designs(self.game, learner, self.seed, enumerate(sizes, self.blocks)))
         rows_at_once = rows_within(self._memory, self.game.n_players)
         tasks = ((self.game, design, self.ends, rows_at_once) for design in drawn)
         for design, (values, used) in zip(drawn, in_order(evaluate, tasks, self._executor), strict=True):

@@ -106,13 +106,13 @@ class Estimate:
     @cached_property
     def _trusted(self) -> BoolArray | None:
         """The outputs (k,) whose replicates are enough for an interval, given how skewed they are; None: all are."""
-        if self.plan.until is not None or self.plan.estimator.together or self._exact or self.replicates < FEWEST_REPLICATES:
-            return None  # a run that looks has its own rule, and so have replicates of unequal weight
+        if self.plan.until is not None or self._exact or self.replicates < FEWEST_REPLICATES:
+            return None  # a run that looks has its own rule
         return self._needed <= self.replicates
 
     @cached_property
     def _needed(self) -> FloatArray:
-        return replicates_for_an_interval(self.moments, self._strain)
+        return replicates_for_an_interval(self.moments, self._strain, self.plan.estimator.together)
 
     @property
     def _too_skewed(self) -> str:

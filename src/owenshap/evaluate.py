@@ -18,6 +18,7 @@ from owenshap.games import DrawingGame, Game, LaunchingGame
 
 ROW_BYTES = 17  # per player of a coalition: the boolean, and two float64 rows that a model makes of it
 CALL_ELEMENTS = 1 << 20  # coalitions × players of one call: enough to fill the model, little enough for the cache
+LARGEST = 1e70  # of a value: fourth powers, summed, stay finite
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -173,11 +174,19 @@ def _checked(values: NDArray[Any], coalitions: BoolArray, ends: Ends | None) -> 
             f"have {ends.outputs} outputs as in the first call" if not ends.scalar else "have shape (m,) as in the first call"
         )
         raise GameError(what, rule, f"shape {values.shape}", "Return the same outputs for every coalition")
-    if not np.isfinite(table).all():
-        row, output = np.argwhere(~np.isfinite(table))[0]
+    if not in_bounds(table):
+        finite = np.isfinite(table)
+        row, output = np.argwhere(~finite if not finite.all() else np.abs(table) > LARGEST)[0]
         got = f"{table[row, output]} in output {output} for {describe(coalitions[row])}"
-        raise GameError(what, "be finite", got, "Mend the game for that coalition")
+        if not finite.all():
+            raise GameError(what, "be finite", got, "Mend the game for that coalition")
+        raise GameError(what, f"be {LARGEST:.0e} at most in size", got, "Divide all values: Shapley values scale with them")
     return table
+
+
+def in_bounds(values: FloatArray) -> bool:
+    """Whether values are finite, and so small that sums of their fourth powers are."""
+    return bool(np.abs(values).max(initial=0) <= LARGEST)
 
 
 def _batch(coalitions: BoolArray) -> str:

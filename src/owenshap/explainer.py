@@ -163,7 +163,8 @@ class Explainer:
         linear = self._linear(rows, absent, predictions, output)
         explained = _explained(linear, output, rows, predictions, np.arange(len(rows)))
         ranges = self._ranges(explained, absent, output, linear) if until is not None and until.share is not None else None
-        trial = self._trial(rows, linear)
+        besides = 0 if ranges is None else len(absent.table)
+        trial = self._trial(rows, linear, besides)
         together = Together(self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial)
         settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
         workers = checked_executor(executor)
@@ -178,7 +179,7 @@ class Explainer:
             if together.linear is None or together.agrees(done, explained):
                 return together.explanation(done, explained, names, seed, confidence)
             # the model is not what it was when its first step was found linear
-            together = replace(together, linear=None, trial=self._trial(rows, None))
+            together = replace(together, linear=None, trial=self._trial(rows, None, besides))
 
     def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> LinearFirst | None:
         """The model's linear first step, where it is to be used and gives the model's own predictions.
@@ -193,11 +194,11 @@ class Explainer:
             self._agreed = linear.agrees(rows, predictions)
         return linear if self._agreed else None
 
-    def _trial(self, rows: Table, linear: LinearFirst | None) -> Trial:
+    def _trial(self, rows: Table, linear: LinearFirst | None, besides: int) -> Trial:
         """How to find out what a row takes: from the columns of a linear first step less than a forward of the rest."""
         if linear is None:
-            return Trial(self._pace, len(rows), lambda which: self._predicted(rows.take(which)), counts=True)
-        return Trial(self._linear_pace, len(rows), lambda which: linear.predict(rows.take(which)), counts=False)
+            return Trial(self._pace, len(rows), lambda which: self._predicted(rows.take(which)), True, besides)
+        return Trial(self._linear_pace, len(rows), lambda which: linear.predict(rows.take(which)), False, besides)
 
     def _rows(self, X: Any) -> tuple[Table, Absent]:
         """The explained rows and what replaces absent features, both as the model takes them."""

@@ -11,11 +11,12 @@ from owenshap.arrays import BoolArray, FloatArray
 from owenshap.moments import Moments
 
 FEWEST_REPLICATES = 10  # below, a replicate's own distribution shows through and t intervals do not cover
-LOUD, QUIET = 0.8, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
+LOUD, QUIET = 0.85, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
 LOOKING, SKEWED = 1.0, 0.25  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
 OWN, SHARED = 0.5, 1.0  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
 COCHRAN, LARGEST_SKEWNESS = 16, 4  # times a squared skewness: replicates from which on an interval is given
 OFF = 0.01  # chance that a sum is off by as much as makes an interval doubtful
+UNCERTAIN = 0.16  # relative variance of the spread of uneven replicates, up to which an interval is given
 SUSPECT = 0.12  # of the replicates needed for their skewness: from there on a sum that is off is no accident
 FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
 SURPRISING = 3.0  # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and large
@@ -53,17 +54,22 @@ def half_widths(moments: Moments, confidence: float, strain: FloatArray | float 
     return np.maximum(widened, np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0))
 
 
-def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.0) -> FloatArray:
+def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.0, uneven: bool = False) -> FloatArray:
     """How many replicates each output (k,) needs, as skewed as these are, for Student's t to cover what it says.
 
     A multiple of the squared skewness (Cochran's rule): of its mean over the players, and less of that of the most skewed
     player, which tells of rare events that the others may not have seen yet. What is usual by accident does not count. Where
     replicates are skewed and the values' sum is off besides, by more than t explains, it is at least twice their number.
+
+    Where replicates are `uneven`, of different weights, a few of them can carry the spread without being skewed. What it is
+    off by then has a relative variance of (κ + 2)/r with κ the excess kurtosis, in the mean over the players.
     """
     squares, pooled = moments.squared_skewness
     usual = 6 / moments.count  # what each has by accident, beyond what is taken off already; the largest of them more
     largest = squares.max(axis=0) - 2 * math.log(len(squares)) * usual
     needed: FloatArray = np.maximum(COCHRAN * (pooled - usual), LARGEST_SKEWNESS * largest)
+    if uneven:
+        needed = np.maximum(needed, (_mean_of_varying(moments, moments.excess) + 2) / UNCERTAIN)
     suspect = (COCHRAN * pooled > SUSPECT * moments.count) | np.isinf(strain)
     off = suspect & (strain > quantile_of(moments.count - 1, OFF / 2))
     return np.where(off, np.maximum(needed, 2.0 * moments.count), needed)
@@ -94,7 +100,9 @@ def simultaneous_half_widths(
     errors = watched_errors(moments, confidence)
     common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
     own = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
-    return np.maximum(np.minimum(common, own), np.maximum(rare_half_width(moments, rate), room))
+    # A quiet player is one whose events are rare, or seem so: that holds of all of them at once only with room for each.
+    quiet = np.maximum(own, rare_half_width(moments, rate / cells))
+    return np.maximum(np.minimum(common, quiet), np.maximum(rare_half_width(moments, rate), room))
 
 
 def watched_errors(moments: Moments, confidence: float) -> FloatArray:
@@ -164,3 +172,10 @@ def _for_skewness(moments: Moments, quantile: float) -> FloatArray:
 def _second_order(quantile: float, count: int) -> float:
     """What a squared skewness of 1 adds to Student's t (Hall 1988)."""
     return (quantile**4 + 2 * quantile**2 - 3) / (18 * count)
+
+
+def _mean_of_varying(moments: Moments, of_each: FloatArray) -> FloatArray:
+    """The mean of something (n, k) over the players whose replicates differ, (k,)."""
+    differ = ~moments.unseen
+    mean: FloatArray = np.where(differ, of_each, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
+    return mean

@@ -52,12 +52,14 @@ class Trial:
         Predicts some of these rows, given by number.
     counts : bool
         Whether that asks the model itself.
+    besides : int
+        Rows that were predicted for all explained rows together: each has its share of them.
     """
 
-    def __init__(self, pace: Pace, rows: int, predict: Callable[[IntArray], object], counts: bool) -> None:
+    def __init__(self, pace: Pace, rows: int, predict: Callable[[IntArray], object], counts: bool, besides: int = 0) -> None:
         self._pace, self._rows, self._predict, self._counts = pace, rows, predict, counts
-        self.predicted = np.zeros(rows, np.int64)
-        """How often each row was predicted to see how long it takes."""
+        self.predicted = np.bincount(np.arange(besides) % rows, minlength=rows)
+        """How many rows were predicted for each row besides those of its game."""
 
     def seconds(self, matters: Callable[[float], bool], most: int) -> float:
         """Seconds of a row, found as exactly as it takes to know whether they matter, with so many rows at most."""

@@ -16,8 +16,9 @@ from owenshap.moments import Moments
 
 FIRST_LOOK = 20  # replicates: with fewer, neither spread nor skewness is known well enough to stop
 LEARNER_LOOK = 50  # the same where a surrogate learns: with half of them, what it has not learned is missed too often
-GROWTH = 1.15  # from look to look: what is overshot on average is half of it
-BETWEEN_LOOKS = 400  # evaluations at least, so that looks cost little
+GROWTH = 1.08  # from look to look: what is overshot on average is half of it
+BETWEEN_LOOKS = 600  # evaluations at least, so that looks cost little
+BETWEEN_LEARNER_LOOKS = 40  # the same where a surrogate learns, beside whose fits looks cost nothing
 ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
 GAP_ALARM = 1e-4  # chance that a gap this large, in standard errors, is an accident: then something rare is missing
 
@@ -124,10 +125,11 @@ class Clock:
 never = Clock(Until(), 0.0)
 
 
-def next_look(done: int, cost: int) -> int:
+def next_look(done: int, cost: int, learning: bool = False) -> int:
     """Replicates at the look after `done` of them, of `cost` evaluations each: nothing else decides."""
-    apart = -(-BETWEEN_LOOKS // max(1, cost))
-    return max(FIRST_LOOK, math.ceil(done * GROWTH), done + apart)
+    apart = -(-(BETWEEN_LEARNER_LOOKS if learning else BETWEEN_LOOKS) // max(1, cost))
+    first = LEARNER_LOOK if learning else FIRST_LOOK
+    return max(first, math.ceil(done * GROWTH), done + apart if done else 0)
 
 
 @dataclass(frozen=True)

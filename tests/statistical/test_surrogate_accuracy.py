@@ -73,10 +73,12 @@ def test_corrected_intervals_cover_and_are_unbiased(game):
         for seed in range(40)
     ]
     values = np.array([each.values for each in runs])
-    hits = sum(int(((each.lower <= game.shapley_values) & (game.shapley_values <= each.upper)).sum()) for each in runs)
-    # 480 intervals; those of one run are dependent, as few as 120 independent ones may be behind them. Of these, at 94 %
-    # coverage, 82 % or fewer cover once in 100,000 times.
-    assert hits / 480 > 0.82
+    given = [each for each in runs if each.lower is not None]  # of some runs a few batches carry the spread
+    assert len(given) >= 30
+    hits = sum(int(((each.lower <= game.shapley_values) & (game.shapley_values <= each.upper)).sum()) for each in given)
+    # 360 intervals or more; those of one run are dependent, as few as 90 independent ones may be behind them. Of these, at
+    # 94 % coverage, 80 % or fewer cover once in 100,000 times.
+    assert hits / (12 * len(given)) > 0.8
     z = (values.mean(axis=0) - game.shapley_values) / (values.std(axis=0, ddof=1) / np.sqrt(len(runs)))
     assert np.abs(z).max() < 5.5  # of 12 Student's t with 39 degrees of freedom: once in 30,000 times
 

@@ -77,6 +77,13 @@ def test_a_value_that_is_not_finite_is_named_with_its_coalition(bad, method):
         estimate(FunctionGame(fn, 5), method, budget=3000)
 
 
+@pytest.mark.parametrize("method", ["castro", "halved-owen", "gaussian-process-corrected"])
+def test_values_too_large_for_their_powers_are_named(method):
+    game = FunctionGame(lambda coalitions: 1e80 * np.sin(coalitions @ np.arange(1.0, 9.0)), 8)
+    with refuses("the game's values", "1e+70 at most", "e+7", "Divide all values", error=GameError):
+        estimate(game, method, budget=400)
+
+
 @pytest.mark.parametrize(("end", "name"), [(0, "the empty coalition"), (3, "the grand coalition")])
 def test_an_end_that_is_not_finite_is_named(end, name):
     def fn(coalitions):

@@ -6,6 +6,7 @@ import time
 import numpy as np
 import pytest
 from naive import Watched, random_table, refuses, smooth
+from scipy.special import bdtrc
 
 from owenshap import Castro, Explainer, FunctionGame, HalvedOwen, estimate, estimating
 from owenshap.estimated import Estimate
@@ -82,7 +83,7 @@ def test_looks_are_at_fixed_numbers_that_grow_geometrically(cost):
         assert following >= max(FIRST_LOOK, at + 1)
         assert at == 0 or (following - at) * max(1, cost) >= min(400, cost)
         at, looks = following, looks + 1
-    assert looks < 130
+    assert looks < 200
 
 
 def test_the_error_is_spent_over_all_looks():
@@ -335,8 +336,16 @@ def test_rows_stop_on_their_own(method):
         np.testing.assert_array_equal(alone.lower[0], explanation.lower[row])
         assert alone.evaluations[0] == explanation.evaluations[row]
         assert alone.stopped_by[0] == explanation.stopped_by[row]
-    exact = explainer(ROWS, method="exact")
-    assert np.abs(explanation.values - exact.values).max() < 0.02
+
+
+@pytest.mark.parametrize("method", ["castro", "halved-owen"])
+def test_rows_are_within_the_tolerance_as_often_as_promised(method):
+    # Of 20 seeds and 6 rows, each off with a chance of 5 % at most: a false alarm of 1e-4 were they all at that limit.
+    explainer = Explainer(model, baseline=0.0)
+    exact = explainer(ROWS, method="exact").values
+    found = [explainer(ROWS, method=method, tolerance=0.02, seed=seed).values for seed in range(20)]
+    missed = int((np.abs(np.array(found) - exact) > 0.02).any(axis=2).sum())
+    assert bdtrc(missed - 1, 20 * len(ROWS), 0.05) > 1e-4, missed
 
 
 def test_rows_with_several_outputs_and_a_background_stop_on_their_own():

@@ -112,7 +112,7 @@ class FittedChoice(FittedSurrogate):
 
     @property
     def leave_one_out(self) -> FloatArray:
-        return self.candidates[0].leave_one_out
+        return self._picked([each.leave_one_out for each in self.candidates])
 
     def values(self, coalitions: BoolArray) -> FloatArray:
         return self._picked([each.values(coalitions) for each in self.candidates])

@@ -6,9 +6,11 @@ from copy import copy
 
 import numpy as np
 
-from owenshap.arrays import BoolArray, FloatArray
-from owenshap.designs import Design
+from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.designs import Design, Sets
+from owenshap.pairs import draw_independent_pairs
 from owenshap.surrogates import FittedSurrogate, Surrogate
+from owenshap.surrogates._pairs import pairs_of
 
 FIRST_FIT = 2  # pairs for each player
 MORE_EACH_TIME = 1.8  # times the pairs of the last fit: fewer are not worth another
@@ -16,6 +18,9 @@ MOST_FITTED = 600  # pairs: past them a fit takes too long
 WORTH = 2.5  # times the replicates made so far must still be needed, since a new surrogate makes them useless
 FEWEST = 20  # replicates that must be left to make after a fit
 GAIN = 1.3  # by which the last fit must have lowered the replicates needed
+LITTLE = 10  # times the replicates made so far: where more are needed, these are no loss, whatever the last fit gained
+EVENLY = 0.5  # share of the pairs whose size is drawn evenly, however quiet a size looks
+NEAR, ALIKE = 1.0, 4.0  # how far sizes learn from each other, and pairs' worth of the mean over all that each begins with
 
 
 class Forward:
@@ -29,6 +34,7 @@ class Forward:
         self.first = -(-FIRST_FIT * n_players // pairs)
         """Replicates whose pairs serve for the first fit alone."""
         self._surrogate, self._pairs = surrogate, pairs
+        self._chances: FloatArray | None = None  # of the sizes 1 … n − 1; None: all alike
         self._coalitions: list[BoolArray] = []
         self._values: list[FloatArray] = []
         self._seen = self._fitted_on = 0
@@ -36,9 +42,9 @@ class Forward:
         self._ends: tuple[BoolArray, FloatArray] | None = None
         self._fitted: FittedSurrogate | None = None
         self.surprises: FloatArray = np.zeros(1)
-        """How far single replicates of an output (k,) lay apart before the last fit, where that was rare."""
+        """How far single replicates of an output (k,) lay apart in any series before the last fit, where that was rare."""
         self.before = 0
-        """Replicates among which they were seen."""
+        """Replicates of these series."""
 
     def copy(self) -> Forward:
         """The same to go on from, perhaps to another goal, so that the gain of the last fit says nothing; this one stays."""
@@ -51,6 +57,15 @@ class Forward:
     def note(self) -> str | None:
         """What did not go as planned with the latest fit, in words."""
         return None if self._fitted is None else self._fitted.note
+
+    def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
+        """A design of the ends, pairs' coalitions and complements; sizes at which the surrogate errs more come more often."""
+        count = replicates * self._pairs
+        if self._chances is None:
+            return design_of(draw_independent_pairs(n_players, count, rng))
+        sizes = rng.choice(np.arange(1, n_players), count, p=self._chances)
+        order = rng.permuted(np.tile(np.arange(n_players), (count, 1)), axis=1)
+        return design_of(order < sizes[:, None])
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         """Replicates (r, n, k) corrected by the surrogate, from a design of the ends, pairs' coalitions and complements."""
@@ -65,6 +80,9 @@ class Forward:
             residuals = odd - (self._fitted.values(drawn) - (values[0] + values[1]) / 2)
             base = self._fitted.shapley_values
         self._keep(coalitions, values, count)
+        if self._chances is not None:
+            chances = self._chances[drawn.sum(axis=1) - 1]
+            residuals = residuals / ((design.n_players - 1) * chances)[:, None]
         return base + corrections(drawn, residuals, count // self._pairs)
 
     def relearn(self, count: int, needed: float, affordable: float) -> bool:
@@ -72,15 +90,17 @@ class Forward:
         first = self._fitted is None
         if affordable < max(count, FEWEST):
             return False
-        pays = needed > WORTH * count and self._needed_before > GAIN * needed
+        gaining = self._needed_before > GAIN * needed
+        pays = needed > (WORTH if gaining else LITTLE) * count
         enough = MORE_EACH_TIME * self._fitted_on <= self._seen and self._fitted_on < MOST_FITTED
         if not first and not (pays and enough):
             return False
         assert self._ends is not None
-        coalitions, values = (np.concatenate(each) for each in (self._coalitions, self._values))
         start = None if self._fitted is None else self._fitted.start
         ends, at_ends = self._ends
-        self._fitted = self._surrogate.fit(np.concatenate([ends, coalitions]), np.concatenate([at_ends, values]), start)
+        coalitions, values = np.concatenate([ends, *self._coalitions]), np.concatenate([at_ends, *self._values])
+        self._fitted = self._surrogate.fit(coalitions, values, start)
+        self._chances = _chances_of_sizes(pairs_of(coalitions, values).sizes[1:], self._fitted.leave_one_out[1:], ends.shape[1])
         self._fitted_on, self._needed_before = self._seen, np.inf if first else needed
         return True
 
@@ -93,6 +113,31 @@ class Forward:
             self._coalitions.append(coalitions[which])
             self._values.append(values[which])
             self._seen += kept
+
+
+def design_of(coalitions: BoolArray) -> Design:
+    """The design of the ends, these coalitions and their complements."""
+    ends = np.array([[True], [False]]).repeat(coalitions.shape[1], axis=1)
+    return Sets.of(np.concatenate([ends, coalitions, ~coalitions]))
+
+
+def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> FloatArray | None:
+    """Chances of the sizes 1 … n − 1 with which corrections vary least, from errors (m, k) at pairs of these sizes.
+
+    A pair of size s bears on a value by 1/√(s (n − s)) of its error, so the best chances go with that times the error to be
+    expected. A size and that of the complement are one; all outputs count alike; no size is left out.
+    """
+    scales = np.square(errors).mean(axis=0)
+    if not scales.any():
+        return None
+    squares = (np.square(errors)[:, scales > 0] / scales[scales > 0]).mean(axis=1)
+    every = np.arange(1, n_players)
+    apart = np.minimum(every, n_players - every)[:, None] - np.minimum(sizes, n_players - sizes)
+    weights = np.exp(-np.square(apart / NEAR) / 2)
+    expected = (weights @ squares + ALIKE) / (weights.sum(axis=1) + ALIKE)
+    chances = np.sqrt(expected / (every * (n_players - every)))
+    mixed: FloatArray = (1 - EVENLY) * chances / chances.sum() + EVENLY / (n_players - 1)
+    return mixed
 
 
 def corrections(coalitions: BoolArray, residuals: FloatArray, batches: int) -> FloatArray:

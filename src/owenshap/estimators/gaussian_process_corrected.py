@@ -12,10 +12,10 @@ from scipy.special import stdtrit
 
 from owenshap.arrays import BoolArray, FloatArray
 from owenshap.checks import whole_number
-from owenshap.designs import Design, Sets
+from owenshap.designs import Design
 from owenshap.estimators._base import Estimator
 from owenshap.estimators._cross_validated import CrossValidated
-from owenshap.estimators._forward import Forward, corrections
+from owenshap.estimators._forward import Forward, corrections, design_of
 from owenshap.pairs import draw_independent_pairs
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
@@ -72,9 +72,7 @@ class GaussianProcessCorrected(Estimator):
         return 2 * (self.pairs or 1) if n_players > 1 else 0
 
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
-        drawn = draw_independent_pairs(n_players, replicates * (self.pairs or 1), rng)
-        ends = np.array([[True], [False]]).repeat(n_players, axis=1)
-        return Sets.of(np.concatenate([ends, drawn, ~drawn]))
+        return design_of(draw_independent_pairs(n_players, replicates * (self.pairs or 1), rng))
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         return self.noted_replicates(design, values)[0]

@@ -44,7 +44,7 @@ from owenshap.testing.games import KnownGame, airport, constant, product, stacke
 
 PLAYERS = 6
 RUNS, FEWEST_RUNS = 600, 15  # whole estimates behind coverage and spread
-WITH_INTERVAL = 0.9  # of those runs, at least: the others may be too skewed by accident
+WITH_INTERVAL, LEARNING = 0.98, 0.8  # of those runs, at least, and where replicates learn: others may be too skewed by accident
 RUN_REPLICATES, RUN_EVALUATIONS = 20, 1200  # of each at least
 BLOCKS = 8  # looked at for independence, where one has few replicates
 UNEVEN = 1.5  # times wider limits of a correlation: weights that grow evenly widen them by √1.8
@@ -172,7 +172,7 @@ def check_coverage(estimator: Estimator) -> None:
     made = _runs(method, game)
     runs = [each for each in made if each.lower is not None]
     reason = next((each.no_interval for each in made if each.no_interval), None)
-    enough = len(runs) >= WITH_INTERVAL * len(made)
+    enough = len(runs) >= (LEARNING if method.together else WITH_INTERVAL) * len(made)
     require(enough, f"an unbiased estimate must have an interval; {len(runs)} of {len(made)} have, because {reason}")
     hits = np.sum([_covered(each, game) for each in runs], axis=0)
     alarm = ALARM / (2 * game.n_players)
