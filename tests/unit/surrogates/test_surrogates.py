@@ -136,8 +136,8 @@ def test_with_many_pairs_the_errors_at_left_out_ones_count(monkeypatch):
         return [np.square(fit.shapley_values[:, 0] - game.shapley_values).sum() for fit in fits]
 
     with_them = errors()
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.ERRORS_TELL_EACH", 1000)
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.ERRORS_TELL", 100_000)
+    monkeypatch.setattr("owenshap.surrogates._learning.ERRORS_TELL_EACH", 1000)
+    monkeypatch.setattr("owenshap.surrogates._learning.ERRORS_TELL", 100_000)
     # Single draws can go the other way.
     assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.25)
 

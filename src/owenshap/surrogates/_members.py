@@ -1,0 +1,106 @@
+"""What is learned of an output under each prior, and the posterior means that come of it, mixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from owenshap.arrays import FloatArray
+from owenshap.surrogates._kernel import Factor, Likelihood, has_index
+from owenshap.surrogates._triples import Triples
+
+# What the log likelihood must gain by an index part per player: so much it gains by learning weights that mean nothing.
+WORTH, WORTH_FEW, WORTH_SPREAD = 1.2, 0.3, 0.15
+NEGLIGIBLE = 1e-3  # a share
+
+
+class Learned(NamedTuple):
+    """What is learned from values under one prior."""
+
+    vector: FloatArray
+    triples: Triples = Triples.none()
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One posterior mean of an output."""
+
+    learned: Learned
+    share: float
+    weights: FloatArray = field(repr=False)
+    left_out: FloatArray = field(repr=False)
+
+
+def mixture(likelihood: Likelihood, learned: list[Learned], target: FloatArray, scale: float) -> list[Member]:
+    """Posterior means under these parameters, mixed by their leave-one-out errors to the power −4.
+
+    One with an index part comes last; it has so many parameters that its leave-one-out error is too low, and what counts is
+    how much likelier it is.
+    """
+    count, n_players = likelihood.signs.shape
+    found = [
+        (each, *mean)
+        for each in learned
+        if (mean := posterior_mean(likelihood.with_triples(each.triples).factor(each.vector), target)) is not None
+    ]
+    plain = [each for each in found if not has_index(each[0].vector, n_players)]
+    prices = [_price(each, n_players) for each, *_ in found]
+    errors = np.array([np.mean(np.square(left_out)) for *_, left_out in plain]) + 1e-300
+    errors *= np.exp([2 * price / count for price in prices[: len(plain)]])
+    shares = np.square(errors.min(initial=np.inf) / errors)
+    shares /= shares.sum()
+    if len(found) > len(plain):
+        fits = [fit + price for (_, fit, *_), price in zip(found, prices, strict=True)]
+        gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
+        share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
+        shares = np.append((1 - share) * shares, share)
+    shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
+    shares /= shares.sum()
+    return [
+        Member(each, share, scale * weights, scale * left_out)
+        for (each, _, weights, left_out), share in zip(found, shares.tolist(), strict=True)
+        if share > 0
+    ]
+
+
+def _price(learned: Learned, n_players: int) -> float:
+    """What triples cost in log likelihood: each is chosen out of all."""
+    return len(learned.triples) * float(np.log(comb(n_players, 3) + 1))
+
+
+def together(groups: list[list[Member]], n_players: int) -> list[Member]:
+    """All members, each group's by their leave-one-out errors together, to the power −4."""
+    left_out = [np.sum([member.share * member.left_out for member in group], axis=0) for group in groups]
+    prices = [sum(member.share * _price(member.learned, n_players) for member in group) for group in groups]
+    errors = np.array([np.mean(np.square(each)) for each in left_out]) + 1e-300
+    errors *= np.exp([2 * price / len(left_out[0]) for price in prices])
+    shares = np.square(errors.min() / errors)
+    shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
+    shares /= shares.sum()
+    return [
+        replace(member, share=member.share * share)
+        for group, share in zip(groups, shares.tolist(), strict=True)
+        for member in group
+        if share > 0
+    ]
+
+
+def posterior_mean(factor: Factor | None, target: FloatArray) -> tuple[float, FloatArray, FloatArray] | None:
+    """Minus the log likelihood, K⁻¹y, and the residual at each pair of a fit without that pair."""
+    if factor is None:
+        return None
+    weights = factor.solve(target)
+    return minus_log_likelihood(factor, target), weights, weights / factor.inverse_diagonal()
+
+
+def minus_log_likelihood(factor: Factor, target: FloatArray) -> float:
+    """Minus the log likelihood."""
+    return float(target @ factor.solve(target)) / 2 + factor.log_determinant / 2
+
+
+def left_out_error(member: Member) -> float:
+    return float(np.mean(np.square(member.left_out)))
