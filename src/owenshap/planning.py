@@ -191,7 +191,7 @@ def _fitting_seconds(n_players: int, budget: int, corrected: bool) -> float:
 
 
 def _one_fit(pairs: float) -> float:
-    return 0.008 + 2e-4 * pairs + 8e-7 * pairs**2
+    return 0.008 + 2e-4 * pairs + 2e-6 * pairs * min(pairs, 1600)
 
 
 def _planned(estimator: Estimator, n_players: int, budget: int | None, because: str) -> Plan:
