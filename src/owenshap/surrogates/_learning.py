@@ -14,9 +14,9 @@ from owenshap.surrogates._members import (
     Learned,
     Member,
     left_out_error,
+    means,
     minus_log_likelihood,
     mixture,
-    posterior_mean,
     together,
 )
 from owenshap.surrogates._triples import Search, Triples
@@ -119,8 +119,7 @@ class Learner:
 
     def _says_all(self, vector: FloatArray, target: FloatArray) -> bool:
         """Whether these parameters leave next to nothing to explain."""
-        mean = posterior_mean(self.full.factor(vector), target)
-        return mean is not None and float(np.mean(np.square(mean[2]))) < NEXT_TO_NOTHING
+        return any(np.mean(np.square(mean.left_out)) < NEXT_TO_NOTHING for mean in means(self.full, [Learned(vector)], target))
 
     def _with_triples(self, vector: FloatArray, target: FloatArray, triples: Triples) -> list[Learned]:
         """Triples that stand out, and parameters some steps on, in turns: each makes the other easier. None where none do."""
@@ -221,12 +220,13 @@ class Learner:
 
     def mixture(self, learned: list[Learned], target: FloatArray, scale: float) -> list[Member]:
         """Posterior means under these parameters; where they say little, also that of players who are all alike."""
-        members = mixture(self.full, learned, target, scale)
+        n_players, found = self._signs.shape[1], means(self.full, learned, target)
+        members = mixture(found, n_players, scale)
         left_out = np.sum([member.share * member.left_out for member in members], axis=0)
         if not members or np.mean(np.square(left_out)) < POOR * scale**2:
             return members
-        # One with an index part stays last.
-        return mixture(self.full, [Learned(self._alike(target)), *learned], target, scale)
+        alike = means(self.full, [Learned(self._alike(target))], target)
+        return mixture([*alike, *found], n_players, scale)  # one with an index part stays last
 
     @property
     def errors_tell(self) -> bool:
@@ -250,7 +250,8 @@ class Learner:
             vector = self._minimised(
                 count, start.vector, target, steps, SPREADS[0], limits, triples=start.triples, left_out=True
             )
-            groups.append(mixture(self.full, [Learned(vector, start.triples)], target, scale))
+            found = means(self.full, [Learned(vector, start.triples)], target)
+            groups.append(mixture(found, n_players, scale))
         return together([group for group in groups if group], n_players)
 
     def _alike(self, target: FloatArray) -> FloatArray:
@@ -278,7 +279,8 @@ class Choices:
     def __init__(self, learner: Learner, learned: dict[int, list[Learned]], targets: dict[int, FloatArray]) -> None:
         self._learner = learner
         n_players = learner.full.signs.shape[1]
-        pilots = [members for k, each in learned.items() if (members := mixture(learner.full, each, targets[k], 1.0))]
+        mixed = [mixture(means(learner.full, each, targets[k]), n_players, 1.0) for k, each in learned.items()]
+        pilots = [members for members in mixed if members]
         best = [max(members, key=lambda member: member.share) for members in pilots]
         self._index = sum(has_index(member.learned.vector, n_players) for member in best) > len(best) / 2
         self._limit = UNLIKE * float(np.mean([left_out_error(member) for member in best])) if best else 0.0
@@ -294,7 +296,7 @@ class Choices:
             best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
             start, steps = (self._learner.index_guess(best, target), POOLED_INDEX) if self._index else (best, POOLED)
             learned = [Learned(self._learner.steps(start, target, steps, SPREADS[0]))]
-            members = mixture(self._learner.full, learned, target, 1.0)
+            members = mixture(means(self._learner.full, learned, target), len(best) - OTHERS, 1.0)
             if members and left_out_error(members[0]) <= self._limit:
                 return learned
         return self._learner.learn(target, even)

@@ -35,34 +35,47 @@ class Member:
     left_out: FloatArray = field(repr=False)
 
 
-def mixture(likelihood: Likelihood, learned: list[Learned], target: FloatArray, scale: float) -> list[Member]:
-    """Posterior means under these parameters, mixed by their leave-one-out errors to the power −4.
+class Mean(NamedTuple):
+    """A posterior mean of values of mean square 1."""
+
+    learned: Learned
+    fit: float
+    """Minus the log likelihood."""
+    weights: FloatArray
+    left_out: FloatArray
+
+
+def means(likelihood: Likelihood, learned: list[Learned], target: FloatArray) -> list[Mean]:
+    """Posterior means under these parameters; without those that float64 has no factor for."""
+    found = ((each, likelihood.with_triples(each.triples).factor(each.vector)) for each in learned)
+    return [Mean(each, *posterior_mean(factor, target)) for each, factor in found if factor is not None]
+
+
+def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
+    """Posterior means, mixed by their leave-one-out errors to the power −4.
 
     One with an index part comes last; it has so many parameters that its leave-one-out error is too low, and what counts is
     how much likelier it is.
     """
-    count, n_players = likelihood.signs.shape
-    found = [
-        (each, *mean)
-        for each in learned
-        if (mean := posterior_mean(likelihood.with_triples(each.triples).factor(each.vector), target)) is not None
-    ]
-    plain = [each for each in found if not has_index(each[0].vector, n_players)]
-    prices = [_price(each, n_players) for each, *_ in found]
-    errors = np.array([np.mean(np.square(left_out)) for *_, left_out in plain]) + 1e-300
+    if not found:
+        return []
+    count = len(found[0].left_out)
+    plain = [each for each in found if not has_index(each.learned.vector, n_players)]
+    prices = [_price(each.learned, n_players) for each in found]
+    errors = np.array([np.mean(np.square(each.left_out)) for each in plain]) + 1e-300
     errors *= np.exp([2 * price / count for price in prices[: len(plain)]])
     shares = np.square(errors.min(initial=np.inf) / errors)
     shares /= shares.sum()
     if len(found) > len(plain):
-        fits = [fit + price for (_, fit, *_), price in zip(found, prices, strict=True)]
+        fits = [each.fit + price for each, price in zip(found, prices, strict=True)]
         gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
         share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
         shares = np.append((1 - share) * shares, share)
     shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
     shares /= shares.sum()
     return [
-        Member(each, share, scale * weights, scale * left_out)
-        for (each, _, weights, left_out), share in zip(found, shares.tolist(), strict=True)
+        Member(each.learned, share, scale * each.weights, scale * each.left_out)
+        for each, share in zip(found, shares.tolist(), strict=True)
         if share > 0
     ]
 
@@ -89,10 +102,8 @@ def together(groups: list[list[Member]], n_players: int) -> list[Member]:
     ]
 
 
-def posterior_mean(factor: Factor | None, target: FloatArray) -> tuple[float, FloatArray, FloatArray] | None:
+def posterior_mean(factor: Factor, target: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """Minus the log likelihood, K⁻¹y, and the residual at each pair of a fit without that pair."""
-    if factor is None:
-        return None
     weights = factor.solve(target)
     return minus_log_likelihood(factor, target), weights, weights / factor.inverse_diagonal()
 
