@@ -69,7 +69,7 @@ def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.
     largest = squares.max(axis=0) - 2 * math.log(len(squares)) * usual
     needed: FloatArray = np.maximum(COCHRAN * (pooled - usual), LARGEST_SKEWNESS * largest)
     if uneven:
-        needed = np.maximum(needed, (_mean_of_varying(moments, moments.excess) + 2) / UNCERTAIN)
+        needed = np.maximum(needed, (moments.mean_of_varying(moments.excess) + 2) / UNCERTAIN)
     suspect = (COCHRAN * pooled > SUSPECT * moments.count) | np.isinf(strain)
     off = suspect & (strain > quantile_of(moments.count - 1, OFF / 2))
     return np.where(off, np.maximum(needed, 2.0 * moments.count), needed)
@@ -172,10 +172,3 @@ def _for_skewness(moments: Moments, quantile: float) -> FloatArray:
 def _second_order(quantile: float, count: int) -> float:
     """What a squared skewness of 1 adds to Student's t (Hall 1988)."""
     return (quantile**4 + 2 * quantile**2 - 3) / (18 * count)
-
-
-def _mean_of_varying(moments: Moments, of_each: FloatArray) -> FloatArray:
-    """The mean of something (n, k) over the players whose replicates differ, (k,)."""
-    differ = ~moments.unseen
-    mean: FloatArray = np.where(differ, of_each, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
-    return mean

@@ -107,9 +107,13 @@ class Moments:
         Less what normal replicates show by accident, 6/r.
         """
         squares = np.square(self.adjusted_skewness)
+        return np.maximum(0, squares - 6 / self.count), np.maximum(0, self.mean_of_varying(squares) - 6 / self.count)
+
+    def mean_of_varying(self, of_each: FloatArray) -> FloatArray:
+        """The mean of something (n, k) over the players whose replicates differ, (k,)."""
         differ = ~self.unseen
-        mean = np.where(differ, squares, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
-        return np.maximum(0, squares - 6 / self.count), np.maximum(0, mean - 6 / self.count)
+        mean: FloatArray = np.where(differ, of_each, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
+        return mean
 
     @cached_property
     def unseen(self) -> BoolArray:

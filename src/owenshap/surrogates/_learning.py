@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -9,7 +11,7 @@ from scipy.optimize import OptimizeResult, minimize
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.surrogates import _even
-from owenshap.surrogates._kernel import LEAN, LOWEST, NOISE, OTHERS, PRIOR_MEAN, Likelihood, bounds, has_index
+from owenshap.surrogates._kernel import Likelihood
 from owenshap.surrogates._members import (
     Learned,
     Member,
@@ -19,6 +21,7 @@ from owenshap.surrogates._members import (
     mixture,
     together,
 )
+from owenshap.surrogates._parameters import LEAN, LOWEST, NOISE, OTHERS, PRIOR_MEAN, bounds, has_index
 from owenshap.surrogates._triples import Search, Triples
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
@@ -106,16 +109,8 @@ class Learner:
             gradient[n_players + LEAN] += EVEN * by_even[n_players]
             return odd_loss + EVEN * even_loss + float(apart @ apart) / 2, gradient
 
-        found = minimize(
-            loss,
-            np.append(vector, _even.FIRST),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds(n_players, False) + _even.BOUNDS,
-            options={"maxiter": stage[1], "maxcor": 20},
-        )
-        minimum: FloatArray = found.x[: -_even.OWN]
-        return minimum
+        limits = bounds(n_players, False) + _even.BOUNDS
+        return _lowest(loss, np.append(vector, _even.FIRST), limits, stage[1])[: -_even.OWN]
 
     def _says_all(self, vector: FloatArray, target: FloatArray) -> bool:
         """Whether these parameters leave next to nothing to explain."""
@@ -200,18 +195,8 @@ class Learner:
     ) -> FloatArray:
         """Parameters some steps on, from so many pairs: of the likelihood, or of errors at left-out pairs."""
         which, likelihood = self.part(count)
-        found = minimize(
-            (likelihood if triples is None else likelihood.with_triples(triples)).loss,
-            vector,
-            args=(target[which], spread, left_out),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=limits,
-            callback=watch,
-            options={"maxiter": steps, "maxcor": 20},
-        )
-        minimum: FloatArray = found.x
-        return minimum
+        loss = (likelihood if triples is None else likelihood.with_triples(triples)).loss
+        return _lowest(partial(loss, values=target[which], spread=spread, left_out=left_out), vector, limits, steps, watch)
 
     @staticmethod
     def _seen(count: int, target: FloatArray) -> int:
@@ -305,6 +290,27 @@ class Choices:
 def is_alike(vector: FloatArray) -> bool:
     """Whether there is nothing but a size part."""
     return bool((vector[-OTHERS:][:2] <= LOWEST[:2]).all())
+
+
+def _lowest(
+    loss: Callable[[FloatArray], tuple[float, FloatArray]],
+    vector: FloatArray,
+    limits: list[tuple[float, float]],
+    steps: int,
+    watch: _Watch | None = None,
+) -> FloatArray:
+    """Parameters some steps down from these."""
+    found = minimize(
+        loss,
+        vector,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=limits,
+        callback=watch,
+        options={"maxiter": steps, "maxcor": 20},
+    )
+    lowest: FloatArray = found.x
+    return lowest
 
 
 def _spread_order(count: int) -> IntArray:

@@ -7,7 +7,8 @@ from owenshap.bits import from_codes
 from owenshap.estimators.exact import Exact
 from owenshap.pairs import _even_pairs, all_pairs, draw_independent_pairs, draw_pairs
 from owenshap.surrogates import found
-from owenshap.surrogates._kernel import OTHERS, Likelihood
+from owenshap.surrogates._kernel import Likelihood
+from owenshap.surrogates._parameters import OTHERS
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
 from owenshap.surrogates.linear import LinearSurrogate
 from owenshap.testing import additive, random_unanimity_sum, weighted_voting
@@ -88,14 +89,15 @@ def test_the_variance_of_shapley_values_is_that_of_the_kernel(index):
 def test_standard_deviations_are_of_the_outputs_size_and_fall_with_pairs():
     n_players = 8
     few, many = (
-        GaussianProcessSurrogate().fit(coalitions, bent(coalitions)[:, [0, 0]] * [1.0, 1e3]).standard_deviations / [1.0, 1e3]
+        GaussianProcessSurrogate().fit(coalitions, bent(coalitions)[:, [0, 0]] * [1.0, 1024.0]).standard_deviations
+        / [1.0, 1024.0]
         for coalitions in (some_pairs(n_players, 10), some_pairs(n_players, 60))
     )
     assert few.shape == (n_players, 2)
     assert (many > 0).all()
     assert (many.max(axis=0) < 0.5 * few.max(axis=0)).all()
     for each in (few, many):
-        np.testing.assert_allclose(each[:, 1], each[:, 0], rtol=0.25)
+        np.testing.assert_array_equal(each[:, 1], each[:, 0])  # a power of two: nothing is rounded otherwise
 
 
 @with_and_without_index
@@ -139,7 +141,7 @@ def test_with_many_pairs_the_errors_at_left_out_ones_count(monkeypatch):
     monkeypatch.setattr("owenshap.surrogates._learning.ERRORS_TELL_EACH", 1000)
     monkeypatch.setattr("owenshap.surrogates._learning.ERRORS_TELL", 100_000)
     # Single draws can go the other way.
-    assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.25)
+    assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.5)
 
 
 @each_surrogate

@@ -6,8 +6,10 @@ import pytest
 from owenshap.arrays import IntArray
 from owenshap.surrogates._even import EvenLikelihood
 from owenshap.surrogates._kernel import Likelihood
+from owenshap.surrogates._members import Learned, Mean, mixture
 from owenshap.surrogates._triples import Search, Triples
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
+from owenshap.testing import random_unanimity_sum
 
 from .test_surrogates import all_coalitions, enumerated, some_pairs, some_vector
 
@@ -108,6 +110,23 @@ def test_a_game_of_few_triples_is_found_whole(seed):
     assert {*map(tuple, players.tolist())} <= {*map(tuple, found)}
 
 
+def test_triples_are_looked_for_in_part_of_many_pairs(monkeypatch):
+    monkeypatch.setattr("owenshap.surrogates._learning.SEARCHED", 200)
+    players = np.array([[0, 2, 5], [1, 2, 9], [3, 4, 8]])
+    values, exact = sparse(12, players, 0)
+    coalitions = some_pairs(12, 300)
+    fitted = GaussianProcessSurrogate().fit(coalitions, values(coalitions))
+    assert np.square(fitted.shapley_values[:, 0] - exact).sum() < 1e-9 * np.square(exact).sum()
+
+
+def test_triples_pay_a_price_for_being_chosen():
+    # The same left-out errors: what took 2 of 220 triples to have them counts for less, by that price twice over.
+    errors = np.ones(100)
+    found = [Mean(Learned(some_vector(12), triples), 0.0, errors, errors) for triples in (FEW, Triples.none())]
+    with_triples, without = (member.share for member in mixture(found, 12, 1.0))
+    assert with_triples / without == pytest.approx(221.0 ** (-4 * len(FEW) / 100))
+
+
 @pytest.mark.parametrize("lean", [0.0, 0.6])
 def test_the_gradient_of_the_even_part_is_that_of_finite_differences(lean):
     signs = signs_of_pairs(7, 14)
@@ -129,3 +148,17 @@ def test_the_even_part_tells_lengths():
     right[:2], wrong[2:4] = 0.0, 0.0
     losses = [EvenLikelihood(signs).loss(each, 0.0, np.array([0.0, -4.0]), values)[0] for each in (right, wrong)]
     assert losses[0] < losses[1] - 10
+
+
+def test_fits_of_few_pairs_are_better_with_the_even_part(monkeypatch):
+    games = [random_unanimity_sum(16, 48, 8, seed=seed) for seed in range(12)]
+    coalitions = some_pairs(16, 39)
+
+    def errors():
+        fits = [GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None]) for game in games]
+        return [np.square(fit.shapley_values[:, 0] - game.shapley_values).sum() for fit, game in zip(fits, games, strict=True)]
+
+    with_it = errors()
+    monkeypatch.setattr("owenshap.surrogates._learning.EVEN", 0.0)
+    gains = np.log(errors()) - np.log(with_it)
+    assert gains.mean() > 0.1
