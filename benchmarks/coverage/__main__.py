@@ -2,9 +2,9 @@
 
 Work is cut into parts of a few seconds, each kept (in --kept) as soon as it is done: a run that is interrupted, or ends
 after --minutes, goes on where it was when it is called again, and the report says how many runs every cell has. The cells
-with the fewest runs are next, so that all have about as many whenever it ends, but for those whose runs take so long that the
-others would wait for them. `--again` begins anew, `--report` only writes what is there.
-Parts of another machine count once their files are in the same folder. Set OMP_NUM_THREADS=1: every process has one core.
+of whose runs the smallest share is done are next. `--again` begins anew, `--report` only writes what is there.
+Parts of another machine count once their files are in the same folder; `--only` and `--but` share cells out between machines.
+Set OMP_NUM_THREADS=1: every process has one core.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ SAMPLED = ("halved-owen", measure.ANTITHETIC, "permutations")
 LARGE = 25  # players: runs of games with fewer are cheap
 SMALL = 12  # players: with more, auto with a costly model is the corrected process nearly always
 PART_SECONDS, FIRST_PART = 6.0, 4  # how long a part takes, and the runs of the first, which tells how long one takes
-LONG = 0.5  # seconds of a run: cells of longer ones count each run as so many times more
-LONGEST = 100  # runs of cells that fit surrogates to the default budget, of a second or two each
+PART_OF_THEM = 10  # of the runs that fit surrogates: so many times fewer for games that are not measured in full
+WITHOUT_BEARING = ("models", "tables", "plots", "explainer.py", "explanation.py", "notebook.py", "many_rows.py", "cli.py")
 LOOKED_AT = 3  # seconds kept for the last section, for each 10 games
 
 
@@ -62,8 +62,8 @@ class Cell:
 
     @property
     def urgency(self) -> tuple[bool, float]:
-        """The least is next: those that nothing is known of, then those with the fewest runs."""
-        return (self.asked > 0, self.asked * max(1.0, self.each / LONG))
+        """The least is next: those that nothing is known of, then those with the smallest share of their runs."""
+        return (self.asked > 0, self.asked / self.runs)
 
     def next_part(self) -> range:
         """The runs of the next part."""
@@ -113,20 +113,20 @@ def cells(runs: int, cheap_runs: int, fitted_runs: int, deviations: dict) -> lis
     found = []
     for name in (each for each in CASES if all((each, method) in deviations for method in SAMPLED)):
         small = game_of(name).n_players <= SMALL
+        fitted = fitted_runs if CASES[name].in_full else -(-fitted_runs // PART_OF_THEM)
         for share in SHARES:
             sampled = ("halved-owen", measure.ANTITHETIC)
             short = [each for each in sampled if 2 * oracle(deviations, name, each, share)[1] <= measure.MOST]
             found += [Cell(("stopping", name, method, share), runs) for method in short]
-            fitted = (measure.AUTO, measure.LEARNING) if small else (measure.AUTO,)
-            found += [Cell(("stopping", name, method, share), fitted_runs) for method in fitted]
+            learners = (measure.AUTO, measure.LEARNING) if small else (measure.AUTO,)
+            found += [Cell(("stopping", name, method, share), fitted) for method in learners]
             replicates, evaluations = oracle(deviations, name, "halved-owen", share)
             if replicates >= 120 and 2 * evaluations <= measure.MOST:
                 found.append(Cell(("predicted", name, share, int(evaluations / 3)), min(runs, 200)))
         found.append(Cell(("ranking", name), runs))
         many = runs if game_of(name).n_players > LARGE else cheap_runs
         found += [Cell(("fixed", name, method, each), many) for method in SAMPLED for each in (None, *REPLICATES)]
-        found.append(Cell(("fixed", name, measure.LEARNING, measure.FEW), fitted_runs))
-        found.append(Cell(("fixed", name, measure.LEARNING, None), min(LONGEST, fitted_runs)))
+        found += [Cell(("fixed", name, measure.LEARNING, each), fitted) for each in measure.EACH]
     return found
 
 
@@ -165,6 +165,8 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--kept", type=Path, default=Path("out/coverage"), help="where parts are kept")
+    parser.add_argument("--only", nargs="+", default=[""], help="cells with one of these words in their names")
+    parser.add_argument("--but", nargs="+", default=[], help="cells with none of these")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--report", action="store_true")
     asked = parser.parse_args()
@@ -179,7 +181,7 @@ def main() -> None:
         deviations = {each.key[1:]: each.sums["deviations"] for each in first if each.done}
         every = cells(asked.runs, asked.cheap_runs, asked.fitted_runs, deviations)
         wanted = _restored([each for each in every if each.key[0] in sections], kept)
-        work(wanted, kept, pool, asked.processes, until)
+        work([each for each in wanted if _named(each, asked.only, asked.but)], kept, pool, asked.processes, until)
     done = sum(each.seconds for each in wanted)
     more = sum((each.runs - each.done) * each.each for each in wanted)
     unknown = sum(not each.done for each in wanted)
@@ -199,6 +201,12 @@ def main() -> None:
     (HERE / "results.json").write_text(json.dumps(_short(results), indent=1) + "\n")
     (HERE / "results.md").write_text(table(results))
     print(table(results))
+
+
+def _named(cell: Cell, only: list[str], but: list[str]) -> bool:
+    """Whether a cell is asked for."""
+    words = " ".join(map(str, cell.key))
+    return any(each in words for each in only) and not any(each in words for each in but)
 
 
 def _restored(wanted: list[Cell], kept: Kept) -> list[Cell]:
@@ -231,8 +239,10 @@ def _result(cell: Cell, deviations: dict) -> dict:
 
 
 def _source() -> str:
-    """A digest of what is measured."""
-    files = [*sorted(Path(owenshap.__file__).parent.rglob("*.py")), HERE / "games.py", HERE / "measure.py"]
+    """A digest of what is measured: what has to do with models, tables and pictures does not bear on a game."""
+    root = Path(owenshap.__file__).parent
+    files = [each for each in sorted(root.rglob("*.py")) if each.relative_to(root).parts[0] not in WITHOUT_BEARING]
+    files += [HERE / "games.py", HERE / "measure.py"]
     return hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()[:12]
 
 

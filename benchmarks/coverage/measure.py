@@ -32,8 +32,8 @@ COSTLY = Cost(seconds=0.1, outputs=1)  # what auto is told that an evaluation ta
 CONFIDENCE = 0.95
 MOST = 4_000_000  # evaluations of one run: what takes more in the mean is left out
 MOST_LEARNING = 400_000  # of a run that fits surrogates, whose every evaluation takes longer
-FEW = "few"  # in place of replicates: the evaluations from which on a corrected process has an interval
-FEW_EACH = 20  # evaluations for each player and one more
+# In place of replicates: the evaluations from which on a corrected process has an interval, and half as many more.
+EACH = {"few": 20, "more": 30}  # evaluations for each player and one more
 PILOT = 2000  # replicates behind the variance that the oracle knows
 
 
@@ -48,11 +48,11 @@ def pilot(name: str, method: str, seeds: range) -> dict:
 def fixed(name: str, method: str, replicates: int | str | None, seeds: range) -> dict:
     """Per value: how often the interval of an estimate with a fixed budget holds the value, where there is one.
 
-    Without a number of replicates the budget is the default one, or the few from which on a corrected process has one.
+    Without a number of replicates the budget is the default one.
     """
     game, estimator, budget = game_of(name), METHODS[method], None
-    if replicates == FEW:
-        budget = 2 + FEW_EACH * (game.n_players + 1)
+    if isinstance(replicates, str):
+        budget = 2 + EACH[replicates] * (game.n_players + 1)
     elif isinstance(replicates, int):
         estimator = make_plan(game.n_players, estimator, None).estimator
         budget = 2 + replicates * estimator.replicate_cost(game.n_players)

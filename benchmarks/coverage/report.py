@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.coverage.games import CASES
-from benchmarks.coverage.measure import ANTITHETIC, AUTO, FEW
+from benchmarks.coverage.measure import ANTITHETIC, AUTO, EACH
 
 CONFIDENCE = 0.95
 SELDOM = 0.05  # of the runs: a cell with fewer intervals counts as one without
@@ -20,12 +20,23 @@ def table(results: dict) -> str:
     for each in results["cells"]:
         by_section.setdefault(each["cell"][0], []).append(each)
     lines = ["# Intervals and stopping", "", "Made by `make bench-coverage`; a cell of the tables is one game and method.", ""]
-    lines += _goals(by_section, results.get("looks", {}))
+    lines += [*_goals(by_section, results.get("looks", {})), "", *_runs(results["cells"])]
     for section, make in SECTIONS.items():
         if section in by_section:
             lines += ["", *make(by_section)]
     lines += ["", f"{results['date']}, {results['cores']} cores, source {results['source']}.", ""]
     return "\n".join(lines)
+
+
+def _runs(cells: list[dict]) -> Iterator[str]:
+    """How many runs there are."""
+    full = [each for each in cells if CASES[each["cell"][1]].in_full]
+    complete = sum(each["runs"] >= each["of"] for each in cells)
+    names = [_marked(name) for name, case in CASES.items() if case.in_full]
+    least = min((each["runs"] for each in full), default=0)
+    yield f"{complete} of {len(cells)} cells have all their runs. Games in full, with {least:,} runs or more of every method:"
+    yield f"{'; '.join(names)}. In the others, methods that fit surrogates have a tenth of the runs."
+    yield "Games with a star were added when all constants were set."
 
 
 def _goals(sections: dict[str, list[dict]], looks: dict) -> Iterator[str]:
@@ -39,14 +50,12 @@ def _goals(sections: dict[str, list[dict]], looks: dict) -> Iterator[str]:
         words = (
             f"{min(shares):.1%} to {max(shares):.1%}; {sum(inside)} of {len(shares)} cells within, {without} without intervals"
         )
-        words += f"; {min(each['given'] for each in fixed)} runs or more"
         yield _goal("coverage per value, fixed budget", "94–98 % on every game, ± 2 binomial errors", words, all(inside))
     stopped = sections.get("stopping", [])
     if stopped:
         worst = min(stopped, key=lambda each: each["held"])
         good = [each["held"] >= CONFIDENCE - _error(each) for each in stopped]
         words = f"{sum(good)} of {len(good)} cells; {worst['held']:.1%} at least ({_named(worst)}, {worst['runs']} runs)"
-        words += f"; {min(each['runs'] for each in stopped)} runs or more"
         yield _goal("simultaneous coverage at the stop", "≥ 95 % within 2 binomial errors", words, all(good))
         worst = min(stopped, key=lambda each: 1 - each["missed in silence"])
         words = f"{1 - worst['missed in silence']:.1%} at least ({_named(worst)})"
@@ -118,15 +127,14 @@ def _goal(what: str, goal: str, measured: str, met: bool) -> str:
 def _fixed(sections: dict[str, list[dict]]) -> Iterator[str]:
     yield "## Per value, fixed budget: mean over players, worst player"
     yield ""
-    yield "Players whose replicates never differ are left out. The Gaussian process has two rows: one with the default budget,"
-    yield "and one with as few evaluations as it has an interval for. Runs without an interval say why; cells with one in"
-    yield f"less than {SELDOM:.0%} of their runs count as cells without."
+    yield "Players whose replicates never differ are left out. Runs without an interval say why; cells with one in less than"
+    yield f"{SELDOM:.0%} of their runs count as cells without."
     yield ""
     yield "| game | method | replicates | runs | with an interval | coverage | worst player |"
     yield "|---|---|--:|--:|--:|--:|--:|"
     for each in sections["fixed"]:
         _, name, method, replicates = each["cell"]
-        method = f"{method}, fewest evaluations" if replicates == FEW else method
+        method = f"{method}, {EACH[replicates]} (n + 1) evaluations" if replicates in EACH else method
         given = each["given"] / each["runs"]
         found = f"{each['coverage']:.1%} | {each['worst player']:.1%}" if given >= SELDOM else " | "
         yield f"| {_marked(name)} | {method} | {each['most replicates']} | {each['runs']} | {given:.1%} | {found} |"
@@ -138,8 +146,6 @@ def _marked(name: str) -> str:
 
 def _stopping(sections: dict[str, list[dict]]) -> Iterator[str]:
     yield "## At a tolerance: all values at once, at the moment of stopping"
-    yield ""
-    yield "Games with a star were added when all constants were set."
     yield ""
     yield "| game | method | tolerance | runs | reached | all held | within | evaluations | replicates | oracle's | ratio |"
     yield "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
