@@ -6,6 +6,9 @@ from scipy.special import ndtri
 
 from owenshap.estimators import _forward
 from owenshap.estimators._forward import Forward, design_of
+from owenshap.estimators.gaussian_process_corrected import _spread as spread
+from owenshap.intervals import replicates_for_an_interval
+from owenshap.moments import Moments
 from owenshap.pairs import draw_independent_pairs
 from owenshap.surrogates.linear import LinearSurrogate
 from owenshap.testing import unanimity
@@ -69,3 +72,19 @@ def test_corrections_without_the_weights_of_their_sizes_are_biased():
     made = learner.replicates(design, game.values(design.coalitions(np.arange(len(design))))[:, None])[..., 0]
     off = (made.mean(axis=0) - game.shapley_values) / (made.std(axis=0) / np.sqrt(len(made)))
     assert np.abs(off).max() > -ndtri(1e-6 / 12)
+
+
+def test_stretches_at_odds_with_each_other_count_as_one_batch_each():
+    """Batches of one process that agree with each other, but not with those of others, have all missed something rare."""
+    rng = np.random.default_rng(0)
+    weights = np.repeat([0.0, 6.0, 9.0, 13.0, 19.0, 28.0, 42.0], [6, 3, 4, 6, 9, 14, 6])
+    off = rng.normal(0, 1, (7, 3, 2))[np.unique(weights, return_inverse=True)[1]]
+    batches = 5 + off * [1.0, 0.0] + rng.normal(0, 1e-3, (48, 3, 2))
+    moments = Moments.of(spread(batches, weights))
+    shares = weights / weights.sum()
+    np.testing.assert_allclose(moments.mean, (shares[:, None, None] * batches).sum(axis=0), rtol=1e-12)
+    # Alike but for that, the other output is as sure as its batches say, and has an interval.
+    np.testing.assert_array_equal(replicates_for_an_interval(moments, uneven=True) > 48, [True, False])
+    as_many = np.sqrt(np.square([shares[weights == each].sum() for each in np.unique(weights)]).sum())
+    assert moments.standard_errors[:, 0].mean() > 0.4 * as_many
+    assert moments.standard_errors[:, 1].max() < 1e-3

@@ -24,6 +24,7 @@ BATCHES = 48  # replicates that a budget is cut into: enough for an interval, fe
 GROWTH = 1.5  # of what a process is fitted on, from one to the next
 MOST_FITTED = 1000  # pairs: past them the last process stays
 COVERING = 9  # pairs for each player, from which on intervals were found to cover
+AT_ODDS, SHORTEST = 40.0, 4  # times the spread within a stretch, that between stretches of at least so many batches
 LEANING = 1.0  # weight of a batch: the pairs that its process was fitted on, to this power
 
 
@@ -145,6 +146,7 @@ def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
     """Replicates (r, n, k) whose plain mean is the weighted mean of the batches, and whose spread is that of its terms."""
     shares = weights / weights.sum()
     mean = (shares[:, None, None] * batches).sum(axis=0)
+    batches = _as_one_where_at_odds(batches, weights, mean)
     # As good as so many batches of equal weight: fewer than there are, which the interval's Student's t will not know.
     equal, count = 1 / float(shares @ shares), len(shares)
     widening = 1.0
@@ -152,3 +154,27 @@ def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
         widening = np.sqrt((count - 1) / count * equal / (equal - 1)) * stdtrit(equal - 1, 0.975) / stdtrit(count - 1, 0.975)
     replicates: FloatArray = mean + widening * count * shares[:, None, None] * (batches - mean)
     return replicates
+
+
+def _as_one_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatArray) -> FloatArray:
+    """Batches (r, n, k) whose stretches, those of one process each, count as one batch where they contradict each other.
+
+    A process that is all but perfect can be off at coalitions so rare that no batch of its stretch has met one: these agree
+    with each other, and not with those of other stretches. What they are off by is then laid into the first of them: the
+    spread is that of independent stretches, and of so few that there is no interval.
+    """
+    stretches = [np.flatnonzero(weights == weight) for weight in np.unique(weights[weights > 0])]
+    long = [stretch for stretch in stretches if len(stretch) >= SHORTEST]
+    if len(stretches) < 2 or not long:
+        return batches
+    between = np.stack([len(each) * np.square(batches[each].mean(axis=0) - mean).sum(axis=0) for each in long])
+    within = np.stack([batches[each].var(axis=0, ddof=1).sum(axis=0) for each in long])
+    at_odds = (between > AT_ODDS * within).any(axis=0)
+    if not at_odds.any():
+        return batches
+    batches = batches.copy()
+    for stretch in stretches:
+        off = (batches[stretch].mean(axis=0) - mean)[:, at_odds]
+        batches[stretch[:, None], :, np.flatnonzero(at_odds)] = mean[:, at_odds].T
+        batches[stretch[0], :, at_odds] += len(stretch) * off.T
+    return batches
