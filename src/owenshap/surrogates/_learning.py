@@ -21,7 +21,7 @@ from owenshap.surrogates._members import (
     mixture,
     together,
 )
-from owenshap.surrogates._parameters import LEAN, LOWEST, NOISE, OTHERS, PRIOR_MEAN, bounds, has_index
+from owenshap.surrogates._parameters import LOWEST, NOISE, OTHERS, PRIOR_MEAN, bounds, has_index
 from owenshap.surrogates._triples import Search, Triples
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
@@ -95,19 +95,10 @@ class Learner:
             return self.steps(vector, target, (stage,), spread)
         n_players = self._signs.shape[1]
         which, likelihood = self.part(self._seen(stage[0], target))
-        values, mean, other = target[which], even[which], _even.EvenLikelihood(likelihood.signs)
+        values, part = target[which], _even.EvenPart(even[which], EVEN)
 
         def loss(both: FloatArray) -> tuple[float, FloatArray]:
-            own = both[-_even.OWN :]
-            odd_loss, gradient = likelihood.loss(both[: -_even.OWN], values, spread)
-            even_loss, by_even = other.loss(both[:n_players], both[n_players + LEAN], own, mean)
-            if not np.isfinite(even_loss):
-                return 1e10, np.zeros_like(both)
-            apart = (own - _even.FIRST) / _even.SPREAD
-            gradient = np.append(gradient, EVEN * by_even[-_even.OWN :] + apart / _even.SPREAD)
-            gradient[:n_players] += EVEN * by_even[:n_players]
-            gradient[n_players + LEAN] += EVEN * by_even[n_players]
-            return odd_loss + EVEN * even_loss + float(apart @ apart) / 2, gradient
+            return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part, spread)
 
         limits = bounds(n_players, False) + _even.BOUNDS
         return _lowest(loss, np.append(vector, _even.FIRST), limits, stage[1])[: -_even.OWN]
