@@ -26,6 +26,7 @@ from owenshap.surrogates._triples import Search, Triples
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
 STAGES = ((128, 22), (320, 5), (1000, 3))
+FEW_PAIRS, SEEN_OF_FEW = 320, 190  # with so few pairs in all, the second stage is the last, and sees no more than that
 AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the first one gave
 # Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
 SPREADS = (2.5, 0.7)
@@ -34,7 +35,7 @@ EVEN, EVEN_PAIRS = 0.5, 160  # share of the even part's log likelihood where len
 PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, SEARCHED, TRIPLE_STEPS = 4, 100, 1600, 6
 # Rounds, pairs that their steps see, and triples more than in the round before for another: with many pairs for each player
 # sparse games are found whole.
-ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 160, 2), (6, 640, 1)
+ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 128, 2), (6, 640, 1)
 STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round before: then there is another, too
 # An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
 INDEX_TRIAL, INDEX_STEPS, INDEX_MOST = 6, 26, 66
@@ -45,8 +46,8 @@ INDEX = ((320, 5), (1000, 3))
 WORTH_GOING_ON, SURE = 0.5, 2.0
 NEXT_TO_NOTHING = 1e-3  # of the mean square, the squared leave-one-out error
 POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
-ALIKE = (128, 8)  # pairs and steps
-MANY_PAIRS = 8  # for each player: with more, both priors say the same
+ALIKE = (64, 8)  # pairs and steps
+MANY_PAIRS = 8  # for each player: with more, both priors say the same, and the even part says little more
 # Pairs for each player, or in all, past which parameters are learned by errors at left-out pairs too; its pairs and steps.
 ERRORS_TELL_EACH, ERRORS_TELL = 12, 500
 BY_ERRORS = (1000, 6)
@@ -91,9 +92,9 @@ class Learner:
         self, vector: FloatArray, target: FloatArray, even: FloatArray | None, stage: tuple[int, int], spread: float
     ) -> FloatArray:
         """Parameters some steps on, from few pairs and both parts of the game."""
-        if even is None or len(target) > EVEN_PAIRS:
-            return self.steps(vector, target, (stage,), spread)
         n_players = self._signs.shape[1]
+        if even is None or len(target) > min(EVEN_PAIRS, MANY_PAIRS * n_players):
+            return self.steps(vector, target, (stage,), spread)
         which, likelihood = self.part(self._seen(stage[0], target))
         values, part = target[which], _even.EvenPart(even[which], EVEN)
 
@@ -168,6 +169,8 @@ class Learner:
                 break
             if seen:
                 vector, limits = _nearby(vector, n_players)
+            if seen and len(target) <= FEW_PAIRS:
+                return self._minimised(min(count, SEEN_OF_FEW), vector, target, steps, spread, limits)
             seen = self._seen(count, target)
             vector = self._minimised(seen, vector, target, steps, spread, limits)
         return vector
