@@ -38,12 +38,13 @@ PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, SEARCHED, TRIPLE_STEPS = 4, 100, 1600, 6
 ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 128, 2), (6, 640, 1)
 STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round before: then there is another, too
 # An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
-INDEX_TRIAL, INDEX_STEPS, INDEX_MOST = 6, 26, 66
+INDEX_STEPS, INDEX_MOST = 26, 66
 ENOUGH_FOR_MORE = 2  # pairs for each player: with fewer, more steps learn what means nothing
 STILL = 0.5  # of log likelihood per player in the last ten steps: then it goes on
 INDEX = ((320, 5), (1000, 3))
-# Of log likelihood per player, gained by it in the first steps: below, it ends there; and past which nothing else is tried.
-WORTH_GOING_ON, SURE = 0.5, 2.0
+# Of log likelihood per player, gained by it after so many steps: below, it ends there.
+HOPELESS = {3: 0.1, 6: 0.5, 10: 0.7}
+WORTH_KEEPING, SURE = 1.0, 2.0  # gained in the end: below, it is left out; and past which nothing else is tried
 NEXT_TO_NOTHING = 1e-3  # of the mean square, the squared leave-one-out error
 POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
 ALIKE = (64, 8)  # pairs and steps
@@ -142,7 +143,7 @@ class Learner:
 
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
-            hopeless = len(losses) == INDEX_TRIAL and before - losses[-1] < WORTH_GOING_ON * n_players
+            hopeless = before - losses[-1] < HOPELESS.get(len(losses), -np.inf) * n_players
             settled = len(losses) >= INDEX_STEPS and losses[-11] - losses[-1] < STILL * n_players
             if hopeless or settled:
                 raise StopIteration
@@ -151,7 +152,7 @@ class Learner:
         bent = self.index_guess(vector, target)
         bent = self._minimised(few, bent, target, most, SPREADS[0], bounds(n_players, True), watch)
         gain = (_fit(likelihood, vector, values) - _fit(likelihood, bent, values)) / n_players
-        return (gain, [bent]) if gain > 2 * WORTH_GOING_ON else (0.0, [])
+        return (gain, [bent]) if gain > WORTH_KEEPING else (0.0, [])
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray:
         """These parameters with an index part along the linear fit."""
