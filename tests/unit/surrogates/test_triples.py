@@ -174,14 +174,15 @@ def test_the_even_part_tells_lengths():
 
 
 def test_fits_of_few_pairs_are_better_with_the_even_part(monkeypatch):
-    games = [random_unanimity_sum(16, 48, 8, seed=seed) for seed in range(12)]
+    # Games of 6 out of 16 players: mean logarithm of the errors' ratio 0.15, standard error 0.05.
+    games = [random_unanimity_sum(6, 20, 6, seed=seed) for seed in range(24)]
     coalitions = some_pairs(16, 39)
 
-    def errors():
-        fits = [GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None]) for game in games]
-        return [np.square(fit.shapley_values[:, 0] - game.shapley_values).sum() for fit, game in zip(fits, games, strict=True)]
+    def error(game):
+        fit = GaussianProcessSurrogate().fit(coalitions, game.values(coalitions[:, :6])[:, None])
+        return np.square(fit.shapley_values[:, 0] - np.append(game.shapley_values, np.zeros(10))).sum()
 
-    with_it = errors()
+    with_it = [error(game) for game in games]
     monkeypatch.setattr("owenshap.surrogates._learning.EVEN", 0.0)
-    gains = np.log(errors()) - np.log(with_it)
-    assert gains.mean() > 0.1
+    gains = np.log([error(game) for game in games]) - np.log(with_it)
+    assert gains.mean() > 0.05
