@@ -16,6 +16,7 @@ MOST_PLAYERS = 100  # with more of them than pairs the prior asks for little but
 FEW_CHOSEN = 4  # times as many pairs, and choosing some of them is not worth its time
 LEAST_SHARE = 0.3  # of the pairs that every size would have if all had as many
 CANDIDATES = 4  # random pairs for each that is chosen
+SHORT_LIST, AT_ONCE = 64, 16  # so many pairs are chosen from so many, before all are looked at again
 # The prior under which pairs are chosen: the sum of the lengths, the linear part and the noise beside a product part of 1.
 LENGTHS, LINEAR, NOISE = 6.0, 0.13, 1e-3
 
@@ -58,41 +59,104 @@ def _most_telling(candidates: BoolArray, count: int, rng: np.random.Generator) -
     """Which of these pairs (m, n) to evaluate: each leaves the least variance of Shapley values, given those before it.
 
     The prior is the kernel of `surrogates` with one length for all players. A pair with value
-    f lowers the variance by |cov(φ, f)|²/var f, kept up to date by a Cholesky factor that grows by a column with every pair.
+    f lowers the variance by |cov(φ, f)|²/var f. The next few are chosen among those that tell most now, whose covariances are
+    kept up to date with every pair; those of all others by a Cholesky factor that grows by as many columns at once.
     """
     m, n_players = candidates.shape
     signs = np.where(np.concatenate([np.ones((1, n_players), np.bool_), candidates]), 1.0, -1.0)
-    kernel = _alike_kernel(n_players)
     sizes = np.count_nonzero(signs > 0, axis=1)
-    level, slope = _alike_shapley(n_players)[:, sizes]
-    columns, directions = np.zeros((count + 1, m + 1)), np.zeros((count + 1, n_players))
-    variance = np.full(m + 1, kernel[-1] + NOISE)
-    told = n_players * (np.square(level) + np.square(slope)) + 2 * level * slope * signs.sum(axis=1)
-    told[0] = np.inf  # the ends are always there, and come first
     tie_breaks = 1 + 1e-6 * rng.random(m + 1)  # players are alike, and so are many pairs: rounding must not choose
     smaller = np.minimum(sizes, n_players - sizes)
     missing = np.append(0, (LEAST_SHARE * _counts_by_size(n_players, count, rng)).astype(np.int64))
-    chosen = np.zeros(count + 1, np.int64)
-    for at in range(count + 1):
-        worth = told / variance * tie_breaks
-        if count - at < missing.sum():
+    known, chosen = _Known(signs, count + 1), np.zeros(1, np.int64)
+    known.add(chosen)  # the ends are always there, and come first
+    while len(chosen) <= count:
+        worth = known.told() / known.variance * tie_breaks
+        worth[chosen] = -1.0  # never again
+        left = count + 1 - len(chosen)
+        if left <= missing.sum():
             worth[missing[smaller] == 0] = -1.0
-        best = int(np.argmax(worth))
-        chosen[at] = best
-        missing[smaller[best]] -= missing[smaller[best]] > 0
-        scale, before = np.sqrt(variance[best]), columns[:at]
-        direction = (level[best] + slope[best] * signs[best] - before[:, best] @ directions[:at]) / scale
-        both = np.stack([before[:, best], directions[:at] @ direction], axis=-1)
-        known, along = (before.T @ both).T
-        inner = signs @ np.stack([signs[best], direction], axis=-1)
-        column = (kernel[((inner[:, 0] + n_players) / 2).round().astype(np.int64)] - known) / scale
-        column[best] += NOISE / scale
-        along = level * direction.sum() + slope * inner[:, 1] - along
-        told += column * (column * (direction @ direction) - 2 * along)
-        told[best] = -1.0  # never again
-        columns[at], directions[at] = column, direction
-        variance = np.maximum(variance - np.square(column), NOISE)
+        few = np.argpartition(-worth, SHORT_LIST)[:SHORT_LIST] if m >= SHORT_LIST else np.arange(m + 1)
+        few = few[worth[few] > 0]
+        new = few[_best_of_few(known.among(few), tie_breaks[few], smaller[few], missing, left)]
+        known.add(new)
+        chosen = np.append(chosen, new)
     return chosen[1:] - 1
+
+
+def _best_of_few(covariance: FloatArray, tie_breaks: FloatArray, smaller: IntArray, missing: IntArray, left: int) -> IntArray:
+    """The next pairs, at most AT_ONCE, of some with this covariance with each other and the Shapley values, (m, m + n).
+
+    `missing` counts down how many of each size are still to be chosen.
+    """
+    m = len(covariance)
+    telling, variance, free = covariance[:, m:], covariance.diagonal(), tie_breaks.copy()
+    found, needed = list[int](), int(missing.sum())
+    for still in range(left, max(left - AT_ONCE, left - m, 0), -1):
+        worth = np.einsum("ai,ai->a", telling, telling) * free / variance
+        if still <= needed:
+            worth *= missing[smaller] > 0
+        best = int(worth.argmax())
+        if worth[best] <= 0:
+            break  # those of the sizes that are missing are not here
+        found.append(best)
+        free[best] = 0.0
+        if missing[smaller[best]]:
+            missing[smaller[best]] -= 1
+            needed -= 1
+        covariance -= (covariance[:, best] / variance[best])[:, None] * covariance[best]
+        covariance[best, best] = 1.0  # never again
+    return np.array(found, np.int64)
+
+
+class _Known:
+    """What pairs say about all others and about Shapley values, when players are alike.
+
+    Parameters
+    ----------
+    signs : float (m, n)
+        All pairs.
+    most : int
+        How many will be known.
+    """
+
+    def __init__(self, signs: FloatArray, most: int) -> None:
+        n_players = signs.shape[1]
+        level, slope = _alike_shapley(n_players)[:, np.count_nonzero(signs > 0, axis=1)]
+        self._signs, self._kernel = signs, _alike_kernel(n_players)
+        self._columns, self._count = np.zeros((most, len(signs))), 0
+        self._telling = level[:, None] + slope[:, None] * signs
+        self.variance = np.full(len(signs), self._kernel[-1] + NOISE)
+
+    def told(self) -> FloatArray:
+        """|cov(φ, f)|² of every pair."""
+        return np.einsum("ai,ai->a", self._telling, self._telling)
+
+    def among(self, few: IntArray) -> FloatArray:
+        """Covariance of some pairs, and theirs with the Shapley values."""
+        columns = self._columns[: self._count, few]
+        covariance = self._covariance(self._signs[few], self._signs[few])
+        covariance -= columns.T @ columns
+        covariance.reshape(-1)[:: len(few) + 1] += NOISE
+        return np.concatenate([covariance, self._telling[few]], axis=1)
+
+    def add(self, new: IntArray) -> None:
+        """So many more are known."""
+        before, end = self._columns[: self._count], self._count + len(new)
+        covariance = self._covariance(self._signs[new], self._signs)
+        covariance -= before[:, new].T @ before
+        covariance[np.arange(len(new)), new] += NOISE
+        apart = np.linalg.inv(np.linalg.cholesky(covariance[:, new]))
+        columns = np.matmul(apart, covariance, out=self._columns[self._count : end])
+        self._telling -= columns.T @ (apart @ self._telling[new])
+        self.variance = np.maximum(self.variance - np.einsum("ab,ab->b", columns, columns), NOISE)
+        self._count = end
+
+    def _covariance(self, some: FloatArray, others: FloatArray) -> FloatArray:
+        """Between pairs, before any is known."""
+        n_players = some.shape[1]
+        alike = ((some / 2) @ others.T + n_players / 2).astype(np.int64)
+        return self._kernel.take(alike)
 
 
 def _alike_kernel(n_players: int) -> FloatArray:

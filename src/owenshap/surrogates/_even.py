@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import numpy as np
-from scipy.linalg import lapack
 
 from owenshap.arrays import FloatArray
-from owenshap.surrogates._kernel import JITTER
+from owenshap.surrogates._factor import JITTER, Factor
 
 CONSTANT = 10.0  # variance of what is the same for all pairs
 OWN = 2  # parameters: logarithms of the scale and of the noise
@@ -15,47 +17,50 @@ SPREAD = np.array([3.0, 4.0])
 BOUNDS = [(-12.0, 12.0), (-18.0, 2.0)]
 
 
-class EvenLikelihood:
-    """How likely values of the even part are: ½ [cosh(c + c′) exp((M − T)/2) + cosh(c − c′) exp(−(M + T)/2)], and a constant.
+class EvenLoss(NamedTuple):
+    """Minus the log likelihood times prior, and its derivatives."""
+
+    loss: float
+    by_both: FloatArray
+    """By the two halves of the product part, (N, N), as an upper triangle."""
+    by_scale: float
+    """By the logarithm of the factor of both."""
+    by_own: FloatArray
+    """By the logarithms of scale and noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class EvenPart:
+    """Values of the even part: ½ [cosh(c + c′) exp((M − T)/2) + cosh(c − c′) exp(−(M + T)/2)], times a scale, and a constant.
 
     Parameters
     ----------
-    signs : float (N, n)
-        The pairs.
+    values : float (N,)
+        At the pairs.
+    share : float
+        What its log likelihood counts.
     """
 
-    def __init__(self, signs: FloatArray) -> None:
-        self._signs = signs
+    values: FloatArray
+    share: float
 
-    def loss(self, log_lengths: FloatArray, lean: float, own: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
-        """Minus the log likelihood of values (N,), and its gradient by log lengths, lean and its own parameters, (n + 3,)."""
-        signs, lengths, (scale, noise) = self._signs, np.exp(log_lengths), np.exp(own)
-        total, sums = lengths.sum(), np.clip(signs @ lengths / 2, -150, 150)
-        inner = (signs * lengths) @ signs.T
-        plus, minus = np.exp((inner - total) / 2), np.exp(-(inner + total) / 2)
-        grown = np.exp(lean * sums)
-        plus, slope_plus = _leaned(plus * (scale / 4), np.outer(grown, grown))
-        minus, slope_minus = _leaned(minus * (scale / 4), np.outer(grown, 1 / grown))
-        kernel = plus + minus
+    def loss(self, both: FloatArray, product: float, own: FloatArray, half: FloatArray) -> EvenLoss | None:
+        """From the two halves of the product part together, (N, N), which have its scale; None where float64 has no factor.
+
+        `half` is ½ on the diagonal, 1 above it and 0 below.
+        """
+        scale, noise = np.exp(own)
+        kernel = both * (scale / product)
         kernel += CONSTANT
         kernel.reshape(-1)[:: len(kernel) + 1] += noise + JITTER * CONSTANT
-        lower, failed = lapack.dpotrf(kernel, lower=1, clean=1)
-        if failed or not np.isfinite(lower[-1]).all():
-            return np.inf, np.zeros(len(lengths) + 1 + OWN)
-        weights = lapack.dpotrs(lower, values, lower=1)[0]
-        loss = float(values @ weights) / 2 + float(np.log(np.diagonal(lower)).sum())
-        inverse = np.tril(lapack.dpotri(lower, lower=1)[0])
-        by_kernel = (inverse + np.tril(inverse, -1).T - weights[:, None] * weights) / 2
-        by_plus, by_minus = by_kernel * plus, by_kernel * minus
-        by_scale = float(by_plus.sum() + by_minus.sum())
-        by_length = np.einsum("ai,ai->i", signs, (by_plus - by_minus) @ signs) / 2 - by_scale / 2
-        by_sum = 2 * (by_kernel * (slope_plus + slope_minus)).sum(axis=1)
-        by_length += lean / 2 * (signs.T @ by_sum)
-        own_part = [by_scale, noise * float(np.trace(by_kernel))]
-        return loss, np.concatenate([by_length * lengths, [float(sums @ by_sum)], own_part])
-
-
-def _leaned(matrix: FloatArray, grown: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """A matrix × 2 cosh(a) and × 2 sinh(a), from exp(a)."""
-    one, other = matrix * grown, matrix / grown
-    return one + other, one - other
+        factor = Factor.of(kernel, overwrite=True)
+        if factor is None:
+            return None
+        loss, by_kernel = factor.loss(self.values)
+        by_kernel *= half
+        by_noise = self.share * noise * float(np.trace(by_kernel))
+        by_kernel *= self.share * scale / product
+        by_scale = float(np.vdot(by_kernel, both))
+        apart = (own - FIRST) / SPREAD
+        by_own = np.array([by_scale, by_noise]) + apart / SPREAD
+        return EvenLoss(self.share * loss + float(apart @ apart) / 2, by_kernel, by_scale, by_own)

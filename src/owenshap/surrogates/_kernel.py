@@ -17,53 +17,52 @@ weighted sum, whose weights w are learned: what a link makes of a linear model.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import blas
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.levels import gauss_legendre
-from owenshap.surrogates._parameters import Parameters, penalty
+from owenshap.surrogates._even import EvenPart
+from owenshap.surrogates._factor import JITTER, Factor
+from owenshap.surrogates._parameters import OTHERS, Parameters, penalty
 from owenshap.surrogates._triples import Triples
 
-JITTER = 1e-9  # of the mean variance: what a Cholesky factor in float64 needs
 HALVES = 650.0  # the most lengths together with which none of the two halves of the product part is 0 in float64
 FILLED_AT_ONCE, ROWS = 1600, 256  # pairs: the matrices of more are filled by so many rows, without buffers for gradients
 HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
 
-@dataclass(frozen=True, eq=False)
-class Factor:
-    """K = LLᵀ of some parameters."""
+class _Buffers(NamedTuple):
+    """Matrices (N, N) that every call fills anew."""
 
-    lower: FloatArray
+    kernel: FloatArray
+    exponent: FloatArray
+    """(M − T)/2."""
+    near: FloatArray
+    """exp((M − T)/2)."""
+    far: FloatArray
+    """exp(−(M + T)/2)."""
+    plus: FloatArray
+    """near × cosh(c + c′) × half the scale of the product part."""
+    minus: FloatArray
+    """far × cosh(c − c′), likewise."""
+    work: FloatArray
 
-    def solve(self, right: FloatArray) -> FloatArray:
-        """K⁻¹ times vectors (N,) or (N, k)."""
-        solved: FloatArray = lapack.dpotrs(self.lower, right, lower=1)[0]
-        return solved
 
-    def inverse(self) -> FloatArray:
-        """K⁻¹, of which only the lower triangle counts."""
-        inverse: FloatArray = lapack.dpotri(self.lower, lower=1)[0]
-        return inverse
+class _Filled(NamedTuple):
+    """What else the gradient needs."""
 
-    def whole_inverse(self) -> FloatArray:
-        """K⁻¹, both triangles."""
-        lower = np.tril(self.inverse())
-        return lower + np.tril(lower, -1).T
-
-    def inverse_diagonal(self) -> FloatArray:
-        """The diagonal of K⁻¹, at half the price."""
-        rows = lapack.dtrtri(self.lower, lower=1)[0].T  # columns of L⁻¹; what is left of its diagonal is not zero
-        return np.array([row[at:] @ row[at:] for at, row in enumerate(rows)])
-
-    @property
-    def log_determinant(self) -> float:
-        """The logarithm of det K."""
-        return 2 * float(np.log(np.diagonal(self.lower)).sum())
+    total: float
+    """T."""
+    leans: FloatArray
+    """exp(c) and exp(−c), (2, N)."""
+    table: FloatArray
+    """The size part between all sizes."""
+    slope: FloatArray
+    """Its derivative by log κ."""
 
 
 class Likelihood:
@@ -98,39 +97,44 @@ class Likelihood:
 
     @cached_property
     def _half(self) -> FloatArray:
-        """For sums over a symmetric matrix from its lower triangle, 2 below the diagonal and 1 on it: half of that."""
-        return np.tri(len(self.signs)) - np.eye(len(self.signs)) / 2
+        """For sums over a symmetric matrix from its upper triangle, 2 above the diagonal and 1 on it: half of that."""
+        return np.tri(len(self.signs)).T - np.eye(len(self.signs)) / 2
 
     @cached_property
-    def _buffers(self) -> list[FloatArray]:
-        return [np.empty((len(self.signs), len(self.signs))) for _ in range(7)]
+    def _of_size(self) -> FloatArray:
+        """Which pairs are of which size, (N, sizes)."""
+        return (self._size[:, None] == np.arange(len(self._sizes))).astype(np.float64)
 
-    def _fill(self, p: Parameters) -> tuple[FloatArray, ...]:
-        """K and its parts M, P, Q, and the two derivatives of P and Q by c; all in buffers that the next call overwrites."""
-        signs, (kernel, inner, plus, minus, slope_plus, slope_minus, work) = self.signs, self._buffers
-        total = p.lengths.sum()
-        np.matmul(signs * p.lengths, signs.T, out=inner)
-        np.multiply(inner, 0.5, out=plus)
-        plus -= total / 2
+    @cached_property
+    def _buffers(self) -> _Buffers:
+        return _Buffers(*(np.empty((len(self.signs), len(self.signs))) for _ in _Buffers._fields))
+
+    def _fill(self, p: Parameters) -> _Filled:
+        """K and its parts, in buffers that the next call overwrites."""
+        signs, (kernel, exponent, near, far, plus, minus, work) = self.signs, self._buffers
+        total, half = float(p.lengths.sum()), p.lengths / 2
+        np.matmul(signs * half, signs.T, out=exponent)
+        exponent -= total / 2
+        np.exp(exponent, out=near)
         if total < HALVES:
-            np.exp(plus, out=plus)
-            np.divide(np.exp(-total), plus, out=minus)  # −(M + T)/2 = −T − (M − T)/2, and a quotient is cheaper
+            np.divide(np.exp(-total), near, out=far)  # −(M + T)/2 = −T − (M − T)/2, and a quotient is cheaper
         else:
-            np.subtract(-total, plus, out=minus)
-            np.exp(plus, out=plus)
-            np.exp(minus, out=minus)
-        if p.lean > 0:
-            lean = np.exp(np.clip(signs @ p.lengths * (p.lean / 2), -150, 150))
-            _lean(plus, slope_plus, lean, lean, work)
-            _lean(minus, slope_minus, lean, 1 / lean, work)
-        else:
-            slope_plus[:], slope_minus[:] = 0, 0
-        np.subtract(plus, minus, out=kernel)
-        kernel *= p.product / 2
-        np.multiply(inner, p.linear / total, out=work)
+            np.subtract(-total, exponent, out=far)
+            np.exp(far, out=far)
+        tilt = np.clip(signs @ half * p.lean, -150, 150)
+        leans = np.exp(np.stack([tilt, -tilt]))
+        scaled = (p.product / 4 * leans).T
+        np.matmul(scaled, leans, out=plus)
+        plus *= near
+        np.matmul(scaled, leans[::-1], out=minus)
+        minus *= far
+        table, slope = _size_table(self._sizes, p.steepness, signs.shape[1])
+        sizes = p.size * table + p.linear  # M/T is 1 + 2/T times the exponent
+        np.take(sizes.take(self._size, axis=0), self._size, axis=1, out=kernel, mode="clip")
+        kernel += plus
+        kernel -= minus
+        np.multiply(exponent, 2 * p.linear / total, out=work)
         kernel += work
-        table, _ = _size_table(self._sizes, p.steepness, signs.shape[1])
-        kernel += (p.size * table).take(self._size, axis=0).take(self._size, axis=1)
         if p.weights is not None:
             self._bent = _gaussians(signs @ p.weights, signs @ p.weights)
             np.subtract(*self._bent, out=work)
@@ -139,7 +143,7 @@ class Likelihood:
         if self._between is not None:
             kernel += self._between
         self._add_noise(kernel, p)
-        return kernel, inner, plus, minus, slope_plus, slope_minus
+        return _Filled(total, leans, table, slope)
 
     def _add_noise(self, kernel: FloatArray, p: Parameters) -> None:
         diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
@@ -155,12 +159,10 @@ class Likelihood:
 
     def factor(self, vector: FloatArray) -> Factor | None:
         """The Cholesky factor of K; None where float64 has none."""
-        large = len(self.signs) > FILLED_AT_ONCE
-        kernel = self._large(vector) if large else self._fill(Parameters.of(vector, self.signs.shape[1]))[0]
-        if not np.isfinite(kernel[0]).all():
-            return None
-        lower, failed = lapack.dpotrf(kernel.T, lower=1, clean=0, overwrite_a=large)
-        return None if failed else Factor(lower)
+        if len(self.signs) > FILLED_AT_ONCE:
+            return Factor.of(self._large(vector), overwrite=True)
+        self._fill(Parameters.of(vector, self.signs.shape[1]))
+        return Factor.of(self._buffers.kernel)
 
     def loss(self, vector: FloatArray, values: FloatArray, spread: float, left_out: bool = False) -> tuple[float, FloatArray]:
         """Minus the log of likelihood times prior at values (N,), and its gradient; `spread` is the prior's of log lengths.
@@ -168,69 +170,80 @@ class Likelihood:
         Where `left_out`, in place of the likelihood that of equal normal errors at pairs that are left out one by one: it
         trusts the kernel's shape only, where the likelihood trusts its claim how variable the game is, here as much as there.
         """
-        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
-        factor = self.factor(vector)
+        p = Parameters.of(vector, self.signs.shape[1])
+        filled = self._fill(p)
+        factor = Factor.of(self._buffers.kernel, overwrite=True)
         if factor is None:
             return 1e10, np.zeros_like(vector)
-        _, inner, plus, minus, slope_plus, slope_minus, work = self._buffers
-        # By K, with everything above the diagonal moved below it: G = ½(K⁻¹ − αα′), or what stands for it.
-        by_kernel = factor.inverse().T
-        if left_out:
-            loss, by_kernel = _left_out(by_kernel, values)
-        else:
-            weights = factor.solve(values)
-            loss = float(values @ weights) / 2 + factor.log_determinant / 2
-            np.multiply(weights[:, None], weights, out=work)
-            by_kernel -= work
-        by_kernel *= self._half.T
-        total = p.lengths.sum()
-        by_size = self._by_size(by_kernel)
-        table, slope = _size_table(self._sizes, p.steepness, signs.shape[1])
-        by_inner = float(np.vdot(by_kernel, inner))
-        plus *= by_kernel
-        minus *= by_kernel
-        sum_plus, sum_minus = plus.sum(), minus.sum()
+        loss, by_kernel = _left_out(factor.inverse().T, values) if left_out else factor.loss(values)
+        by_kernel *= self._half
+        prior, by_prior = penalty(vector, self.signs.shape[1], spread)
+        return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
+
+    def loss_of_both(
+        self, vector: FloatArray, own: FloatArray, values: FloatArray, even: EvenPart, spread: float
+    ) -> tuple[float, FloatArray]:
+        """The same with the even part of the game, whose own parameters come last in the gradient."""
+        p = Parameters.of(vector, self.signs.shape[1])
+        filled = self._fill(p)
+        factor, both = Factor.of(self._buffers.kernel, overwrite=True), self._buffers.work
+        np.add(self._buffers.plus, self._buffers.minus, out=both)
+        of_even = None if factor is None else even.loss(both, p.product, own, self._half)
+        if factor is None or of_even is None:
+            return 1e10, np.zeros(len(vector) + len(own))
+        loss, by_kernel = factor.loss(values)
+        by_kernel *= self._half
+        prior, by_prior = penalty(vector, self.signs.shape[1], spread)
+        gradient = self._gradient(p, filled, by_kernel, of_even.by_both) + by_prior
+        gradient[-OTHERS] -= of_even.by_scale  # the even part has a scale of its own
+        return loss + prior + of_even.loss, np.append(gradient, of_even.by_own)
+
+    def _gradient(self, p: Parameters, filled: _Filled, by_kernel: FloatArray, by_both: FloatArray | None = None) -> FloatArray:
+        """By all parameters, from derivatives by K and by plus + minus: upper triangles, in which all is summed up.
+
+        Sums over a matrix times cosh or sinh of c ± c′ are products of the matrix with exp(±c).
+        """
+        signs, (total, leans, table, slope) = self.signs, filled
+        _, exponent, near, far, plus, minus, work = self._buffers
+        by_size = self._of_size.T @ (by_kernel @ self._of_size)
+        by_inner = 2 * float(np.vdot(by_kernel, exponent)) + total * float(by_size.sum())
+        by_plus, by_minus = (by_kernel, by_kernel) if by_both is None else (by_kernel + by_both, by_kernel - by_both)
+        near *= by_plus
+        far *= by_minus
+        along, across = ((each @ leans.T).T + leans @ each for each in (near, far))
+        swapped = across[::-1]
+        by_tilt = p.product / 4 * (leans[0] * (along[0] - swapped[0]) - leans[1] * (along[1] - swapped[1]))
+        by_product = p.product / 8 * float(np.vdot(leans, along) - np.vdot(leans, swapped))
+        plus *= by_plus
+        minus *= by_minus
         plus += minus
-        plus *= p.product / 4
-        np.multiply(by_kernel, p.linear / total, out=work)
+        np.multiply(by_kernel, 2 * p.linear / total, out=work)
         plus += work
-        by_length = np.einsum("ai,ai->i", signs, plus @ signs)
-        by_length += p.product / 4 * (sum_minus - sum_plus) - p.linear / total**2 * by_inner
-        slope_plus *= by_kernel
-        slope_minus *= by_kernel
-        by_lean = slope_plus.sum(axis=1) + slope_plus.sum(axis=0) - slope_minus.sum(axis=1) + slope_minus.sum(axis=0)
-        by_lean *= p.product / 4
-        by_length += p.lean * (signs.T @ by_lean)
+        by_signs = blas.dtrmm(0.5, plus.T, signs.T, side=1, lower=1)
+        by_length = np.einsum("ia,ia->i", by_signs, signs.T)
+        by_length += p.lean / 2 * (by_tilt @ signs) - by_product / 2 - p.linear / total**2 * by_inner
         others = np.array(
             [
-                p.product / 2 * (sum_plus - sum_minus),
+                by_product,
                 p.linear / total * by_inner,
                 p.noise * float(np.diagonal(by_kernel) @ self._noisy),
-                float(signs @ p.lengths @ by_lean),
+                float(by_tilt @ (signs @ p.lengths)) / 2,
                 p.size * float(np.vdot(by_size, table)),
                 p.size * float(np.vdot(by_size, slope)),
             ]
         )
-        prior, by_prior = penalty(vector, signs.shape[1], spread)
         by_index = np.zeros(0) if p.weights is None else self._by_index(signs @ p.weights, p.bend, by_kernel)
-        return loss + prior, np.concatenate([by_index, by_length * p.lengths, others]) + by_prior
+        return np.concatenate([by_index, by_length * p.lengths, others])
 
     def _by_index(self, sums: FloatArray, scale: float, by_kernel: FloatArray) -> FloatArray:
         """By the weights of the index part, and by the logarithm of its scale."""
         assert self._bent is not None
-        one, other = self._bent
-        one *= by_kernel
-        other *= by_kernel
-        by_scale = one.sum() - other.sum()
-        one *= sums[:, None] - sums
-        other *= sums[:, None] + sums
-        by_sum = other.sum(axis=1) + other.sum(axis=0) - one.sum(axis=1) + one.sum(axis=0)
-        return scale / 2 * np.append(self.signs.T @ by_sum, by_scale)
-
-    def _by_size(self, matrix: FloatArray) -> FloatArray:
-        """Sums of a matrix (N, N) over pairs of equal sizes."""
-        of_size = (self._size[:, None] == np.arange(len(self._sizes))).astype(np.float64)
-        return of_size.T @ (matrix @ of_size)
+        for each in self._bent:
+            np.multiply(each, by_kernel, out=each)
+        both = np.stack([np.ones_like(sums), sums])
+        one, other = ((each @ both.T).T + both @ each for each in self._bent)
+        by_sum = sums * (other[0] - one[0]) + other[1] + one[1]
+        return scale / 2 * np.append(by_sum @ self.signs, (one[0].sum() - other[0].sum()) / 2)
 
     def cross(self, vector: FloatArray, others: FloatArray) -> FloatArray:
         """The kernel (m, N) between other coalitions (m, n) and the pairs, without noise."""
@@ -310,10 +323,9 @@ def _left_out(upper: FloatArray, values: FloatArray) -> tuple[float, FloatArray]
 
 def _gaussians(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
     """exp(−(a − b)²/2) and exp(−(a + b)²/2) between all numbers a and all b."""
-    apart, along = one[:, None] - other, one[:, None] + other
+    here, there = (np.stack([each, np.square(each) / -2, np.ones_like(each)], axis=1) for each in (one, other))
+    apart, along = here @ there[:, [0, 2, 1]].T, here @ (there[:, [0, 2, 1]] * [-1.0, 1.0, 1.0]).T
     for each in (apart, along):
-        np.square(each, out=each)
-        np.multiply(each, -0.5, out=each)
         np.exp(each, out=each)
     return apart, along
 
@@ -344,17 +356,6 @@ def _wave_shapley(angles: FloatArray) -> FloatArray:
         factors = cosines + (2j * level - 1j) * sines
         values += weight * (factors.prod(axis=1, keepdims=True) / factors).real
     return 4 * values * sines
-
-
-def _lean(matrix: FloatArray, slope: FloatArray, rows: FloatArray, columns: FloatArray, work: FloatArray) -> None:
-    """A matrix × cosh(c ± c′), in place, and × sinh(c ± c′); rows and columns are exp(c) and exp(±c′)."""
-    np.multiply(matrix, (rows / 2)[:, None], out=slope)
-    slope *= columns
-    matrix *= (0.5 / rows)[:, None]
-    matrix /= columns
-    work[:] = matrix
-    matrix += slope
-    slope -= work
 
 
 def _size_table(sums: IntArray, steepness: float, n_players: int) -> tuple[FloatArray, FloatArray]:

@@ -21,11 +21,12 @@ from owenshap.surrogates._members import (
     mixture,
     together,
 )
-from owenshap.surrogates._parameters import LEAN, LOWEST, NOISE, OTHERS, PRIOR_MEAN, bounds, has_index
+from owenshap.surrogates._parameters import LOWEST, NOISE, OTHERS, PRIOR_MEAN, bounds, has_index
 from owenshap.surrogates._triples import Search, Triples
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
 STAGES = ((128, 22), (320, 5), (1000, 3))
+FEW_PAIRS, SEEN_OF_FEW = 320, 190  # with so few pairs in all, the second stage is the last, and sees no more than that
 AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the first one gave
 # Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
 SPREADS = (2.5, 0.7)
@@ -34,19 +35,20 @@ EVEN, EVEN_PAIRS = 0.5, 160  # share of the even part's log likelihood where len
 PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, SEARCHED, TRIPLE_STEPS = 4, 100, 1600, 6
 # Rounds, pairs that their steps see, and triples more than in the round before for another: with many pairs for each player
 # sparse games are found whole.
-ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 160, 2), (6, 640, 1)
+ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 128, 2), (6, 640, 1)
 STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round before: then there is another, too
 # An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
-INDEX_TRIAL, INDEX_STEPS, INDEX_MOST = 6, 26, 66
+INDEX_STEPS, INDEX_MOST = 26, 66
 ENOUGH_FOR_MORE = 2  # pairs for each player: with fewer, more steps learn what means nothing
 STILL = 0.5  # of log likelihood per player in the last ten steps: then it goes on
 INDEX = ((320, 5), (1000, 3))
-# Of log likelihood per player, gained by it in the first steps: below, it ends there; and past which nothing else is tried.
-WORTH_GOING_ON, SURE = 0.5, 2.0
+# Of log likelihood per player, gained by it after so many steps: below, it ends there.
+HOPELESS = {3: 0.1, 6: 0.5, 10: 0.7}
+WORTH_KEEPING, SURE = 1.0, 2.0  # gained in the end: below, it is left out; and past which nothing else is tried
 NEXT_TO_NOTHING = 1e-3  # of the mean square, the squared leave-one-out error
 POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
-ALIKE = (128, 8)  # pairs and steps
-MANY_PAIRS = 8  # for each player: with more, both priors say the same
+ALIKE = (64, 8)  # pairs and steps
+MANY_PAIRS = 8  # for each player: with more, both priors say the same, and the even part says little more
 # Pairs for each player, or in all, past which parameters are learned by errors at left-out pairs too; its pairs and steps.
 ERRORS_TELL_EACH, ERRORS_TELL = 12, 500
 BY_ERRORS = (1000, 6)
@@ -91,23 +93,14 @@ class Learner:
         self, vector: FloatArray, target: FloatArray, even: FloatArray | None, stage: tuple[int, int], spread: float
     ) -> FloatArray:
         """Parameters some steps on, from few pairs and both parts of the game."""
-        if even is None or len(target) > EVEN_PAIRS:
-            return self.steps(vector, target, (stage,), spread)
         n_players = self._signs.shape[1]
+        if even is None or len(target) > min(EVEN_PAIRS, MANY_PAIRS * n_players):
+            return self.steps(vector, target, (stage,), spread)
         which, likelihood = self.part(self._seen(stage[0], target))
-        values, mean, other = target[which], even[which], _even.EvenLikelihood(likelihood.signs)
+        values, part = target[which], _even.EvenPart(even[which], EVEN)
 
         def loss(both: FloatArray) -> tuple[float, FloatArray]:
-            own = both[-_even.OWN :]
-            odd_loss, gradient = likelihood.loss(both[: -_even.OWN], values, spread)
-            even_loss, by_even = other.loss(both[:n_players], both[n_players + LEAN], own, mean)
-            if not np.isfinite(even_loss):
-                return 1e10, np.zeros_like(both)
-            apart = (own - _even.FIRST) / _even.SPREAD
-            gradient = np.append(gradient, EVEN * by_even[-_even.OWN :] + apart / _even.SPREAD)
-            gradient[:n_players] += EVEN * by_even[:n_players]
-            gradient[n_players + LEAN] += EVEN * by_even[n_players]
-            return odd_loss + EVEN * even_loss + float(apart @ apart) / 2, gradient
+            return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part, spread)
 
         limits = bounds(n_players, False) + _even.BOUNDS
         return _lowest(loss, np.append(vector, _even.FIRST), limits, stage[1])[: -_even.OWN]
@@ -150,7 +143,7 @@ class Learner:
 
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
-            hopeless = len(losses) == INDEX_TRIAL and before - losses[-1] < WORTH_GOING_ON * n_players
+            hopeless = before - losses[-1] < HOPELESS.get(len(losses), -np.inf) * n_players
             settled = len(losses) >= INDEX_STEPS and losses[-11] - losses[-1] < STILL * n_players
             if hopeless or settled:
                 raise StopIteration
@@ -159,7 +152,7 @@ class Learner:
         bent = self.index_guess(vector, target)
         bent = self._minimised(few, bent, target, most, SPREADS[0], bounds(n_players, True), watch)
         gain = (_fit(likelihood, vector, values) - _fit(likelihood, bent, values)) / n_players
-        return (gain, [bent]) if gain > 2 * WORTH_GOING_ON else (0.0, [])
+        return (gain, [bent]) if gain > WORTH_KEEPING else (0.0, [])
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray:
         """These parameters with an index part along the linear fit."""
@@ -177,6 +170,8 @@ class Learner:
                 break
             if seen:
                 vector, limits = _nearby(vector, n_players)
+            if seen and len(target) <= FEW_PAIRS:
+                return self._minimised(min(count, SEEN_OF_FEW), vector, target, steps, spread, limits)
             seen = self._seen(count, target)
             vector = self._minimised(seen, vector, target, steps, spread, limits)
         return vector

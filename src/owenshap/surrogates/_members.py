@@ -10,7 +10,8 @@ import numpy as np
 from scipy.special import expit
 
 from owenshap.arrays import FloatArray
-from owenshap.surrogates._kernel import Factor, Likelihood
+from owenshap.surrogates._factor import Factor
+from owenshap.surrogates._kernel import Likelihood
 from owenshap.surrogates._parameters import has_index
 from owenshap.surrogates._triples import Triples
 

@@ -121,18 +121,21 @@ class Search:
         product = products(self._signs, candidates)
         along = inverse @ product
         within, told = np.einsum("ab,ab->b", product, along), self._values @ along
-        free = ~_among(candidates, players)
+        free, shares, known = ~_among(candidates, players), list[float](), list[FloatArray]()
         while len(players) < len(self._signs) // PAIRS_EACH:
             best, gain = _likeliest(within, told)
             at = int(np.argmax(np.where(free, gain, 0.0)))
             if not free[at] or gain[at] < self._worth:
                 break
-            variance, column = float(best[at]), along[:, at].copy()
+            variance = float(best[at])
             share = variance / (1 + variance * within[at])
-            across = column @ product
+            across = along[:, at] @ product  # χ′C⁻¹χ with all others, less what those found since then explain
+            for other, before in zip(shares, known, strict=True):
+                across -= other * before[at] * before
+            shares.append(share)
+            known.append(across)
             told = told - share * told[at] * across
             within = within - share * np.square(across)
-            along -= np.outer(share * column, across)
             players.append(candidates[at])
             variances.append(variance)
             free[at] = False

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from owenshap.arrays import IntArray
-from owenshap.surrogates._even import EvenLikelihood
+from owenshap.surrogates import _even
+from owenshap.surrogates._even import EvenPart
 from owenshap.surrogates._kernel import Likelihood
 from owenshap.surrogates._members import Learned, Mean, mixture
+from owenshap.surrogates._parameters import LEAN, Parameters
 from owenshap.surrogates._triples import Search, Triples
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
 from owenshap.testing import random_unanimity_sum
@@ -129,15 +131,29 @@ def test_triples_pay_a_price_for_being_chosen():
 
 @pytest.mark.parametrize("lean", [0.0, 0.6])
 def test_the_gradient_of_the_even_part_is_that_of_finite_differences(lean):
-    signs = signs_of_pairs(7, 14)
-    values, likelihood = np.random.default_rng(1).normal(size=len(signs)), EvenLikelihood(signs)
-    vector = np.concatenate([some_vector(7)[:7], [lean, 0.3, -2.0]])
+    likelihood, even = Likelihood(signs_of_pairs(7, 14)), EvenPart(np.random.default_rng(1).normal(size=15), 0.5)
+    values, vector = np.random.default_rng(2).normal(size=15), np.append(some_vector(7), [0.3, -2.0])
+    vector[7 + LEAN] = lean
 
     def loss(at):
-        return likelihood.loss(at[:7], at[7], at[8:], values)
+        return likelihood.loss_of_both(at[:-2], at[-2:], values, even, 2.5)
 
     for i, step in enumerate(1e-6 * np.eye(len(vector))):
         assert loss(vector)[1][i] == pytest.approx((loss(vector + step)[0] - loss(vector - step)[0]) / 2e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_both_parts_count_as_much_as_they_shall(share):
+    likelihood, own, vector = Likelihood(signs_of_pairs(7, 14)), np.array([0.3, -2.0]), some_vector(7)
+    values, mean = np.random.default_rng(1).normal(size=(2, 15))
+    p, signs = Parameters.of(vector, 7), likelihood.signs
+    inner, sums = (signs * p.lengths) @ signs.T, p.lean / 2 * (signs @ p.lengths)
+    kernel = np.cosh(sums[:, None] + sums) * np.exp(inner / 2) + np.cosh(sums[:, None] - sums) * np.exp(-inner / 2)
+    kernel = np.exp(0.3 - p.lengths.sum() / 2) / 2 * kernel + 10 + np.exp(-2.0) * np.eye(15)
+    of_even = mean @ np.linalg.solve(kernel, mean) / 2 + np.linalg.slogdet(kernel)[1] / 2
+    apart = (own - _even.FIRST) / _even.SPREAD
+    expected = likelihood.loss(vector, values, 2.5)[0] + share * of_even + apart @ apart / 2
+    assert likelihood.loss_of_both(vector, own, values, EvenPart(mean, share), 2.5)[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_even_part_tells_lengths():
@@ -146,19 +162,27 @@ def test_the_even_part_tells_lengths():
     values = signs[:, 0] * signs[:, 1]
     right, wrong = np.full(8, -4.0), np.full(8, -4.0)
     right[:2], wrong[2:4] = 0.0, 0.0
-    losses = [EvenLikelihood(signs).loss(each, 0.0, np.array([0.0, -4.0]), values)[0] for each in (right, wrong)]
+    vectors = [np.concatenate([each, [0.0, 0.0, -4.0, 0.0, 0.0, 0.0]]) for each in (right, wrong)]
+    both = [
+        (Likelihood(signs).loss_of_both(each, np.array([0.0, -4.0]), 0 * values, EvenPart(values, 1.0), 2.5))
+        for each in vectors
+    ]
+    losses = [
+        of_both - Likelihood(signs).loss(each, 0 * values, 2.5)[0] for (of_both, _), each in zip(both, vectors, strict=True)
+    ]
     assert losses[0] < losses[1] - 10
 
 
 def test_fits_of_few_pairs_are_better_with_the_even_part(monkeypatch):
-    games = [random_unanimity_sum(16, 48, 8, seed=seed) for seed in range(12)]
+    # Games of 6 out of 16 players: mean logarithm of the errors' ratio 0.15, standard error 0.05.
+    games = [random_unanimity_sum(6, 20, 6, seed=seed) for seed in range(24)]
     coalitions = some_pairs(16, 39)
 
-    def errors():
-        fits = [GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None]) for game in games]
-        return [np.square(fit.shapley_values[:, 0] - game.shapley_values).sum() for fit, game in zip(fits, games, strict=True)]
+    def error(game):
+        fit = GaussianProcessSurrogate().fit(coalitions, game.values(coalitions[:, :6])[:, None])
+        return np.square(fit.shapley_values[:, 0] - np.append(game.shapley_values, np.zeros(10))).sum()
 
-    with_it = errors()
+    with_it = [error(game) for game in games]
     monkeypatch.setattr("owenshap.surrogates._learning.EVEN", 0.0)
-    gains = np.log(errors()) - np.log(with_it)
-    assert gains.mean() > 0.1
+    gains = np.log([error(game) for game in games]) - np.log(with_it)
+    assert gains.mean() > 0.05
