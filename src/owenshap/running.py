@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from owenshap.blocks import block_sizes, worked
+from owenshap.arrays import FloatArray
+from owenshap.blocks import in_draws, worked
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimated import Estimate
 from owenshap.estimators import told
@@ -51,13 +52,14 @@ def run_plan(
     ends = evaluate_ends(game) if ends is None else ends
     gathered = Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else Merged()
     sums = None if "efficiency" in estimator.axioms else Sums()
-    evaluations, blocks, block, latest = 2, 0, np.zeros(1), None
+    evaluations, done, latest = 2, 0, None
+    block: FloatArray | None = None
     noted: str | None = None
-    numbered = enumerate(block_sizes(plan, n_players))
+    draws = in_draws(plan, n_players)
     try:
-        for partly, used, last, note in worked(game, estimator, seed, numbered, ends, executor, rows_at_once, memory, expected):
+        for partly, used, last, note in worked(game, estimator, seed, draws, ends, executor, rows_at_once, memory, expected):
             evaluations += used
-            block = np.add(block, partly, order="C")  # a game may have them otherwise: reducing that takes twice as long
+            block = partly if block is None else block + partly
             noted = told((noted, note)) if note else noted
             report(min(evaluations, expected - 1), expected)
             if not last:
@@ -65,9 +67,9 @@ def run_plan(
             gathered.add(block)
             if sums is not None:
                 sums.add(block)
-            block, blocks = np.zeros(1), blocks + 1
+            block, done = None, done + 1
             if gathered.enough:
-                latest = partial(_estimate, gathered, sums, plan, evaluations, seed, confidence, ends, blocks, noted)
+                latest = partial(_estimate, gathered, sums, plan, evaluations, seed, confidence, ends, done, noted)
                 yield latest
     except OwenshapError as error:
         error.estimate = None if latest is None else latest()

@@ -24,8 +24,7 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
 
     def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
         centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 0, 1)))
-        signs = -2 * centres
-        signs += 1
+        signs = 1 - 2 * centres
         present, sign = centres.reshape(n_players, -1), signs.reshape(n_players, -1)
         if fused:
             steps = _fused_steps(pairs, rows, present, columns, empty)
