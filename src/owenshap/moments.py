@@ -59,6 +59,13 @@ class Moments:
             shape = Shape(*(part[:, which] for part in (shape.cubes, shape.fourths, shape.lowest, shape.highest)))
         return Moments(self.count, self.mean[:, which], self.squares[:, which], shape)
 
+    def of_players(self, which: slice) -> Moments:
+        """The moments of some players."""
+        shape = self.shape
+        if shape is not None:
+            shape = Shape(shape.cubes[which], shape.fourths[which], shape.lowest[which], shape.highest[which])
+        return Moments(self.count, self.mean[which], self.squares[which], shape)
+
     @property
     def variances(self) -> FloatArray:
         """Variances of a replicate; needs two of them."""

@@ -16,7 +16,7 @@ from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import Ends, evaluate_ends
 from owenshap.executors import Executor
 from owenshap.games import AdditiveGame, Game
-from owenshap.gathering import Gathered, Merged, Sums
+from owenshap.gathering import Gathered, Merged, Sums, WithSums
 from owenshap.moments import Moments
 from owenshap.planning import Plan
 from owenshap.progress import Meter, close
@@ -50,8 +50,7 @@ def run_plan(
         return
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game) if ends is None else ends
-    gathered = Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else Merged()
-    sums = None if "efficiency" in estimator.axioms else Sums()
+    gathered, sums = _gathering(plan, n_players, ends, memory, spread)
     evaluations, done, latest = 2, 0, None
     block: FloatArray | None = None
     noted: str | None = None
@@ -80,6 +79,14 @@ def run_plan(
         close(report)
 
 
+def _gathering(plan: Plan, n_players: int, ends: Ends, memory: int, spread: bool) -> tuple[Merged | Gathered, Merged | None]:
+    """What is kept of the replicates, and of their sums over the players where that is kept apart."""
+    leaves_a_gap = "efficiency" not in plan.estimator.axioms
+    if spread:
+        return Gathered(plan, n_players, ends.grand - ends.empty, memory), Sums() if leaves_a_gap else None
+    return WithSums() if leaves_a_gap else Merged(), None
+
+
 def _estimate(
     gathered: Merged | Gathered,
     sums: Merged | None,
@@ -93,8 +100,10 @@ def _estimate(
 ) -> Estimate:
     moments = gathered.moments()
     assert moments is not None
-    stopped_by = _stopped_by(plan, moments.count, evaluations, len(moments.mean))
     of_sums = None if sums is None else sums.moments()
+    if isinstance(gathered, WithSums):
+        moments, of_sums = moments.of_players(slice(-1)), moments.of_players(slice(-1, None))
+    stopped_by = _stopped_by(plan, moments.count, evaluations, len(moments.mean))
     return Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends, blocks, sums=of_sums, note=note)
 
 
