@@ -277,8 +277,8 @@ def _other(tensor: Any, other: Any) -> BoolArray:
 
 def _in_numpy(tensor: Any) -> bool:
     """Whether numpy can look at these floats where they are."""
-    torch = _torch()
-    return tensor.device.type == "cpu" and tensor.dtype in (torch.float32, torch.float64) and not tensor.is_neg()
+    lengthy = tensor.dtype.is_floating_point and tensor.dtype.itemsize >= 4  # numpy has no bfloat16
+    return bool(lengthy and tensor.device.type == "cpu" and not tensor.is_neg())
 
 
 def _same(tensor: Any, other: Any) -> Any:
