@@ -278,7 +278,7 @@ class Stars(Design):
         return Stars(self.centres[start:stop], self.weights, background)
 
     def _centre_sizes(self) -> IntArray:
-        """Players of every centre, replicate after replicate: a product, which takes a fifth of the time of counting."""
+        """Players of every centre, replicate after replicate: a product, which takes a quarter of the time of counting."""
         flat = self.centres.reshape(-1, self.n_players).astype(np.float32)  # whole numbers are exact there to 2²⁴
         return (flat @ np.ones(self.n_players, np.float32)).astype(np.int64)
 

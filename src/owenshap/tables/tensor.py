@@ -192,7 +192,7 @@ def is_module(model: object) -> bool:
 
 
 def submodules(module: Any) -> list[Any]:
-    """A module and all below it, each once; its own `modules` makes a name for each and takes ten times as long."""
+    """A module and all below it, each once; its own `modules` makes a name for each and takes twice as long."""
     found, known = [module], {id(module)}
     for each in found:
         for child in each._modules.values():
@@ -269,7 +269,7 @@ def _shape(data: Any, what: str) -> tuple[int, ...]:
 
 def _other(tensor: Any, other: Any) -> BoolArray:
     """Where they differ, on the host."""
-    if _in_numpy(tensor) and _in_numpy(other):  # a few numbers take numpy half the time
+    if _in_numpy(tensor) and _in_numpy(other):  # of a few numbers numpy is done sooner
         own, others = tensor.numpy(), other.numpy()
         return (own != others) & ((own == own) | (others == others))  # noqa: PLR0124
     return np.asarray((tensor != other).logical_and_((tensor == tensor) | (other == other)).cpu())  # noqa: PLR0124
