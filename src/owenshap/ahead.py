@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from owenshap.blocks import MOST_TOGETHER, block_sizes, designs
+from owenshap.blocks import MOST_TOGETHER, all_drawn, in_draws
 from owenshap.designs import Stars
 from owenshap.estimators._passes import Passes
 from owenshap.linear_game import LinearModelGame, value_ahead
@@ -48,6 +48,6 @@ def _design_ahead(task: tuple[Any, ...]) -> tuple[LinearModelGame, Stars] | None
         return None
     if not _fused_stars.fits(game.linear):
         return None
-    first, *others = designs(game, plan.estimator, settings["seed"], enumerate(block_sizes(plan, game.n_players)))
-    design = first.joined(others)
+    first, *others = all_drawn(game, plan.estimator, settings["seed"], in_draws(plan, game.n_players))
+    design = first.design.joined([each.design for each in others])
     return (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None

@@ -15,12 +15,13 @@ from owenshap.designs import Design
 from owenshap.estimators import Estimator, found
 from owenshap.evaluate import Ends, begin, evaluate, in_bounds
 from owenshap.executors import Executor, in_order, made_ahead, one_ahead
-from owenshap.games import CompactGame, DrawingGame, Game, LaunchingCompactGame, LaunchingGame
+from owenshap.games import CompactGame, Game, LaunchingCompactGame, LaunchingGame, is_compact, is_drawing
 from owenshap.planning import Plan
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
 FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
+DRAWN_TOGETHER = 1 << 16  # evaluations of blocks that one generator draws: making one takes as long as drawing some thousand
 KEPT_BLOCKS = 16  # of a run, whose designs are kept for the next: some tens of kilobytes each
 MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
 FEWEST_TOGETHER = 1 << 17  # of a run that is cut to have blocks drawn while others are valued
@@ -39,11 +40,35 @@ class Worked(NamedTuple):
     """What did not go as planned, in words."""
 
 
+class Blocks(NamedTuple):
+    """Blocks that follow each other and are drawn together, by one generator."""
+
+    first: int
+    """Number of the first."""
+    sizes: list[int]
+    """Replicates of each."""
+
+
+class Drawn(NamedTuple):
+    """The design of blocks that were drawn together."""
+
+    design: Design
+    sizes: list[int]
+    """Replicates of each block."""
+
+    def one_by_one(self) -> list[Drawn]:
+        """Each block for itself."""
+        if len(self.sizes) == 1:
+            return [self]
+        cuts = pairwise(accumulate(self.sizes, initial=0))
+        return [Drawn(self.design.some(start, end), [end - start]) for start, end in cuts]
+
+
 def worked(
     game: Game,
     estimator: Estimator,
     seed: int,
-    blocks: Iterable[tuple[int, int]],
+    blocks: Iterable[Blocks],
     ends: Ends,
     executor: Executor | None,
     rows_at_once: int,
@@ -51,9 +76,8 @@ def worked(
     evaluations: int = 0,
 ) -> Iterator[Worked]:
     """What each part of a block comes to; the evaluations of all blocks are given where they are many and made in one go."""
-    compact = game if isinstance(game, CompactGame) and estimator.by_design else None
-    ours = type(estimator) in found().values()  # what others draw may not depend on the seed alone
-    drawn = designs(game, estimator, seed, blocks, keep=compact is not None and ours)
+    compact = game if is_compact(game) and estimator.by_design else None
+    drawn = all_drawn(game, estimator, seed, blocks, keep=compact is not None and made_here(estimator))
     if compact is not None:
         most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
         if evaluations > FEWEST_TOGETHER:
@@ -72,61 +96,55 @@ class Drawing(Protocol):
         """A design of this many replicates."""
 
 
-def designs(
-    game: Game, estimator: Drawing, seed: int, blocks: Iterable[tuple[int, int]], keep: bool = False
-) -> Iterator[Design]:
-    """The design of every block, given by number and replicates; small ones are kept for the next run where asked for."""
-    n_players = game.n_players
-    if not isinstance(game, DrawingGame):
-        kept = estimator if keep and isinstance(estimator, Estimator) else None
-        small = 0 if kept is None else LARGEST_BLOCK // max(1, kept.replicate_cost(n_players))
-        for number, replicates in blocks:
-            if kept is not None and replicates <= small and number < KEPT_BLOCKS:
-                yield _kept_design(kept, n_players, seed, number, replicates)
-            else:
-                yield _design(estimator, n_players, seed, number, replicates)
-        return
-    for number, replicates in blocks:
-        rng = _generator(seed, number)
+def all_drawn(game: Game, estimator: Drawing, seed: int, blocks: Iterable[Blocks], keep: bool = False) -> Iterator[Drawn]:
+    """The designs of blocks as they are drawn; small ones are kept for the next run where asked for."""
+    n_players, drawing = game.n_players, game if is_drawing(game) else None
+    kept = estimator if keep and isinstance(estimator, Estimator) and drawing is None else None
+    small = 0 if kept is None else DRAWN_TOGETHER // max(1, kept.replicate_cost(n_players))
+    for first, sizes in blocks:
+        replicates = sum(sizes)
+        if kept is not None and replicates <= small and first < KEPT_BLOCKS:
+            yield Drawn(_kept_design(kept, n_players, seed, first, replicates), sizes)
+            continue
+        rng = _generator(seed, first)
         design = estimator.draw(n_players, rng, replicates)
-        yield design if design.units is None else design.over(game.draw_background(rng, design.units))
+        if drawing is not None and design.units is not None:
+            design = design.over(drawing.draw_background(rng, design.units))
+        yield Drawn(design, sizes)
 
 
 def _generator(seed: int, number: int) -> np.random.Generator:
-    """The generator of a block."""
+    """The generator of blocks from this one on."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-
-
-def _design(estimator: Drawing, n_players: int, seed: int, number: int, replicates: int) -> Design:
-    """The design of one block."""
-    return estimator.draw(n_players, _generator(seed, number), replicates)
 
 
 @lru_cache(maxsize=4 * KEPT_BLOCKS)
 def _kept_design(estimator: Estimator, n_players: int, seed: int, number: int, replicates: int) -> Design:
     """The same, kept: rows that are explained one by one have their first blocks in common."""
-    return _design(estimator, n_players, seed, number, replicates)
+    return estimator.draw(n_players, _generator(seed, number), replicates)
 
 
-def _parts(designs: Iterable[Design]) -> Iterator[tuple[Design, bool]]:
-    """The designs cut into parts of bounded size; with each, whether it ends its block."""
-    for design in designs:
-        parts = list(design.parts(LARGEST_BLOCK))
-        for part in parts:
-            yield part, part is parts[-1]
+def _parts(drawn: Iterable[Drawn]) -> Iterator[tuple[Design, bool]]:
+    """The designs of single blocks cut into parts of bounded size; with each, whether it ends its block."""
+    for together in drawn:
+        for block in together.one_by_one():
+            parts = list(block.design.parts(LARGEST_BLOCK))
+            for part in parts:
+                yield part, part is parts[-1]
 
 
-def _groups(designs: Iterable[Design], most: int) -> Iterator[list[Design]]:
+def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
     """The designs of blocks that a game can value together, of so many coalitions where they are cut anywhere."""
-    group: list[Design] = []
+    group: list[Drawn] = []
     held = 0
-    for design in designs:
-        size = len(design)
-        if group and held + size > most:
-            yield group
-            group, held = [], 0
-        group.append(design)
-        held += size
+    for together in drawn:
+        for each in [together] if len(together.design) <= most else together.one_by_one():
+            size = len(each.design)
+            if group and held + size > most:
+                yield group
+                group, held = [], 0
+            group.append(each)
+            held += size
     yield group
 
 
@@ -141,6 +159,26 @@ def block_sizes(plan: Plan, n_players: int) -> Iterator[int]:
         replicates = min(left, max(1, evaluations // cost))
         yield replicates
         left, number = left - replicates, number + 1
+
+
+def in_draws(plan: Plan, n_players: int) -> Iterator[Blocks]:
+    """The blocks of a run, those together that are drawn together."""
+    cost = plan.estimator.replicate_cost(n_players)
+    most = DRAWN_TOGETHER if made_here(plan.estimator) and plan.estimator.by_design else 0  # others' may not be cut
+    first, held = 0, 0
+    sizes: list[int] = []
+    for number, size in enumerate(block_sizes(plan, n_players)):
+        if sizes and held + size * cost > most:
+            yield Blocks(first, sizes)
+            first, sizes, held = number, [], 0
+        sizes.append(size)
+        held += size * cost
+    yield Blocks(first, sizes)
+
+
+def made_here(estimator: Estimator) -> bool:
+    """Whether it is one of this package's: what others draw may depend on more than the seed."""
+    return type(estimator) in found().values()
 
 
 def _work(game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int) -> Worked:
@@ -173,50 +211,54 @@ def _finished(
     return None if evaluated is None else _reduced(estimator, part, last, *evaluated)
 
 
-def _work_together(game: CompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int) -> list[Worked]:
+def _work_together(game: CompactGame, estimator: Estimator, group: list[Drawn], ends: Ends, rows_at_once: int) -> list[Worked]:
     """The same for the blocks of a game that needs no coalitions."""
-    design = group[0].joined(group[1:])
+    design = _joined(group)
     return _cut(game, estimator, group, ends, rows_at_once, design, game.design_replicates(design, ends.empty, ends.grand))
 
 
 def _begin_together(
-    game: LaunchingCompactGame, estimator: Estimator, group: list[Design], ends: Ends, rows_at_once: int
+    game: LaunchingCompactGame, estimator: Estimator, group: list[Drawn], ends: Ends, rows_at_once: int
 ) -> Callable[[], list[Worked]]:
     """The same begun."""
-    design = group[0].joined(group[1:])
+    design = _joined(group)
     wait = game.begin_replicates(design, ends.empty, ends.grand)
     return lambda: _cut(game, estimator, group, ends, rows_at_once, design, wait())
+
+
+def _joined(group: list[Drawn]) -> Design:
+    return group[0].design.joined([each.design for each in group[1:]])
 
 
 def _cut(
     game: CompactGame,
     estimator: Estimator,
-    group: list[Design],
+    group: list[Drawn],
     ends: Ends,
     rows_at_once: int,
     design: Design,
     replicates: FloatArray,
 ) -> list[Worked]:
     """The replicates of a group of blocks, block by block."""
+    replicates = np.ascontiguousarray(replicates)  # reducing them takes twice as long otherwise
     if not in_bounds(replicates):  # the long way tells where
         return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group)]
-    counts = [each.units[0] for each in group if each.units is not None] if len(group) > 1 else [len(replicates)]
     spent = design.evaluations().tolist()
-    cuts = pairwise(accumulate(counts, initial=0))
+    cuts = pairwise(accumulate([size for each in group for size in each.sizes], initial=0))
     return [Worked(replicates[start:end], sum(spent[start:end]), True) for start, end in cuts]
 
 
 def _groups_worked(
     game: CompactGame,
     estimator: Estimator,
-    groups: Iterator[list[Design]],
+    groups: Iterator[list[Drawn]],
     ends: Ends,
     executor: Executor | None,
     rows_at_once: int,
     several: bool,
 ) -> Iterator[Worked]:
     """The same for all groups of blocks; where they are several, a thread draws the next ones while others are valued."""
-    in_thread = several and not isinstance(game, DrawingGame)
+    in_thread = several and not is_drawing(game)
     with made_ahead(groups, GROUPS_AHEAD) if in_thread else nullcontext(groups) as drawn:
         if several and isinstance(game, LaunchingCompactGame) and game.launches_replicates:
             done = one_ahead(_begin_together(game, estimator, group, ends, rows_at_once) for group in drawn)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.arrays import FloatArray, IntArray
-from owenshap.blocks import designs, largest_block, worked
+from owenshap.blocks import Blocks, all_drawn, largest_block, worked
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
@@ -121,10 +121,10 @@ class Continuing:
         if self._learner is not None:
             self._learn(self._learner, sizes, report)
             return
-        numbered = enumerate(sizes, self.blocks)
+        blocks = self._alone(sizes)
         block, rows_at_once = np.zeros(1), rows_within(self._memory, self.game.n_players)
         for partly, spent_here, last, _ in worked(
-            self.game, self.plan.estimator, self.seed, numbered, self.ends, self._executor, rows_at_once, self._memory
+            self.game, self.plan.estimator, self.seed, blocks, self.ends, self._executor, rows_at_once, self._memory
         ):
             self.evaluations += spent_here
             block = block + partly
@@ -135,13 +135,17 @@ class Continuing:
 
     def _learn(self, learner: Forward, sizes: list[int], report: Callable[[int], None]) -> None:
         """The same for a learner, which sees the values block by block."""
-        drawn = list(designs(self.game, learner, self.seed, enumerate(sizes, self.blocks)))
+        drawn = [each.design for each in all_drawn(self.game, learner, self.seed, self._alone(sizes))]
         rows_at_once = rows_within(self._memory, self.game.n_players)
         tasks = ((self.game, design, self.ends, rows_at_once) for design in drawn)
         for design, (values, used) in zip(drawn, in_order(evaluate, tasks, self._executor), strict=True):
             self.evaluations += used
             report(self.evaluations)
             self._add(learner.replicates(design, values))
+
+    def _alone(self, sizes: list[int]) -> list[Blocks]:
+        """The next blocks, each drawn for itself: how many are asked for at once depends on the workers."""
+        return [Blocks(number, [size]) for number, size in enumerate(sizes, self.blocks)]
 
     def _add(self, replicates: FloatArray) -> None:
         sums = Moments.of(replicates.sum(axis=1, keepdims=True))

@@ -43,7 +43,8 @@ class Ends:
 
 def evaluate_ends(game: Game) -> Ends:
     """The empty and the grand coalition's values: two evaluations."""
-    both = np.array([[False] * game.n_players, [True] * game.n_players])
+    both = np.zeros((2, game.n_players), np.bool_)
+    both[1] = True
     values = _call(game, both)
     checked = _checked(values, both, None)
     return Ends(checked[0].copy(), checked[1].copy(), values.ndim == 1)  # a game may use its array again

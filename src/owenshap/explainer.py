@@ -98,6 +98,7 @@ class Explainer:
         self._pace, self._linear_pace = Pace(), Pace()
         self._background: Absent | None = None
         self._constant: tuple[Table, Absent] | None = None
+        self._last_players: tuple[list[str], Players] | None = None
         if background is not None:
             given = of_background(background, background_weights, feature_names)
             self._background = Absent(self._model.prepare(given.table), given.weights)
@@ -159,7 +160,7 @@ class Explainer:
         predictions, took = timed(self._predicted, rows)
         self._pace.note(len(rows), took)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
-        players, draws = Players.of(rows.names, self._players), _checked_draws(background_draws)
+        players, draws = self._players_of(rows), _checked_draws(background_draws)
         linear = self._linear(rows, absent, predictions, output)
         explained = _explained(linear, output, rows, predictions, np.arange(len(rows)))
         ranges = self._ranges(explained, absent, output, linear) if until is not None and until.share is not None else None
@@ -232,6 +233,13 @@ class Explainer:
             theirs = _explained(linear, output, table, instead[which], np.full(len(which), row))
             ranges[row] = np.ptp(np.concatenate([theirs, own[None]]), axis=0)
         return ranges
+
+    def _players_of(self, rows: Table) -> Players:
+        """The players of these rows; those of the last rows where features are called the same."""
+        last = self._last_players
+        if last is None or last[0] != rows.names:
+            last = self._last_players = [*rows.names], Players.of(rows.names, self._players)
+        return Players([*last[1].names], last[1].player_of)  # names are the user's to change
 
     def _names_of(self, outputs: int) -> list[str] | None:
         """The user's names of the outputs, else the model's where it has one for each."""

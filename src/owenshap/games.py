@@ -5,7 +5,7 @@ from __future__ import annotations
 import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -94,6 +94,33 @@ class AdditiveGame(Game, Protocol):
     def shapley_values(self) -> FloatArray | None:
         """The values (n, k); None where the game is not additive."""
         ...
+
+
+class Declared:
+    """What a game inherits from whose class alone decides what it can do: asked once of each class, which takes long."""
+
+
+_known: dict[tuple[type, type], bool] = {}
+
+
+def _provides(game: Game, protocol: type) -> bool:
+    """Whether a game can do what a protocol asks for."""
+    if not isinstance(game, Declared):
+        return isinstance(game, protocol)
+    key = (type(game), protocol)
+    if key not in _known:
+        _known[key] = isinstance(game, protocol)
+    return _known[key]
+
+
+def is_drawing(game: Game) -> TypeGuard[DrawingGame]:
+    """Whether background rows are drawn for its stars or chains."""
+    return _provides(game, DrawingGame)
+
+
+def is_compact(game: Game) -> TypeGuard[CompactGame]:
+    """Whether it values whole designs."""
+    return _provides(game, CompactGame)
 
 
 @dataclass(frozen=True)

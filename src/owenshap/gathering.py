@@ -55,6 +55,14 @@ class Sums(Merged):
         return replicates.sum(axis=1, keepdims=True)
 
 
+class WithSums(Merged):
+    """The same of both: the sums are those of one player more."""
+
+    @staticmethod
+    def _reduced(replicates: FloatArray) -> FloatArray:
+        return np.concatenate([replicates, replicates.sum(axis=1, keepdims=True)], axis=1)
+
+
 class Gathered:
     """Replicates as they come, all kept, because the gap of each is spread by weights from all others."""
 

@@ -71,7 +71,7 @@ class LinearModelGame(ModelGame):
         with arrays.running():
             present = arrays.put(np.ascontiguousarray(coalitions.T))
             parts = [self._values(present[:, at : at + step]) for at in range(0, len(coalitions), step)]
-        values = np.concatenate(parts)
+        values = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return values if np.isfinite(values).all() else super().values(coalitions)
 
     def _values(self, present: Any) -> FloatArray:

@@ -119,7 +119,8 @@ class Together:
 
     def _share(self, budget: int | None) -> float:
         """Evaluations of a row where all have as many; infinite where nothing is shared that could be too little."""
-        shared, rows = self.sharing, int(self.live.any(axis=1).sum())
+        shared = self.sharing
+        rows = 0 if shared is None else int(self.live.any(axis=1).sum())
         if shared is None or not rows:
             return math.inf
         share = math.inf if shared.total is None else shared.total // rows
@@ -236,29 +237,31 @@ class Together:
         no_ends = bare or (reason is not None and _nowhere(half[finished]))
         everything = bool(finished.all())
 
+        def some(array: NDArray[Any]) -> NDArray[Any]:
+            return array if everything else array[finished]
+
         def kept(array: NDArray[Any]) -> NDArray[Any]:
-            some = array if everything else array[finished]
-            return some[..., 0] if one_output else some
+            return some(array)[..., 0] if one_output else some(array)
 
         return Explanation(
             values=kept(values),
             base_values=kept(base),
             predictions=kept(predictions),
-            data=self._data() if everything else self._data()[finished],
+            data=some(self._data()),
             feature_names=self.players.names,
             output_names=names,
             standard_errors=None if no_errors else kept(errors),
             lower=None if no_ends else kept(values - half),
             upper=None if no_ends else kept(values + half),
-            evaluations=evaluations[finished],
-            model_rows=model_rows[finished],
+            evaluations=some(evaluations),
+            model_rows=some(model_rows),
             method=" and ".join(sorted({found.method for _, found in done})) or "exact",
             seed=seed,
             confidence=confidence,
             no_interval=reason,
             axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
-            stopped_by=stopped_by[finished],
-            because=because[finished],
+            stopped_by=some(stopped_by),
+            because=some(because),
         )
 
     def _data(self) -> NDArray[Any]:

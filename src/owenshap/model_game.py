@@ -12,6 +12,7 @@ import numpy as np
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.errors import ModelError
 from owenshap.executors import one_ahead
+from owenshap.games import Declared
 from owenshap.masking import Absent
 from owenshap.models import Model
 from owenshap.outputs import Output, as_predictions
@@ -20,7 +21,7 @@ from owenshap.tables import Composer, Table
 
 
 @dataclass(frozen=True, eq=False)
-class ModelGame:
+class ModelGame(Declared):
     """The value of a coalition is the model's output, with absent players' features replaced and averaged over.
 
     Rows that have the same number of live players play one game together: the value of a coalition has k outputs for each

@@ -36,7 +36,7 @@ class Moments:
     @classmethod
     def of(cls, replicates: FloatArray) -> Moments:
         """Moments of replicates (r, n, k)."""
-        mean = replicates.mean(axis=0)
+        mean: FloatArray = np.add.reduce(replicates, axis=0) / len(replicates)  # as `mean` does it, without what it asks first
         away = replicates - mean
         squared = np.square(away)
         shape = Shape(
@@ -58,6 +58,13 @@ class Moments:
         if shape is not None:
             shape = Shape(*(part[:, which] for part in (shape.cubes, shape.fourths, shape.lowest, shape.highest)))
         return Moments(self.count, self.mean[:, which], self.squares[:, which], shape)
+
+    def of_players(self, which: slice) -> Moments:
+        """The moments of some players."""
+        shape = self.shape
+        if shape is not None:
+            shape = Shape(shape.cubes[which], shape.fourths[which], shape.lowest[which], shape.highest[which])
+        return Moments(self.count, self.mean[which], self.squares[which], shape)
 
     @property
     def variances(self) -> FloatArray:

@@ -58,7 +58,7 @@ class Trial:
 
     def __init__(self, pace: Pace, rows: int, predict: Callable[[IntArray], object], counts: bool, besides: int = 0) -> None:
         self._pace, self._rows, self._predict, self._counts = pace, rows, predict, counts
-        self.predicted = np.bincount(np.arange(besides) % rows, minlength=rows)
+        self.predicted = np.zeros(rows, np.int64) if not besides else np.bincount(np.arange(besides) % rows, minlength=rows)
         """How many rows were predicted for each row besides those of its game."""
 
     def seconds(self, matters: Callable[[float], bool], most: int) -> float:

@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from owenshap.blocks import block_sizes, worked
+from owenshap.arrays import FloatArray
+from owenshap.blocks import in_draws, worked
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimated import Estimate
 from owenshap.estimators import told
@@ -15,7 +16,7 @@ from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import Ends, evaluate_ends
 from owenshap.executors import Executor
 from owenshap.games import AdditiveGame, Game
-from owenshap.gathering import Gathered, Merged, Sums
+from owenshap.gathering import Gathered, Merged, Sums, WithSums
 from owenshap.moments import Moments
 from owenshap.planning import Plan
 from owenshap.progress import Meter, close
@@ -49,15 +50,15 @@ def run_plan(
         return
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game) if ends is None else ends
-    gathered = Gathered(plan, n_players, ends.grand - ends.empty, memory) if spread else Merged()
-    sums = None if "efficiency" in estimator.axioms else Sums()
-    evaluations, blocks, block, latest = 2, 0, np.zeros(1), None
+    gathered, sums = _gathering(plan, n_players, ends, memory, spread)
+    evaluations, done, latest = 2, 0, None
+    block: FloatArray | None = None
     noted: str | None = None
-    numbered = enumerate(block_sizes(plan, n_players))
+    draws = in_draws(plan, n_players)
     try:
-        for partly, used, last, note in worked(game, estimator, seed, numbered, ends, executor, rows_at_once, memory, expected):
+        for partly, used, last, note in worked(game, estimator, seed, draws, ends, executor, rows_at_once, memory, expected):
             evaluations += used
-            block = np.add(block, partly, order="C")  # a game may have them otherwise: reducing that takes twice as long
+            block = partly if block is None else block + partly
             noted = told((noted, note)) if note else noted
             report(min(evaluations, expected - 1), expected)
             if not last:
@@ -65,9 +66,9 @@ def run_plan(
             gathered.add(block)
             if sums is not None:
                 sums.add(block)
-            block, blocks = np.zeros(1), blocks + 1
+            block, done = None, done + 1
             if gathered.enough:
-                latest = partial(_estimate, gathered, sums, plan, evaluations, seed, confidence, ends, blocks, noted)
+                latest = partial(_estimate, gathered, sums, plan, evaluations, seed, confidence, ends, done, noted)
                 yield latest
     except OwenshapError as error:
         error.estimate = None if latest is None else latest()
@@ -76,6 +77,14 @@ def run_plan(
         report(expected, expected)
     finally:
         close(report)
+
+
+def _gathering(plan: Plan, n_players: int, ends: Ends, memory: int, spread: bool) -> tuple[Merged | Gathered, Merged | None]:
+    """What is kept of the replicates, and of their sums over the players where that is kept apart."""
+    leaves_a_gap = "efficiency" not in plan.estimator.axioms
+    if spread:
+        return Gathered(plan, n_players, ends.grand - ends.empty, memory), Sums() if leaves_a_gap else None
+    return WithSums() if leaves_a_gap else Merged(), None
 
 
 def _estimate(
@@ -91,8 +100,10 @@ def _estimate(
 ) -> Estimate:
     moments = gathered.moments()
     assert moments is not None
-    stopped_by = _stopped_by(plan, moments.count, evaluations, len(moments.mean))
     of_sums = None if sums is None else sums.moments()
+    if isinstance(gathered, WithSums):
+        moments, of_sums = moments.of_players(slice(-1)), moments.of_players(slice(-1, None))
+    stopped_by = _stopped_by(plan, moments.count, evaluations, len(moments.mean))
     return Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends, blocks, sums=of_sums, note=note)
 
 

@@ -437,6 +437,7 @@ def test_blocks_that_are_alike_show(monkeypatch):
     sequence = np.random.SeedSequence
     monkeypatch.setattr(np.random, "SeedSequence", lambda seed, spawn_key: sequence(seed))
     monkeypatch.setattr(blocks, "LARGEST_BLOCK", 64)  # so that the checks' runs have several
+    monkeypatch.setattr(blocks, "DRAWN_TOGETHER", 64)
     for check in (checks.check_spread, checks.check_coverage):
         with pytest.raises(AssertionError, match="must"):
             check(Castro())

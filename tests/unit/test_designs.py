@@ -116,6 +116,24 @@ def test_subsets_cut_into_parts_are_the_whole(n_players, about):
     assert all(len(part) <= about for part in parts)
 
 
+@pytest.mark.parametrize("drawn", [False, True])
+@pytest.mark.parametrize("estimator", [Castro(antithetic=True), HalvedOwen(levels=4)])
+def test_some_replicates_and_the_others_joined_are_all(estimator, drawn):
+    design = estimator.draw(5, np.random.default_rng(0), 7)
+    if drawn:
+        design = design.over(np.random.default_rng(1).integers(0, 9, (*design.units, 2)))
+    first, second = design.some(0, 3), design.some(3, 7)
+    assert listed(first) + listed(second) == listed(design) == listed(first.joined([second]))
+    every = np.arange(len(second))
+    expected, found = (each.background_of(at) for each, at in ((design, every + len(first)), (second, every)))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_a_list_of_coalitions_has_no_replicates_to_take():
+    with pytest.raises(TypeError, match="no replicates"):
+        Sets.of([[True, False]]).some(0, 1)
+
+
 @same_examples
 @given(chains(), st.integers(1, 50))
 def test_what_is_not_cut_is_one_part(design, about):

@@ -20,12 +20,11 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     fused = fused and fusible(pairs, design)
     if fused and joinable(pairs) and joined_bytes(pairs, design) <= pairs.memory:
         return joined([(pairs, design)])[0]
-    weights = arrays.put(design.weights, exact=True)
+    weights = arrays.put(design.weights)
 
     def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
         centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 0, 1)))
-        signs = -2 * centres
-        signs += 1
+        signs = 1 - 2 * centres
         present, sign = centres.reshape(n_players, -1), signs.reshape(n_players, -1)
         if fused:
             steps = _fused_steps(pairs, rows, present, columns, empty)
@@ -34,8 +33,8 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
             if design.background is not None:
                 outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
             steps = outputs[:, :, 1:] - outputs[:, :, :1]
-        steps *= sign
-        return (arrays.exactly(steps).reshape(*steps.shape[:2], *signs.shape) * weights[part]).sum(-1)
+        steps *= (signs * weights[part]).reshape(n_players, -1)
+        return arrays.exact_sum(steps.reshape(*steps.shape[:2], *signs.shape))
 
     return pairs.over_units(of_pairs, (replicates, stars), design.background, 8 if fused else pairs.linear.widest)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ from owenshap.extras import needed
 from owenshap.models._torch_watched import watched
 from owenshap.models.linear_first import LinearFirst, Step
 from owenshap.tables import Table
-from owenshap.tables.tensor import TensorTable, sent
+from owenshap.tables.tensor import TensorTable, sent, submodules
 
 ON_HOST, ON_DEVICE = 1 << 20, 1 << 28  # numbers of one tile: four megabytes for the cores, what memory allows on a device
 IN_PLACE = {"Sigmoid": "sigmoid_", "Tanh": "tanh_", "ReLU": "relu_"}
@@ -67,7 +67,12 @@ class TorchArrays:
         return table.tensor.to(self.device, self.dtype)
 
     def put(self, array: NDArray[Any], exact: bool = False) -> Any:
-        tensor = sent(self.torch.from_numpy(np.require(array, requirements=["C", "W"])), self.device)
+        if not (array.flags.c_contiguous and array.flags.writeable):
+            array = array.copy()
+        if not exact and array.dtype == np.bool_:
+            array = array.view(np.uint8)  # converted five times as fast
+        tensor = self.torch.from_numpy(array)
+        tensor = tensor if self.device.type == "cpu" else sent(tensor, self.device)
         return tensor if exact else tensor.to(self.dtype)
 
     def get(self, array: Any) -> FloatArray:
@@ -109,8 +114,11 @@ class TorchArrays:
     def exactly(self, array: Any) -> Any:
         return array.double()
 
+    def exact_sum(self, array: Any) -> Any:
+        return array.sum(-1, dtype=self.torch.float64)
+
     def affine(self, weights: Any, bias: Any) -> Step:
-        return _affine(weights, bias)
+        return _affine(weights, bias, self.torch)
 
     def running(self) -> AbstractContextManager[Any]:
         return self.torch.inference_mode()
@@ -119,13 +127,13 @@ class TorchArrays:
 def linear_first_of(module: Any) -> LinearFirst | None:
     """A module's linear first step; None where it is not known to begin with one."""
     torch = needed("torch", extra="torch")
-    if any(map(_hooked, module.modules())):
+    if any(map(_hooked, submodules(module))):
         return None
-    layers = [each for each in _layers(module) if type(each).__name__ not in NOTHING]
+    layers = [each for each in _layers(module, torch) if type(each).__name__ not in NOTHING]
     flat = bool(layers) and type(layers[0]) is torch.nn.Flatten and (layers[0].start_dim, layers[0].end_dim) == (1, -1)
     layers = layers[flat:]
     if layers and type(layers[0]) is torch.nn.Linear:
-        first, steps = layers[0], tuple(map(_step, layers[1:]))
+        first, steps = layers[0], tuple([_step(each, torch) for each in layers[1:]])
         if any(step.kind == "other" for step in steps) and any(each.training for each in layers):
             return None  # what it does in evaluation mode is for the plain way to find out
     else:
@@ -140,25 +148,21 @@ def linear_first_of(module: Any) -> LinearFirst | None:
     return LinearFirst(weights, bias, steps, TorchArrays(weights.device, weights.dtype, flat))
 
 
-def _layers(module: Any) -> Iterator[Any]:
+def _layers(module: Any, torch: Any) -> list[Any]:
     """The layers that a module calls one after the other; itself where nobody can know."""
-    torch = needed("torch", extra="torch")
     if isinstance(module, torch.nn.Sequential) and type(module).forward is torch.nn.Sequential.forward:
-        for each in module:
-            yield from _layers(each)
-    else:
-        yield module
+        return [layer for each in module for layer in _layers(each, torch)]
+    return [module]
 
 
 def _hooked(module: Any) -> bool:
     return bool(module._forward_hooks or module._forward_pre_hooks)
 
 
-def _step(layer: Any) -> Step:
-    torch, name = needed("torch", extra="torch"), type(layer).__name__
-    ours = type(layer).__module__.startswith("torch.nn.modules")
+def _step(layer: Any, torch: Any) -> Step:
     if type(layer) is torch.nn.Linear:
-        return _affine(layer.weight.detach(), None if layer.bias is None else layer.bias.detach())
+        return _affine(layer.weight.detach(), None if layer.bias is None else layer.bias.detach(), torch)
+    name, ours = type(layer).__name__, type(layer).__module__.startswith("torch.nn.modules")
     if ours and name in IN_PLACE:
         return Step(name.lower(), getattr(torch.Tensor, IN_PLACE[name]))
     if ours and name in BY_ELEMENT:
@@ -169,8 +173,8 @@ def _step(layer: Any) -> Step:
     return Step("other", lambda hidden: layer(hidden.T.contiguous()).flatten(1).T)
 
 
-def _affine(weights: Any, bias: Any) -> Step:
+def _affine(weights: Any, bias: Any, torch: Any) -> Step:
     if bias is None:
         return Step("affine", lambda hidden: weights @ hidden, weights)
-    column, torch = bias[:, None], needed("torch", extra="torch")
+    column = bias[:, None]
     return Step("affine", lambda hidden: torch.addmm(column, weights, hidden), weights, bias)

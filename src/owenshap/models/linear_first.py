@@ -88,6 +88,10 @@ class Arrays(Protocol):
         """The array in float64."""
         ...
 
+    def exact_sum(self, array: Any) -> Any:
+        """Sums along the last axis, made in float64."""
+        ...
+
     def affine(self, weights: Any, bias: Any) -> Step:
         """The step Wh + c; weights (new width, width), and perhaps no bias."""
         ...
@@ -150,6 +154,9 @@ class NumpyArrays:
     def exactly(self, array: Any) -> Any:
         return np.asarray(array, np.float64)
 
+    def exact_sum(self, array: Any) -> Any:
+        return array.sum(axis=-1, dtype=np.float64)
+
     def affine(self, weights: Any, bias: Any) -> Step:
         return affine(weights, bias)
 
@@ -188,12 +195,12 @@ class LinearFirst:
     steps: tuple[Step, ...]
     arrays: Arrays = field(default_factory=NumpyArrays)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Numbers in h."""
         return int(self.weights.shape[0])
 
-    @property
+    @cached_property
     def widest(self) -> int:
         """The most numbers that one coalition has between two steps."""
         return max([self.width, *(int(step.weights.shape[0]) for step in self.steps if step.weights is not None)])

@@ -16,7 +16,7 @@ from owenshap.models._base import Model
 from owenshap.models._torch_linear import linear_first_of
 from owenshap.models.linear_first import LinearFirst
 from owenshap.tables import Table
-from owenshap.tables.tensor import TensorTable, is_module, without_gradients
+from owenshap.tables.tensor import TensorTable, is_module, submodules, without_gradients
 
 ON_A_DEVICE = 1 << 26  # batch elements where launching a kernel costs more than the rows in it
 
@@ -98,7 +98,7 @@ def _evaluating(module: Any) -> Iterator[None]:
     predict with the same module at once share the switch: the last of them to leave turns it back.
     """
     with _lock:  # a frozen script has no flag: it is in evaluation mode for good
-        switched = [each for each in module.modules() if _held[id(each)] or getattr(each, "training", False)]
+        switched = [each for each in submodules(module) if _held[id(each)] or getattr(each, "training", False)]
         for each in switched:
             each.training = False
             _held[id(each)] += 1

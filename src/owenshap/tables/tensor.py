@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -43,7 +44,7 @@ class TensorTable(Table):
             raise InputError("data", "be a table of rows and features", got, "For one row x give x[None]")
         shape = tuple(data.shape[1:])
         flat = data.detach().flatten(1)
-        names = [f"feature {i}" for i in range(flat.shape[1])] if names is None else [str(name) for name in names]
+        names = [*_numbered(flat.shape[1])] if names is None else [str(name) for name in names]
         if len(names) != flat.shape[1]:
             raise InputError("feature_names", f"have {flat.shape[1]} names", len(names), "Give one per column")
         return cls(flat, names, shape)
@@ -68,7 +69,8 @@ class TensorTable(Table):
         return replace(self, tensor=self.tensor.index_select(0, _tensor(rows, self.tensor.device)))
 
     def copied(self, start: int, stop: int) -> Self:
-        return replace(self, tensor=self.tensor[start:stop].clone())
+        every = start == 0 and stop == len(self)
+        return type(self)((self.tensor if every else self.tensor[start:stop]).clone(), self.names, self.shape)
 
     def like(self, background: Self, what: str) -> Self:
         if self.shape != background.shape:
@@ -98,7 +100,7 @@ class TensorTable(Table):
         if dtype not in (None, self.tensor.dtype) and not (tensor.isinf() <= self.tensor.isinf().to(tensor.device)).all():
             largest = self.tensor[self.tensor.isfinite()].abs().max().item()
             raise InputError(what, f"fit into {dtype}", f"{largest:g}", "Scale it, or give the model a longer dtype")
-        return replace(self, tensor=tensor)
+        return self if tensor is self.tensor else replace(self, tensor=tensor)
 
     def beside(self, data: Any, what: str) -> Self:
         from owenshap.tables import as_table  # here: that file finds this one
@@ -149,7 +151,7 @@ class TensorTable(Table):
         return replace(self, tensor=row).placed(self.tensor.device, exact, "baseline")
 
     def batch(self) -> Any:
-        return self.tensor.reshape(-1, *self.shape)
+        return self.tensor if len(self.shape) == 1 else self.tensor.reshape(-1, *self.shape)
 
     def cells(self) -> NDArray[Any]:
         return self.host(self.tensor).astype(np.float64, copy=False)
@@ -160,6 +162,9 @@ class TensorTable(Table):
         if not isinstance(raw, _torch().Tensor):
             raise TypeError(f"{type(raw).__name__} is no tensor; explain a function that makes one of it")
         tensor = raw.detach().cpu()
+        if _in_numpy(tensor):
+            array: NDArray[Any] = tensor.numpy()
+            return array.astype(np.float64, copy=False)
         return np.asarray(tensor.double() if tensor.dtype.is_floating_point else tensor)
 
     @staticmethod
@@ -175,9 +180,26 @@ class TensorTable(Table):
         return self.tensor.element_size() * self.n_features
 
 
+@lru_cache(maxsize=8)
+def _numbered(features: int) -> tuple[str, ...]:
+    """Names of features that have none: the same for every row that is explained."""
+    return tuple(f"feature {i}" for i in range(features))
+
+
 def is_module(model: object) -> bool:
     """Whether it is a torch module; nothing is imported for what is none."""
     return any(each.__module__ == "torch.nn.modules.module" for each in type(model).__mro__)
+
+
+def submodules(module: Any) -> list[Any]:
+    """A module and all below it, each once; its own `modules` makes a name for each and takes twice as long."""
+    found, known = [module], {id(module)}
+    for each in found:
+        for child in each._modules.values():
+            if child is not None and id(child) not in known:
+                known.add(id(child))
+                found.append(child)
+    return found
 
 
 def without_gradients() -> Any:
@@ -213,7 +235,7 @@ def _tensor(array: NDArray[Any], device: Any = "cpu") -> Any:
 
 def sent(tensor: Any, device: Any) -> Any:
     """A tensor of the host on its way to a device; from memory that is not pinned a copy waits for all that is queued there."""
-    if _torch().device(device).type != "cuda":
+    if device == "cpu" or _torch().device(device).type != "cuda":
         return tensor.to(device)
     pinned = _pinned(tensor)
     return pinned.to(device, non_blocking=pinned is not tensor)
@@ -247,7 +269,16 @@ def _shape(data: Any, what: str) -> tuple[int, ...]:
 
 def _other(tensor: Any, other: Any) -> BoolArray:
     """Where they differ, on the host."""
+    if _in_numpy(tensor) and _in_numpy(other):  # of a few numbers numpy is done sooner
+        own, others = tensor.numpy(), other.numpy()
+        return (own != others) & ((own == own) | (others == others))  # noqa: PLR0124
     return np.asarray((tensor != other).logical_and_((tensor == tensor) | (other == other)).cpu())  # noqa: PLR0124
+
+
+def _in_numpy(tensor: Any) -> bool:
+    """Whether numpy can look at these floats where they are."""
+    lengthy = tensor.dtype.is_floating_point and tensor.dtype.itemsize >= 4  # numpy has no bfloat16
+    return bool(lengthy and tensor.device.type == "cpu" and not tensor.is_neg())
 
 
 def _same(tensor: Any, other: Any) -> Any:
