@@ -20,7 +20,8 @@ LINEAR, EQUAL = 0.7, 0.6
 # Times the squared error of equal shares, below which a surrogate is beyond doubt: leaving one out of the one fit, and also
 # at the first quarter of the pairs, because with a weight for each player a fit can be perfect by chance.
 SUSPECT, SUSPECT_APART = 0.003, 0.3
-BY_HEART = 2.0  # times the squared error of a surrogate that seemed beyond doubt until it was fitted again
+# Times the squared error of a surrogate that seemed beyond doubt until it was fitted again; equal shares alone replace it.
+BY_HEART = 2.0
 TYPICAL = 0.9  # quantile of squared leave-one-out errors that fits are compared by
 NAMES = ("", "least squares", "equal shares")
 
@@ -66,6 +67,7 @@ class CrossValidated(Surrogate):
                 if suspect.any():
                     squares += sum(self._squares_apart(pairs, each) for each in range(1, FOLDS))
                 squares[0, by_heart] *= BY_HEART
+                squares[1, by_heart] = np.inf
                 errors = np.where(suspect, squares / count, trusted)
         errors[0, _failed(fitted, pairs)] = np.inf
         return FittedChoice(candidates, _chosen(errors, self.margin), errors, self.surrogate.name)
