@@ -15,7 +15,7 @@ from benchmarks.accuracy.peers import Contender
 EACH = (2.5, 5, 10, 20, 50)
 FLOOR = 1e-12
 SLACK = 1.02  # evaluations over the budget beyond which a contender is not compared
-CELL_SECONDS = 10.0  # a contender that has taken longer in a cell makes no further draws there
+CELL_SECONDS = 600.0  # a contender that has taken longer in a cell makes no further draws there
 RUN_SECONDS = 20.0  # a contender whose first run took longer is not compared, nor run with more evaluations
 STOP_SECONDS = 120.0  # a run that asks for another evaluation after that is stopped
 SLOW = "slow"

@@ -17,8 +17,11 @@ MOST_REFITTED, EACH = 150, 3  # pairs, and pairs for each player: with more, lea
 # Times the squared error of the surrogate that the others must stay below. What they are read off is cruder: equal shares of
 # white noise predict better than any fit, and are worse, because a fit keeps what it has seen.
 LINEAR, EQUAL = 0.7, 0.6
-# Times the squared leave-one-out error of equal shares, below which a surrogate is beyond doubt and not fitted again.
-SUSPECT = 0.003
+# Times the squared error of equal shares, below which a surrogate is beyond doubt: leaving one out of the one fit, and also
+# at the first quarter of the pairs, because with a weight for each player a fit can be perfect by chance.
+SUSPECT, SUSPECT_APART = 0.003, 0.3
+# Times the squared error of a surrogate that seemed beyond doubt until it was fitted again; equal shares alone replace it.
+BY_HEART = 2.0
 TYPICAL = 0.9  # quantile of squared leave-one-out errors that fits are compared by
 NAMES = ("", "least squares", "equal shares")
 
@@ -36,10 +39,13 @@ class CrossValidated(Surrogate):
         The one to prefer.
     refitted : bool
         Whether it may be fitted again for that.
+    margin : float
+        Times the usual squared errors that the others must stay below.
     """
 
     surrogate: Surrogate
     refitted: bool = True
+    margin: float = 1.0
 
     name = "cross-validated"
 
@@ -55,25 +61,26 @@ class CrossValidated(Surrogate):
             errors = np.stack([np.quantile(np.square(each.leave_one_out[1:]), TYPICAL, axis=0) for each in candidates])
             if self.refitted and count <= most_refitted(n_players):
                 suspect = errors[0] > SUSPECT * errors[2]
-                errors = np.where(suspect, self._held_out(pairs), trusted) if suspect.any() else trusted
+                squares = self._squares_apart(pairs, 0)
+                by_heart = ~suspect & (squares[0] > SUSPECT_APART * squares[2])
+                suspect |= by_heart
+                if suspect.any():
+                    squares += sum(self._squares_apart(pairs, each) for each in range(1, FOLDS))
+                squares[0, by_heart] *= BY_HEART
+                squares[1, by_heart] = np.inf
+                errors = np.where(suspect, squares / count, trusted)
         errors[0, _failed(fitted, pairs)] = np.inf
-        return FittedChoice(candidates, _chosen(errors), errors, self.surrogate.name)
+        return FittedChoice(candidates, _chosen(errors, self.margin), errors, self.surrogate.name)
 
-    def _held_out(self, pairs: Pairs) -> FloatArray:
-        """Mean squared errors (3, k) at pairs that were left out: of the surrogate, least squares and sizes alone."""
-        members, odd = pairs.signs[1:] > 0, pairs.odd[1:]
-        # Pairs come by size: every fourth one, so that each fold has all sizes.
-        fold = np.arange(len(odd)) % FOLDS
-        squares = np.zeros((3, odd.shape[1]))
-        for each in range(FOLDS):
-            kept = np.concatenate([[True], fold != each])
-            signs, known, mean = pairs.signs[kept] > 0, pairs.odd[kept], pairs.centre + pairs.even[kept]
-            coalitions, values = np.concatenate([signs, ~signs]), np.concatenate([mean + known, mean - known])
-            away, there = members[fold == each], odd[fold == each]
-            fits = (surrogate.fit(coalitions, values) for surrogate in (self.surrogate, LinearSurrogate()))
-            predictions = [fit.values(away) - pairs.centre for fit in fits] + [_by_size(pairs, kept)[~kept]]
-            squares += [np.square(there - predicted).sum(axis=0) for predicted in predictions]
-        return squares / len(odd)
+    def _squares_apart(self, pairs: Pairs, number: int) -> FloatArray:
+        """Squared errors (3, k), summed, at a quarter of the pairs, left out: of the surrogate, least squares, sizes alone."""
+        # Pairs come by size: every fourth one, so that each quarter has all sizes.
+        away = np.append(False, np.arange(len(pairs.odd) - 1) % FOLDS == number)
+        signs, known, mean = pairs.signs[~away] > 0, pairs.odd[~away], (pairs.centre + pairs.even)[~away]
+        coalitions, values = np.concatenate([signs, ~signs]), np.concatenate([mean + known, mean - known])
+        fits = (surrogate.fit(coalitions, values) for surrogate in (self.surrogate, LinearSurrogate()))
+        predictions = [fit.values(pairs.signs[away] > 0) - pairs.centre for fit in fits] + [_by_size(pairs, ~away)[away]]
+        return np.stack([np.square(pairs.odd[away] - predicted).sum(axis=0) for predicted in predictions])
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,11 +137,11 @@ def most_refitted(n_players: int) -> int:
     return min(MOST_REFITTED, EACH * n_players)
 
 
-def _chosen(errors: FloatArray) -> IntArray:
+def _chosen(errors: FloatArray, margin: float) -> IntArray:
     """The candidate of each output, from squared errors (3, k)."""
     _, linear, equal = errors
     other = np.where(equal / EQUAL < linear / LINEAR, 2, 1)
-    chosen: IntArray = np.where(np.minimum(linear / LINEAR, equal / EQUAL) < errors[0], other, 0)
+    chosen: IntArray = np.where(np.minimum(linear / LINEAR, equal / EQUAL) < margin * errors[0], other, 0)
     return chosen
 
 

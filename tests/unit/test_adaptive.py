@@ -1,0 +1,96 @@
+"""With few pairs the later ones are chosen by what the earlier ones say."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import owenshap
+from owenshap.bits import from_codes
+from owenshap.estimators.gaussian_process import GaussianProcess
+from owenshap.surrogates._kernel import Likelihood
+from owenshap.surrogates._telling import _prospect
+
+PLAYERS = 14
+
+
+class Recorded:
+    """A game in which four of 14 players act together, and the calls it gets."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, coalitions):
+        self.calls.append(coalitions.copy())
+        return self.values(coalitions)
+
+    @staticmethod
+    def values(coalitions):
+        a, b, c, d = coalitions[:, [1, 4, 8, 11]].T.astype(float)
+        return 2 * a + b - c + d + 3 * a * b * c - 2 * b * c * d + a * d
+
+
+def estimated(fn, seed=0, budget=35, **options):
+    game = owenshap.FunctionGame(fn, PLAYERS)
+    return owenshap.estimate(game, "gaussian-process", budget=budget, seed=seed, progress=False, **options)
+
+
+def test_pairs_come_in_turns_and_each_once():
+    recorded = Recorded()
+    found = estimated(recorded)
+    assert [len(call) for call in recorded.calls] == [2, 16, 4, 4, 4, 4]
+    assert found.evaluations == 34
+    assert len(np.unique(np.concatenate(recorded.calls), axis=0)) == 34
+    for call in recorded.calls:
+        np.testing.assert_array_equal(np.sort(call.sum(axis=1)), np.sort(PLAYERS - call.sum(axis=1)))
+
+
+@pytest.mark.parametrize("budget", [27, 29, 73, 75])  # 12, 13, 35 and 36 pairs
+def test_only_few_pairs_are_chosen_so(budget):
+    recorded = Recorded()
+    estimated(recorded, budget=budget)
+    assert (len(recorded.calls) > 2) == (PLAYERS <= (budget - 2) // 2 <= 2.5 * PLAYERS)
+
+
+def test_where_few_players_matter_the_error_is_less(monkeypatch):
+    exact = owenshap.estimate(owenshap.TableGame(Recorded.values(from_codes(np.arange(1 << 14), 14))), "exact", progress=False)
+    chosen = [np.square(estimated(Recorded.values, seed).values - exact.values).sum() for seed in range(8)]
+    monkeypatch.setattr(GaussianProcess, "adaptive", lambda *_: False)
+    drawn = [np.square(estimated(Recorded.values, seed).values - exact.values).sum() for seed in range(8)]
+    assert np.log(chosen).mean() < np.log(drawn).mean() - np.log(2)
+
+
+def test_the_seed_alone_decides():
+    with ThreadPoolExecutor(2) as executor:
+        threaded = estimated(Recorded.values, executor=executor)
+    np.testing.assert_array_equal(threaded.values, estimated(Recorded.values).values)
+    assert (threaded.values != estimated(Recorded.values, seed=1).values).any()
+
+
+def test_rows_together_are_what_they_are_alone():
+    rows = np.random.default_rng(0).normal(size=(3, PLAYERS))
+    explainer = owenshap.Explainer(lambda x: np.tanh(x[:, 0] * x[:, 1] + x[:, 2]) + x[:, 3], np.zeros((1, PLAYERS)))
+    together = explainer(rows, method="gaussian-process", budget=35, progress=False).values
+    for row, values in zip(rows, together, strict=True):
+        alone = explainer(row[None], method="gaussian-process", budget=35, progress=False).values[0]
+        np.testing.assert_allclose(values, alone, rtol=1e-9, atol=1e-12)
+
+
+def test_a_constant_game_has_pairs_to_choose_too():
+    np.testing.assert_array_equal(estimated(lambda coalitions: np.full(len(coalitions), 3.0)).values, 0)
+
+
+def test_variance_left_is_that_of_the_process():
+    """What a candidate takes away is what the variance is less once it is seen."""
+    rng = np.random.default_rng(0)
+    signs = np.where(rng.random((9, 6)) < 0.5, -1.0, 1.0)
+    signs[0] = 1
+    vector = np.concatenate([rng.normal(-1, 0.5, 6), [0.2, -0.5, -18.0, 0.3, -1.0, 0.0]])
+    scale = np.mean(np.diagonal(Likelihood(signs[:6]).cross(vector, signs[:6])))
+    prospect = _prospect(1.0, vector, signs[:6], signs[6:])
+    for at in range(3):
+        prospect.learn(at)
+    kernel = Likelihood(signs).cross(vector, signs) + 1e-3 * scale * np.eye(9)
+    operator = Likelihood(signs).shapley(vector)
+    left = Likelihood(signs).shapley_priors(vector).sum() - np.sum(operator * np.linalg.solve(kernel, operator))
+    np.testing.assert_allclose(prospect.variance * scale, left, rtol=1e-9)
