@@ -41,8 +41,8 @@ def test_skewed_replicates_have_wider_intervals_and_many_replicates_do_not():
         assert least < ratio < most
 
 
-def test_an_interval_takes_ten_replicates():
-    assert FEWEST_REPLICATES == 10
+def test_an_interval_takes_thirty_replicates():
+    assert FEWEST_REPLICATES == 30
 
 
 def test_a_value_whose_replicates_agree_has_room_for_what_is_rare():
