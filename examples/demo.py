@@ -29,7 +29,7 @@ def main() -> None:
     explainer = owenshap.Explainer(
         model, background=X_train, players=players, output="malignant", output_names=["malignant", "benign"]
     )
-    estimated = explainer(patient, method="halved-owen", budget=500)[0]
+    estimated = explainer(patient, method="halved-owen", budget=700)[0]
     exact = explainer(patient, method="exact")[0]
 
     print(f"\nWhat made it say that this patient's tumour is malignant with probability {exact.predictions:.3f}?")

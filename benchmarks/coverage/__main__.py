@@ -27,11 +27,12 @@ import owenshap
 from benchmarks.coverage import measure
 from benchmarks.coverage.games import CASES, game_of
 from benchmarks.coverage.report import table
+from owenshap.intervals import FEWEST_REPLICATES
 
 HERE = Path(__file__).parent
 SECTIONS = ("fixed", "stopping", "predicted", "ranking", "looks")
 SHARES = (0.1, 0.03, 0.01)
-REPLICATES = (20, 100)
+REPLICATES = (FEWEST_REPLICATES, 100)
 SAMPLED = ("halved-owen", measure.ANTITHETIC, "permutations")
 LARGE = 25  # players: runs of games with fewer are cheap
 SMALL = 12  # players: with more, auto with a costly model is the corrected process nearly always

@@ -21,7 +21,7 @@ from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_w
 from owenshap.executors import IN_FLIGHT, Executor, in_order
 from owenshap.games import Game
 from owenshap.gathering import Gathered
-from owenshap.intervals import surprises
+from owenshap.intervals import SKEWED, SKEWED_LEARNING, surprises
 from owenshap.moments import Moments
 from owenshap.planning import Plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter, note
@@ -176,7 +176,8 @@ class Continuing:
         moments, sums = self.moments.of_outputs(outputs), self.sums and self.sums.of_outputs(outputs)
         room = self.room(confidence)
         besides = 0.0 if room is None else room[outputs]
-        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), besides)
+        skewed = SKEWED if self._learner is None else SKEWED_LEARNING
+        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), besides, skewed)
 
     def estimate(
         self, outputs: IntArray | slice, tolerances: FloatArray | None, confidence: float, stopped_by: str, finished: bool

@@ -12,6 +12,8 @@ from owenshap.estimators._forward import Forward
 from owenshap.evaluate import Ends
 from owenshap.intervals import (
     FEWEST_REPLICATES,
+    SKEWED,
+    SKEWED_LEARNING,
     half_widths,
     replicates_for_an_interval,
     simultaneous_half_widths,
@@ -19,7 +21,7 @@ from owenshap.intervals import (
 )
 from owenshap.moments import Moments
 from owenshap.planning import Plan
-from owenshap.stopping import rounded_up, spent
+from owenshap.stopping import FIRST_LOOK, rounded_up, spent
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,10 +97,11 @@ class Estimate:
         learned_apart = estimator.together and self.plan.until is not None  # replicates of one surrogate: alike, independent
         if reason and not learned_apart:
             return reason
-        if self.replicates < FEWEST_REPLICATES:
-            enough = 2 + FEWEST_REPLICATES * estimator.replicate_cost(n_players)
+        fewest = FEWEST_REPLICATES if self.plan.until is None else FIRST_LOOK
+        if self.replicates < fewest:
+            enough = 2 + fewest * estimator.replicate_cost(n_players)
             return (
-                f"an interval needs {FEWEST_REPLICATES} replicates and this estimate has {self.replicates}; "
+                f"an interval needs {fewest} replicates and this estimate has {self.replicates}; "
                 f"a budget of {enough:,} makes them"
             )
         return None
@@ -205,7 +208,8 @@ class Estimate:
             if self.learner is not None and self.tolerances is not None:
                 room = np.maximum(room, self.tolerances)  # it learned until then, and no less was measured to hold
             scales = 1.0 if self.tolerances is None else self.tolerances
-            half = self._where_trusted(simultaneous_half_widths(self.moments, self._confidence, scales, room))
+            skewed = SKEWED if self.learner is None else SKEWED_LEARNING
+            half = self._where_trusted(simultaneous_half_widths(self.moments, self._confidence, scales, room, skewed))
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
 
     def _half_widths(self) -> FloatArray | None:

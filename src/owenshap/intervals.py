@@ -10,14 +10,16 @@ import numpy as np
 from owenshap.arrays import BoolArray, FloatArray
 from owenshap.moments import Moments
 
-FEWEST_REPLICATES = 10  # below, a replicate's own distribution shows through and t intervals do not cover
+FEWEST_REPLICATES = 30  # with a number fixed beforehand: fewer can look calm although their tails are heavy
 LOUD, QUIET = 0.85, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
-LOOKING, SKEWED = 1.0, 0.25  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
+LOOKING, SKEWED = 1.0, 0.1  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
+SKEWED_LEARNING = 0.25  # the same where a surrogate learns
 OWN, SHARED = 0.5, 1.0  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
-COCHRAN, LARGEST_SKEWNESS = 16, 4  # times a squared skewness: replicates from which on an interval is given
+COCHRAN, LARGEST_SKEWNESS = 25, 6  # times a squared skewness: replicates from which on an interval is given
+COCHRAN_UNEVEN, LARGEST_UNEVEN = 16, 4  # the same where their kurtosis decides besides
 OFF = 0.01  # chance that a sum is off by as much as makes an interval doubtful
 UNCERTAIN = 0.16  # relative variance of the spread of uneven replicates, up to which an interval is given
-SUSPECT = 0.12  # of the replicates needed for their skewness: from there on a sum that is off is no accident
+SUSPECT = 0.0075  # of the replicates, a squared skewness: from there on a sum that is off is no accident
 FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
 SURPRISING = 3.0  # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and large
 NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
@@ -41,8 +43,8 @@ def half_widths(moments: Moments, confidence: float, strain: FloatArray | float 
     confidence : float
         Of each value's interval.
     strain : float (k,)
-        How many standard errors the values' sum is off what it must be: where that is more than t explains, something that
-        matters was seen too seldom, and intervals are widened as much as would explain it.
+        How many standard errors the values' sum is off what it must be: where that is no accident, something that matters
+        was seen too seldom, and intervals are widened as much as would make it one.
 
     Where all replicates of a value agree and those of others do not, an event that changes it may be too rare to have been
     seen: its interval then has room for one of probability 3/r (at 95 %) that is as large as any seen.
@@ -50,7 +52,8 @@ def half_widths(moments: Moments, confidence: float, strain: FloatArray | float 
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
     squares, pooled = moments.squared_skewness
     wider = 1 + (OWN * squares + SHARED * pooled) * _second_order(quantile, moments.count)
-    widened = quantile * moments.standard_errors * wider * np.maximum(1, np.where(np.isinf(strain), 1, strain) / quantile)
+    accident = quantile_of(moments.count - 1, OFF / 2)
+    widened = quantile * moments.standard_errors * wider * np.maximum(1, np.where(np.isinf(strain), 1, strain) / accident)
     return np.maximum(widened, np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0))
 
 
@@ -67,10 +70,11 @@ def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.
     squares, pooled = moments.squared_skewness
     usual = 6 / moments.count  # what each has by accident, beyond what is taken off already; the largest of them more
     largest = squares.max(axis=0) - 2 * math.log(len(squares)) * usual
-    needed: FloatArray = np.maximum(COCHRAN * (pooled - usual), LARGEST_SKEWNESS * largest)
+    mean, most = (COCHRAN_UNEVEN, LARGEST_UNEVEN) if uneven else (COCHRAN, LARGEST_SKEWNESS)
+    needed: FloatArray = np.maximum(mean * (pooled - usual), most * largest)
     if uneven:
         needed = np.maximum(needed, (moments.mean_of_varying(moments.excess) + 2) / UNCERTAIN)
-    suspect = (COCHRAN * pooled > SUSPECT * moments.count) | np.isinf(strain)
+    suspect = (pooled > SUSPECT * moments.count) | np.isinf(strain)
     off = suspect & (strain > quantile_of(moments.count - 1, OFF / 2))
     return np.where(off, np.maximum(needed, 2.0 * moments.count), needed)
 
@@ -82,22 +86,27 @@ def stopped_half_widths(moments: Moments, confidence: float) -> FloatArray:
     intervals of all players have room for what is rare.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
-    widened = quantile * moments.standard_errors * (1 + 2 * _for_skewness(moments, quantile))
+    widened = quantile * moments.standard_errors * (1 + 2 * _for_skewness(moments, quantile, moments.count))
     room = np.where(moments.unseen | _carried_by_few(moments), rare_half_width(moments, 1 - confidence), 0)
-    return np.maximum(widened, room) * _for_looking(moments)
+    return np.maximum(widened, room) * _for_looking(moments, moments.count)
 
 
 def simultaneous_half_widths(
-    moments: Moments, confidence: float, scales: FloatArray | float = 1.0, room: FloatArray | float = 0.0
+    moments: Moments,
+    confidence: float,
+    scales: FloatArray | float = 1.0,
+    room: FloatArray | float = 0.0,
+    skewed: float = SKEWED,
 ) -> FloatArray:
     """Half-widths (n, k) that hold for all players and outputs at once, at a number of replicates that the spread decided.
 
     The same for all values that vary much, in units of the scales (k,) of the outputs, which is what a tolerance asks for;
     less for quiet ones, but for all with room for an event too rare to have been seen that is as large as any seen. The error
-    rates of all values add up to 1 − confidence. `room` (k,) is what an earlier series of replicates asks for besides.
+    rates of all values add up to 1 − confidence. `room` (k,) is what an earlier series of replicates asks for besides,
+    `skewed` how much to add for skewness.
     """
     rate, cells = 1 - confidence, moments.mean.size
-    errors = watched_errors(moments, confidence)
+    errors = watched_errors(moments, confidence, skewed)
     common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
     own = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
     # A quiet player is one whose events are rare, or seem so: that holds of all of them at once only with room for each.
@@ -105,15 +114,18 @@ def simultaneous_half_widths(
     return np.maximum(np.minimum(common, quiet), np.maximum(rare_half_width(moments, rate), room))
 
 
-def watched_errors(moments: Moments, confidence: float) -> FloatArray:
+def watched_errors(moments: Moments, confidence: float, skewed: float = SKEWED, count: int | None = None) -> FloatArray:
     """Standard errors (n, k) as a stopping rule may trust them.
 
     A rule that waits for a width watches the spread, not the values: what can go wrong is a look that finds the spread small
     by accident, the more so where tails are heavy, and replicates so skewed that a small spread comes with a value that is
-    off. Hence a factor for each; both go to 1 as replicates become many.
+    off. Hence a factor for each; both go to 1 as replicates become many. With a `count`, what they would be with so many
+    replicates of the same shape.
     """
-    quantile = quantile_of(moments.count - 1, (1 - confidence) / (2 * moments.mean.size))
-    return moments.standard_errors * _for_looking(moments) * (1 + SKEWED * _for_skewness(moments, quantile))
+    count = moments.count if count is None else count
+    quantile = quantile_of(count - 1, (1 - confidence) / (2 * moments.mean.size))
+    errors = moments.standard_errors * math.sqrt(moments.count / count)
+    return errors * _for_looking(moments, count) * (1 + skewed * _for_skewness(moments, quantile, count))
 
 
 def common_half_width(errors: FloatArray, count: int, rate: float, precision: float = 1e-3) -> float:
@@ -158,15 +170,15 @@ def _carried_by_few(moments: Moments) -> BoolArray:
     return farthest > (FEW + 1.5 / moments.count) * moments.squares.sum(axis=0)
 
 
-def _for_looking(moments: Moments) -> FloatArray:
-    """How much too small a look may find the spread by accident."""
-    doubt = np.sqrt((np.maximum(moments.excess, 0) + 2) / moments.count)
+def _for_looking(moments: Moments, count: int) -> FloatArray:
+    """How much too small a look at so many replicates may find the spread by accident."""
+    doubt = np.sqrt((np.maximum(moments.excess, 0) + 2) / count)
     return np.sqrt(1 + LOOKING * doubt)
 
 
-def _for_skewness(moments: Moments, quantile: float) -> FloatArray:
-    """How much wider than Student's t an interval must be, to second order (Hall 1988), for replicates this skewed."""
-    return np.square(moments.adjusted_skewness) * _second_order(quantile, moments.count)
+def _for_skewness(moments: Moments, quantile: float, count: int) -> FloatArray:
+    """How much wider than Student's t an interval must be, to second order (Hall 1988), for so many replicates this skewed."""
+    return np.square(moments.adjusted_skewness) * _second_order(quantile, count)
 
 
 def _second_order(quantile: float, count: int) -> float:

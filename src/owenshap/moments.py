@@ -86,12 +86,13 @@ class Moments:
         found: FloatArray = np.divide(self.shape.cubes / self.count, spread**1.5, out=np.zeros_like(spread), where=spread > 0)
         return found
 
-    @property
+    @cached_property
     def adjusted_skewness(self) -> FloatArray:
         """The same without its bias for normal replicates; needs three of them."""
-        return self.skewness * (math.sqrt(self.count * (self.count - 1)) / (self.count - 2))
+        adjusted: FloatArray = self.skewness * (math.sqrt(self.count * (self.count - 1)) / (self.count - 2))
+        return adjusted
 
-    @property
+    @cached_property
     def excess(self) -> FloatArray:
         """Excess kurtosis of a replicate, 0 where replicates do not differ."""
         if self.shape is None:

@@ -12,7 +12,7 @@ from owenshap.estimators import Estimator, found
 from owenshap.estimators._cross_validated import FOLDS, most_refitted
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.pace import magnitude
-from owenshap.stopping import ENDLESS, Until
+from owenshap.stopping import ENDLESS, FIRST_LOOK, Until
 from owenshap.surrogates.gaussian_process import MOST_PAIRS
 
 CALLING = 1e-3  # seconds that a call may take without any evaluation
@@ -68,7 +68,7 @@ class Plan:
 
 
 def default_budget(n_players: int) -> int:
-    """Evaluations where nobody says how many: enough for 10 passes of halved stars on a few levels."""
+    """Evaluations where nobody says how many: enough for 30 passes of halved stars, and so for an interval."""
     return max(2048, 64 * (n_players + 1))
 
 
@@ -119,11 +119,11 @@ def _open_ended(n_players: int, method: str | Estimator, budget: int | None, cos
         plan = _auto(n_players, default if budget is None else min(budget, default), None)
         until = replace(until, exact=n_players <= MOST_PLAYERS)
         if plan.estimator.random:
-            plan = _worth_fitting(plan, n_players, budget, cost)
+            stars = _going_on(found()[plan.estimator.name](), n_players, budget)
+            plan = _worth_fitting(replace(plan, estimator=stars), n_players, budget, cost)
     else:
         estimator = method if isinstance(method, Estimator) else _by_name(method)
-        enough = budget is None or budget >= default
-        estimator = estimator.open_ended(n_players) if enough else estimator.within(n_players, budget or default)
+        estimator = _going_on(estimator, n_players, budget)
         one = estimator.replicate_cost(n_players)
         plan = _planned(estimator, n_players, max(default, 2 + one) if budget is None else budget, "it was asked for")
     estimator = plan.estimator
@@ -134,6 +134,14 @@ def _open_ended(n_players: int, method: str | Estimator, budget: int | None, cos
         raise InputError("method", rule, estimator, "Use rule='stratified', or give a budget alone")
     replicates = ENDLESS if budget is None else estimator.replicates_within(n_players, budget)
     return replace(plan, replicates=replicates, budget=ENDLESS if budget is None else budget, until=until)
+
+
+def _going_on(estimator: Estimator, n_players: int, budget: int | None) -> Estimator:
+    """The estimator settled for a run until it is good enough; for a budget where it would never be looked at anyway."""
+    settled = estimator.open_ended(n_players)
+    if budget is None or settled.replicates_within(n_players, budget) >= FIRST_LOOK // 2:
+        return settled
+    return estimator.within(n_players, budget)
 
 
 def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | None) -> Plan:

@@ -11,7 +11,7 @@ import numpy as np
 from owenshap.arrays import FloatArray
 from owenshap.checks import whole_number
 from owenshap.errors import InputError
-from owenshap.intervals import LOOKING, LOUD, common_half_width, quantile_of, rare_half_width, watched_errors
+from owenshap.intervals import LOUD, SKEWED, common_half_width, quantile_of, rare_half_width, watched_errors
 from owenshap.moments import Moments
 
 FIRST_LOOK = 20  # replicates: with fewer, neither spread nor skewness is known well enough to stop
@@ -173,7 +173,8 @@ class Look:
             return done if until.top is None else f"{done}, top {until.top} is not settled"
         if count < FIRST_LOOK:
             return f"{done}, and a tolerance takes {FIRST_LOOK}, a budget of {2 + FIRST_LOOK * cost:,}"
-        enough = rounded_up(2 + cost * max(self.replicates_needed, count + 1))
+        # From what is spent: a learner's latest replicates took only a part of it.
+        enough = rounded_up(evaluations + cost * max(self.replicates_needed - count, 1))
         remedy = f"a budget of about {enough:,} would reach it"
         if self.half_width <= 1:
             return f"{done}, but {self.doubt}"
@@ -194,6 +195,7 @@ def look(
     confidence: float,
     number: int,
     room: FloatArray | float = 0.0,
+    skewed: float = SKEWED,
 ) -> Look:
     """Look at the moments of one row's replicates (n, k).
 
@@ -213,14 +215,16 @@ def look(
         Which look it is, from 1 on.
     room : float (k,)
         Half-widths that what is rare asks for besides.
+    skewed : float
+        How much to add for skewness.
     """
     if moments.count < FIRST_LOOK:
         return Look(math.inf, False, False, math.inf, None)
-    settled = until.top is not None and _settled(moments, until.top, spent(confidence, number), room)
+    settled = until.top is not None and _settled(moments, until.top, spent(confidence, number), room, skewed)
     if tolerances is None:
         return Look(math.nan, False, settled, math.nan, None)
-    half_width, needed = _reached(moments, tolerances, confidence, room)
-    doubt = None if sums is None else _doubt(sums, total, tolerances, confidence)
+    half_width, needed = _reached(moments, tolerances, confidence, room, skewed)
+    doubt = None if sums is None else _doubt(sums, total, tolerances, confidence, skewed)
     return Look(half_width, half_width <= 1 and doubt is None, settled and doubt is None, needed, doubt)
 
 
@@ -229,31 +233,26 @@ def spent(confidence: float, number: int) -> float:
     return 1 - (1 - confidence) * 6 / (math.pi * number) ** 2
 
 
-def _reached(moments: Moments, tolerances: FloatArray, confidence: float, besides: FloatArray | float) -> tuple[float, float]:
+def _reached(
+    moments: Moments, tolerances: FloatArray, confidence: float, besides: FloatArray | float, skewed: float
+) -> tuple[float, float]:
     """The half-width in units of the tolerance, and the replicates at which it would be 1."""
     rate = 1 - confidence
-    errors = watched_errors(moments, confidence) / tolerances
+    errors = watched_errors(moments, confidence, skewed) / tolerances
     room = float((np.maximum(rare_half_width(moments, rate), besides) / tolerances).max())
     common = common_half_width(errors, moments.count, LOUD * rate)
-    bare = moments.standard_errors / tolerances * math.sqrt(moments.count)
-    needed = _where_it_is_one(bare, moments.count, common, LOUD * rate)
+    needed = moments.count * common**2
+    for _ in range(2):  # quantiles and doubts fall with the number too
+        at = max(FIRST_LOOK, math.ceil(needed))
+        then = watched_errors(moments, confidence, skewed, at) / tolerances
+        needed = at * common_half_width(then, at, LOUD * rate, precision=0.01) ** 2
     return max(common, room), max(needed, room * moments.count)
 
 
-def _where_it_is_one(bare: FloatArray, count: int, common: float, rate: float) -> float:
-    """Replicates at which the half-width is 1: quantiles and doubts fall with their number too."""
-    needed = count * common**2
-    for _ in range(2):
-        at = max(FIRST_LOOK, math.ceil(needed))
-        doubted = bare * math.sqrt((1 + LOOKING * math.sqrt(2 / at)) / at)
-        needed = at * common_half_width(doubted, at, rate, precision=0.01) ** 2
-    return needed
-
-
-def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence: float) -> str | None:
+def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence: float, skewed: float) -> str | None:
     """What is known for certain and does not fit: values that should sum to the total and are far from it."""
     gap = np.abs(total - sums.mean[0])
-    limit = quantile_of(sums.count - 1, GAP_ALARM / (2 * len(gap))) * watched_errors(sums, confidence)[0]
+    limit = quantile_of(sums.count - 1, GAP_ALARM / (2 * len(gap))) * watched_errors(sums, confidence, skewed)[0]
     worst = int(np.argmax((gap - limit) / tolerances))
     if gap[worst] <= limit[worst] + 0.01 * tolerances[worst]:
         return None
@@ -263,11 +262,11 @@ def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence:
     )
 
 
-def _settled(moments: Moments, top: int, confidence: float, room: FloatArray | float) -> bool:
+def _settled(moments: Moments, top: int, confidence: float, room: FloatArray | float, skewed: float) -> bool:
     """Whether the players of largest absolute value are the same wherever the values lie within their intervals."""
     quantile = quantile_of(moments.count - 1, (1 - confidence) / (2 * moments.mean.size))
     rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
-    half = np.maximum(quantile * watched_errors(moments, confidence), rare)
+    half = np.maximum(quantile * watched_errors(moments, confidence, skewed), rare)
     size = np.abs(moments.mean)
     order = np.argsort(-size, axis=0, kind="stable")
     least = np.take_along_axis(np.maximum(size - half, 0), order[:top], axis=0).min(axis=0)

@@ -61,7 +61,7 @@ CASES = [
 @games
 @pytest.mark.parametrize(("method", "settings"), CASES, ids=["castro", "owen", "halved", "efficient owen", "efficient halved"])
 def test_intervals_hold_the_truth_as_often_as_they_say(method, settings, game):
-    runs = runs_of(game, method, 2 + 120 * (game.n_players + 1), **settings)
+    runs = runs_of(game, method, 2 + 240 * (game.n_players + 1), **settings)
     held = shares(game, runs)
     assert abs(held.mean() - CONFIDENCE) < 4 * STANDARD_ERROR
     assert np.abs(held - CONFIDENCE).max() < 5 * STANDARD_ERROR

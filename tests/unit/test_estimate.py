@@ -79,8 +79,8 @@ def test_exact_values_have_intervals_without_width():
 
 
 NO_INTERVAL = {
-    "one pass": (Owen(levels=5), {}, "10 replicates"),
-    "nine chains": ("castro", {"budget": 2 + 9 * 7}, "this estimate has 9"),
+    "one pass": (Owen(levels=5), {}, "30 replicates"),
+    "too few chains": ("castro", {"budget": 2 + 29 * 7}, "this estimate has 29"),
     "the paper's grid": (OwenPrinted(levels=5), {"budget": 20_000}, "biased"),
     "midpoints": (HalvedOwen(levels=5, rule="midpoint"), {"budget": 20_000}, "biased"),
     "too few nodes": (Owen(levels=3, rule="gauss-legendre"), {"budget": 20_000}, "biased"),

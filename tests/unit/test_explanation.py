@@ -22,7 +22,7 @@ def model(batch):
 
 def explained(output=None, method="castro", rows=ROWS, **settings):
     explainer = owenshap.Explainer(model, BACKGROUND, feature_names=FEATURES, output_names=OUTPUTS, output=output)
-    return explainer(rows, method=method, budget=60, **settings)
+    return explainer(rows, method=method, budget=100, **settings)
 
 
 WHOLE, ONE_OUTPUT = explained(), explained("yes")

@@ -41,8 +41,8 @@ def test_skewed_replicates_have_wider_intervals_and_many_replicates_do_not():
         assert least < ratio < most
 
 
-def test_an_interval_takes_ten_replicates():
-    assert FEWEST_REPLICATES == 10
+def test_an_interval_takes_thirty_replicates():
+    assert FEWEST_REPLICATES == 30
 
 
 def test_a_value_whose_replicates_agree_has_room_for_what_is_rare():
@@ -106,7 +106,7 @@ def test_a_sum_that_is_off_makes_skewed_replicates_doubtful_and_others_wider():
     far = np.array([6.0])
     assert replicates_for_an_interval(skewed)[0] < 400 < replicates_for_an_interval(skewed, far)[0]
     assert replicates_for_an_interval(plain, far)[0] < 40
-    np.testing.assert_allclose(half_widths(plain, 0.95, far) / half_widths(plain, 0.95), 6 / 2.0227, rtol=1e-4)
+    np.testing.assert_allclose(half_widths(plain, 0.95, far) / half_widths(plain, 0.95), 6 / 2.7079, rtol=1e-4)
 
 
 def test_of_two_outputs_the_skewed_one_has_no_interval():
@@ -146,3 +146,14 @@ def test_uneven_replicates_need_more_where_a_few_of_them_carry_the_spread():
         moments = Moments.of(replicates)
         assert (replicates_for_an_interval(moments) <= 48).all()
         assert (replicates_for_an_interval(moments, uneven=True) <= 48).all() == enough
+
+
+def test_heavy_tails_seldom_have_an_interval_with_the_default_budget_and_others_do():
+    # Few coalitions carry the value of a product whose factors multiply to a log-normal: 30 passes that missed them look calm.
+    steps = np.random.default_rng(5).normal(0, 0.55, 30)
+    heavy = product(np.exp(-steps / 2), np.exp(steps / 2))
+    runs = [estimate(heavy, "halved-owen", seed=seed, progress=False) for seed in range(100)]
+    assert all(run.replicates >= FEWEST_REPLICATES for run in runs)
+    assert sum(run.lower is not None for run in runs) < 10
+    calm = product(np.ones(30), np.linspace(1.0, 1.05, 30))
+    assert sum(estimate(calm, "halved-owen", seed=seed, progress=False).lower is not None for seed in range(20)) > 15

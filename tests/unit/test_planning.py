@@ -11,6 +11,7 @@ from naive import refuses, same_examples, smooth
 from owenshap import Castro, Exact, FunctionGame, HalvedOwen, Owen, OwenPrinted, UnknownMethodError, estimate, methods
 from owenshap.intervals import FEWEST_REPLICATES
 from owenshap.planning import Cost, default_budget, make_plan
+from owenshap.stopping import Until
 
 
 def test_the_methods_are_these():
@@ -186,7 +187,24 @@ def test_a_plan_keeps_to_its_budget_and_uses_it(method, n_players, budget):
 
 @same_examples
 @given(st.sampled_from([Owen, HalvedOwen]), st.integers(3, 60), st.integers(1, 3), st.integers(0, 5000))
-def test_a_budget_that_allows_ten_passes_makes_ten(estimator, n_players, per_level, more):
+def test_a_budget_that_allows_thirty_passes_makes_thirty(estimator, n_players, per_level, more):
     budget = 2 + FEWEST_REPLICATES * 2 * per_level * (n_players + 1) + more
     plan = make_plan(n_players, estimator(per_level=per_level), budget)
     assert plan.replicates >= FEWEST_REPLICATES
+
+
+@same_examples
+@given(st.sampled_from([Owen, HalvedOwen]), st.integers(3, 60), st.integers(60, 20_000))
+def test_levels_and_passes_grow_together(estimator, n_players, stars):
+    plan = make_plan(n_players, estimator(), 2 + stars * (n_players + 1))
+    levels = plan.estimator.levels
+    assert plan.replicates >= 15 * levels
+    assert stars < 15 * (levels + plan.estimator.step) ** 2
+
+
+@pytest.mark.parametrize("method", ["halved-owen", "auto"])
+def test_a_tolerance_has_four_levels_whatever_the_budget(method):
+    for budget in (None, 2 + 40 * 31, 100_000):
+        plan = make_plan(30, method, budget, until=Until(0.1))
+        assert plan.estimator.levels == 4
+    assert make_plan(30, method, 2 + 39 * 31, until=Until(0.1)).replicates == 19  # too few for a look

@@ -10,8 +10,9 @@ from scipy.special import bdtrc
 
 from owenshap import Castro, Explainer, FunctionGame, HalvedOwen, estimate, estimating
 from owenshap.estimated import Estimate
+from owenshap.moments import Moments
 from owenshap.progress import Bar, note
-from owenshap.stopping import ENDLESS, FIRST_LOOK, Look, checked_until, next_look, spent
+from owenshap.stopping import ENDLESS, FIRST_LOOK, Look, Until, checked_until, look, next_look, spent
 from owenshap.testing import additive, stacked, unanimity
 
 SAMPLING = ["castro", "owen", "halved-owen", Castro(antithetic=True), HalvedOwen(levels=4)]
@@ -506,3 +507,23 @@ def test_a_bar_shows_how_far_it_is():
 
 def look_at(half_width):
     return Look(half_width, False, False, 100.0, None)
+
+
+@pytest.mark.parametrize("needed", [10.0, 51.0, 400.0])
+def test_a_budget_that_is_named_is_more_than_what_is_spent(needed):
+    # A learner's latest 50 replicates took a part of what it spent: the budget counts from there.
+    found = Look(2.0, False, False, needed, None)
+    words = found.missed(Until(0.1), np.array([0.1]), 50, 2498, 4)
+    named = int(re.search(r"budget of about ([\d,]+)", words)[1].replace(",", ""))
+    more = max(needed - 50, 1) * 4
+    assert 2498 + more <= named <= 1.1 * (2498 + more)
+
+
+def test_the_budget_that_is_named_allows_for_heavy_tails():
+    rng = np.random.default_rng(0)
+    calm, heavy = (Moments.of(each) for each in (rng.normal(size=(200, 5, 1)), rng.standard_t(3, size=(200, 5, 1))))
+    needs = []
+    for moments in (calm, heavy):
+        tolerances = 0.3 * moments.standard_errors.max(axis=0)
+        needs.append(look(moments, None, np.zeros(1), Until(0.1), tolerances, 0.95, 1).replicates_needed)
+    assert needs[1] > 1.05 * needs[0]

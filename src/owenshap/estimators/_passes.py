@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +17,8 @@ from owenshap.errors import InputError
 from owenshap.estimators._base import Estimator
 from owenshap.levels import Levels, rule_levels, star_order
 
-PASSES = 10  # the fewest under a budget: with fewer, Student's t makes the interval wide
+PASSES_A_LEVEL = 15  # under a budget: 30 passes over 2 levels, 60 over 4, since the sum over a long pass hides its tails
+GOING_ON = 4  # levels of a run until it is good enough: with 2 its first look is too early, more make it late
 DRAWN_AT_ONCE = 1 << 20  # uniform numbers in memory at a time
 
 
@@ -87,15 +89,21 @@ class RulePasses(Passes):
         return self.on_interval(rule_levels(self.rule, self.levels or 1))
 
     def within(self, n_players: int, budget: int) -> Self:
-        """Enough levels to spread the budget over, few enough for at least 10 passes.
+        """Few levels and many passes: both grow as the square root of the budget.
 
-        More levels than about n no longer lower the variance, so a larger budget makes more passes.
+        The variance falls little with more levels (benchmarks/notes.md), and an interval takes many replicates.
         """
+        stars = (budget - 2) // ((n_players + 1) * self.per_level)
+        return self._with_levels(math.isqrt(max(0, stars) // PASSES_A_LEVEL))
+
+    def open_ended(self, n_players: int) -> Self:  # noqa: ARG002
+        return self._with_levels(GOING_ON)
+
+    def _with_levels(self, levels: int) -> Self:
+        """The same with so many levels, where they are open; an even number where each is mirrored."""
         if self.levels is not None or isinstance(self.rule, Levels):
             return self
-        stars = (budget - 2) // ((n_players + 1) * self.per_level)
-        levels = min(stars // PASSES, max(32, n_players)) // self.step * self.step
-        return replace(self, levels=max(self.step, levels))
+        return replace(self, levels=max(self.step, levels // self.step * self.step))
 
     def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
         return None if self.levels is None and not isinstance(self.rule, Levels) else 1

@@ -19,8 +19,8 @@ class HalvedOwen(RulePasses):
     Parameters
     ----------
     levels : int, optional
-        The paper's Q: levels on [0, 1], half of them drawn and half mirrored. By default as many as leave 10 passes in
-        the budget. With levels and no budget there is one pass: values, but no interval.
+        The paper's Q: levels on [0, 1], half of them drawn and half mirrored. By default few, so that a budget makes
+        many passes. With levels and no budget there is one pass: values, but no interval.
     per_level : int
         The paper's M: coalitions per level.
     rule : {'stratified', 'gauss-legendre', 'midpoint', 'grid'} or Levels

@@ -19,7 +19,7 @@ class Owen(RulePasses):
     Parameters
     ----------
     levels : int, optional
-        The paper's Q: how many levels on [0, 1]. By default as many as leave 10 passes in the budget. With levels and
+        The paper's Q: how many levels on [0, 1]. By default few, so that a budget makes many passes. With levels and
         no budget there is one pass: values, but no interval.
     per_level : int
         The paper's M: coalitions per level. 1 is best: the same evaluations on more levels vary less.

@@ -23,7 +23,6 @@ ALARM = 1e-6  # chance that one statistical check stops a correct estimator, wer
 ROUNDING = 1e-12  # times the largest number involved
 AFFORDABLE = 500_000  # evaluations of one statistical check, about
 TOGETHER = 60  # replicates, where each learns from those before it: that takes longer than evaluating them
-SETTLING = 40  # coalitions with all their neighbours: the budget for which an estimator settles what it leaves open
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +81,7 @@ def _tabled(game: KnownGame) -> KnownGame:
 
 def settled(estimator: Estimator, n_players: int) -> Estimator:
     """The estimator with nothing left open."""
-    return estimator.within(n_players, 2 + SETTLING * (n_players + 1))
+    return estimator.open_ended(n_players)
 
 
 def affordable(estimator: Estimator, n_players: int, most: int, least: int = 10, share: int = 1) -> int:

@@ -45,7 +45,7 @@ from owenshap.testing.games import KnownGame, airport, constant, product, stacke
 PLAYERS = 6
 RUNS, FEWEST_RUNS = 600, 15  # whole estimates behind coverage and spread
 WITH_INTERVAL, LEARNING = 0.98, 0.85  # of those runs, at least, and where replicates learn: others may be skewed by accident
-RUN_REPLICATES, RUN_EVALUATIONS = 20, 1200  # of each at least
+RUN_REPLICATES, RUN_EVALUATIONS = FEWEST_REPLICATES, 1200  # of each at least
 BLOCKS = 8  # looked at for independence, where one has few replicates
 UNEVEN = 1.5  # times wider limits of a correlation: weights that grow evenly widen them by √1.8
 NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)
