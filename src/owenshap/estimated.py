@@ -11,6 +11,7 @@ from owenshap.arrays import BoolArray, FloatArray
 from owenshap.estimators._forward import Forward
 from owenshap.evaluate import Ends
 from owenshap.intervals import (
+    FEWEST_FOR_ERRORS,
     FEWEST_REPLICATES,
     SKEWED,
     SKEWED_LEARNING,
@@ -29,8 +30,8 @@ class Estimate:
     """Shapley values of a game, how far they may be off, and how they came about.
 
     `values`, `standard_errors`, `lower` and `upper` have shape (n,) where the game returned (m,), else (n, k).
-    The last three are None where no interval can be given; `no_interval` says why. Replicates that are too skewed for an
-    interval have a standard error still; of several outputs, those without an interval have NaN for its ends.
+    The last two are None where no interval can be given, the last three where there is not even a standard error;
+    `no_interval` says why. Of several outputs, those too skewed for an interval have NaN for its ends.
 
     Each of the intervals [lower, upper] holds its value with the given confidence, at a number of replicates fixed beforehand
     or at the moment when a tolerance, `top` or a clock stopped the run. `simultaneous()` gives intervals that all hold at once.
@@ -80,12 +81,12 @@ class Estimate:
         """Why there is no interval; None where there is one."""
         if self._no_error:
             return self._no_error
-        return self._too_skewed if self._trusted is not None and not self._trusted.any() else None
+        return self._not_trusted if self._trusted is not None and not self._trusted.any() else None
 
     @property
     def missing_intervals(self) -> str | None:
         """Why some outputs, or all, have no interval; None where all have one."""
-        return self._no_error or (self._too_skewed if self._trusted is not None and not self._trusted.all() else None)
+        return self._no_error or (self._not_trusted if self._trusted is not None and not self._trusted.all() else None)
 
     @cached_property
     def _no_error(self) -> str | None:
@@ -97,28 +98,32 @@ class Estimate:
         learned_apart = estimator.together and self.plan.until is not None  # replicates of one surrogate: alike, independent
         if reason and not learned_apart:
             return reason
+        fewest = FEWEST_FOR_ERRORS if self.plan.until is None else FIRST_LOOK
+        return self._too_few if self.replicates < fewest else None
+
+    @property
+    def _too_few(self) -> str:
         fewest = FEWEST_REPLICATES if self.plan.until is None else FIRST_LOOK
-        if self.replicates < fewest:
-            enough = 2 + fewest * estimator.replicate_cost(n_players)
-            return (
-                f"an interval needs {fewest} replicates and this estimate has {self.replicates}; "
-                f"a budget of {enough:,} makes them"
-            )
-        return None
+        enough = 2 + fewest * self.plan.estimator.replicate_cost(len(self.moments.mean))
+        return (
+            f"an interval needs {fewest} replicates and this estimate has {self.replicates}; a budget of {enough:,} makes them"
+        )
 
     @cached_property
     def _trusted(self) -> BoolArray | None:
         """The outputs (k,) whose replicates are enough for an interval, given how skewed they are; None: all are."""
-        if self.plan.until is not None or self._exact or self.replicates < FEWEST_REPLICATES:
+        if self.plan.until is not None or self._exact or self.replicates < FEWEST_FOR_ERRORS:
             return None  # a run that looks has its own rule
-        return self._needed <= self.replicates
+        return (self._needed <= self.replicates) & (self.replicates >= FEWEST_REPLICATES)
 
     @cached_property
     def _needed(self) -> FloatArray:
         return replicates_for_an_interval(self.moments, self._strain, self.plan.estimator.together)
 
     @property
-    def _too_skewed(self) -> str:
+    def _not_trusted(self) -> str:
+        if self.replicates < FEWEST_REPLICATES:
+            return self._too_few
         needed = float(self._needed[self._needed > self.replicates].min())
         budget = rounded_up(2 + needed * self.plan.estimator.replicate_cost(len(self.moments.mean)))
         return (
@@ -219,7 +224,7 @@ class Estimate:
             return np.zeros_like(self.moments.mean)
         if self.plan.until is not None:
             return stopped_half_widths(self.moments, self._confidence)
-        return self._where_trusted(half_widths(self.moments, self._confidence, self._strain))
+        return self._where_trusted(half_widths(self.moments, self._confidence, self._strain, self.plan.estimator.together))
 
     @property
     def _confidence(self) -> float:

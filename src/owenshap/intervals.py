@@ -10,13 +10,15 @@ import numpy as np
 from owenshap.arrays import BoolArray, FloatArray
 from owenshap.moments import Moments
 
-FEWEST_REPLICATES = 30  # with a number fixed beforehand: fewer can look calm although their tails are heavy
+FEWEST_FOR_ERRORS = 10  # replicates: fewer tell too little of their spread
+FEWEST_REPLICATES = 30  # of an interval, with a number fixed beforehand: fewer can look calm although their tails are heavy
 LOUD, QUIET = 0.85, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
 LOOKING, SKEWED = 1.0, 0.1  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
 SKEWED_LEARNING = 0.25  # the same where a surrogate learns
-OWN, SHARED = 0.5, 1.0  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
-COCHRAN, LARGEST_SKEWNESS = 25, 6  # times a squared skewness: replicates from which on an interval is given
-COCHRAN_UNEVEN, LARGEST_UNEVEN = 16, 4  # the same where their kurtosis decides besides
+OWN, SHARED = 0.25, 0.5  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
+UNEVEN = 2.0  # times as much where replicates have different weights
+COCHRAN = 16  # times the mean squared skewness: replicates from which on an interval is given
+LARGEST_SKEWNESS, LARGEST_UNEVEN = 8, 4  # times that of the most skewed player; and where kurtosis decides besides
 OFF = 0.01  # chance that a sum is off by as much as makes an interval doubtful
 UNCERTAIN = 0.16  # relative variance of the spread of uneven replicates, up to which an interval is given
 SUSPECT = 0.0075  # of the replicates, a squared skewness: from there on a sum that is off is no accident
@@ -33,7 +35,7 @@ def quantile_of(freedom: int, tail: float) -> float:
     return -float(stdtrit(freedom, tail))
 
 
-def half_widths(moments: Moments, confidence: float, strain: FloatArray | float = 0.0) -> FloatArray:
+def half_widths(moments: Moments, confidence: float, strain: FloatArray | float = 0.0, uneven: bool = False) -> FloatArray:
     """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where replicates are skewed.
 
     Parameters
@@ -45,13 +47,16 @@ def half_widths(moments: Moments, confidence: float, strain: FloatArray | float 
     strain : float (k,)
         How many standard errors the values' sum is off what it must be: where that is no accident, something that matters
         was seen too seldom, and intervals are widened as much as would make it one.
+    uneven : bool
+        Whether replicates have different weights.
 
     Where all replicates of a value agree and those of others do not, an event that changes it may be too rare to have been
     seen: its interval then has room for one of probability 3/r (at 95 %) that is as large as any seen.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
     squares, pooled = moments.squared_skewness
-    wider = 1 + (OWN * squares + SHARED * pooled) * _second_order(quantile, moments.count)
+    skewness = (UNEVEN if uneven else 1.0) * (OWN * squares + SHARED * pooled)
+    wider = 1 + skewness * _second_order(quantile, moments.count)
     accident = quantile_of(moments.count - 1, OFF / 2)
     widened = quantile * moments.standard_errors * wider * np.maximum(1, np.where(np.isinf(strain), 1, strain) / accident)
     return np.maximum(widened, np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0))
@@ -70,8 +75,8 @@ def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.
     squares, pooled = moments.squared_skewness
     usual = 6 / moments.count  # what each has by accident, beyond what is taken off already; the largest of them more
     largest = squares.max(axis=0) - 2 * math.log(len(squares)) * usual
-    mean, most = (COCHRAN_UNEVEN, LARGEST_UNEVEN) if uneven else (COCHRAN, LARGEST_SKEWNESS)
-    needed: FloatArray = np.maximum(mean * (pooled - usual), most * largest)
+    most = LARGEST_UNEVEN if uneven else LARGEST_SKEWNESS
+    needed: FloatArray = np.maximum(COCHRAN * (pooled - usual), most * largest)
     if uneven:
         needed = np.maximum(needed, (moments.mean_of_varying(moments.excess) + 2) / UNCERTAIN)
     suspect = (pooled > SUSPECT * moments.count) | np.isinf(strain)

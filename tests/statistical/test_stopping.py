@@ -40,7 +40,7 @@ def test_these_limits_catch_a_rule_that_stops_early():
     game, tolerance = GAMES["votes"]
     within = 0
     for seed in range(RUNS):
-        count = 20
+        count = 20  # enough for a standard error
         while True:
             result = estimate(game, "castro", budget=2 + 9 * count, seed=seed, progress=False)
             if 2 * result.standard_errors.max() <= 1.5 * tolerance:

@@ -454,14 +454,14 @@ def test_a_learning_run_goes_on_with_what_it_learned():
     results = []
     for _ in range(2):  # what was learned stays as it was: going on twice gives the same twice
         game = Watched(wavy())
-        results.append(estimate(game, resume=coarse, tolerance=0.00001))
+        results.append(estimate(game, resume=coarse, tolerance=2e-6))
         assert game.evaluations == results[-1].evaluations - coarse.evaluations > 0
     fine, again = results
     np.testing.assert_array_equal(fine.values, again.values)
-    assert fine.stopped_by.startswith("tolerance of 1e-05")
-    assert np.abs(fine.values - estimate(wavy(), "exact").values).max() <= 0.00001
+    assert fine.stopped_by.startswith("tolerance of 2e-06")
+    assert np.abs(fine.values - estimate(wavy(), "exact").values).max() <= 2e-6
     # Beginning anew takes the evaluations of the coarse estimate besides, but for what looks at other times change.
-    assert fine.evaluations < 1.5 * estimate(wavy(), LEARNING, tolerance=0.00001).evaluations
+    assert fine.evaluations < 1.5 * estimate(wavy(), LEARNING, tolerance=2e-6).evaluations
     with refuses("budget"):
         estimate(wavy(), resume=coarse, budget=coarse.evaluations - 1)
 

@@ -15,8 +15,7 @@ from owenshap.pairs import MOST_PLAYERS, all_pairs, even_pairs
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.gaussian_process import MOST_PAIRS, FittedProcess, GaussianProcessSurrogate
 
-# Up to so many pairs for each player the second half of them is chosen in so many turns, by what the first half says.
-MOST_ADAPTIVE, TURNS = 2.5, 4
+MOST_ADAPTIVE = 2.0  # pairs for each player, up to which the second half of them is chosen by what the first half says
 # Of cross-validation then, up to so many pairs for each player: those that were chosen because they say most are just those
 # that the others cannot tell, and leaving out a quarter of so few is worse than having them all.
 MARGIN, MARGIN_EACH = 0.5, 1.5
@@ -41,9 +40,9 @@ class GaussianProcess(FittedPairs):
     Costs 2 × pairs + 2 evaluations, and the fit: a fraction of a second with up to 1,000 evaluations. The values sum to
     v(N) − v(∅). Gives no interval. Where evaluations cost less than the fit, halved-owen or linear reach more in the same time.
 
-    Where a game has one output, and its pairs are between 1 and 2.5 for each player, the second half of them is chosen in four
-    turns: those that say most about the Shapley values under what is learned so far, with a share for players who are all
-    alike. Rows are then evaluated one by one. Several outputs share their pairs, which no value decides on.
+    Where a game has one output, and its pairs are between 1 and 2 for each player, the second half of them is chosen when the
+    first has its values: those that say most about the Shapley values under what is learned, with a share for players who are
+    all alike. Rows are then evaluated one by one. Several outputs share their pairs, which no value decides on.
 
     From as many pairs as players on the process is cross-validated: an output whose left-out pairs least squares or equal
     shares predict better has their values instead, and `estimate.note` says so.
@@ -81,8 +80,7 @@ class GaussianProcess(FittedPairs):
 
     def chosen(self, design: Design, values: FloatArray, left: int) -> Design:
         coalitions = design.coalitions(np.arange(len(design)))
-        wanted = min(left // 2, -(-(self._count(design.n_players) // 2) // TURNS))
-        more = next_pairs(GaussianProcessSurrogate().fit(coalitions, values), coalitions, wanted)
+        more = next_pairs(GaussianProcessSurrogate().fit(coalitions, values), coalitions, left // 2)
         return Sets.of(np.concatenate([more, ~more]))
 
     def surrogate(self) -> Surrogate:
