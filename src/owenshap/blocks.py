@@ -84,8 +84,7 @@ def worked(
             most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
         several = executor is None and evaluations > most
         return _groups_worked(compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, several)
-    adaptive = estimator.adaptive(game.n_players, ends.outputs)
-    if executor is None and isinstance(game, LaunchingGame) and game.launches and not adaptive:
+    if executor is None and isinstance(game, LaunchingGame) and game.launches:
         return _work_ahead(game, estimator, _parts(drawn), ends, rows_at_once)
     return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(drawn)), executor)
 
@@ -184,15 +183,7 @@ def made_here(estimator: Estimator) -> bool:
 
 def _work(game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int) -> Worked:
     """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its replicates."""
-    if not estimator.adaptive(game.n_players, ends.outputs):
-        return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
-    known = estimator.opening(part)
-    values, evaluations = evaluate(game, known, ends, rows_at_once)
-    while len(known) < len(part):
-        more = estimator.chosen(known, values, len(part) - len(known))
-        found_more, used = evaluate(game, more, ends, rows_at_once)
-        known, values, evaluations = known.joined([more]), np.concatenate([values, found_more]), evaluations + used
-    return _reduced(estimator, known, last, values, evaluations)
+    return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
 
 
 def _reduced(estimator: Estimator, part: Design, last: bool, values: FloatArray, evaluations: int) -> Worked:

@@ -137,14 +137,14 @@ def test_shapley_values_are_those_of_its_own_values(surrogate, count):
 
 def test_the_estimate_says_so():
     game = voting(2)
-    found = owenshap.estimate(game, "gaussian-process", budget=152, seed=1, progress=False)
+    found = owenshap.estimate(game, "gaussian-process", budget=152, seed=4, progress=False)
     assert "equal shares" in found.note
     assert found.note in repr(found)
     np.testing.assert_allclose(found.values, 1 / 40)
     with ThreadPoolExecutor(2) as executor:
-        again = owenshap.estimate(game, plan=found.plan, seed=1, executor=executor, progress=False)
+        again = owenshap.estimate(game, plan=found.plan, seed=4, executor=executor, progress=False)
     assert again.note == found.note
-    assert owenshap.estimate(game, "gaussian-process", budget=152, seed=0, progress=False).note is None
+    assert owenshap.estimate(game, "gaussian-process", budget=152, seed=5, progress=False).note is None
 
 
 def test_a_process_on_halved_stars_beats_the_stars():
