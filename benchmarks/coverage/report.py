@@ -73,9 +73,8 @@ def _goals(sections: dict[str, list[dict]], looks: dict) -> Iterator[str]:
         share = sum(each["right"] for each in ranked) / sum(each["settled"] for each in ranked)
         wrong = [each for each in ranked if each["right"] < each["settled"]]
         words = f"{share:.2%} of all settled runs"
-        words += "".join(
-            f"; {_marked(each['cell'][1])}: {each['right']} of {each['settled']}, in {each['runs']} runs" for each in wrong
-        )
+        for each in wrong:
+            words += f"; {_marked(each['cell'][1])}: {each['right']} of {each['settled']}, in {each['runs']} runs"
         yield _goal("top 3, right when settled", "≥ 95 %", words, share >= 0.95)
     if looks:
         most = max(each["share"] for each in looks.values())
