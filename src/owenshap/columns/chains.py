@@ -15,16 +15,16 @@ def of_chains(pairs: Pairs, design: Chains, ends: Any) -> Any:
     linear, (replicates, chains, n_players) = pairs.linear, design.ranks.shape
     arrays = linear.arrays
     # all in one go, whatever the tiles
-    ranks = arrays.put(np.ascontiguousarray(design.ranks.transpose(2, 0, 1)), exact=True)
+    ranks = arrays.put(np.ascontiguousarray(design.ranks.transpose(2, 1, 0)), exact=True)
     inner = arrays.order(ranks)[:-1]
 
     def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
-        places = ranks[:, some, part]
-        added = arrays.along(columns, inner[:, some, part].reshape(n_players - 1, -1))
+        places = ranks[:, part, some]
+        added = arrays.along(columns, inner[:, part, some].reshape(n_players - 1, -1))
         added[:, :, :1] += empty[:, :, None]
         steps = _steps(pairs, pairs.outputs_of(arrays.summed(added, 2), rows), ends[:, :, rows])
         contributions = arrays.along(steps, places.reshape(n_players, -1)).reshape(*steps.shape[:2], *places.shape)
-        return contributions[..., 0] if chains == 1 else contributions.sum(-1) / chains
+        return contributions[..., 0, :] if chains == 1 else contributions.sum(-2) / chains
 
     return pairs.over_units(of_pairs, (replicates, chains), design.background, linear.widest)
 

@@ -109,7 +109,10 @@ class Pairs:
     # --- tiles
 
     def over_units(self, of_pairs: OfUnits, units: tuple[int, int], background: IntArray | None, numbers: int) -> Any:
-        """Replicates (outputs, rows, n, r) of (r, stars or chains of each), a tile at a time; so many numbers a coalition."""
+        """Replicates (outputs, rows, n, r) of (r, stars or chains of each), a tile at a time; so many numbers a coalition.
+
+        The stars or chains of a tile are in order of their place in the replicate: sums over the places go along replicates.
+        """
         arrays, size = self.linear.arrays, self.n_players + 1
         fitting = max(1, self.tile // (numbers * size))
         tiles = [(some, part) for some in slices(units[0], max(1, fitting // units[1])) for part in slices(units[1], fitting)]
@@ -119,7 +122,7 @@ class Pairs:
             own = self.columns(rows, drawn) if background is None or self.absent.per_row else (None, None)
             for some, part in tiles:
                 if background is not None and not self.absent.per_row:
-                    own = self.columns(rows, arrays.put(background[some, part].reshape(-1), exact=True))
+                    own = self.columns(rows, arrays.put(background[some, part].T.reshape(-1), exact=True))
                 found = of_pairs(rows, some, part, *own)
                 if part.start == 0:
                     parts.append(found)

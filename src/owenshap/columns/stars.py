@@ -23,8 +23,9 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     weights = arrays.put(design.weights)
 
     def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
-        centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 0, 1)))
-        signs = 1 - 2 * centres
+        centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 1, 0)))
+        signs = centres * -2
+        signs += 1  # in place: another such array takes longer to come by than to fill
         present, sign = centres.reshape(n_players, -1), signs.reshape(n_players, -1)
         if fused:
             steps = _fused_steps(pairs, rows, present, columns, empty)
@@ -33,7 +34,7 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
             if design.background is not None:
                 outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
             steps = outputs[:, :, 1:] - outputs[:, :, :1]
-        steps *= (signs * weights[part]).reshape(n_players, -1)
+        steps *= (signs * weights[part, None]).reshape(n_players, -1)
         return arrays.exact_sum(steps.reshape(*steps.shape[:2], *signs.shape))
 
     return pairs.over_units(of_pairs, (replicates, stars), design.background, 8 if fused else pairs.linear.widest)

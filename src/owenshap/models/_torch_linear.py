@@ -115,7 +115,7 @@ class TorchArrays:
         return array.double()
 
     def exact_sum(self, array: Any) -> Any:
-        return array.sum(-1, dtype=self.torch.float64)
+        return array.sum(-2, dtype=self.torch.float64)
 
     def affine(self, weights: Any, bias: Any) -> Step:
         return _affine(weights, bias, self.torch)

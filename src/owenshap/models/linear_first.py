@@ -89,7 +89,7 @@ class Arrays(Protocol):
         ...
 
     def exact_sum(self, array: Any) -> Any:
-        """Sums along the last axis, made in float64."""
+        """Sums along the last axis but one, made in float64."""
         ...
 
     def affine(self, weights: Any, bias: Any) -> Step:
@@ -155,7 +155,7 @@ class NumpyArrays:
         return np.asarray(array, np.float64)
 
     def exact_sum(self, array: Any) -> Any:
-        return array.sum(axis=-1, dtype=np.float64)
+        return array.sum(axis=-2, dtype=np.float64)
 
     def affine(self, weights: Any, bias: Any) -> Step:
         return affine(weights, bias)
