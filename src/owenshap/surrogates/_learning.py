@@ -274,10 +274,12 @@ class Choices:
         if self._factors:
             part = target[self._which]
             best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
-            start, steps = (self._learner.index_guess(best, target), POOLED_INDEX) if self._index else (best, POOLED)
-            learned = [Learned(self._learner.steps(start, target, steps, SPREADS[0]))]
+            learned = [Learned(self._learner.steps(best, target, POOLED, SPREADS[0]))]
+            if self._index:  # beside the other: what few steps make of it may be worse
+                bent = self._learner.index_guess(best, target)
+                learned.append(Learned(self._learner.steps(bent, target, POOLED_INDEX, SPREADS[0])))
             members = mixture(means(self._learner.full, learned, target), len(best) - OTHERS, 1.0)
-            if members and left_out_error(members[0]) <= self._limit:
+            if members and left_out_error(max(members, key=lambda member: member.share)) <= self._limit:
                 return learned
         return self._learner.learn(target, even)
 
