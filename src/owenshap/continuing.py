@@ -21,7 +21,7 @@ from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_w
 from owenshap.executors import IN_FLIGHT, Executor, in_order
 from owenshap.games import Game
 from owenshap.gathering import Gathered
-from owenshap.intervals import SKEWED, SKEWED_LEARNING, surprises
+from owenshap.intervals import surprises, weight_of_skewness
 from owenshap.moments import Moments
 from owenshap.planning import Plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter, note
@@ -176,7 +176,7 @@ class Continuing:
         moments, sums = self.moments.of_outputs(outputs), self.sums and self.sums.of_outputs(outputs)
         room = self.room(confidence)
         besides = 0.0 if room is None else room[outputs]
-        skewed = SKEWED if self._learner is None else SKEWED_LEARNING
+        skewed = weight_of_skewness(self._learner is not None)
         return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), besides, skewed)
 
     def estimate(

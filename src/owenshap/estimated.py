@@ -13,12 +13,11 @@ from owenshap.evaluate import Ends
 from owenshap.intervals import (
     FEWEST_FOR_ERRORS,
     FEWEST_REPLICATES,
-    SKEWED,
-    SKEWED_LEARNING,
     half_widths,
     replicates_for_an_interval,
     simultaneous_half_widths,
     stopped_half_widths,
+    weight_of_skewness,
 )
 from owenshap.moments import Moments
 from owenshap.planning import Plan
@@ -213,7 +212,7 @@ class Estimate:
             if self.learner is not None and self.tolerances is not None:
                 room = np.maximum(room, self.tolerances)  # it learned until then, and no less was measured to hold
             scales = 1.0 if self.tolerances is None else self.tolerances
-            skewed = SKEWED if self.learner is None else SKEWED_LEARNING
+            skewed = weight_of_skewness(self.learner is not None)
             half = self._where_trusted(simultaneous_half_widths(self.moments, self._confidence, scales, room, skewed))
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
 

@@ -119,6 +119,11 @@ def simultaneous_half_widths(
     return np.maximum(np.minimum(common, quiet), np.maximum(rare_half_width(moments, rate), room))
 
 
+def weight_of_skewness(learns: bool) -> float:
+    """How much a look adds for skewness, where a surrogate learns and where none does."""
+    return SKEWED_LEARNING if learns else SKEWED
+
+
 def watched_errors(moments: Moments, confidence: float, skewed: float = SKEWED, count: int | None = None) -> FloatArray:
     """Standard errors (n, k) as a stopping rule may trust them.
 
