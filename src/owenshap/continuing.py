@@ -24,7 +24,7 @@ from owenshap.gathering import Gathered
 from owenshap.intervals import surprises, weight_of_skewness
 from owenshap.moments import Moments
 from owenshap.planning import Plan, exact_plan, make_plan
-from owenshap.progress import Meter, close, meter, note
+from owenshap.progress import Meter, close, meter, note, silent
 from owenshap.running import Snapshot, at_hand, run_plan
 from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, look, next_look
 
@@ -71,10 +71,13 @@ class Continuing:
         cost = self.plan.estimator.replicate_cost(self.game.n_players)
         return min(next_look(self.count, cost, self._learner is not None), self.affordable)
 
-    def relearn(self, needed: float) -> bool:
-        """Begin anew with what was learned, where that pays; whether it did."""
+    def relearn(self, found: Look | None = None) -> bool:
+        """Begin anew with what was learned, where that pays by what a look found; whether it did."""
         learner = self._learner
-        if learner is None or not learner.relearn(self.count, needed, self.affordable - self.count):
+        if learner is None:
+            return False
+        needed = math.inf if found is None else found.replicates_needed
+        if not learner.relearn(self.count, needed, self.affordable - self.count):
             return False
         if self.moments is not None and self.count >= FIRST_LOOK:
             learner.surprises = np.maximum(learner.surprises, surprises(self.moments))
@@ -105,7 +108,7 @@ class Continuing:
         at_once = 1 if self._executor is None else IN_FLIGHT
         if self._learner is not None and self.blocks == 0:
             self._make([min(self._learner.first, replicates)], report)
-            self.relearn(math.inf)
+            self.relearn()
             replicates = min(replicates, self.affordable)
         while self.count < replicates and (self.count == 0 or not late(self.evaluations)):
             largest, left = largest_block(cost), replicates - self.count
@@ -239,9 +242,10 @@ def run_until(
             reason = stop_reason(plan, found, run, cost, tolerances, clock)
             said = reason or f"nothing yet: {run.count:,} replicates are done"
             latest = run.estimate(everything, tolerances, confidence, said, reason is not None)
-            expected = expected_evaluations(plan, found, run, cost)
+            if report is not silent:
+                expected = expected_evaluations(plan, found, run, cost)
             note(report, found.standing(plan.until, tolerances))
-            learned = reason is None and run.relearn(found.replicates_needed)
+            learned = reason is None and run.relearn(found)
             if reason is None and not learned and better_exactly(plan, found, run):
                 settings = {"seed": seed, "confidence": confidence, "memory": memory}
                 yield at_hand(exactly(game, run.evaluations, settings, executor, report))
@@ -300,11 +304,14 @@ def stop_reason(plan: Plan, found: Look, run: Continuing, cost: int, tolerances:
 def better_exactly(plan: Plan, found: Look, run: Continuing) -> bool:
     """Whether all coalitions are fewer than what sampling still needs, and fit the budget."""
     assert plan.until is not None
-    if not plan.until.exact or not found.replicates_needed < math.inf:
-        return False
     n_players = run.game.n_players
-    needed = (found.replicates_needed - run.count) * plan.estimator.replicate_cost(n_players)
-    return needed > 1 << n_players and run.evaluations + (1 << n_players) <= plan.budget
+    cost, every = plan.estimator.replicate_cost(n_players), 1 << n_players
+    if not plan.until.exact or run.evaluations + every > plan.budget:
+        return False
+    # What a look knows at once is more than it takes: where that is less than all coalitions, nothing needs to be found.
+    if not every < (found.at_most - run.count) * cost < math.inf:
+        return False
+    return (found.replicates_needed - run.count) * cost > every
 
 
 def expected_evaluations(plan: Plan, found: Look, run: Continuing, cost: int) -> int:

@@ -339,7 +339,7 @@ def _until(
             reason = stop_reason(plan, found, run, cost, own if own is None else own[columns], never)
             if reason is not None:
                 yield alone, run.estimate(columns, own, confidence, reason, True)
-            elif run.relearn(found.replicates_needed):
+            elif run.relearn(found):
                 going_on.append(i)
             elif better_exactly(plan, found, run):
                 yield alone, exactly(alone, run.evaluations, settings, executor)

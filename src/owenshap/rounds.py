@@ -232,7 +232,7 @@ class Rounds:
         """Replicates at the row's next look, or as many as are left for it; a learner learns anew where that pays."""
         run, cost = row.run, self._cost(row)
         assert row.found is not None
-        if left >= cost * LEARNER_LOOK and run.relearn(row.found.replicates_needed):
+        if left >= cost * LEARNER_LOOK and run.relearn(row.found):
             return min(run.next_look, run.affordable)
         if self._shared.total is None and run.count < FIRST_LOOK:
             return min(2 * run.count, FIRST_LOOK, run.affordable)  # a clock is looked at sooner

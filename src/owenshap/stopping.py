@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -142,10 +144,17 @@ class Look:
     """Whether it reached the tolerance."""
     settled: bool
     """Whether the top players are settled."""
-    replicates_needed: float
-    """How many replicates would reach the tolerance, about."""
+    at_most: float
+    """Replicates that would reach the tolerance if quantiles did not fall with their number."""
     doubt: str | None
     """Why it goes on although the half-width is small enough; None where nothing speaks against stopping."""
+    count_needed: Callable[[], float] | None = None
+    """How many replicates would reach the tolerance, about."""
+
+    @cached_property
+    def replicates_needed(self) -> float:
+        """How many replicates would reach the tolerance, about; found when it is asked for, so that looks cost little."""
+        return self.at_most if self.count_needed is None else self.count_needed()
 
     @property
     def done(self) -> bool:
@@ -223,9 +232,19 @@ def look(
     settled = until.top is not None and _settled(moments, until.top, spent(confidence, number), room, skewed)
     if tolerances is None:
         return Look(math.nan, False, settled, math.nan, None)
-    half_width, needed = _reached(moments, tolerances, confidence, room, skewed)
+    rate = 1 - confidence
+    common = common_half_width(watched_errors(moments, confidence, skewed) / tolerances, moments.count, LOUD * rate)
+    rare = float((np.maximum(rare_half_width(moments, rate), room) / tolerances).max())
     doubt = None if sums is None else _doubt(sums, total, tolerances, confidence, skewed)
-    return Look(half_width, half_width <= 1 and doubt is None, settled and doubt is None, needed, doubt)
+    half_width = max(common, rare)
+    return Look(
+        half_width,
+        half_width <= 1 and doubt is None,
+        settled and doubt is None,
+        moments.count * max(common**2, rare),
+        doubt,
+        partial(_needed, moments, tolerances, confidence, common, rare, skewed),
+    )
 
 
 def spent(confidence: float, number: int) -> float:
@@ -233,20 +252,14 @@ def spent(confidence: float, number: int) -> float:
     return 1 - (1 - confidence) * 6 / (math.pi * number) ** 2
 
 
-def _reached(
-    moments: Moments, tolerances: FloatArray, confidence: float, besides: FloatArray | float, skewed: float
-) -> tuple[float, float]:
-    """The half-width in units of the tolerance, and the replicates at which it would be 1."""
-    rate = 1 - confidence
-    errors = watched_errors(moments, confidence, skewed) / tolerances
-    room = float((np.maximum(rare_half_width(moments, rate), besides) / tolerances).max())
-    common = common_half_width(errors, moments.count, LOUD * rate)
+def _needed(moments: Moments, tolerances: FloatArray, confidence: float, common: float, rare: float, skewed: float) -> float:
+    """The replicates at which the common half-width, now this many tolerances, would be one; and that for what is rare."""
     needed = moments.count * common**2
     for _ in range(2):  # quantiles and doubts fall with the number too
         at = max(FIRST_LOOK, math.ceil(needed))
         then = watched_errors(moments, confidence, skewed, at) / tolerances
-        needed = at * common_half_width(then, at, LOUD * rate, precision=0.01) ** 2
-    return max(common, room), max(needed, room * moments.count)
+        needed = at * common_half_width(then, at, LOUD * (1 - confidence), precision=0.01) ** 2
+    return max(needed, rare * moments.count)
 
 
 def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence: float, skewed: float) -> str | None:
