@@ -40,6 +40,11 @@ PART_SECONDS, FIRST_PART = 6.0, 4  # how long a part takes, and the runs of the 
 PART_OF_THEM = 10  # of the runs that fit surrogates: so many times fewer for games that are not measured in full
 WITHOUT_BEARING = ("models", "columns", "tables", "plots", "linear_game.py", "model_game.py")
 WITHOUT_BEARING += ("explainer.py", "explanation.py", "many_rows.py", "row_tasks.py", "rounds.py", "notebook.py")
+# What bears on methods that fit surrogates alone.
+OF_LEARNERS = ("surrogates", "pairs.py", "estimators/linear.py", "estimators/gaussian_process.py")
+OF_LEARNERS += tuple(
+    f"estimators/{each}.py" for each in ("_fitted", "_forward", "_cross_validated", "gaussian_process_corrected")
+)
 LOOKED_AT = 3  # seconds kept for the last section, for each 10 games
 
 
@@ -88,10 +93,10 @@ class Cell:
 
 
 class Kept:
-    """Parts on disk, one line each, in a file per call that no other call writes to."""
+    """Parts on disk, one line each, in a file per call that no other call writes to; those of another source do not count."""
 
     def __init__(self, folder: Path, again: bool) -> None:
-        self._folder = folder
+        self._folder, self.sources = folder, {learns: _source(learns) for learns in (False, True)}
         self._folder.mkdir(parents=True, exist_ok=True)
         if again:
             for each in self._folder.glob("*.jsonl"):
@@ -99,11 +104,12 @@ class Kept:
         self._file = self._folder / f"{time.time_ns()}.jsonl"
 
     def parts(self) -> list[dict]:
-        return [json.loads(line) for each in sorted(self._folder.glob("*.jsonl")) for line in each.read_text().splitlines()]
+        lines = [line for each in sorted(self._folder.glob("*.jsonl")) for line in each.read_text().splitlines()]
+        return [part for part in map(json.loads, lines) if part["source"] == self.sources[_learns(part)]]
 
     def keep(self, part: dict) -> None:
         with self._file.open("a") as file:
-            file.write(json.dumps(part) + "\n")
+            file.write(json.dumps(part | {"source": self.sources[_learns(part)]}) + "\n")
 
 
 def pilots() -> list[Cell]:
@@ -172,8 +178,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--report", action="store_true")
     asked = parser.parse_args()
-    began, source = time.time(), _source()
-    sections, kept = asked.sections or list(SECTIONS), Kept(asked.kept / source, asked.again)
+    began, sections, kept = time.time(), asked.sections or list(SECTIONS), Kept(asked.kept, asked.again)
     looking = "looks" in sections
     until = 0.0 if asked.report else began + 60 * asked.minutes - (LOOKED_AT * len(CASES) / 10 if looking else 0)
     # Spawned: threads of a forked parent's libraries would not be there.
@@ -189,7 +194,7 @@ def main() -> None:
     unknown = sum(not each.done for each in wanted)
     print(f"{done:,.0f} core-seconds are done, about {more:,.0f} and {unknown} cells are left", file=sys.stderr)
     results = {
-        "source": source,
+        "source": f"{kept.sources[False]}, of learners {kept.sources[True]}",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "cores": os.cpu_count(),
         "cells": [_result(each, deviations) for each in wanted if each.done],
@@ -240,10 +245,16 @@ def _result(cell: Cell, deviations: dict) -> dict:
     return result
 
 
-def _source() -> str:
+def _learns(part: dict) -> bool:
+    """Whether a part is of a method that fits surrogates."""
+    return any(each in (measure.LEARNING, measure.AUTO) for each in part["key"])
+
+
+def _source(learns: bool) -> str:
     """A digest of what is measured: what has to do with models, tables and pictures does not bear on a game."""
-    root = Path(owenshap.__file__).parent
-    files = [each for each in sorted(root.rglob("*.py")) if each.relative_to(root).parts[0] not in WITHOUT_BEARING]
+    root, without = Path(owenshap.__file__).parent, WITHOUT_BEARING if learns else WITHOUT_BEARING + OF_LEARNERS
+    named = {each.relative_to(root).as_posix(): each for each in sorted(root.rglob("*.py"))}
+    files = [each for name, each in named.items() if name not in without and name.split("/")[0] not in without]
     files += [HERE / "games.py", HERE / "measure.py"]
     return hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()[:12]
 
