@@ -33,14 +33,17 @@ class Factor:
         return solved
 
     def inverse(self) -> FloatArray:
-        """K⁻¹, of which only the lower triangle counts."""
+        """K⁻¹, its lower triangle; above there is 0."""
         inverse: FloatArray = lapack.dlauum(self._lower_inverse(), lower=1, overwrite_c=1)[0]
         return inverse
 
     def whole_inverse(self) -> FloatArray:
         """K⁻¹, both triangles."""
-        lower = np.tril(self.inverse())
-        return lower + np.tril(lower, -1).T
+        lower = self.inverse()
+        diagonal = np.diagonal(lower).copy()
+        whole: FloatArray = np.add(lower.T, lower, order="C")
+        np.fill_diagonal(whole, diagonal)
+        return whole
 
     def inverse_diagonal(self) -> FloatArray:
         """The diagonal of K⁻¹, at half the price."""

@@ -100,20 +100,31 @@ class Search:
         return Triples(np.array(players, np.int64).reshape(-1, 3), np.array(variances))
 
     def _again(self, inverse: FloatArray, before: Triples) -> tuple[FloatArray, Triples]:
-        """Variances that are the likeliest now, one after the other; those that pay no longer are left out."""
-        variances = before.variances.copy()
-        for at, product in enumerate(before.products(self._signs).T):
-            along = inverse @ product
-            within, told = float(product @ along), float(self._values @ along)
-            without = 1 - variances[at] * within  # what s and q are without this very triple: both over this
+        """Variances that are the likeliest now, one after the other; those that pay no longer are left out.
+
+        A change of one variance changes C⁻¹ by one rank. All of that happens among the products; C⁻¹ itself follows at the end.
+        """
+        if not len(before):
+            return inverse, before
+        product, variances = before.products(self._signs), before.variances.copy()
+        along = inverse @ product
+        within, told = product.T @ along, self._values @ along
+        mixed, used, shares = np.eye(len(before)), np.zeros((len(before), len(before))), np.zeros(len(before))
+        for at in range(len(before)):
+            own = float(within[at, at])
+            without = 1 - variances[at] * own  # what s and q are without this very triple: both over this
             if without <= 1e-9:
                 continue
-            best, gain = _likeliest(np.array([within / without]), np.array([told / without]))
+            best, gain = _likeliest(np.array([own / without]), np.array([told[at] / without]))
             variance = float(best[0]) if gain[0] > self._worth / 2 else 0.0
-            inverse = _joined(inverse, along, variance - variances[at], within)
-            variances[at] = variance
-        stays = variances > 0
-        return inverse, Triples(before.players[stays], variances[stays])
+            change, variances[at] = variance - variances[at], variance
+            share, across = change / (1 + change * own), within[at].copy()
+            shares[at], used[:, at] = share, mixed[:, at]
+            told -= share * told[at] * across
+            within -= np.outer(share * across, across)
+            mixed -= np.outer(share * mixed[:, at], across)
+        changed, stays = along @ used, variances > 0
+        return inverse - (changed * shares) @ changed.T, Triples(before.players[stays], variances[stays])
 
     def _add(self, inverse: FloatArray, players: list[IntArray], variances: list[float]) -> None:
         """Triples that pay, of those along which most is left to explain, join the lists."""
@@ -142,8 +153,11 @@ class Search:
 
     def _candidates(self, left: FloatArray) -> IntArray:
         """The triples with the largest q, from C⁻¹y."""
-        signs = self._signs
-        told = np.stack([signs.T @ (signs * (left * sign)[:, None]) for sign in signs.T])
+        signs, n_players = self._signs, self._signs.shape[1]
+        told = np.zeros((n_players, n_players, n_players))
+        for first in range(n_players - 2):
+            others = signs[:, first + 1 :]
+            told[first, first + 1 :, first + 1 :] = others.T @ (others * (left * signs[:, first])[:, None])
         size = np.abs(told[tuple(self._all.T)])
         if len(size) > CANDIDATES:
             return self._all[np.argpartition(-size, CANDIDATES)[:CANDIDATES]]
@@ -155,12 +169,6 @@ def _likeliest(within: FloatArray, told: FloatArray) -> tuple[FloatArray, FloatA
     within = np.maximum(within, 1e-300)
     ratio = np.maximum(np.square(told) / within, 1.0)
     return (ratio - 1) / within, (ratio - 1 - np.log(ratio)) / 2
-
-
-def _joined(inverse: FloatArray, along: FloatArray, variance: float, within: float) -> FloatArray:
-    """C⁻¹ when the variance of a product is raised by so much."""
-    joined: FloatArray = inverse - np.outer(variance / (1 + variance * within) * along, along)
-    return joined
 
 
 def _ascending(n_players: int) -> BoolArray:
