@@ -32,6 +32,16 @@ class Factor:
         solved: FloatArray = lapack.dpotrs(self.lower, right, lower=1)[0]
         return solved
 
+    def whitened(self, right: FloatArray) -> FloatArray:
+        """L⁻¹ times vectors (N, k): products of two such are those with K⁻¹ in between."""
+        whitened: FloatArray = blas.dtrsm(1.0, self.lower, right.T, side=1, lower=1, trans_a=1).T
+        return whitened
+
+    def coloured(self, right: FloatArray) -> FloatArray:
+        """L⁻ᵀ times a vector (N,): of a whitened one that is K⁻¹ times what it was."""
+        coloured: FloatArray = blas.dtrsv(self.lower, right, lower=1, trans=1)
+        return coloured
+
     def inverse(self) -> FloatArray:
         """K⁻¹, its lower triangle; above there is 0."""
         inverse: FloatArray = lapack.dlauum(self._lower_inverse(), lower=1, overwrite_c=1)[0]

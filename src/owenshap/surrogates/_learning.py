@@ -129,7 +129,7 @@ class Learner:
             if factor is None:
                 break
             before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
-            triples = search.found(factor.whole_inverse(), triples)
+            triples = search.found(factor, triples)
             more = len(triples) - before >= max(fewest, before / 10) or loss < loss_before - STILL_TRIPLES * len(values)
             if not left or not len(triples) or not more:
                 break
