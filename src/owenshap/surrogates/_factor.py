@@ -86,4 +86,5 @@ def _invert(lower: FloatArray, inverse: FloatArray) -> None:
     half = len(lower) // 2
     _invert(lower[:half, :half], inverse[:half, :half])
     _invert(lower[half:, half:], inverse[half:, half:])
-    np.matmul(inverse[half:, half:] @ lower[half:, :half], -inverse[:half, :half], out=inverse[half:, :half])
+    below = blas.dtrmm(-1.0, inverse[:half, :half], lower[half:, :half], side=1, lower=1)
+    inverse[half:, :half] = blas.dtrmm(1.0, inverse[half:, half:], below, lower=1, overwrite_b=1)
