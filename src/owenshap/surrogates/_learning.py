@@ -45,8 +45,9 @@ STILL = 0.5  # of log likelihood per player in the last ten steps: then it goes 
 INDEX = ((320, 5), (1000, 3))
 QUIET_STEPS, QUIET = 5, 0.05  # so many steps that gain less per player: then it ends there
 # A link by least squares, of at most so many pairs, is where it is best learned from. What it must gain per player over a
-# linear fit: where one weighted sum does not tell, weights that fit by chance would. The least scale of all else that is left.
-LINK_PAIRS, LINK_TELLS, LEAST_LEFT = 640, 0.4, 1e-6
+# linear fit: where one weighted sum does not tell, weights that fit by chance would. The logarithm of the scale that it starts
+# from, above that of the values, and the least scale of all else that is left.
+LINK_PAIRS, LINK_TELLS, LINK_SCALE, LEAST_LEFT = 640, 0.4, 1.0, 1e-6
 # Of log likelihood per player, gained by it after so many steps: below, it ends there.
 HOPELESS = {3: 0.1, 6: 0.5, 10: 0.7}
 WORTH_KEEPING, SURE = 1.0, 2.0  # gained in the end: below, it is left out; and past which nothing else is tried
@@ -176,7 +177,7 @@ class Learner:
         link = fit_link(self._signs[seen], target[seen], weights)
         if link.gain < LINK_TELLS * n_players:
             return None
-        bent = np.concatenate([link.weights, [0.0], vector])
+        bent = np.concatenate([link.weights, [LINK_SCALE], vector])
         bent[SCALES] += np.log(max(link.left, LEAST_LEFT))
         lowest, highest = np.array(bounds(n_players, True)).T
         guesses = [straight, np.clip(bent, lowest + 1, highest - 1)]
