@@ -41,13 +41,13 @@ STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round befor
 # An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
 INDEX_STEPS, INDEX_MOST = 26, 66
 ENOUGH_FOR_MORE = 2  # pairs for each player: with fewer, more steps learn what means nothing
-STILL = 0.5  # of log likelihood per player in the last ten steps: then it goes on
+SETTLED_STEPS, STILL = 18, 0.5  # from so many steps on: of log likelihood per player in the last ten, then it goes on
 INDEX = ((320, 5), (1000, 3))
 QUIET_STEPS, QUIET = 5, 0.05  # so many steps that gain less per player: then it ends there
 # A link by least squares, of at most so many pairs, is where it is best learned from. What it must gain per player over a
 # linear fit: where one weighted sum does not tell, weights that fit by chance would. The logarithm of the scale that it starts
 # from, above that of the values, and the least scale of all else that is left.
-LINK_PAIRS, LINK_TELLS, LINK_SCALE, LEAST_LEFT = 640, 0.4, 1.0, 1e-6
+LINK_PAIRS, LINK_TELLS, LINK_SCALE, LEAST_LEFT = 640, 1.0, 1.0, 1e-6
 # Of log likelihood per player, gained by it after so many steps: below, it ends there.
 HOPELESS = {3: 0.1, 6: 0.5, 10: 0.7}
 WORTH_KEEPING, SURE = 1.0, 2.0  # gained in the end: below, it is left out; and past which nothing else is tried
@@ -152,7 +152,7 @@ class Learner:
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
             hopeless = before - losses[-1] < HOPELESS.get(len(losses), -np.inf) * n_players
-            settled = len(losses) >= INDEX_STEPS and losses[-11] - losses[-1] < STILL * n_players
+            settled = len(losses) >= SETTLED_STEPS and losses[-11] - losses[-1] < STILL * n_players
             quiet = len(losses) > QUIET_STEPS and losses[-QUIET_STEPS - 1] - losses[-1] < QUIET * n_players
             if hopeless or settled or quiet:
                 raise StopIteration
