@@ -32,15 +32,28 @@ class Factor:
         solved: FloatArray = lapack.dpotrs(self.lower, right, lower=1)[0]
         return solved
 
+    def whitened(self, right: FloatArray) -> FloatArray:
+        """L⁻¹ times vectors (N, k): products of two such are those with K⁻¹ in between."""
+        whitened: FloatArray = blas.dtrsm(1.0, self.lower, right.T, side=1, lower=1, trans_a=1).T
+        return whitened
+
+    def coloured(self, right: FloatArray) -> FloatArray:
+        """L⁻ᵀ times a vector (N,): of a whitened one that is K⁻¹ times what it was."""
+        coloured: FloatArray = blas.dtrsv(self.lower, right, lower=1, trans=1)
+        return coloured
+
     def inverse(self) -> FloatArray:
-        """K⁻¹, of which only the lower triangle counts."""
+        """K⁻¹, its lower triangle; above there is 0."""
         inverse: FloatArray = lapack.dlauum(self._lower_inverse(), lower=1, overwrite_c=1)[0]
         return inverse
 
     def whole_inverse(self) -> FloatArray:
         """K⁻¹, both triangles."""
-        lower = np.tril(self.inverse())
-        return lower + np.tril(lower, -1).T
+        lower = self.inverse()
+        diagonal = np.diagonal(lower).copy()
+        whole: FloatArray = np.add(lower.T, lower, order="C")
+        np.fill_diagonal(whole, diagonal)
+        return whole
 
     def inverse_diagonal(self) -> FloatArray:
         """The diagonal of K⁻¹, at half the price."""
@@ -73,4 +86,5 @@ def _invert(lower: FloatArray, inverse: FloatArray) -> None:
     half = len(lower) // 2
     _invert(lower[:half, :half], inverse[:half, :half])
     _invert(lower[half:, half:], inverse[half:, half:])
-    np.matmul(inverse[half:, half:] @ lower[half:, :half], -inverse[:half, :half], out=inverse[half:, :half])
+    below = blas.dtrmm(-1.0, inverse[:half, :half], lower[half:, :half], side=1, lower=1)
+    inverse[half:, :half] = blas.dtrmm(1.0, inverse[half:, half:], below, lower=1, overwrite_b=1)

@@ -32,6 +32,7 @@ from owenshap.surrogates._triples import Triples
 
 HALVES = 650.0  # the most lengths together with which none of the two halves of the product part is 0 in float64
 FILLED_AT_ONCE, ROWS = 1600, 256  # pairs: the matrices of more are filled by so many rows, without buffers for gradients
+LARGEST_SUM = 25.0  # of weights in an index part: exp(±25²) is neither 0 nor infinite in float64
 HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
 
@@ -107,7 +108,8 @@ class Likelihood:
 
     @cached_property
     def _buffers(self) -> _Buffers:
-        return _Buffers(*(np.empty((len(self.signs), len(self.signs))) for _ in _Buffers._fields))
+        # One array: its size tells malloc to keep such memory, which else is given back and zeroed anew for every fit.
+        return _Buffers(*np.empty((len(_Buffers._fields), len(self.signs), len(self.signs))))
 
     def _fill(self, p: Parameters) -> _Filled:
         """K and its parts, in buffers that the next call overwrites."""
@@ -121,8 +123,9 @@ class Likelihood:
         else:
             np.subtract(-total, exponent, out=far)
             np.exp(far, out=far)
-        tilt = np.clip(signs @ half * p.lean, -150, 150)
-        leans = np.exp(np.stack([tilt, -tilt]))
+        leans = np.empty((2, len(signs)))
+        np.exp(_clipped(signs @ (half * p.lean)), out=leans[0])
+        np.divide(1.0, leans[0], out=leans[1])
         scaled = (p.product / 4 * leans).T
         np.matmul(scaled, leans, out=plus)
         plus *= near
@@ -136,7 +139,8 @@ class Likelihood:
         np.multiply(exponent, 2 * p.linear / total, out=work)
         kernel += work
         if p.weights is not None:
-            self._bent = _gaussians(signs @ p.weights, signs @ p.weights)
+            sums = signs @ p.weights
+            self._bent = _gaussians(sums, sums)
             np.subtract(*self._bent, out=work)
             work *= p.bend / 2
             kernel += work
@@ -147,7 +151,7 @@ class Likelihood:
 
     def _add_noise(self, kernel: FloatArray, p: Parameters) -> None:
         diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
-        diagonal += p.noise * self._noisy + JITTER * diagonal.mean()
+        diagonal += p.noise * self._noisy + JITTER / len(kernel) * float(diagonal.sum())
 
     def _large(self, vector: FloatArray) -> FloatArray:
         """K of many pairs, by few rows at a time."""
@@ -175,7 +179,7 @@ class Likelihood:
         factor = Factor.of(self._buffers.kernel, overwrite=True)
         if factor is None:
             return 1e10, np.zeros_like(vector)
-        loss, by_kernel = _left_out(factor.inverse().T, values) if left_out else factor.loss(values)
+        loss, by_kernel = _left_out(factor.whole_inverse(), values) if left_out else factor.loss(values)
         by_kernel *= self._half
         prior, by_prior = penalty(vector, self.signs.shape[1], spread)
         return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
@@ -300,14 +304,12 @@ class Likelihood:
         return values + self._triples.shapley(signs)
 
 
-def _left_out(upper: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
-    """N/2 log of the mean squared error at pairs left out, and twice its derivative by K; from the upper triangle of K⁻¹.
+def _left_out(inverse: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
+    """N/2 log of the mean squared error at pairs left out, and twice its derivative by K; from K⁻¹, whose memory it takes.
 
     The error at pair a is r = α_a/d_a, with d the diagonal of K⁻¹. Its square summed up changes with K by
     2 [K⁻¹ diag(r²/d) K⁻¹ − K⁻¹(r/d)α′]. The first pair, which is known without noise, does not count.
     """
-    inverse = np.triu(upper)
-    inverse += np.triu(upper, 1).T
     weights, diagonal = inverse @ values, np.diagonal(inverse).copy()
     errors = weights / diagonal
     errors[0] = 0.0
@@ -321,13 +323,23 @@ def _left_out(upper: FloatArray, values: FloatArray) -> tuple[float, FloatArray]
     return len(values) / 2 * float(np.log(square / len(values))), by_kernel
 
 
+def _clipped(numbers: FloatArray) -> FloatArray:
+    """Between −150 and 150, of which float64 has the exponential of every sum of four."""
+    return np.minimum(np.maximum(numbers, -150.0), 150.0)
+
+
 def _gaussians(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """exp(−(a − b)²/2) and exp(−(a + b)²/2) between all numbers a and all b."""
-    here, there = (np.stack([each, np.square(each) / -2, np.ones_like(each)], axis=1) for each in (one, other))
-    apart, along = here @ there[:, [0, 2, 1]].T, here @ (there[:, [0, 2, 1]] * [-1.0, 1.0, 1.0]).T
-    for each in (apart, along):
-        np.exp(each, out=each)
-    return apart, along
+    """exp(−(a − b)²/2) and exp(−(a + b)²/2) between all numbers a and all b: exp(−(a² + b²)/2) times exp(ab) and over it."""
+    along = np.multiply.outer(one, other)
+    if max(float(np.abs(each).max(initial=0.0)) for each in (one, other)) < LARGEST_SUM:
+        np.exp(along, out=along)
+        level = np.multiply.outer(np.exp(np.square(one) / -2), np.exp(np.square(other) / -2))
+        apart = level * along
+        return apart, np.divide(level, along, out=along)
+    squares = np.add.outer(np.square(one) / 2, np.square(other) / 2)
+    apart = np.exp(along - squares)
+    along += squares
+    return apart, np.exp(np.negative(along, out=along), out=along)
 
 
 def _odd_gaussian(one: FloatArray, other: FloatArray) -> FloatArray:

@@ -12,6 +12,7 @@ from scipy.optimize import OptimizeResult, minimize
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.surrogates import _even
 from owenshap.surrogates._kernel import Likelihood
+from owenshap.surrogates._link import fit_link
 from owenshap.surrogates._members import (
     Learned,
     Member,
@@ -21,7 +22,7 @@ from owenshap.surrogates._members import (
     mixture,
     together,
 )
-from owenshap.surrogates._parameters import LOWEST, NOISE, OTHERS, PRIOR_MEAN, bounds, has_index
+from owenshap.surrogates._parameters import LOWEST, NOISE, OTHERS, PRIOR_MEAN, SCALES, bounds, has_index
 from owenshap.surrogates._triples import Search, Triples
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
@@ -40,8 +41,13 @@ STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round befor
 # An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
 INDEX_STEPS, INDEX_MOST = 26, 66
 ENOUGH_FOR_MORE = 2  # pairs for each player: with fewer, more steps learn what means nothing
-STILL = 0.5  # of log likelihood per player in the last ten steps: then it goes on
+SETTLED_STEPS, STILL = 18, 0.5  # from so many steps on: of log likelihood per player in the last ten, then it goes on
 INDEX = ((320, 5), (1000, 3))
+QUIET_STEPS, QUIET = 5, 0.05  # so many steps that gain less per player: then it ends there
+# A link by least squares, of at most so many pairs, is where it is best learned from. What it must gain per player over a
+# linear fit: where one weighted sum does not tell, weights that fit by chance would. The logarithm of the scale that it starts
+# from, above that of the values, and the least scale of all else that is left.
+LINK_PAIRS, LINK_TELLS, LINK_SCALE, LEAST_LEFT = 640, 1.0, 1.0, 1e-6
 # Of log likelihood per player, gained by it after so many steps: below, it ends there.
 HOPELESS = {3: 0.1, 6: 0.5, 10: 0.7}
 WORTH_KEEPING, SURE = 1.0, 2.0  # gained in the end: below, it is left out; and past which nothing else is tried
@@ -124,7 +130,7 @@ class Learner:
             if factor is None:
                 break
             before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
-            triples = search.found(factor.whole_inverse(), triples)
+            triples = search.found(factor, triples)
             more = len(triples) - before >= max(fewest, before / 10) or loss < loss_before - STILL_TRIPLES * len(values)
             if not left or not len(triples) or not more:
                 break
@@ -136,7 +142,9 @@ class Learner:
 
     def _try_index(self, vector: FloatArray, target: FloatArray, few: int) -> tuple[float, list[FloatArray]]:
         """What few pairs gain per player by an index part, and the parameters with it; none where that is little."""
-        n_players = self._signs.shape[1]
+        n_players, guess = self._signs.shape[1], self.index_guess(vector, target)
+        if guess is None:
+            return 0.0, []
         which, likelihood = self.part(few)
         values = target[which]
         before, losses = likelihood.loss(vector, values, SPREADS[0])[0], list[float]()
@@ -144,20 +152,36 @@ class Learner:
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
             hopeless = before - losses[-1] < HOPELESS.get(len(losses), -np.inf) * n_players
-            settled = len(losses) >= INDEX_STEPS and losses[-11] - losses[-1] < STILL * n_players
-            if hopeless or settled:
+            settled = len(losses) >= SETTLED_STEPS and losses[-11] - losses[-1] < STILL * n_players
+            quiet = len(losses) > QUIET_STEPS and losses[-QUIET_STEPS - 1] - losses[-1] < QUIET * n_players
+            if hopeless or settled or quiet:
                 raise StopIteration
 
         most = INDEX_MOST if few >= ENOUGH_FOR_MORE * n_players else INDEX_STEPS
-        bent = self.index_guess(vector, target)
-        bent = self._minimised(few, bent, target, most, SPREADS[0], bounds(n_players, True), watch)
+        bent = self._minimised(few, guess, target, most, SPREADS[0], bounds(n_players, True), watch)
         gain = (_fit(likelihood, vector, values) - _fit(likelihood, bent, values)) / n_players
         return (gain, [bent]) if gain > WORTH_KEEPING else (0.0, [])
 
-    def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray:
-        """These parameters with an index part along the linear fit."""
+    def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
+        """These parameters with an index part along the linear fit, or along a link if that is likelier; None without a link.
+
+        What a link leaves is all that the other parts are for: without smaller scales most steps would go into those.
+        """
         weights = _coefficients(self._signs, target)
-        return np.concatenate([weights / (np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12), [0.0], vector])
+        weights /= np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12
+        straight, n_players = np.concatenate([weights, [0.0], vector]), len(weights)
+        which, likelihood = self.part(self._seen(STAGES[0][0], target))
+        if len(which) < ENOUGH_FOR_MORE * n_players:
+            return straight
+        seen = self.part(LINK_PAIRS)[0]
+        link = fit_link(self._signs[seen], target[seen], weights)
+        if link.gain < LINK_TELLS * n_players:
+            return None
+        bent = np.concatenate([link.weights, [LINK_SCALE], vector])
+        bent[SCALES] += np.log(max(link.left, LEAST_LEFT))
+        lowest, highest = np.array(bounds(n_players, True)).T
+        guesses = [straight, np.clip(bent, lowest + 1, highest - 1)]
+        return min(guesses, key=lambda each: likelihood.loss(each, target[which], SPREADS[0])[0])
 
     def steps(
         self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], spread: float, seen: int = 0
@@ -277,7 +301,8 @@ class Choices:
             learned = [Learned(self._learner.steps(best, target, POOLED, SPREADS[0]))]
             if self._index:  # beside the other: what few steps make of it may be worse
                 bent = self._learner.index_guess(best, target)
-                learned.append(Learned(self._learner.steps(bent, target, POOLED_INDEX, SPREADS[0])))
+                if bent is not None:
+                    learned.append(Learned(self._learner.steps(bent, target, POOLED_INDEX, SPREADS[0])))
             members = mixture(means(self._learner.full, learned, target), len(best) - OTHERS, 1.0)
             if members and left_out_error(max(members, key=lambda member: member.share)) <= self._limit:
                 return learned

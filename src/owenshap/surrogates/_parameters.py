@@ -10,6 +10,7 @@ from owenshap.arrays import FloatArray
 
 OTHERS = 6  # parameters beside the lengths: of product, linear part, noise, lean τ, size part, steepness κ
 NOISE = -4  # where that of the noise is
+SCALES = [-6, -5, -4, -2]  # where those are that say how large parts are, the noise among them
 LEAN = 3  # and of the lean, after the lengths
 LOWEST = np.array([-12.0, -12.0, -18.0, 0.0, -12.0, -4.0])
 HIGHEST = np.array([12.0, 12.0, 2.0, 1.0, 12.0, 3.0])

@@ -7,10 +7,12 @@ as large as their players' lengths say; where a few of them are much larger, as 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.surrogates._factor import Factor
 
 # Of the logarithm of how many triples there are: what the log likelihood must gain by one of them.
 WORTH = 0.4
@@ -72,11 +74,19 @@ def products(signs: FloatArray, players: IntArray) -> FloatArray:
     return product
 
 
+class _Changed(NamedTuple):
+    """What changes of variances make of C⁻¹: L⁻ᵀ (1 − U diag(shares) Uᵀ) L⁻¹."""
+
+    along: FloatArray
+    """U, (N, t)."""
+    shares: FloatArray
+
+
 class Search:
     """Triples that make values likelier, found one by one.
 
-    With the inverse C⁻¹ of the kernel so far, a product χ has s = χ′C⁻¹χ and q = χ′C⁻¹y; the variance (q² − s)/s² makes
-    values y the likeliest, by (q²/s − 1 − log q²/s)/2 (Tipping and Faul, 2003).
+    With the kernel C = LLᵀ so far, a product χ has s = χ′C⁻¹χ and q = χ′C⁻¹y; the variance (q² − s)/s² makes
+    values y the likeliest, by (q²/s − 1 − log q²/s)/2 (Tipping and Faul, 2003). All of it from L⁻¹χ and L⁻¹y.
 
     Parameters
     ----------
@@ -92,36 +102,47 @@ class Search:
         self._all = np.stack(np.nonzero(_ascending(n_players)), axis=1)
         self._worth = WORTH * np.log(max(len(self._all), 2))
 
-    def found(self, inverse: FloatArray, before: Triples) -> Triples:
-        """Triples that pay: those from before, if they still do, and others; the inverse is that of the kernel with those."""
-        inverse, kept = self._again(inverse, before)
+    def found(self, factor: Factor, before: Triples) -> Triples:
+        """Triples that pay: those from before, if they still do, and others; the factor is that of the kernel with those."""
+        values = factor.whitened(self._values[:, None])[:, 0]
+        kept, changed = self._again(factor.whitened(before.products(self._signs)), values, before)
         players, variances = list(kept.players), list(kept.variances)
-        self._add(inverse, players, variances)
+        self._add(factor, changed, values, players, variances)
         return Triples(np.array(players, np.int64).reshape(-1, 3), np.array(variances))
 
-    def _again(self, inverse: FloatArray, before: Triples) -> tuple[FloatArray, Triples]:
-        """Variances that are the likeliest now, one after the other; those that pay no longer are left out."""
-        variances = before.variances.copy()
-        for at, product in enumerate(before.products(self._signs).T):
-            along = inverse @ product
-            within, told = float(product @ along), float(self._values @ along)
-            without = 1 - variances[at] * within  # what s and q are without this very triple: both over this
+    def _again(self, product: FloatArray, values: FloatArray, before: Triples) -> tuple[Triples, _Changed]:
+        """Variances that are the likeliest now, one after the other; those that pay no longer are left out.
+
+        A change of one variance changes C⁻¹ by one rank, and that all s and q.
+        """
+        variances, within, told = before.variances.copy(), product.T @ product, values @ product
+        mixed, used, shares = np.eye(len(before)), np.zeros_like(within), np.zeros(len(before))
+        for at in range(len(before)):
+            own = float(within[at, at])
+            without = 1 - variances[at] * own  # what s and q are without this very triple: both over this
             if without <= 1e-9:
                 continue
-            best, gain = _likeliest(np.array([within / without]), np.array([told / without]))
+            best, gain = _likeliest(np.array([own / without]), np.array([told[at] / without]))
             variance = float(best[0]) if gain[0] > self._worth / 2 else 0.0
-            inverse = _joined(inverse, along, variance - variances[at], within)
-            variances[at] = variance
+            change, variances[at] = variance - variances[at], variance
+            share, across = change / (1 + change * own), within[at].copy()
+            shares[at], used[:, at] = share, mixed[:, at]
+            told -= share * told[at] * across
+            within -= np.outer(share * across, across)
+            mixed -= np.outer(share * mixed[:, at], across)
         stays = variances > 0
-        return inverse, Triples(before.players[stays], variances[stays])
+        return Triples(before.players[stays], variances[stays]), _Changed(product @ used, shares)
 
-    def _add(self, inverse: FloatArray, players: list[IntArray], variances: list[float]) -> None:
+    def _add(
+        self, factor: Factor, changed: _Changed, values: FloatArray, players: list[IntArray], variances: list[float]
+    ) -> None:
         """Triples that pay, of those along which most is left to explain, join the lists."""
-        candidates = self._candidates(inverse @ self._values)
-        product = products(self._signs, candidates)
-        along = inverse @ product
-        within, told = np.einsum("ab,ab->b", product, along), self._values @ along
-        free, shares, known = ~_among(candidates, players), list[float](), list[FloatArray]()
+        left = values - changed.along @ (changed.shares * (values @ changed.along))
+        candidates = self._candidates(factor.coloured(left))
+        product = factor.whitened(products(self._signs, candidates))
+        known = changed.along.T @ product  # of each, along what has changed
+        within, told = np.einsum("ab,ab->b", product, product) - changed.shares @ np.square(known), left @ product
+        shares, free = changed.shares, ~_among(candidates, players)
         while len(players) < len(self._signs) // PAIRS_EACH:
             best, gain = _likeliest(within, told)
             at = int(np.argmax(np.where(free, gain, 0.0)))
@@ -129,11 +150,8 @@ class Search:
                 break
             variance = float(best[at])
             share = variance / (1 + variance * within[at])
-            across = along[:, at] @ product  # χ′C⁻¹χ with all others, less what those found since then explain
-            for other, before in zip(shares, known, strict=True):
-                across -= other * before[at] * before
-            shares.append(share)
-            known.append(across)
+            across = product[:, at] @ product - (shares * known[:, at]) @ known  # χ′C⁻¹χ with all others
+            shares, known = np.append(shares, share), np.concatenate([known, across[None]])
             told = told - share * told[at] * across
             within = within - share * np.square(across)
             players.append(candidates[at])
@@ -142,8 +160,11 @@ class Search:
 
     def _candidates(self, left: FloatArray) -> IntArray:
         """The triples with the largest q, from C⁻¹y."""
-        signs = self._signs
-        told = np.stack([signs.T @ (signs * (left * sign)[:, None]) for sign in signs.T])
+        signs, n_players = self._signs, self._signs.shape[1]
+        told = np.zeros((n_players, n_players, n_players))
+        for first in range(n_players - 2):
+            others = signs[:, first + 1 :]
+            told[first, first + 1 :, first + 1 :] = others.T @ (others * (left * signs[:, first])[:, None])
         size = np.abs(told[tuple(self._all.T)])
         if len(size) > CANDIDATES:
             return self._all[np.argpartition(-size, CANDIDATES)[:CANDIDATES]]
@@ -155,12 +176,6 @@ def _likeliest(within: FloatArray, told: FloatArray) -> tuple[FloatArray, FloatA
     within = np.maximum(within, 1e-300)
     ratio = np.maximum(np.square(told) / within, 1.0)
     return (ratio - 1) / within, (ratio - 1 - np.log(ratio)) / 2
-
-
-def _joined(inverse: FloatArray, along: FloatArray, variance: float, within: float) -> FloatArray:
-    """C⁻¹ when the variance of a product is raised by so much."""
-    joined: FloatArray = inverse - np.outer(variance / (1 + variance * within) * along, along)
-    return joined
 
 
 def _ascending(n_players: int) -> BoolArray:

@@ -6,6 +6,7 @@ import pytest
 from owenshap.arrays import IntArray
 from owenshap.surrogates import _even
 from owenshap.surrogates._even import EvenPart
+from owenshap.surrogates._factor import Factor
 from owenshap.surrogates._kernel import Likelihood
 from owenshap.surrogates._members import Learned, Mean, mixture
 from owenshap.surrogates._parameters import LEAN, Parameters
@@ -66,7 +67,7 @@ def test_a_triple_that_is_found_makes_the_values_as_likely_as_it_can():
     signs = signs_of_pairs(9, 80)
     noise = np.random.default_rng(1).normal(size=len(signs))
     values = 3 * signs[:, 0] * signs[:, 3] * signs[:, 7] + noise
-    found = Search(signs, values).found(np.eye(len(signs)), Triples.none())
+    found = Search(signs, values).found(Factor.of(np.eye(len(signs))), Triples.none())
     assert [0, 3, 7] in found.players.tolist()
     at = found.players.tolist().index([0, 3, 7])
 
@@ -76,7 +77,7 @@ def test_a_triple_that_is_found_makes_the_values_as_likely_as_it_can():
         kernel = Triples(found.players, variances).kernel(signs, signs) + np.eye(len(signs))
         return -values @ np.linalg.solve(kernel, values) / 2 - np.linalg.slogdet(kernel)[1] / 2
 
-    again = Search(signs, values).found(np.linalg.inv(found.kernel(signs, signs) + np.eye(len(signs))), found)
+    again = Search(signs, values).found(Factor.of(found.kernel(signs, signs) + np.eye(len(signs))), found)
     found = Triples(again.players[: len(found)], again.variances[: len(found)])
     assert log_likelihood(1.0) > log_likelihood(0.97)
     assert log_likelihood(1.0) > log_likelihood(1.03)
@@ -87,14 +88,14 @@ def test_a_triple_that_pays_no_longer_is_left_out():
     values = np.random.default_rng(2).normal(size=len(signs))
     values -= signs[:, :3].prod(axis=1) * (values @ signs[:, :3].prod(axis=1)) / len(signs)
     wrong = Triples(np.array([[0, 1, 2]]), np.array([2.0]))
-    inverse = np.linalg.inv(wrong.kernel(signs, signs) + np.eye(len(signs)))
-    assert [0, 1, 2] not in Search(signs, values).found(inverse, wrong).players.tolist()
+    factor = Factor.of(wrong.kernel(signs, signs) + np.eye(len(signs)))
+    assert [0, 1, 2] not in Search(signs, values).found(factor, wrong).players.tolist()
 
 
 def test_noise_has_hardly_any_triples():
     signs = signs_of_pairs(12, 100)
     counts = [
-        len(Search(signs, np.random.default_rng(seed).normal(size=101)).found(np.eye(101), Triples.none()))
+        len(Search(signs, np.random.default_rng(seed).normal(size=101)).found(Factor.of(np.eye(101)), Triples.none()))
         for seed in range(20)
     ]
     # Of 220 triples each is taken by chance where a normal number is beyond 2.9, once in 270.

@@ -1,0 +1,71 @@
+"""A link of one weighted sum, and index parts that start from it."""
+
+import numpy as np
+import pytest
+
+from owenshap.surrogates._learning import Learner
+from owenshap.surrogates._link import fit_link
+from owenshap.surrogates._parameters import has_index
+from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
+from owenshap.testing import random_unanimity_sum
+
+from .test_surrogates import some_pairs
+
+
+def drawn_signs(n_players: int, count: int):
+    return np.random.default_rng(0).choice([-1.0, 1.0], (count, n_players))
+
+
+def along_the_line(signs, values):
+    weights = np.linalg.lstsq(signs, values, rcond=None)[0]
+    return weights / np.sqrt(np.mean(np.square(signs @ weights)))
+
+
+def sigmoid(weights, shift: float):
+    return lambda coalitions: (1 / (1 + np.exp(-np.where(coalitions, 1.0, -1.0) @ weights - shift)))[:, None]
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.8, 2.0])
+def test_the_weights_behind_a_sigmoid_are_found(shift):
+    signs, weights = drawn_signs(12, 100), np.random.default_rng(1).normal(size=12) / 3
+    sums = signs @ weights
+    values = np.tanh(sums + shift) + np.tanh(sums - shift)
+    values /= np.sqrt(np.mean(np.square(values)))
+    link = fit_link(signs, values, along_the_line(signs, values))
+    assert link.left < 1e-6
+    assert link.gain > 100
+    assert np.corrcoef(link.weights, weights)[0, 1] > 1 - 1e-6  # their scale and the shift make up for each other
+
+
+def test_a_linear_game_has_no_link():
+    signs = drawn_signs(12, 100)
+    values = signs @ np.random.default_rng(1).normal(size=12) / 3 + 0.1 * np.random.default_rng(2).normal(size=100)
+    link = fit_link(signs, values, along_the_line(signs, values))
+    assert abs(link.gain) < 5
+    assert link.left == pytest.approx(0.01, rel=0.5)
+
+
+def test_a_game_without_a_link_gets_no_index_part(monkeypatch):
+    game, coalitions, guesses = random_unanimity_sum(14, 40, 6, seed=0), some_pairs(14, 100), []
+    guess = Learner.index_guess
+
+    def kept(learner, vector, target):
+        guesses.append(guess(learner, vector, target))
+        return guesses[-1]
+
+    monkeypatch.setattr(Learner, "index_guess", kept)
+    fitted = GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None])
+    assert guesses == [None]
+    assert not any(has_index(member.learned.vector, 14) for member in fitted.mixtures[0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_behind_a_sigmoid_a_fit_is_nearly_exact(seed):
+    weights = np.random.default_rng(seed).normal(size=10) / 2
+    values, coalitions = sigmoid(weights, 0.7), some_pairs(10, 60)
+    everything = (np.arange(1 << 10)[:, None] >> np.arange(10) & 1).astype(bool)
+    fitted = GaussianProcessSurrogate().fit(coalitions, values(coalitions))
+    apart = fitted.values(everything) - values(everything)
+    odd = (apart - apart[::-1]) / 2
+    exact = values(everything)
+    assert np.square(odd).mean() < 1e-6 * np.square((exact - exact[::-1]) / 2).mean()
