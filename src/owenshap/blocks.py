@@ -84,7 +84,8 @@ def worked(
             most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
         several = executor is None and evaluations > most
         return _groups_worked(compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, several)
-    if executor is None and isinstance(game, LaunchingGame) and game.launches:
+    adaptive = estimator.adaptive(game.n_players, ends.outputs)
+    if executor is None and isinstance(game, LaunchingGame) and game.launches and not adaptive:
         return _work_ahead(game, estimator, _parts(drawn), ends, rows_at_once)
     return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(drawn)), executor)
 
@@ -183,7 +184,15 @@ def made_here(estimator: Estimator) -> bool:
 
 def _work(game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int) -> Worked:
     """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its replicates."""
-    return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
+    if not estimator.adaptive(game.n_players, ends.outputs):
+        return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
+    opening = estimator.opening(part)
+    values, evaluations = evaluate(game, opening, ends, rows_at_once)
+    if len(opening) == len(part):
+        return _reduced(estimator, part, last, values, evaluations)
+    rest = estimator.rest(part, opening, values)
+    others, more = evaluate(game, rest, ends, rows_at_once)
+    return _reduced(estimator, opening.joined([rest]), last, np.concatenate([values, others]), evaluations + more)
 
 
 def _reduced(estimator: Estimator, part: Design, last: bool, values: FloatArray, evaluations: int) -> Worked:

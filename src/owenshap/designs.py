@@ -97,6 +97,10 @@ class Sets(Design):
     def sizes(self) -> IntArray:
         return np.bitwise_count(self.packed).sum(axis=1, dtype=np.int64)
 
+    def joined(self, others: Sequence[Design]) -> Design:
+        every = [self, *(each for each in others if isinstance(each, Sets))]
+        return Sets(np.concatenate([each.packed for each in every]), self.n_players)
+
     def coalitions(self, index: IntArray) -> BoolArray:
         return unpack(self.packed[index], self.n_players)
 

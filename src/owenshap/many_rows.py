@@ -87,7 +87,8 @@ class Together:
             if share < math.inf and plan.estimator is not LINEAR.estimator:
                 plan = self._within_share(plan, n_players, method, share, settings["efficient"])
             same = np.flatnonzero(counts == n_players)
-            most = 1 if plan.until is not None and plan.estimator.together else most  # every row learns for itself
+            learning = plan.until is not None and plan.estimator.together
+            most = 1 if learning or plan.estimator.adaptive(n_players, outputs) else most  # every row learns for itself
             for which in (same[start : start + most] for start in range(0, len(same), most)):
                 ranges = None if self.ranges is None else self.ranges[which]
                 tasks.append((self._game(which, outputs, memory), plan, settings, ranges))

@@ -34,19 +34,19 @@ def draw_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
     a Gaussian process with all players alike. That is half the squared error of random pairs, on all kinds of games.
     """
     if count > FEW_CHOSEN * MOST_CHOSEN or n_players > MOST_PLAYERS or count >= all_pairs(n_players):
-        return _even_pairs(n_players, count, rng)
+        return even_pairs(n_players, count, rng)
     wanted = min(count, MOST_CHOSEN)
-    candidates = _even_pairs(n_players, min(CANDIDATES * wanted, all_pairs(n_players)), rng)
+    candidates = even_pairs(n_players, min(CANDIDATES * wanted, all_pairs(n_players)), rng)
     chosen = candidates[_most_telling(candidates, wanted, rng)]
     if count == wanted:
         return chosen
-    others = _even_pairs(n_players, count, rng)
+    others = even_pairs(n_players, count, rng)
     both = np.concatenate([chosen, others[rng.permutation(count)]])
     swapped = (2 * both.sum(axis=1) > n_players) | ((2 * both.sum(axis=1) == n_players) & both[:, 0])
     return _distinct(both ^ swapped[:, None])[:count]
 
 
-def _even_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArray:
+def even_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArray:
     """One coalition of each of so many different pairs, (count, n): sizes as even as can be, small sizes complete first.
 
     Sizes uniform over 1 … n − 1 give a linear fit its leverage scores; every size beyond what it has is shared by the others.

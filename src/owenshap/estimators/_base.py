@@ -68,6 +68,18 @@ class Estimator(ABC):
         """The replicates, and what did not go as planned on the way to them, in words; None where all did."""
         return self.replicates(design, values), None
 
+    def adaptive(self, n_players: int, outputs: int) -> bool:  # noqa: ARG002 (few are)
+        """Whether what is evaluated depends on the values of what was evaluated before. Rows then go one by one."""
+        return False
+
+    def opening(self, design: Design) -> Design:
+        """Where adaptive: what of a design is evaluated first. The rest of it is only a number of coalitions then."""
+        return design
+
+    def rest(self, design: Design, opening: Design, values: FloatArray) -> Design:
+        """Where adaptive: what to evaluate now that the opening of a design has these values, as many as it has left."""
+        raise NotImplementedError(f"{self.name} is adaptive, and must say what to evaluate after its opening")
+
     def unbiased(self, n_players: int) -> bool:  # noqa: ARG002 (most are, for every number of players)
         """Whether the mean of a replicate is the Shapley value, for every game of so many players."""
         return True

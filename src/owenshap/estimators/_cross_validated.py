@@ -39,10 +39,13 @@ class CrossValidated(Surrogate):
         The one to prefer.
     refitted : bool
         Whether it may be fitted again for that.
+    margin : float
+        Times the usual squared errors that the others must stay below.
     """
 
     surrogate: Surrogate
     refitted: bool = True
+    margin: float = 1.0
 
     name = "cross-validated"
 
@@ -67,7 +70,7 @@ class CrossValidated(Surrogate):
                 squares[1, by_heart] = np.inf
                 errors = np.where(suspect, squares / count, trusted)
         errors[0, _failed(fitted, pairs)] = np.inf
-        return FittedChoice(candidates, _chosen(errors), errors, self.surrogate.name)
+        return FittedChoice(candidates, _chosen(errors, self.margin), errors, self.surrogate.name)
 
     def _squares_apart(self, pairs: Pairs, number: int) -> FloatArray:
         """Squared errors (3, k), summed, at a quarter of the pairs, left out: of the surrogate, least squares, sizes alone."""
@@ -134,11 +137,11 @@ def most_refitted(n_players: int) -> int:
     return min(MOST_REFITTED, EACH * n_players)
 
 
-def _chosen(errors: FloatArray) -> IntArray:
+def _chosen(errors: FloatArray, margin: float) -> IntArray:
     """The candidate of each output, from squared errors (3, k)."""
     _, linear, equal = errors
     other = np.where(equal / EQUAL < linear / LINEAR, 2, 1)
-    chosen: IntArray = np.where(np.minimum(linear / LINEAR, equal / EQUAL) < errors[0], other, 0)
+    chosen: IntArray = np.where(np.minimum(linear / LINEAR, equal / EQUAL) < margin * errors[0], other, 0)
     return chosen
 
 

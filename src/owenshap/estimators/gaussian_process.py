@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from owenshap.arrays import BoolArray, FloatArray
+from owenshap.bits import pack
+from owenshap.designs import Design, Sets
 from owenshap.estimators._cross_validated import CrossValidated
-from owenshap.estimators._fitted import FittedPairs
-from owenshap.surrogates import Surrogate
+from owenshap.estimators._fitted import FittedPairs, with_complements
+from owenshap.pairs import MOST_PLAYERS, all_pairs, even_pairs
+from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.gaussian_process import MOST_PAIRS, GaussianProcessSurrogate
+
+# The second half of the pairs is chosen by what the first half says with up to so many pairs for each player, from so many
+# players on (with fewer there is nothing to choose from), and among so many random pairs.
+MOST_ADAPTIVE, FEWEST_PLAYERS, CANDIDATES = 2.0, 10, 400
+# Not so where pairs have few differences, for then thresholds decide, of which half of the pairs says little: distinct ones
+# for each pair, and how far apart they are, of the largest.
+FEW_DIFFERENCES, APART = 1 / 3, 1e-3
+MARGIN = 0.5  # of cross-validation then: pairs that were chosen because they say most are those that the others cannot tell
 
 
 @dataclass(frozen=True)
@@ -26,6 +40,10 @@ class GaussianProcess(FittedPairs):
     -----
     Costs 2 × pairs + 2 evaluations, and the fit: a fraction of a second with up to 1,000 evaluations. The values sum to
     v(N) − v(∅). Gives no interval. Where evaluations cost less than the fit, halved-owen or linear reach more in the same time.
+
+    Where a game has one output, and its pairs are between 1 and 2 for each player, the second half of them is chosen when the
+    first has its values: those that say most about the Shapley values under what is learned, and under players who are all
+    alike. Rows are then evaluated one by one. Where most pairs differ by the same few amounts, as in votes, they stay as drawn.
 
     From as many pairs as players on the process is cross-validated: an output whose left-out pairs least squares or equal
     shares predict better has their values instead, and `estimate.note` says so.
@@ -50,5 +68,60 @@ class GaussianProcess(FittedPairs):
     axioms = frozenset({"efficiency"})
     most_pairs = MOST_PAIRS
 
+    def adaptive(self, n_players: int, outputs: int) -> bool:
+        count = self._count(n_players)
+        few = n_players <= count <= MOST_ADAPTIVE * n_players
+        return outputs == 1 and not self.pooled and few and FEWEST_PLAYERS <= n_players <= MOST_PLAYERS
+
+    def opening(self, design: Design) -> Design:
+        count = self._count(design.n_players)
+        if len(design) != 2 + 2 * count:  # several fits in one block
+            return design
+        return Sets.of(with_complements(design.coalitions(np.arange(2, 2 + _half(count)))))
+
+    def rest(self, design: Design, opening: Design, values: FloatArray) -> Design:
+        count, seen = self._count(design.n_players), len(opening) // 2 - 1
+        if takes_few_differences(values):
+            more = design.coalitions(np.arange(2 + seen, 2 + count))
+        else:
+            more = next_pairs(opening.coalitions(np.arange(len(opening))), values, count - seen)
+        return Sets.of(np.concatenate([more, ~more]))
+
     def surrogate(self) -> Surrogate:
         return CrossValidated(GaussianProcessSurrogate(pooled=self.pooled), refitted=not self.pooled)
+
+    def _fitted(self, coalitions: BoolArray, values: FloatArray) -> FittedSurrogate:
+        if not self._in_turns(coalitions, values):
+            return super()._fitted(coalitions, values)
+        return CrossValidated(GaussianProcessSurrogate(), margin=MARGIN).fit(coalitions, values)
+
+    def _in_turns(self, coalitions: BoolArray, values: FloatArray) -> bool:
+        """Whether pairs were chosen by values: those that were drawn then come first, with their complements."""
+        n_players = coalitions.shape[1]
+        opening = slice(2 + 2 * _half(self._count(n_players)))
+        one, other = np.split(coalitions[opening][2:], 2)
+        adaptive = self.adaptive(n_players, values.shape[1]) and bool((one != other).all())
+        return adaptive and not takes_few_differences(values[opening])
+
+
+def _half(count: int) -> int:
+    """Of so many pairs those that are evaluated before others are chosen."""
+    return (count + 1) // 2
+
+
+def takes_few_differences(values: FloatArray) -> bool:
+    """Whether most pairs differ by as much as others do, from values of the ends, of coalitions and of their complements."""
+    one, other = np.split(values[2:], 2)
+    sizes = np.sort(np.abs(one - other), axis=None)
+    distinct = 1 + int(np.count_nonzero(np.diff(sizes) > APART * sizes[-1]))
+    return distinct <= FEW_DIFFERENCES * len(sizes)
+
+
+def next_pairs(coalitions: BoolArray, values: FloatArray, count: int) -> BoolArray:
+    """One coalition of each of so many pairs (count, n) that are not among these coalitions, and say most after them."""
+    n_players, packed = coalitions.shape[1], pack(coalitions)
+    rng = np.random.default_rng(packed.reshape(-1).tolist())  # as random as what was drawn
+    drawn = even_pairs(n_players, min(CANDIDATES, all_pairs(n_players)), rng)
+    known = {row.tobytes() for row in packed}
+    candidates = drawn[[row.tobytes() not in known for row in pack(drawn)]]
+    return candidates[GaussianProcessSurrogate().fit(coalitions, values).most_telling(candidates, count)]

@@ -268,15 +268,20 @@ class Likelihood:
 
     def shapley_variances(self, vector: FloatArray, factor: Factor) -> FloatArray:
         """Variances (n,) of the Shapley values given the values of the pairs."""
-        p, operator = Parameters.of(vector, self.signs.shape[1]), self.shapley(vector)
-        n_players = operator.shape[1]
+        operator = self.shapley(vector)
+        return np.maximum(self.shapley_priors(vector) - np.einsum("ai,ai->i", operator, factor.solve(operator)), 0)
+
+    def shapley_priors(self, vector: FloatArray) -> FloatArray:
+        """Variances (n,) of the Shapley values before any value is known."""
+        n_players = self.signs.shape[1]
+        p = Parameters.of(vector, n_players)
         grand = 2 * n_players * p.steepness**2
         before = p.product * _product_variances(p) + 4 * p.linear * p.lengths / p.lengths.sum()
         before += 2 * p.size / n_players**2 * (1 - np.exp(-grand)) + self._triples.shapley_variances(n_players)
         if p.weights is not None:
             shares, waves = _waves(p.weights)[1:]
             before += p.bend * (shares @ np.square(waves))
-        return np.maximum(before - np.einsum("ai,ai->i", operator, factor.solve(operator)), 0)
+        return before
 
     def shapley(self, vector: FloatArray) -> FloatArray:
         """Shapley values (N, n) of the kernel as a game of its first argument, at each pair as its second.

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.arrays import BoolArray, FloatArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates._base import FittedSurrogate, Surrogate
 from owenshap.surrogates._kernel import Likelihood
 from owenshap.surrogates._learning import Choices, Learner, is_alike
 from owenshap.surrogates._members import Learned, Member
 from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
+from owenshap.surrogates._parameters import OTHERS
+from owenshap.surrogates._telling import most_telling
 
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
@@ -124,6 +126,13 @@ class FittedProcess(FittedSurrogate):
         for k, members in self.mixtures.items():
             left_out[:, k] = sum(member.share * member.left_out for member in members)
         return left_out
+
+    def most_telling(self, candidates: BoolArray, count: int) -> IntArray:
+        """Which of these pairs (m, n) to evaluate next: those that say most about Shapley values of the only output."""
+        n_players = candidates.shape[1]
+        members = [member for member in self.mixtures.get(0, []) if not is_alike(member.learned.vector)]
+        learned = [(member.share, member.learned.vector[-(n_players + OTHERS) :]) for member in members]
+        return most_telling(self.likelihood.signs, learned, signs_of(candidates), count)
 
     def values(self, coalitions: BoolArray) -> FloatArray:
         signs = np.concatenate([np.ones((1, coalitions.shape[1])), signs_of(coalitions)])

@@ -5,7 +5,7 @@ from naive import refuses
 import owenshap
 from owenshap.bits import from_codes
 from owenshap.estimators.exact import Exact
-from owenshap.pairs import _even_pairs, all_pairs, draw_independent_pairs, draw_pairs
+from owenshap.pairs import all_pairs, draw_independent_pairs, draw_pairs, even_pairs
 from owenshap.surrogates import found
 from owenshap.surrogates._kernel import Likelihood
 from owenshap.surrogates._parameters import OTHERS
@@ -350,7 +350,7 @@ def test_chosen_pairs_leave_less_variance_than_random_ones():
     vector = np.concatenate([np.full(n_players, np.log(4 / n_players)), [0, -2, np.log(1e-3), 0, -12, 0]])
     chosen, random = (
         draw_pairs(n_players, count, np.random.default_rng(0)),
-        _even_pairs(n_players, count, np.random.default_rng(0)),
+        even_pairs(n_players, count, np.random.default_rng(0)),
     )
     variances = []
     for drawn in (chosen, random):
@@ -376,7 +376,7 @@ def test_pairs_past_the_chosen_ones_are_others():
 
 
 def test_sizes_of_random_pairs_are_even():
-    sizes = _even_pairs(20, 190, np.random.default_rng(0)).sum(axis=1)
+    sizes = even_pairs(20, 190, np.random.default_rng(0)).sum(axis=1)
     assert np.bincount(sizes)[1:11].tolist() == [20] * 9 + [10]
     independent = draw_independent_pairs(20, 19_000, np.random.default_rng(0)).sum(axis=1)
     # Each of 19 sizes is expected 1,000 times, standard deviation 31: 5 of them go wrong once in 90,000 times.
