@@ -87,9 +87,10 @@ class Pairs:
 
         `drawn` is a slice of background rows, each in a pair with each row; or the background row of every unit.
         """
-        own, absent, live = (self._data[0][rows], self._data[1], self._data[2][rows])
+        every, absent, of_every = self._data
+        own, live = some_of(every, rows), some_of(of_every, rows)
         weights, arrays, per_row = self.linear.weights, self.linear.arrays, self.absent.per_row
-        stand_in = absent[rows] if per_row else absent[drawn]
+        stand_in = some_of(absent, rows if per_row else drawn)
         away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])  # (rows, background, features)
         empty = weights @ stand_in.T + self.linear.bias[:, None]
         if not per_row:
@@ -212,6 +213,12 @@ def slices(count: int, step: int) -> Iterator[slice]:
     """So many things, a step at a time."""
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))
+
+
+def some_of(array: Any, which: Any) -> Any:
+    """The array's rows in a slice, or by number; itself where these are all: most calls explain one row."""
+    whole = isinstance(which, slice) and (which.start, which.stop) == (0, array.shape[0])
+    return array if whole else array[which]
 
 
 def hidden_at(present: Any, columns: Any, empty: Any) -> Any:
