@@ -11,7 +11,6 @@ from owenshap.columns.together import fusible, joinable, joined, joined_bytes
 from owenshap.designs import Stars
 from owenshap.models import _fused_stars
 
-
 LONG = 512  # stars of a slab that are worth a product of their own
 
 

@@ -209,7 +209,7 @@ class LinearFirst:
 
     @cached_property
     def by_slab(self) -> bool:
-        """Whether `rest` takes (slabs, width, m) as well: a core for each of many slabs, where one wide product has only one."""
+        """Whether `rest` takes (slabs, width, m) too: many slabs keep all cores busy where one wide product keeps one."""
         return all(step.by_slab for step in self.steps)
 
     def rest(self, hidden: Any) -> Any:
