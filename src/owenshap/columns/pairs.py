@@ -50,7 +50,7 @@ class Pairs:
         """Hidden numbers of all coalitions of a design."""
         return len(design) * len(self.rows) * len(self.absent) * self.linear.width
 
-    @property
+    @cached_property
     def tile(self) -> int:
         """Numbers of one working array."""
         return max(1, min(self.linear.arrays.tile, self.memory // (4 * self.linear.weights.itemsize)))  # of some four arrays

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ class TorchArrays:
         return array.double()
 
     def exact_sum(self, array: Any) -> Any:
-        return array.sum(-2, dtype=self.torch.float64)
+        return array.contiguous().sum(-2, dtype=self.torch.float64)  # a copy takes less than sums along strides do more
 
     def affine(self, weights: Any, bias: Any) -> Step:
         return _affine(weights, bias, self.torch)
@@ -165,13 +166,18 @@ def _step(layer: Any, torch: Any) -> Step:
         return _affine(layer.weight.detach(), None if layer.bias is None else layer.bias.detach(), torch)
     name, ours = type(layer).__name__, type(layer).__module__.startswith("torch.nn.modules")
     if ours and name in IN_PLACE:
-        return Step(name.lower(), getattr(torch.Tensor, IN_PLACE[name]), by_slab=True)
+        return _in_place(name)
     if ours and name in BY_ELEMENT:
         return Step(name.lower(), layer, by_slab=True)
     if ours and name in ("Softmax", "LogSoftmax") and layer.dim in (1, -1):
         apply = torch.softmax if name == "Softmax" else torch.log_softmax
         return Step(name.lower(), lambda hidden: apply(hidden, -2), by_slab=True)
     return Step("other", lambda hidden: layer(hidden.T.contiguous()).flatten(1).T)
+
+
+@cache
+def _in_place(name: str) -> Step:
+    return Step(name.lower(), getattr(needed("torch", extra="torch").Tensor, IN_PLACE[name]), by_slab=True)
 
 
 def _affine(weights: Any, bias: Any, torch: Any) -> Step:
