@@ -184,7 +184,7 @@ def _affine(weights: Any, bias: Any, torch: Any) -> Step:
     on_host = weights.device.type == "cpu"  # elsewhere a wide product keeps the whole device busy
     if bias is None:
         return Step("affine", lambda hidden: weights @ hidden, weights, by_slab=on_host)
-    column = bias[:, None]
+    column = bias.unsqueeze(1)
 
     def apply(hidden: Any) -> Any:
         if hidden.ndim == 2:
