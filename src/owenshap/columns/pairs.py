@@ -58,10 +58,15 @@ class Pairs:
     # --- columns
 
     @cached_property
-    def _data(self) -> tuple[Any, Any, Any]:
-        """The explained rows, what stands in for absent features, and the live players of each row, on the device."""
+    def _data(self) -> tuple[Any, Any]:
+        """The explained rows, and what stands in for absent features, on the device."""
         arrays = self.linear.arrays
-        return arrays.of_table(self.rows), arrays.of_table(self.absent.table), arrays.put(self.live, exact=True)
+        return arrays.of_table(self.rows), arrays.of_table(self.absent.table)
+
+    @cached_property
+    def _live(self) -> Any:
+        """The live players of each row, on the device."""
+        return self.linear.arrays.put(self.live, exact=True)
 
     @cached_property
     def _member(self) -> Any:
@@ -87,8 +92,8 @@ class Pairs:
 
         `drawn` is a slice of background rows, each in a pair with each row; or the background row of every unit.
         """
-        every, absent, of_every = self._data
-        own, live = some_of(every, rows), some_of(of_every, rows)
+        every, absent = self._data
+        own = some_of(every, rows)
         weights, arrays, per_row = self.linear.weights, self.linear.arrays, self.absent.per_row
         stand_in = some_of(absent, rows if per_row else drawn)
         away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])  # (rows, background, features)
@@ -98,9 +103,10 @@ class Pairs:
         if self._member is None and self.n_players == self.rows.n_features:
             columns = weights[:, None, None] * away
         elif self._member is None:
+            live = some_of(self._live, rows)
             columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
         else:
-            members = self._member[live][:, None] * away[:, :, None]  # (rows, background, n, features)
+            members = self._member[some_of(self._live, rows)][:, None] * away[:, :, None]  # (rows, background, n, features)
             columns = (weights @ members.reshape(-1, members.shape[3]).T).reshape(len(weights), *members.shape[:3])
         if per_row or isinstance(drawn, slice):
             width = self.linear.width
