@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 from numpy.typing import NDArray
@@ -21,15 +21,14 @@ def _found() -> dict[str, type[Table]]:
 
 def as_table(data: Any, names: list[str] | None = None) -> Table:
     """The table of this data; what no package of ours knows becomes a numpy array."""
-    return _kind(type(data)).of(data, names)
+    return _kind(data).of(data, names)
 
 
 def as_array(data: Any) -> NDArray[Any]:
     """What a model returned as a numpy array, whatever package it is of and whatever device it is on."""
-    return _kind(type(data)).host(data)
+    return _kind(data).host(data)
 
 
-@lru_cache(maxsize=64)
-def _kind(of: type) -> type[Table]:
-    packages = [each.__module__.partition(".")[0] for each in of.__mro__]
+def _kind(data: Any) -> type[Table]:
+    packages = [each.__module__.partition(".")[0] for each in type(data).__mro__]
     return _found()[next((package for package in packages if package in _found()), "numpy")]
