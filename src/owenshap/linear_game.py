@@ -70,8 +70,11 @@ class LinearModelGame(ModelGame):
         step = max(1, self.pairs.tile // self.linear.widest)
         with arrays.running():
             present = arrays.put(np.ascontiguousarray(coalitions.T))
-            parts = [self._values(present[:, at : at + step]) for at in range(0, len(coalitions), step)]
-        values = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            if len(coalitions) <= step:
+                values = self._values(present)
+            else:
+                starts = range(0, len(coalitions), step)
+                values = np.concatenate([self._values(present[:, at : at + step]) for at in starts])
         return values if np.isfinite(values).all() else super().values(coalitions)
 
     def _values(self, present: Any) -> FloatArray:

@@ -299,7 +299,7 @@ def estimates(
                 yield from found
             return
         for (game, plan, settings, ranges), cost in zip(valued_ahead(tasks), costs, strict=True):
-            share = partial(_share, report, before, len(game.labels), expected)
+            share = silent if report is silent else partial(_share, report, before, len(game.labels), expected)
             if plan.until is None:
                 yield game, at_once(game, plan, settings, executor, share)
             else:

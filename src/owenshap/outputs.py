@@ -73,7 +73,7 @@ def choose(choice: Choice, predictions: FloatArray, names: list[str] | None) -> 
 def as_predictions(raw: Any, rows: int, what: str) -> FloatArray:
     """Predictions as float64 (rows, k), or an error that says what is wrong with them."""
     try:
-        array: NDArray[Any] = as_array(raw)
+        array: NDArray[Any] = raw if type(raw) is np.ndarray else as_array(raw)
     except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors that are elsewhere or need a gradient
         got = f"{type(raw).__name__} ({type(error).__name__}: {error})"
         raise ModelError(f"{what}'s predictions", "be an array", got, "Return (m,) or (m, k)") from error

@@ -50,7 +50,7 @@ class Pairs:
         """Hidden numbers of all coalitions of a design."""
         return len(design) * len(self.rows) * len(self.absent) * self.linear.width
 
-    @property
+    @cached_property
     def tile(self) -> int:
         """Numbers of one working array."""
         return max(1, min(self.linear.arrays.tile, self.memory // (4 * self.linear.weights.itemsize)))  # of some four arrays
@@ -58,10 +58,15 @@ class Pairs:
     # --- columns
 
     @cached_property
-    def _data(self) -> tuple[Any, Any, Any]:
-        """The explained rows, what stands in for absent features, and the live players of each row, on the device."""
+    def _data(self) -> tuple[Any, Any]:
+        """The explained rows, and what stands in for absent features, on the device."""
         arrays = self.linear.arrays
-        return arrays.of_table(self.rows), arrays.of_table(self.absent.table), arrays.put(self.live, exact=True)
+        return arrays.of_table(self.rows), arrays.of_table(self.absent.table)
+
+    @cached_property
+    def _live(self) -> Any:
+        """The live players of each row, on the device."""
+        return self.linear.arrays.put(self.live, exact=True)
 
     @cached_property
     def _member(self) -> Any:
@@ -87,9 +92,10 @@ class Pairs:
 
         `drawn` is a slice of background rows, each in a pair with each row; or the background row of every unit.
         """
-        own, absent, live = (self._data[0][rows], self._data[1], self._data[2][rows])
+        every, absent = self._data
+        own = some_of(every, rows)
         weights, arrays, per_row = self.linear.weights, self.linear.arrays, self.absent.per_row
-        stand_in = absent[rows] if per_row else absent[drawn]
+        stand_in = some_of(absent, rows if per_row else drawn)
         away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])  # (rows, background, features)
         empty = weights @ stand_in.T + self.linear.bias[:, None]
         if not per_row:
@@ -97,9 +103,10 @@ class Pairs:
         if self._member is None and self.n_players == self.rows.n_features:
             columns = weights[:, None, None] * away
         elif self._member is None:
+            live = some_of(self._live, rows)
             columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
         else:
-            members = self._member[live][:, None] * away[:, :, None]  # (rows, background, n, features)
+            members = self._member[some_of(self._live, rows)][:, None] * away[:, :, None]  # (rows, background, n, features)
             columns = (weights @ members.reshape(-1, members.shape[3]).T).reshape(len(weights), *members.shape[:3])
         if per_row or isinstance(drawn, slice):
             width = self.linear.width
@@ -212,6 +219,12 @@ def slices(count: int, step: int) -> Iterator[slice]:
     """So many things, a step at a time."""
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))
+
+
+def some_of(array: Any, which: Any) -> Any:
+    """The array's rows in a slice, or by number; itself where these are all: most calls explain one row."""
+    whole = isinstance(which, slice) and (which.start, which.stop) == (0, array.shape[0])
+    return array if whole else array[which]
 
 
 def hidden_at(present: Any, columns: Any, empty: Any) -> Any:

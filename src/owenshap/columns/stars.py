@@ -11,6 +11,8 @@ from owenshap.columns.together import fusible, joinable, joined, joined_bytes
 from owenshap.designs import Stars
 from owenshap.models import _fused_stars
 
+LONG = 512  # stars of a slab that are worth a product of their own
+
 
 def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows), where background rows are drawn."""
@@ -30,7 +32,7 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
         if fused:
             steps = _fused_steps(pairs, rows, present, columns, empty)
         else:
-            outputs = pairs.outputs_of(_hidden(pairs, present, sign, columns, empty), rows)
+            outputs = _outputs(pairs, rows, present, sign, columns, empty)
             if design.background is not None:
                 outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
             steps = outputs[:, :, 1:] - outputs[:, :, :1]
@@ -40,14 +42,30 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     return pairs.over_units(of_pairs, (replicates, stars), design.background, 8 if fused else pairs.linear.widest)
 
 
-def _hidden(pairs: Pairs, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
-    """Hidden numbers of the centres and then of their neighbours, (width, pairs, n + 1, stars)."""
+def _outputs(pairs: Pairs, rows: slice, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
+    """Outputs of the centres and then of their neighbours, (outputs, pairs, n + 1, stars)."""
     width, of_rows, n_players = columns.shape[:3]
-    hidden = pairs.linear.arrays.empty((width, of_rows, n_players + 1, present.shape[1]))
+    stars = present.shape[1]
+    if not pairs.linear.by_slab or stars < LONG:
+        hidden = pairs.linear.arrays.empty((width, of_rows, n_players + 1, stars))
+        _fill(hidden, pairs, present, signs, columns, empty)
+        return pairs.outputs_of(hidden, rows)
+    slabs = pairs.linear.arrays.empty((of_rows, n_players + 1, width, stars))
+    _fill(_width_first(slabs), pairs, present, signs, columns, empty)
+    predictions = pairs.linear.rest(slabs.reshape(-1, width, stars))
+    return pairs.chosen(_width_first(predictions.reshape(of_rows, n_players + 1, -1, stars)), rows)
+
+
+def _fill(hidden: Any, pairs: Pairs, present: Any, signs: Any, columns: Any, empty: Any) -> None:
+    """Fill in the hidden numbers of the centres and then of their neighbours, (width, pairs, n + 1, stars)."""
     centres = hidden_at(present, columns, empty)
     hidden[:, :, 0] = centres
     pairs.linear.arrays.scaled_sum(centres[:, :, None], columns, signs, out=hidden[:, :, 1:])
-    return hidden
+
+
+def _width_first(slabs: Any) -> Any:
+    """Slabs (pairs, n + 1, width, stars) as (width, pairs, n + 1, stars), where they are."""
+    return slabs.swapaxes(0, 2).swapaxes(1, 2)
 
 
 def _fused_steps(pairs: Pairs, rows: slice, present: Any, columns: Any, empty: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,8 @@ class TorchArrays:
         return tensor if exact else tensor.to(self.dtype)
 
     def get(self, array: Any) -> FloatArray:
-        return np.asarray(array.cpu().double())
+        found: FloatArray = array.cpu().double().numpy()
+        return found
 
     def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
         reversed_axes = array.permute(*range(array.ndim)[::-1])
@@ -115,7 +117,7 @@ class TorchArrays:
         return array.double()
 
     def exact_sum(self, array: Any) -> Any:
-        return array.sum(-2, dtype=self.torch.float64)
+        return array.contiguous().sum(-2, dtype=self.torch.float64)  # a copy takes less than sums along strides do more
 
     def affine(self, weights: Any, bias: Any) -> Step:
         return _affine(weights, bias, self.torch)
@@ -164,17 +166,29 @@ def _step(layer: Any, torch: Any) -> Step:
         return _affine(layer.weight.detach(), None if layer.bias is None else layer.bias.detach(), torch)
     name, ours = type(layer).__name__, type(layer).__module__.startswith("torch.nn.modules")
     if ours and name in IN_PLACE:
-        return Step(name.lower(), getattr(torch.Tensor, IN_PLACE[name]))
+        return _in_place(name)
     if ours and name in BY_ELEMENT:
-        return Step(name.lower(), layer)
+        return Step(name.lower(), layer, by_slab=True)
     if ours and name in ("Softmax", "LogSoftmax") and layer.dim in (1, -1):
         apply = torch.softmax if name == "Softmax" else torch.log_softmax
-        return Step(name.lower(), lambda hidden: apply(hidden, 0))
+        return Step(name.lower(), lambda hidden: apply(hidden, -2), by_slab=True)
     return Step("other", lambda hidden: layer(hidden.T.contiguous()).flatten(1).T)
 
 
+@cache
+def _in_place(name: str) -> Step:
+    return Step(name.lower(), getattr(needed("torch", extra="torch").Tensor, IN_PLACE[name]), by_slab=True)
+
+
 def _affine(weights: Any, bias: Any, torch: Any) -> Step:
+    on_host = weights.device.type == "cpu"  # elsewhere a wide product keeps the whole device busy
     if bias is None:
-        return Step("affine", lambda hidden: weights @ hidden, weights)
-    column = bias[:, None]
-    return Step("affine", lambda hidden: torch.addmm(column, weights, hidden), weights, bias)
+        return Step("affine", lambda hidden: weights @ hidden, weights, by_slab=on_host)
+    column = bias.unsqueeze(1)
+
+    def apply(hidden: Any) -> Any:
+        if hidden.ndim == 2:
+            return torch.addmm(column, weights, hidden)
+        return torch.baddbmm(column, weights.expand(len(hidden), *weights.shape), hidden)
+
+    return Step("affine", apply, weights, bias, on_host)

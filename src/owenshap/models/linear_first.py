@@ -172,6 +172,8 @@ class Step:
     apply: Callable[[Any], Any] = field(repr=False)
     weights: Any = field(default=None, repr=False)
     bias: Any = field(default=None, repr=False)
+    by_slab: bool = False
+    """Whether it takes (slabs, width, m) as well, and nothing is lost by that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +206,11 @@ class LinearFirst:
     def widest(self) -> int:
         """The most numbers that one coalition has between two steps."""
         return max([self.width, *(int(step.weights.shape[0]) for step in self.steps if step.weights is not None)])
+
+    @cached_property
+    def by_slab(self) -> bool:
+        """Whether `rest` takes (slabs, width, m) too: many slabs keep all cores busy where one wide product keeps one."""
+        return all(step.by_slab for step in self.steps)
 
     def rest(self, hidden: Any) -> Any:
         """Predictions (k, m) from h (width, m), which may be overwritten."""

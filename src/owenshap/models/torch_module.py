@@ -98,7 +98,7 @@ def _evaluating(module: Any) -> Iterator[None]:
     predict with the same module at once share the switch: the last of them to leave turns it back.
     """
     with _lock:  # a frozen script has no flag: it is in evaluation mode for good
-        switched = [each for each in submodules(module) if _held[id(each)] or getattr(each, "training", False)]
+        switched = [each for each in submodules(module) if id(each) in _held or getattr(each, "training", False)]
         for each in switched:
             each.training = False
             _held[id(each)] += 1

@@ -119,9 +119,9 @@ class TensorTable(Table):
         return (rows.placed(None, dtype, what) if dtype.is_floating_point else rows).like(self, what)
 
     def differs(self, background: Self) -> BoolArray:
-        first = background.tensor[0]
         if len(background) == 1:
-            return _other(self.tensor, first)
+            return _other(self.tensor, background.tensor)
+        first = background.tensor[0]
         constant = _same(background.tensor, first).all(dim=0)
         return np.asarray((~(constant & _same(self.tensor, first))).cpu())
 

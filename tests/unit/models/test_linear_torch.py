@@ -5,7 +5,9 @@ import pytest
 from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
 
 from owenshap import Explainer
+from owenshap.columns import stars
 from owenshap.models import as_model
+from owenshap.models.linear_first import LinearFirst
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -50,6 +52,47 @@ def test_background_rows_that_are_drawn(method, budget, compact):
 def test_float32(method, budget, compact):
     agree(network(torch.float32), rows().astype(np.float32), method, budget, 1e-4, background=BACKGROUND.astype(np.float32))
     assert compact
+
+
+@pytest.fixture
+def slabs(monkeypatch):
+    """Stars by slab however few there are; the shapes of what the steps were given."""
+    shapes, rest = [], LinearFirst.rest
+    monkeypatch.setattr(stars, "LONG", 1)
+    monkeypatch.setattr(LinearFirst, "rest", lambda self, hidden: (shapes.append(hidden.shape), rest(self, hidden))[1])
+    return shapes
+
+
+@pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS)
+@pytest.mark.parametrize("absent", ABSENT.values(), ids=ABSENT)
+def test_stars_by_slab(absent, output, slabs):
+    agree(network(), rows(), *DESIGNS["halved stars"], output=output, players={"a": [0, 3]}, **absent)
+    assert {len(shape) for shape in slabs} == {2, 3}  # the ends, and the stars
+
+
+def test_stars_by_slab_with_background_rows_that_are_drawn(slabs):
+    agree(network(), rows(), *DESIGNS["halved stars"], draws=3, background=BACKGROUND)
+    assert {len(shape) for shape in slabs} == {2, 3}
+
+
+def test_no_slabs_where_a_step_cannot_take_them(slabs):
+    agree(network(middle=lambda: nn.LayerNorm(4)), rows(), *DESIGNS["halved stars"], baseline=0.0)
+    assert {len(shape) for shape in slabs} == {2}
+
+
+@pytest.mark.parametrize("long", [1, 1 << 30], ids=["by slab", "wide"])
+def test_the_same_bits_on_any_number_of_threads(long, monkeypatch):
+    """But for steps whose own last bits depend on where threads cut an array, as torch's sigmoid and softmax do."""
+    monkeypatch.setattr(stars, "LONG", long)
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(FEATURES, 13), nn.ReLU(), nn.Linear(13, 9), nn.ReLU(), nn.Linear(9, 2)).eval()
+    explainer, x, found = Explainer(model, baseline=0.0), rows().astype(np.float32), []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        found.append(explainer(x, method="halved-owen", budget=20_000, progress=False))
+    for each in found[1:]:
+        np.testing.assert_array_equal(each.values, found[0].values)
+        np.testing.assert_array_equal(each.standard_errors, found[0].standard_errors)
 
 
 MIDDLES = {
