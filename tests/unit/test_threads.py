@@ -3,9 +3,12 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 
+from owenshap import Explainer
 from owenshap.executors import in_order
 
 
@@ -48,3 +51,20 @@ def test_a_worker_that_fails_gives_its_threads_back(eight):
         with pytest.raises(OSError, match="gone"):
             list(in_order(fails, [()], pool))
         assert pool.submit(torch.get_num_threads).result() == 8
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_with_one_thread_of_torch_bits_are_the_same_with_and_without_a_pool(fast):
+    before = torch.get_num_threads()
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(16, 13), nn.SiLU(), nn.Linear(13, 9), nn.SiLU(), nn.Linear(9, 2), nn.Softmax(1))
+    explainer, row = Explainer(network, baseline=0.0, fast=fast), torch.randn(1, 16)
+    torch.set_num_threads(1)
+    try:
+        alone = explainer(row, method="halved-owen", budget=340_002, progress=False)
+        with ThreadPoolExecutor(2) as pool:
+            shared = explainer(row, method="halved-owen", budget=340_002, progress=False, executor=pool)
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_array_equal(alone.values, shared.values)
+    np.testing.assert_array_equal(alone.upper, shared.upper)
