@@ -30,7 +30,7 @@ def table(results: dict) -> str:
 
 def _runs(cells: list[dict]) -> Iterator[str]:
     """How many runs there are."""
-    full = [each for each in cells if CASES[each["cell"][1]].in_full]
+    full = [each for each in cells if CASES[each["cell"][1]].in_full and each["cell"][0] in ("fixed", "stopping", "ranking")]
     complete = sum(each["runs"] >= each["of"] for each in cells)
     names = [_marked(name) for name, case in CASES.items() if case.in_full]
     least = min((each["runs"] for each in full), default=0)
