@@ -35,7 +35,10 @@ def _runs(cells: list[dict]) -> Iterator[str]:
     names = [_marked(name) for name, case in CASES.items() if case.in_full]
     least = min((each["runs"] for each in full), default=0)
     yield f"{complete} of {len(cells)} cells have all their runs. Games in full, with {least:,} runs or more of every method:"
-    yield f"{'; '.join(names)}. In the others, methods that fit surrogates have a tenth of the runs."
+    others = [each for each in cells if not CASES[each["cell"][1]].in_full and each["runs"] < each["of"]]
+    fewest = min((each["runs"] for each in others), default=0)
+    less = f", {fewest} at least in the {len(others)} cells that are not complete" if others else ""
+    yield f"{'; '.join(names)}. In the others, methods that fit surrogates have a tenth of the runs{less}."
     yield "Games with a star were added when all constants were set."
 
 
