@@ -149,7 +149,7 @@ class Look:
     doubt: str | None
     """Why it goes on although the half-width is small enough; None where nothing speaks against stopping."""
     count_needed: Callable[[], float] | None = None
-    """How many replicates would reach the tolerance, about."""
+    """Counts those that would with quantiles that fall; None where nothing is known of them."""
 
     @cached_property
     def replicates_needed(self) -> float:

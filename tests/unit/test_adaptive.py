@@ -9,7 +9,7 @@ import owenshap
 from owenshap.bits import from_codes
 from owenshap.estimators.gaussian_process import GaussianProcess, takes_few_differences
 from owenshap.surrogates._kernel import Likelihood
-from owenshap.surrogates._telling import NOISE, _prospect
+from owenshap.surrogates._telling import NOISE, _prospect, most_telling
 
 PLAYERS = 14
 
@@ -67,7 +67,7 @@ def test_where_few_players_matter_the_error_is_less(monkeypatch):
     chosen = errors()
     monkeypatch.setattr(GaussianProcess, "adaptive", lambda *_: False)
     gain = errors() - chosen
-    assert gain.mean() > 0.5  # with a standard error of about a half
+    assert gain.mean() > 0.5  # 0.73 with these seeds, standard error 0.6: that chosen pairs say more is shown below
 
 
 def test_the_seed_alone_decides():
@@ -143,3 +143,20 @@ def test_variance_left_is_that_of_the_process():
     operator = Likelihood(signs).shapley(vector)
     left = Likelihood(signs).shapley_priors(vector).sum() - np.sum(operator * np.linalg.solve(kernel, operator))
     np.testing.assert_allclose(prospect.variance * scale, left, rtol=1e-9)
+
+
+def test_chosen_pairs_leave_less_variance_than_drawn_ones():
+    rng = np.random.default_rng(1)
+    signs = np.where(rng.random((90, 12)) < 0.5, -1.0, 1.0)
+    signs[0] = 1
+    vector = np.concatenate([np.log([2.0, 1.5, 1.0] + [0.02] * 9), [0.2, -0.5, -18.0, 0.3, -1.0, 0.0]])
+    seen, candidates = signs[:10], signs[10:]
+
+    def left(which):
+        prospect = _prospect(1.0, vector, seen, candidates)
+        for at in which:
+            prospect.learn(int(at))
+        return prospect.variance
+
+    chosen = left(most_telling(seen, [(1.0, vector)], candidates, 8))
+    assert chosen < 0.9 * min(left(rng.choice(80, 8, replace=False)) for _ in range(50))

@@ -519,6 +519,16 @@ def test_a_budget_that_is_named_is_more_than_what_is_spent(needed):
     assert 2498 + more <= named <= 1.1 * (2498 + more)
 
 
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_what_a_look_knows_at_once_is_no_less_than_what_it_takes(share):
+    # `better_exactly` relies on it where that is below all coalitions; half-widths are found to a part in 100.
+    moments = Moments.of(np.random.default_rng(0).standard_t(3, size=(60, 5, 1)))
+    tolerances = share * moments.standard_errors.max(axis=0)
+    found = look(moments, None, np.zeros(1), Until(0.1), tolerances, 0.95, 1)
+    assert found.half_width > 1
+    assert moments.count < found.replicates_needed <= 1.03 * found.at_most
+
+
 def test_the_budget_that_is_named_allows_for_heavy_tails():
     rng = np.random.default_rng(0)
     calm, heavy = (Moments.of(each) for each in (rng.normal(size=(200, 5, 1)), rng.standard_t(3, size=(200, 5, 1))))

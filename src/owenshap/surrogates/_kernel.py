@@ -27,13 +27,12 @@ from owenshap.arrays import FloatArray, IntArray
 from owenshap.levels import gauss_legendre
 from owenshap.surrogates._even import EvenPart
 from owenshap.surrogates._factor import JITTER, Factor
+from owenshap.surrogates._gaussians import gaussians, odd_gaussian, waves
 from owenshap.surrogates._parameters import OTHERS, Parameters, penalty
 from owenshap.surrogates._triples import Triples
 
 HALVES = 650.0  # the most lengths together with which none of the two halves of the product part is 0 in float64
 FILLED_AT_ONCE, ROWS = 1600, 256  # pairs: the matrices of more are filled by so many rows, without buffers for gradients
-LARGEST_SUM = 25.0  # of weights in an index part: exp(±25²) is neither 0 nor infinite in float64
-HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
 
 class _Buffers(NamedTuple):
@@ -140,7 +139,7 @@ class Likelihood:
         kernel += work
         if p.weights is not None:
             sums = signs @ p.weights
-            self._bent = _gaussians(sums, sums)
+            self._bent = gaussians(sums, sums)
             np.subtract(*self._bent, out=work)
             work *= p.bend / 2
             kernel += work
@@ -261,9 +260,9 @@ class Likelihood:
             minus *= np.cosh(here[:, None] - there)
         kernel = p.product / 2 * (plus - minus) + p.linear / total * inner
         scale = p.steepness / np.sqrt(signs.shape[1])
-        kernel += p.size * _odd_gaussian(others.sum(axis=1) * scale, signs.sum(axis=1) * scale)
+        kernel += p.size * odd_gaussian(others.sum(axis=1) * scale, signs.sum(axis=1) * scale)
         if p.weights is not None:
-            kernel += p.bend * _odd_gaussian(others @ p.weights, signs @ p.weights)
+            kernel += p.bend * odd_gaussian(others @ p.weights, signs @ p.weights)
         return kernel + self._triples.kernel(others, signs) if len(self._triples) else kernel
 
     def shapley_variances(self, vector: FloatArray, factor: Factor) -> FloatArray:
@@ -279,8 +278,8 @@ class Likelihood:
         before = p.product * _product_variances(p) + 4 * p.linear * p.lengths / p.lengths.sum()
         before += 2 * p.size / n_players**2 * (1 - np.exp(-grand)) + self._triples.shapley_variances(n_players)
         if p.weights is not None:
-            shares, waves = _waves(p.weights)[1:]
-            before += p.bend * (shares @ np.square(waves))
+            _, shares, of_players = waves(p.weights)
+            before += p.bend * (shares @ np.square(of_players))
         return before
 
     def shapley(self, vector: FloatArray) -> FloatArray:
@@ -304,8 +303,8 @@ class Likelihood:
         at, grand = signs.sum(axis=1) * scale, n_players * scale
         values += (p.size / n_players * (np.exp(-np.square(at - grand) / 2) - np.exp(-np.square(at + grand) / 2)))[:, None]
         if p.weights is not None:
-            frequencies, shares, waves = _waves(p.weights)
-            values += np.sin(np.outer(signs @ p.weights, frequencies)) @ (p.bend * shares[:, None] * waves)
+            frequencies, shares, of_players = waves(p.weights)
+            values += np.sin(np.outer(signs @ p.weights, frequencies)) @ (p.bend * shares[:, None] * of_players)
         return values + self._triples.shapley(signs)
 
 
@@ -331,48 +330,6 @@ def _left_out(inverse: FloatArray, values: FloatArray) -> tuple[float, FloatArra
 def _clipped(numbers: FloatArray) -> FloatArray:
     """Between −150 and 150, of which float64 has the exponential of every sum of four."""
     return np.minimum(np.maximum(numbers, -150.0), 150.0)
-
-
-def _gaussians(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """exp(−(a − b)²/2) and exp(−(a + b)²/2) between all numbers a and all b: exp(−(a² + b²)/2) times exp(ab) and over it."""
-    along = np.multiply.outer(one, other)
-    if max(float(np.abs(each).max(initial=0.0)) for each in (one, other)) < LARGEST_SUM:
-        np.exp(along, out=along)
-        level = np.multiply.outer(np.exp(np.square(one) / -2), np.exp(np.square(other) / -2))
-        apart = level * along
-        return apart, np.divide(level, along, out=along)
-    squares = np.add.outer(np.square(one) / 2, np.square(other) / 2)
-    apart = np.exp(along - squares)
-    along += squares
-    return apart, np.exp(np.negative(along, out=along), out=along)
-
-
-def _odd_gaussian(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Half their difference."""
-    apart, along = _gaussians(one, other)
-    return (apart - along) / 2
-
-
-def _waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The odd Gaussian kernel as Σ share sin(ωa) sin(ωb): frequencies ω, shares, Shapley values (m, n) of sin(ω Σ w_i z_i).
-
-    A sum over equally spaced frequencies repeats itself, far enough from where any a − b is to leave nothing but rounding.
-    """
-    step = 2 * np.pi / (2 * float(np.abs(weights).sum()) + HIGHEST_FREQUENCY)
-    frequencies: FloatArray = step * np.arange(1.0, int(HIGHEST_FREQUENCY / step) + 1)
-    shares: FloatArray = step * np.sqrt(2 / np.pi) * np.exp(-np.square(frequencies) / 2)
-    return frequencies, shares, _wave_shapley(frequencies[:, None] * weights)
-
-
-def _wave_shapley(angles: FloatArray) -> FloatArray:
-    """Shapley values (m, n) of the games sin(Σ angle_i z_i): the imaginary part of a product over players."""
-    cosines, sines, values = np.cos(angles), np.sin(angles), np.zeros_like(angles)
-    levels = gauss_legendre((angles.shape[1] + 3) // 4 * 2)  # even: none of them is ½, where a factor can be 0
-    half = len(levels) // 2  # the other levels give conjugates
-    for level, weight in zip(levels.lower[:half].tolist(), levels.weights[:half].tolist(), strict=True):
-        factors = cosines + (2j * level - 1j) * sines
-        values += weight * (factors.prod(axis=1, keepdims=True) / factors).real
-    return 4 * values * sines
 
 
 def _size_table(sums: IntArray, steepness: float, n_players: int) -> tuple[FloatArray, FloatArray]:
