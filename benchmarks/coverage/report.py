@@ -39,7 +39,7 @@ def _runs(cells: list[dict]) -> Iterator[str]:
     fewest = min((each["runs"] for each in others), default=0)
     less = f", {fewest} at least in the {len(others)} cells that are not complete" if others else ""
     yield f"{'; '.join(names)}. In the others, methods that fit surrogates have a tenth of the runs{less}."
-    yield "Games with a star were added when all constants were set."
+    yield "A star: added when the constants of stopping were set. Those of a fixed budget were set with all games in view."
 
 
 def _goals(sections: dict[str, list[dict]], looks: dict) -> Iterator[str]:

@@ -223,7 +223,7 @@ class Estimate:
             return np.zeros_like(self.moments.mean)
         if self.plan.until is not None:
             return stopped_half_widths(self.moments, self._confidence)
-        return self._where_trusted(half_widths(self.moments, self._confidence, self._strain, self.plan.estimator.together))
+        return self._where_trusted(half_widths(self.moments, self._confidence, self.plan.estimator.together))
 
     @property
     def _confidence(self) -> float:

@@ -15,13 +15,16 @@ FEWEST_REPLICATES = 30  # of an interval, with a number fixed beforehand: fewer 
 LOUD, QUIET = 0.85, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
 LOOKING, SKEWED = 1.0, 0.1  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
 SKEWED_LEARNING = 0.25  # the same where a surrogate learns
-OWN, SHARED = 0.25, 0.5  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
+OWN, SHARED = 0.5, 0.5  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
 UNEVEN = 2.0  # times as much where replicates have different weights
-COCHRAN = 16  # times the mean squared skewness: replicates from which on an interval is given
-LARGEST_SKEWNESS, LARGEST_UNEVEN = 8, 4  # times that of the most skewed player; and where kurtosis decides besides
-OFF = 0.01  # chance that a sum is off by as much as makes an interval doubtful
-UNCERTAIN = 0.16  # relative variance of the spread of uneven replicates, up to which an interval is given
-SUSPECT = 0.0075  # of the replicates, a squared skewness: from there on a sum that is off is no accident
+# Squared skewness and excess kurtosis, means over the players, up to which 30 replicates have an interval, and the powers of
+# the replicates that these limits grow with: measured, see benchmarks/notes.md.
+MOST_SKEWED, MOST_PEAKED = (1.3, 1.7), (1.95, 0.65)
+COCHRAN = 12  # times the squared skewness: as many replicates at least
+TWO_VALUED = 1.5  # by which excess kurtosis is below squared skewness where replicates have few values; 2 with two of them
+OFF, NO_ACCIDENT = 0.05, 1e-4  # chances of a sum that is so far off: where replicates are skewed, and where they are not
+SUSPECT = 0.02  # of the replicates, a squared skewness: from there on they are skewed
+UNCERTAIN = 0.28  # relative variance of the spread of uneven replicates, up to which an interval is given
 FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
 SURPRISING = 3.0  # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and large
 NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
@@ -35,7 +38,7 @@ def quantile_of(freedom: int, tail: float) -> float:
     return -float(stdtrit(freedom, tail))
 
 
-def half_widths(moments: Moments, confidence: float, strain: FloatArray | float = 0.0, uneven: bool = False) -> FloatArray:
+def half_widths(moments: Moments, confidence: float, uneven: bool = False) -> FloatArray:
     """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where replicates are skewed.
 
     Parameters
@@ -44,9 +47,6 @@ def half_widths(moments: Moments, confidence: float, strain: FloatArray | float 
         Of the replicates; `replicates_for_an_interval` says whether they are enough.
     confidence : float
         Of each value's interval.
-    strain : float (k,)
-        How many standard errors the values' sum is off what it must be: where that is no accident, something that matters
-        was seen too seldom, and intervals are widened as much as would make it one.
     uneven : bool
         Whether replicates have different weights.
 
@@ -56,32 +56,44 @@ def half_widths(moments: Moments, confidence: float, strain: FloatArray | float 
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
     squares, pooled = moments.squared_skewness
     skewness = (UNEVEN if uneven else 1.0) * (OWN * squares + SHARED * pooled)
-    wider = 1 + skewness * _second_order(quantile, moments.count)
-    accident = quantile_of(moments.count - 1, OFF / 2)
-    widened = quantile * moments.standard_errors * wider * np.maximum(1, np.where(np.isinf(strain), 1, strain) / accident)
+    widened = quantile * moments.standard_errors * (1 + skewness * _second_order(quantile, moments.count))
     return np.maximum(widened, np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0))
 
 
 def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.0, uneven: bool = False) -> FloatArray:
-    """How many replicates each output (k,) needs, as skewed as these are, for Student's t to cover what it says.
+    """How many replicates each output (k,) needs, shaped as these are, for Student's t to cover what it says.
 
-    A multiple of the squared skewness (Cochran's rule): of its mean over the players, and less of that of the most skewed
-    player, which tells of rare events that the others may not have seen yet. What is usual by accident does not count. Where
-    replicates are skewed and the values' sum is off besides, by more than t explains, it is at least twice their number.
+    Decided by the mean over the players of squared skewness, less what is usual by accident, and of excess kurtosis where that
+    is more than skewness alone brings with it: single players tell too little of either. Where the values' sum is off by more
+    than t explains, the sooner where replicates are skewed, something that matters was seen too seldom, and it takes at least
+    twice their number.
 
-    Where replicates are `uneven`, of different weights, a few of them can carry the spread without being skewed. What it is
-    off by then has a relative variance of (κ + 2)/r with κ the excess kurtosis, in the mean over the players.
+    Parameters
+    ----------
+    moments : Moments
+        Of the replicates.
+    strain : float (k,)
+        How many standard errors the values' sum is off what it must be.
+    uneven : bool
+        Whether replicates have different weights: a few of them can then carry the spread without being skewed. What it is
+        off by has a relative variance of (κ + 2)/r with κ the excess kurtosis.
     """
-    squares, pooled = moments.squared_skewness
-    usual = 6 / moments.count  # what each has by accident, beyond what is taken off already; the largest of them more
-    largest = squares.max(axis=0) - 2 * math.log(len(squares)) * usual
-    most = LARGEST_UNEVEN if uneven else LARGEST_SKEWNESS
-    needed: FloatArray = np.maximum(COCHRAN * (pooled - usual), most * largest)
+    excess = moments.mean_of_varying(moments.excess)
     if uneven:
-        needed = np.maximum(needed, (moments.mean_of_varying(moments.excess) + 2) / UNCERTAIN)
-    suspect = (pooled > SUSPECT * moments.count) | np.isinf(strain)
-    off = suspect & (strain > quantile_of(moments.count - 1, OFF / 2))
+        return (excess + 2) / UNCERTAIN
+    _, pooled = moments.squared_skewness
+    beyond = np.maximum(pooled - 6 / moments.count, 0)
+    peaked = np.where(excess > pooled - TWO_VALUED, np.maximum(excess, 0), 0)
+    needed = np.maximum(np.maximum(_grown(beyond, *MOST_SKEWED), COCHRAN * beyond), _grown(peaked, *MOST_PEAKED))
+    usual, possible = (quantile_of(moments.count - 1, chance / 2) for chance in (OFF, NO_ACCIDENT))
+    off = strain > np.where(pooled > SUSPECT * moments.count, usual, possible)
     return np.where(off, np.maximum(needed, 2.0 * moments.count), needed)
+
+
+def _grown(shape: FloatArray, most: float, power: float) -> FloatArray:
+    """The replicates at which a limit that is `most` for 30 of them, and grows with a power of their number, is `shape`."""
+    grown: FloatArray = FEWEST_REPLICATES * (shape / most) ** (1 / power)
+    return grown
 
 
 def stopped_half_widths(moments: Moments, confidence: float) -> FloatArray:

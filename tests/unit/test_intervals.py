@@ -100,13 +100,31 @@ def test_skewed_replicates_need_more_of_them():
     assert replicates_for_an_interval(plain)[0] < 40 < replicates_for_an_interval(rare)[0]
 
 
-def test_a_sum_that_is_off_makes_skewed_replicates_doubtful_and_others_wider():
+def test_kurtosis_needs_more_replicates_where_nothing_is_skewed():
+    few = symmetric(48)
+    assert (replicates_for_an_interval(Moments.of(few)) < 48).all()
+    few[[0, 24]] *= 12  # a replicate and its negative: no skewness
+    assert (replicates_for_an_interval(Moments.of(few)) > 48).all()
+
+
+@pytest.mark.parametrize(("chance", "times"), [(0.02, 12), (0.005, 12)])
+def test_replicates_of_two_values_need_a_multiple_of_their_squared_skewness(chance, times):
+    # (1 − 2p)²/p(1 − p): nearly 1/p, so that the rarer value is seen a dozen times. Kurtosis tells nothing more.
+    bits = (np.random.default_rng(0).random((200_000, 6, 1)) < chance).astype(float)
+    skewness = (1 - 2 * chance) ** 2 / (chance * (1 - chance))
+    assert replicates_for_an_interval(Moments.of(bits))[0] == pytest.approx(times * skewness, rel=0.05)
+
+
+def test_a_sum_that_is_off_makes_intervals_doubtful_the_sooner_where_replicates_are_skewed():
     rng = np.random.default_rng(3)
-    plain, skewed = Moments.of(rng.normal(size=(40, 6, 1))), Moments.of(rng.exponential(size=(400, 6, 1)))
-    far = np.array([6.0])
-    assert replicates_for_an_interval(skewed)[0] < 400 < replicates_for_an_interval(skewed, far)[0]
-    assert replicates_for_an_interval(plain, far)[0] < 40
-    np.testing.assert_allclose(half_widths(plain, 0.95, far) / half_widths(plain, 0.95), 6 / 2.7079, rtol=1e-4)
+    plain = Moments.of(rng.normal(size=(100, 6, 1)))
+    skewed = Moments.of((rng.random((100, 6, 1)) < 0.15).astype(float))
+    for strain, doubtful in ((1.5, set()), (2.5, {"skewed"}), (5.0, {"plain", "skewed"}), (np.inf, {"plain", "skewed"})):
+        needed = {
+            name: replicates_for_an_interval(each, np.array([strain]))[0]
+            for name, each in {"plain": plain, "skewed": skewed}.items()
+        }
+        assert {name for name, each in needed.items() if each > 100} == doubtful, strain
 
 
 def test_of_two_outputs_the_skewed_one_has_no_interval():
@@ -138,14 +156,15 @@ def test_quiet_players_have_room_for_what_each_of_them_may_not_have_shown():
     np.testing.assert_allclose(half[1:], min(common, rare_half_width(moments, 0.05 / 30)[0]))
 
 
-def test_uneven_replicates_need_more_where_a_few_of_them_carry_the_spread():
+def test_uneven_replicates_need_as_many_as_make_their_spread_certain():
     even = symmetric(48)
     few = even.copy()
-    few[[0, 24]] *= 12  # a replicate and its negative: no skewness
-    for replicates, enough in ((even, True), (few, False)):
-        moments = Moments.of(replicates)
-        assert (replicates_for_an_interval(moments) <= 48).all()
-        assert (replicates_for_an_interval(moments, uneven=True) <= 48).all() == enough
+    few[[0, 24]] = 50  # a replicate and its negative
+    few[24] *= -1
+    skewed = np.random.default_rng(0).exponential(size=(48, 4, 2)) ** 1.5  # which alone does not matter
+    for replicates, enough in ((even, True), (few, False), (skewed, True)):
+        assert (replicates_for_an_interval(Moments.of(replicates), uneven=True) <= 48).all() == enough
+    assert (replicates_for_an_interval(Moments.of(skewed)) > 48).all()
 
 
 def test_heavy_tails_seldom_have_an_interval_with_the_default_budget_and_others_do():
