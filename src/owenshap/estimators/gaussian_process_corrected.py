@@ -24,7 +24,7 @@ BATCHES = 48  # replicates that a budget is cut into: enough for an interval, fe
 GROWTH = 1.5  # of what a process is fitted on, from one to the next
 MOST_FITTED = 1000  # pairs: past them the last process stays
 COVERING = 9  # pairs for each player, from which on intervals were found to cover
-AT_ODDS, SHORTEST = 40.0, 4  # times the spread within a stretch, that between stretches of at least so many batches
+AT_ODDS, SHORTEST = 6.0, 4  # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
 LEANING = 1.0  # weight of a batch: the pairs that its process was fitted on, to this power
 
 
@@ -146,7 +146,7 @@ def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
     """Replicates (r, n, k) whose plain mean is the weighted mean of the batches, and whose spread is that of its terms."""
     shares = weights / weights.sum()
     mean = (shares[:, None, None] * batches).sum(axis=0)
-    batches = _as_one_where_at_odds(batches, weights, mean)
+    batches = _as_few_where_at_odds(batches, weights, mean)
     # As good as so many batches of equal weight: fewer than there are, which the interval's Student's t will not know.
     equal, count = 1 / float(shares @ shares), len(shares)
     widening = 1.0
@@ -156,12 +156,12 @@ def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
     return replicates
 
 
-def _as_one_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatArray) -> FloatArray:
-    """Batches (r, n, k) whose stretches, those of one process each, count as one batch where they contradict each other.
+def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatArray) -> FloatArray:
+    """Batches (r, n, k) that count as three, early, middle and late ones, where their processes contradict each other.
 
     A process that is all but perfect can be off at coalitions so rare that no batch of its stretch has met one: these agree
-    with each other, and not with those of other stretches. What they are off by is then laid into the first of them: the
-    spread is that of independent stretches, and of so few that there is no interval.
+    with each other, and not with those of other stretches. What each third is off by is then laid into one batch of it: the
+    spread is that of three independent estimates, which are too few for an interval.
     """
     stretches = [np.flatnonzero(weights == weight) for weight in np.unique(weights[weights > 0])]
     long = [stretch for stretch in stretches if len(stretch) >= SHORTEST]
@@ -169,12 +169,16 @@ def _as_one_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
         return batches
     between = np.stack([len(each) * np.square(batches[each].mean(axis=0) - mean).sum(axis=0) for each in long])
     within = np.stack([batches[each].var(axis=0, ddof=1).sum(axis=0) for each in long])
-    at_odds = (between > AT_ODDS * within).any(axis=0)
-    if not at_odds.any():
+    at_odds = np.flatnonzero((between > AT_ODDS * within).any(axis=0))
+    if not len(at_odds):
         return batches
+    shares = weights / weights.sum()
+    own = np.array([shares[stretch].sum() for stretch in stretches])
+    thirds = (3 * (np.cumsum(own) - own / 2)).astype(int)
+    parts = [np.concatenate([stretches[each] for each in np.flatnonzero(thirds == third)]) for third in np.unique(thirds)]
+    off = np.stack([np.tensordot(shares[part], batches[part][..., at_odds] - mean[:, at_odds], 1) for part in parts])
     batches = batches.copy()
-    for stretch in stretches:
-        off = (batches[stretch].mean(axis=0) - mean)[:, at_odds]
-        batches[stretch[:, None], :, np.flatnonzero(at_odds)] = mean[:, at_odds].T
-        batches[stretch[0], :, at_odds] += len(stretch) * off.T
+    batches[..., at_odds] = mean[:, at_odds]
+    for part, each in zip(parts, off, strict=True):
+        batches[part[0]][:, at_odds] += each * (np.sqrt(len(parts) / (len(parts) - 1)) / shares[part[0]])
     return batches

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,6 +125,14 @@ def replicates_of(estimator: Estimator, game: Game, count: int, block: int = 0) 
     """The replicates (r, n, k) of one block, without the loop."""
     design = estimator.draw(game.n_players, block_generator(0, block), count)
     return estimator.replicates(design, values_of(game, design))
+
+
+def independent_of(estimator: Estimator, made: Callable[[int], FloatArray], blocks: int) -> FloatArray:
+    """What a function of the block has made of its replicates; where these come together, the mean of each of many blocks.
+
+    Together they can be too few to tell their own spread: a process that has learned nearly all corrects what is left.
+    """
+    return np.stack([made(block).mean(axis=0) for block in range(blocks)]) if estimator.together else made(0)
 
 
 def truth(game: KnownGame) -> FloatArray:
