@@ -19,8 +19,8 @@ OWN, SHARED = 0.5, 0.5  # how much to add for a value's own skewness and for tha
 UNEVEN = 2.0  # times as much where replicates have different weights
 # Squared skewness and excess kurtosis, means over the players, up to which 30 replicates have an interval, and the powers of
 # the replicates that these limits grow with: measured, see benchmarks/notes.md.
-MOST_SKEWED, MOST_PEAKED = (1.3, 1.7), (1.95, 0.65)
-COCHRAN = 12  # times the squared skewness: as many replicates at least
+MOST_SKEWED, MOST_PEAKED = (1.25, 1.9), (1.95, 0.65)
+COCHRAN = 11  # times the squared skewness: as many replicates at least
 TWO_VALUED = 1.5  # by which excess kurtosis is below squared skewness where replicates have few values; 2 with two of them
 OFF, NO_ACCIDENT = 0.05, 1e-4  # chances of a sum that is so far off: where replicates are skewed, and where they are not
 SUSPECT = 0.02  # of the replicates, a squared skewness: from there on they are skewed
