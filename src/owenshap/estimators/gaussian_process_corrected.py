@@ -176,7 +176,8 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
     own = np.array([shares[stretch].sum() for stretch in stretches])
     thirds = (3 * (np.cumsum(own) - own / 2)).astype(int)
     parts = [np.concatenate([stretches[each] for each in np.flatnonzero(thirds == third)]) for third in np.unique(thirds)]
-    off = np.stack([np.tensordot(shares[part], batches[part][..., at_odds] - mean[:, at_odds], 1) for part in parts])
+    away = shares[:, None, None] * (batches[..., at_odds] - mean[:, at_odds])
+    off = [away[part].sum(axis=0) for part in parts]
     batches = batches.copy()
     batches[..., at_odds] = mean[:, at_odds]
     for part, each in zip(parts, off, strict=True):
