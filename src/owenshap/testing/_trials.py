@@ -156,4 +156,4 @@ def require_zero_mean(differences: FloatArray, what: str) -> None:
     errors = differences.std(axis=0, ddof=1) / np.sqrt(count) + ROUNDING
     z = float(np.abs(mean / errors).max())
     limit = -float(stdtrit(count - 1, ALARM / (2 * mean.size)))
-    require(z <= limit, f"{what}; the mean of {count} replicates is {z:.1f} standard errors off, more than {limit:.1f}")
+    require(z <= limit, f"{what}; the mean of {count} independent ones is {z:.1f} standard errors off, more than {limit:.1f}")
