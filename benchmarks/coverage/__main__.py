@@ -40,6 +40,7 @@ PART_SECONDS, FIRST_PART = 6.0, 4  # how long a part takes, and the runs of the 
 PART_OF_THEM = 10  # of the runs that fit surrogates: so many times fewer for games that are not measured in full
 WITHOUT_BEARING = ("models", "columns", "tables", "plots", "outputs.py", "linear_game.py", "model_game.py")
 WITHOUT_BEARING += ("explainer.py", "explanation.py", "many_rows.py", "row_tasks.py", "rounds.py", "notebook.py")
+WITHOUT_BEARING += tuple(f"testing/{each}.py" for each in ("_trials", "estimators", "models"))
 # What bears on methods that fit surrogates alone.
 OF_LEARNERS = ("surrogates", "pairs.py", "estimators/linear.py", "estimators/gaussian_process.py")
 OF_LEARNERS += tuple(
