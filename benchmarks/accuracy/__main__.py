@@ -2,11 +2,13 @@
 
 Relative squared errors, floored at 1e-12, at equal counted evaluations. Peers and ours are kept in two files, as they are
 done; what is there is not run again unless `--again` says so. `--who report` makes the tables and the plot of both.
+`--check` makes the first run of each of our cells again and names those whose error is no longer what the file says.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from benchmarks.accuracy.games import STRATA
 from benchmarks.accuracy.measure import EACH, Results
 from benchmarks.accuracy.ours import ours
 from benchmarks.accuracy.peers import peers, unavailable
-from benchmarks.accuracy.running import Task, run_all
+from benchmarks.accuracy.running import Task, check, run_all
 
 HERE = Path(__file__).parent
 PACKAGES = {
@@ -47,11 +49,14 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=1, help="cells measured at a time, each on one core (1)")
     parser.add_argument("--minutes", type=float, default=24 * 60.0, help="for each file; what is not done by then is left")
     parser.add_argument("--again", action="store_true", help="run what is there, too")
+    parser.add_argument("--check", action="store_true", help="whether our results are those of the code as it is")
     parser.add_argument("--folder", type=Path, default=HERE, help="where results are and go")
     asked = parser.parse_args()
     _check(parser, "games", asked.games, [name for names in STRATA.values() for name in names])
     _check(parser, "contenders", [*asked.only, *asked.but], [*peers(), *ours()])
     asked.folder.mkdir(parents=True, exist_ok=True)
+    if asked.check:
+        sys.exit(check(Results(asked.folder / "results-ours.json"), asked.games, asked.rows, asked.processes))
     for who, contenders in (("peers", list(peers())), ("ours", list(ours()))):
         if asked.who in (who, "all"):
             _run(who, [name for name in contenders if name in (asked.only or contenders) and name not in asked.but], asked)

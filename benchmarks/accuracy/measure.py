@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,12 @@ class Results:
 
     def forget(self, game: str) -> None:
         self.cells = {cell: found for cell, found in self.cells.items() if cell.rpartition(" ")[0] != game}
+
+    def of_contenders(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Every contender's result, cell by cell."""
+        for cell, found in self.cells.items():
+            for contender, result in found.items():
+                yield cell, contender, result
 
     def write(self) -> None:
         games = ",\n".join(f"{json.dumps(name)}: {json.dumps(each)}" for name, each in self.games.items())

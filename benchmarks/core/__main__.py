@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import hashlib
 import importlib.metadata
 import json
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-import owenshap
 from benchmarks.core import complexity, memory, overhead, processes
 from benchmarks.core.report import table
 from benchmarks.core.timing import Watch
@@ -52,17 +51,13 @@ def _measured(section: str) -> dict:
     with threadpool_limits(1):  # one thread for everyone: contenders differ in how well their products could use more
         measured = SECTIONS[section]()
     date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    if _source() != source:
-        print(f"the source changed while {section} was measured: run it again", file=sys.stderr)
-        source += ", changed meanwhile"
     command = f"python -m benchmarks.core {section}"
     return {"command": command, "date": date, "source": source, "watch": watch.report(), **measured}
 
 
 def _source() -> str:
-    """A digest of what is measured: sections can be run one by one, and this tells whether they belong together."""
-    files = sorted(Path(owenshap.__file__).parent.rglob("*.py"))
-    return hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()[:12]
+    """The commit that is measured, with a word where files differ from it."""
+    return subprocess.check_output(["git", "describe", "--always", "--dirty"], cwd=HERE, text=True).strip()
 
 
 def _kept() -> dict:

@@ -3,6 +3,8 @@
 Work is cut into parts of a few seconds, each kept (in --kept) as soon as it is done: a run that is interrupted, or ends
 after --minutes, goes on where it was when it is called again, and the report says how many runs every cell has. The cells
 of whose runs the smallest share is done are next. `--again` begins anew, `--report` only writes what is there.
+What was measured stays valid as long as the first run of its cell, the probe, gives the same numbers: every call makes these
+runs first and measures anew what has changed. `--check` only says what has.
 Parts of another machine count once their files are in the same folder; `--only` and `--but` share cells out between machines.
 Set OMP_NUM_THREADS=1: every process has one core.
 """
@@ -11,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import hashlib
 import json
 import os
 import sys
@@ -23,13 +24,13 @@ from pathlib import Path
 
 import numpy as np
 
-import owenshap
 from benchmarks.coverage import measure
 from benchmarks.coverage.games import CASES, game_of
 from benchmarks.coverage.report import table
 from owenshap.intervals import FEWEST_REPLICATES
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results.json"
 SECTIONS = ("fixed", "stopping", "predicted", "ranking", "looks")
 SHARES = (0.1, 0.03, 0.01)
 REPLICATES = (FEWEST_REPLICATES, 100)
@@ -38,14 +39,6 @@ LARGE = 25  # players: runs of games with fewer are cheap
 SMALL = 12  # players: with more, auto with a costly model is the corrected process nearly always
 PART_SECONDS, FIRST_PART = 6.0, 4  # how long a part takes, and the runs of the first, which tells how long one takes
 PART_OF_THEM = 10  # of the runs that fit surrogates: so many times fewer for games that are not measured in full
-WITHOUT_BEARING = ("models", "columns", "tables", "plots", "outputs.py", "linear_game.py", "model_game.py")
-WITHOUT_BEARING += ("explainer.py", "explanation.py", "many_rows.py", "row_tasks.py", "rounds.py", "notebook.py")
-WITHOUT_BEARING += tuple(f"testing/{each}.py" for each in ("_trials", "estimators", "models"))
-# What bears on methods that fit surrogates alone.
-OF_LEARNERS = ("surrogates", "pairs.py", "estimators/linear.py", "estimators/gaussian_process.py")
-OF_LEARNERS += tuple(
-    f"estimators/{each}.py" for each in ("_fitted", "_forward", "_cross_validated", "gaussian_process_corrected")
-)
 LOOKED_AT = 3  # seconds kept for the last section, for each 10 games
 
 
@@ -62,6 +55,10 @@ class Cell:
     seconds: float = 0.0
     """Of the runs that are made."""
     sums: dict = field(default_factory=dict)
+    probe: str | None = None
+    """What its first run comes to now; None: not made yet."""
+    stored: dict | None = None
+    """What results.json has of it, where that is all there is."""
 
     @property
     def each(self) -> float:
@@ -94,10 +91,10 @@ class Cell:
 
 
 class Kept:
-    """Parts on disk, one line each, in a file per call that no other call writes to; those of another source do not count."""
+    """Parts on disk, one line each, in a file per call that no other call writes to."""
 
     def __init__(self, folder: Path, again: bool) -> None:
-        self._folder, self.sources = folder, {learns: _source(learns) for learns in (False, True)}
+        self._folder = folder
         self._folder.mkdir(parents=True, exist_ok=True)
         if again:
             for each in self._folder.glob("*.jsonl"):
@@ -106,11 +103,11 @@ class Kept:
 
     def parts(self) -> list[dict]:
         lines = [line for each in sorted(self._folder.glob("*.jsonl")) for line in each.read_text().splitlines()]
-        return [part for part in map(json.loads, lines) if part["source"] == self.sources[_learns(part)]]
+        return [json.loads(line) for line in lines]
 
     def keep(self, part: dict) -> None:
         with self._file.open("a") as file:
-            file.write(json.dumps(part | {"source": self.sources[_learns(part)]}) + "\n")
+            file.write(json.dumps(part) + "\n")
 
 
 def pilots() -> list[Cell]:
@@ -161,7 +158,8 @@ def work(wanted: list[Cell], kept: Kept, pool: ProcessPoolExecutor, processes: i
             return
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             part, cell = future.result(), running.pop(future)
-            kept.keep(part)
+            cell.probe = cell.probe or part["probe"]
+            kept.keep(part | {"probe": cell.probe})
             cell.add(part)
 
 
@@ -178,35 +176,40 @@ def main() -> None:
     parser.add_argument("--but", nargs="+", default=[], help="cells with none of these")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--report", action="store_true")
+    parser.add_argument("--check", action="store_true")
     asked = parser.parse_args()
     began, sections, kept = time.time(), asked.sections or list(SECTIONS), Kept(asked.kept, asked.again)
+    before = {} if asked.again or not RESULTS.exists() else json.loads(RESULTS.read_text())
     looking = "looks" in sections
     until = 0.0 if asked.report else began + 60 * asked.minutes - (LOOKED_AT * len(CASES) / 10 if looking else 0)
     # Spawned: threads of a forked parent's libraries would not be there.
     with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
-        first = _restored(pilots(), kept)
+        if asked.check:
+            sys.exit(check(before, pool))
+        prober = None if asked.report else pool
+        first = restored(pilots(), kept, before.get("pilots", []), prober)
         work(first, kept, pool, asked.processes, 0.0 if asked.report else float("inf"))  # without them nothing can be planned
         deviations = {each.key[1:]: each.sums["deviations"] for each in first if each.done}
         every = cells(asked.runs, asked.cheap_runs, asked.fitted_runs, deviations)
-        wanted = _restored([each for each in every if each.key[0] in sections], kept)
-        work([each for each in wanted if _named(each, asked.only, asked.but)], kept, pool, asked.processes, until)
+        named = [each for each in every if each.key[0] in sections and _named(each, asked.only, asked.but)]
+        wanted = restored(named, kept, before.get("cells", []), prober)
+        work(wanted, kept, pool, asked.processes, until)
     done = sum(each.seconds for each in wanted)
     more = sum((each.runs - each.done) * each.each for each in wanted)
     unknown = sum(not each.done for each in wanted)
     print(f"{done:,.0f} core-seconds are done, about {more:,.0f} and {unknown} cells are left", file=sys.stderr)
+    measured = {repr(each.key): _result(each, deviations) for each in wanted if each.done}
+    old = {repr(_key(each)): each | {"cell": _key(each)} for each in before.get("cells", [])}
     results = {
-        "source": f"{kept.sources[False]}, of learners {kept.sources[True]}",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "cores": os.cpu_count(),
-        "cells": [_result(each, deviations) for each in wanted if each.done],
+        "pilots": [{"cell": each.key, "probe": each.probe, "sums": each.sums} for each in first if each.done],
+        "cells": [(old | measured)[key] for key in map(repr, (each.key for each in every)) if key in old | measured],
+        "looks": before.get("looks", {}),
     }
     if looking and not asked.report:
         results["looks"] = {name: measure.looks(name, 0.03) for name in CASES}
-        kept.keep({"key": ["looks"], "first": 0, "looks": results["looks"], "cores": os.cpu_count()})
-    elif looking:
-        last = next((part for part in reversed(kept.parts()) if "looks" in part), {"looks": {}, "cores": os.cpu_count()})
-        results |= {"looks": last["looks"], "cores": last["cores"]}
-    (HERE / "results.json").write_text(json.dumps(_short(results), indent=1) + "\n")
+    RESULTS.write_text(_lines(_short(results)))
     (HERE / "results.md").write_text(table(results))
     print(table(results))
 
@@ -217,25 +220,63 @@ def _named(cell: Cell, only: list[str], but: list[str]) -> bool:
     return any(each in words for each in only) and not any(each in words for each in but)
 
 
-def _restored(wanted: list[Cell], kept: Kept) -> list[Cell]:
-    """The cells with what is kept of them, as far as their runs follow each other."""
+def check(before: dict, pool: ProcessPoolExecutor) -> int:
+    """How many cells of results.json are no longer what the code gives; each is named."""
+    stored = before.get("cells", [])
+    probes = pool.map(measure.probe, map(_key, stored))
+    changed = [_key(each) for each, probe in zip(stored, probes, strict=True) if each.get("probe") != probe]
+    for key in changed:
+        print("changed:", *key)
+    print(f"{len(stored) - len(changed)} of {len(stored)} cells give what they gave")
+    return min(len(changed), 1)
+
+
+def restored(wanted: list[Cell], kept: Kept, stored: list[dict], prober: ProcessPoolExecutor | None) -> list[Cell]:
+    """The cells with what is known of them, as far as their probes agree and their runs follow each other."""
+    results = {repr(_key(each)): each for each in stored}
     by_key: dict[str, list[dict]] = {}
     for part in kept.parts():
-        by_key.setdefault(repr(tuple(part["key"])), []).append(part)
-    for cell in wanted:
-        for part in sorted(by_key.get(repr(cell.key), []), key=lambda part: part["first"]):
-            if part["first"] == cell.done:
-                cell.add(part)
-                cell.asked = cell.done
+        by_key.setdefault(repr(_key({"cell": part["key"]})), []).append(part)
+    known = [cell for cell in wanted if repr(cell.key) in by_key or repr(cell.key) in results]
+    if prober is not None:
+        for cell, probe in zip(known, prober.map(measure.probe, [cell.key for cell in known]), strict=True):
+            cell.probe = probe
+    for cell in known:
+        result = results.get(repr(cell.key))
+        parts = sorted(by_key.get(repr(cell.key), []), key=lambda part: part["first"])
+        _restore(cell, result, parts, trusting=prober is None)
     return wanted
+
+
+def _restore(cell: Cell, result: dict | None, parts: list[dict], trusting: bool) -> None:
+    """Give a cell what is stored of it, where its probe agrees or nobody asks."""
+    if result is not None and (trusting or result.get("probe") == cell.probe):
+        cell.probe = result.get("probe")
+        cell.done = cell.asked = result.get("runs", 1)
+        cell.seconds = result.get("seconds", 0.0)
+        if "sums" not in result:  # nothing can be added to it
+            cell.stored, cell.asked = result, cell.runs
+            return
+        cell.sums = result["sums"]
+    for part in parts:
+        if part["first"] == cell.done and (trusting or part["probe"] == cell.probe):
+            cell.add(part)
+            cell.asked = cell.done
+
+
+def _key(result: dict) -> tuple:
+    return tuple(result["cell"])
 
 
 def _result(cell: Cell, deviations: dict) -> dict:
     """A cell's means, with what the oracle needs beside them."""
     section, name, *rest = cell.key
-    result = {"cell": cell.key, "runs": cell.done, "of": cell.runs, "seconds": cell.seconds, **cell.sums}
+    about = {"cell": cell.key, "probe": cell.probe, "runs": cell.done, "of": cell.runs, "seconds": cell.seconds}
+    if cell.stored is not None:
+        return cell.stored | about
+    result = about | {"sums": cell.sums} | cell.sums
     if section == "stopping":
-        result |= {key: cell.sums[key] / cell.done for key in cell.sums}
+        result |= {name: total / cell.done for name, total in cell.sums.items()}
         if (name, rest[0]) in deviations:
             result["oracle replicates"], result["oracle evaluations"] = oracle(deviations, name, *rest)
     if section == "fixed" and cell.sums["given"]:
@@ -246,26 +287,23 @@ def _result(cell: Cell, deviations: dict) -> dict:
     return result
 
 
-def _learns(part: dict) -> bool:
-    """Whether a part is of a method that fits surrogates."""
-    return any(each in (measure.LEARNING, measure.AUTO) for each in part["key"])
-
-
-def _source(learns: bool) -> str:
-    """A digest of what is measured: what has to do with models, tables and pictures does not bear on a game."""
-    root, without = Path(owenshap.__file__).parent, WITHOUT_BEARING if learns else WITHOUT_BEARING + OF_LEARNERS
-    named = {each.relative_to(root).as_posix(): each for each in sorted(root.rglob("*.py"))}
-    files = [each for name, each in named.items() if name not in without and name.split("/")[0] not in without]
-    files += [HERE / "games.py", HERE / "measure.py"]
-    return hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()[:12]
-
-
 def _short(value: object) -> object:
     if isinstance(value, dict):
-        return {key: _short(each) for key, each in value.items() if key not in ("each named", "held by player")}
+        return {key: _short(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [_short(each) for each in value]
     return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def _lines(results: dict) -> str:
+    """JSON with a line for every cell."""
+    parts = []
+    for key, value in results.items():
+        text = json.dumps(value)
+        if isinstance(value, list):
+            text = "[\n" + ",\n".join(map(json.dumps, value)) + "\n]"
+        parts.append(f"{json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 if __name__ == "__main__":

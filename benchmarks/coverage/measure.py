@@ -9,6 +9,7 @@ import math
 import re
 import time
 from functools import cache
+from hashlib import sha256
 
 import numpy as np
 from scipy.special import ndtr
@@ -37,28 +38,36 @@ EACH = {"few": 20, "more": 30}  # evaluations for each player and one more
 PILOT = 2000  # replicates behind the variance that the oracle knows
 
 
-def pilot(name: str, method: str, seeds: range) -> dict:
-    """Standard deviations of a replicate, by player."""
+def pilot_run(name: str, method: str, seed: int) -> Estimate:
+    """A run of many replicates."""
     game, estimator = game_of(name), settled(name, method)
     budget = 2 + PILOT * estimator.replicate_cost(game.n_players)
-    found: Estimate = estimate(game, estimator, budget=budget, seed=10**6 + seeds.start, progress=False)
+    return estimate(game, estimator, budget=budget, seed=10**6 + seed, progress=False)
+
+
+def pilot(name: str, method: str, seeds: range) -> dict:
+    """Standard deviations of a replicate, by player."""
+    found = pilot_run(name, method, seeds.start)
     return {"deviations": np.sqrt(found.moments.variances[:, 0]).tolist()}
 
 
-def fixed(name: str, method: str, replicates: int | str | None, seeds: range) -> dict:
-    """Per value: how often the interval of an estimate with a fixed budget holds the value, where there is one.
-
-    Without a number of replicates the budget is the default one.
-    """
+def fixed_run(name: str, method: str, replicates: int | str | None, seed: int) -> Estimate:
+    """A run with a fixed budget; without a number of replicates it is the default one."""
     game, estimator, budget = game_of(name), METHODS[method], None
     if isinstance(replicates, str):
         budget = 2 + EACH[replicates] * (game.n_players + 1)
     elif isinstance(replicates, int):
         estimator = make_plan(game.n_players, estimator, None).estimator
         budget = 2 + replicates * estimator.replicate_cost(game.n_players)
+    return estimate(game, estimator, budget=budget, seed=seed, progress=False)
+
+
+def fixed(name: str, method: str, replicates: int | str | None, seeds: range) -> dict:
+    """Per value: how often the interval of an estimate with a fixed budget holds the value, where there is one."""
+    game = game_of(name)
     given, made, by_player = 0, 0, np.zeros(game.n_players)
     for seed in seeds:
-        found = estimate(game, estimator, budget=budget, seed=seed, progress=False)
+        found = fixed_run(name, method, replicates, seed)
         made = max(made, found.replicates)
         if found.lower is not None:
             given += 1
@@ -71,7 +80,7 @@ def stopping(name: str, method: str, share: float, seeds: range) -> dict:
     game, tolerance = game_of(name), share * CASES[name].scale
     sums = {"reached": 0, "within": 0, "held": 0, "missed in silence": 0, "evaluations": 0, "replicates": 0}
     for seed in seeds:
-        found = until(name, method, tolerance, seed)
+        found = stopping_run(name, method, share, seed)
         reached = found.stopped_by.startswith(("tolerance", "all"))
         within = bool(np.abs(found.values - game.shapley_values).max() <= tolerance)
         sums["reached"] += reached
@@ -83,9 +92,9 @@ def stopping(name: str, method: str, share: float, seeds: range) -> dict:
     return sums
 
 
-def until(name: str, method: str, tolerance: float, seed: int) -> Estimate:
+def stopping_run(name: str, method: str, share: float, seed: int) -> Estimate:
     """A run to a tolerance."""
-    game = game_of(name)
+    game, tolerance = game_of(name), share * CASES[name].scale
     most = MOST_LEARNING if method in (LEARNING, AUTO) else MOST
     if method != AUTO:
         return estimate(game, METHODS[method], tolerance=tolerance, budget=most, seed=seed, progress=False)
@@ -93,15 +102,26 @@ def until(name: str, method: str, tolerance: float, seed: int) -> Estimate:
     return estimate(game, plan=plan, seed=seed, progress=False)
 
 
+def predicted_run(name: str, share: float, budget: int, seed: int) -> Estimate:
+    """A run whose budget ends before it reaches its tolerance."""
+    tolerance = share * CASES[name].scale
+    return estimate(game_of(name), "halved-owen", tolerance=tolerance, budget=budget, seed=10**5 + seed, progress=False)
+
+
 def predicted(name: str, share: float, budget: int, seeds: range) -> dict:
     """The budgets that are named by estimates whose budget ended first."""
-    tolerance, named = share * CASES[name].scale, []
+    named = []
     for seed in seeds:
-        short = estimate(game_of(name), "halved-owen", tolerance=tolerance, budget=budget, seed=10**5 + seed, progress=False)
+        short = predicted_run(name, share, budget, seed)
         found = re.search(r"budget of about ([\d,]+)", short.stopped_by)
         if found:
             named.append(int(found[1].replace(",", "")))
     return {"each named": named}
+
+
+def ranking_run(name: str, seed: int) -> Estimate:
+    """A run until the top 3 are settled."""
+    return estimate(game_of(name), "halved-owen", top=3, budget=200_000, seed=seed, progress=False)
 
 
 def ranking(name: str, seeds: range) -> dict:
@@ -111,7 +131,7 @@ def ranking(name: str, seeds: range) -> dict:
     third = np.sort(size)[-3]
     sums = {"settled": 0, "right": 0, "evaluations": 0}
     for seed in seeds:
-        found = estimate(game, "halved-owen", top=3, budget=200_000, seed=seed, progress=False)
+        found = ranking_run(name, seed)
         sums["evaluations"] += found.evaluations
         if found.stopped_by.startswith("top"):
             sums["settled"] += 1
@@ -164,8 +184,27 @@ def _held(values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarra
 SECTIONS = {"pilot": pilot, "fixed": fixed, "stopping": stopping, "predicted": predicted, "ranking": ranking}
 
 
+RUNS = {
+    "pilot": pilot_run,
+    "fixed": fixed_run,
+    "stopping": stopping_run,
+    "predicted": predicted_run,
+    "ranking": ranking_run,
+}
+
+
+def probe(key: tuple) -> str:
+    """What the first run of a cell comes to, to nine digits: as long as it is the same, so is what was measured."""
+    found = RUNS[key[0]](*key[1:], 0)
+    arrays = (found.values, found.lower, found.upper)
+    texts = [f"{number:.9g}" for each in arrays if each is not None for number in each]
+    return sha256(f"{found.evaluations} {' '.join(texts)}".encode()).hexdigest()[:12]
+
+
 def measured(key: tuple, seeds: range) -> dict:
     """The part of a cell with these seeds."""
     began = time.process_time()
     found = SECTIONS[key[0]](*key[1:], seeds)
-    return {"key": key, "first": seeds.start, "runs": len(seeds), "seconds": time.process_time() - began, "found": found}
+    seconds = time.process_time() - began
+    first = probe(key) if seeds.start == 0 else None
+    return {"key": key, "first": seeds.start, "runs": len(seeds), "seconds": seconds, "found": found, "probe": first}

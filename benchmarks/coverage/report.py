@@ -24,7 +24,7 @@ def table(results: dict) -> str:
     for section, make in SECTIONS.items():
         if section in by_section:
             lines += ["", *make(by_section)]
-    lines += ["", f"{results['date']}, {results['cores']} cores, source {results['source']}.", ""]
+    lines += ["", f"{results['date']}, {results['cores']} cores.", ""]
     return "\n".join(lines)
 
 
