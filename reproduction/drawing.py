@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from reproduction.pictures import save
 from reproduction.steps import read
 
 COLOURS = {
@@ -70,7 +71,7 @@ def draw_all(folder: Path) -> None:
     for ending, draw in pictures.items():
         for path in sorted(folder.glob(f"*{ending}")):
             figure = draw(read(path)["result"], folder, path.name.removesuffix(ending))
-            figure.savefig(path.with_suffix(".png"), dpi=110, metadata={"Software": None})
+            save(figure, path.with_suffix(".png"), dpi=110)
             from matplotlib import pyplot
 
             pyplot.close(figure)

@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.accuracy.games import STRATA
 from benchmarks.accuracy.measure import EACH
 from benchmarks.accuracy.ours import HEADLINE, STARS
+from reproduction.pictures import save
 
 if TYPE_CHECKING:
     from benchmarks.accuracy.report import Cell
@@ -49,7 +50,7 @@ def draw(cells: list[Cell], path: Path) -> None:
     order = [each for each in order if each in labels]
     figure.legend([labels[each] for each in order], order, loc="lower center", ncols=4, fontsize=10, frameon=False)
     figure.tight_layout(rect=(0, 0.75 / (3.0 * count + 0.9), 1, 1))
-    figure.savefig(path, dpi=100)
+    save(figure, path, dpi=100)
     pyplot.close(figure)
 
 
@@ -61,7 +62,7 @@ def strongest(cells: list[Cell]) -> list[str]:
 def _panel(axis: Any, cells: list[Cell], named: list[str]) -> None:
     from benchmarks.accuracy.report import mean_error
 
-    everyone = sorted({name for cell in cells for name in cell.peers}, key=lambda name: name in named)
+    everyone = sorted({name for cell in cells for name in cell.peers}, key=lambda name: (name in named, name))
     for name in everyone:
         points = [(cell.each, mean_error(cell.peers[name])) for cell in cells if name in cell.peers]
         if name in named:

@@ -10,6 +10,7 @@ import numpy as np
 import owenshap
 from benchmarks.core.networks import Counted, Masked, Network, ready_rows
 from benchmarks.core.timing import race, spread
+from reproduction.pictures import save
 
 PLAYERS = (8, 16, 32, 64, 128, 256, 512, 1000)
 METHODS = ("castro", "owen", "halved-owen")
@@ -99,7 +100,7 @@ def draw(measured: dict, path: Path) -> None:
     axes.grid(which="major", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, title="MLP n-13-9-2, median and quartiles", alignment="left")
-    figure.savefig(path, dpi=150)
+    save(figure, path, dpi=150)
     plt.close(figure)
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from reproduction.pictures import save
+
 HERE = Path(__file__).parent
 CURVES = ("stars", "rows", "players")
 LAST_DECADE = 10
@@ -81,7 +83,7 @@ def _draw(results: dict, path: Path) -> None:
         panel.grid(alpha=0.3)
         if panel.has_data():
             panel.legend(fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.3, frameon=False)
-    figure.savefig(path, dpi=120)
+    save(figure, path, dpi=120)
 
 
 def _curve(panel, colour: str, device: str, found: dict) -> None:
