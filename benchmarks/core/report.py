@@ -30,7 +30,7 @@ def table(results: dict) -> str:
     lines = [
         "# Core: speed and memory",
         "",
-        "Made by `make bench-core`; [how it is measured](../README.md), [what was tried](../notes.md).",
+        "Made by `make bench-core`; [how it is measured](../README.md), [what was tried](../decisions.md#blocks).",
         "Ratios are medians over turns, with their quartiles; 'best' is the ratio of the best turns, which other work on the",
         "machine disturbs least. Numbers from a machine that is busy with other work (last table) are not final.",
         "",

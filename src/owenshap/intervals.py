@@ -18,7 +18,7 @@ SKEWED_LEARNING = 0.25  # the same where a surrogate learns
 OWN, SHARED = 0.5, 0.5  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
 UNEVEN = 2.0  # times as much where replicates have different weights
 # Squared skewness and excess kurtosis, means over the players, up to which 30 replicates have an interval, and the powers of
-# the replicates that these limits grow with: measured, see benchmarks/notes.md.
+# the replicates that these limits grow with: benchmarks/decisions.md#when-an-interval-is-given.
 MOST_SKEWED, MOST_PEAKED = (1.25, 1.9), (1.95, 0.65)
 COCHRAN = 11  # times the squared skewness: as many replicates at least
 TWO_VALUED = 1.5  # by which excess kurtosis is below squared skewness where replicates have few values; 2 with two of them

@@ -30,8 +30,9 @@ NAMES = ("", "least squares", "equal shares")
 class CrossValidated(Surrogate):
     """For each output a surrogate, or else least squares or equal shares, where these predict left-out pairs better.
 
-    Leave-one-out errors of a surrogate whose parameters were learned from the same few pairs are far too small (see
-    benchmarks/notes-accuracy.md), so with few pairs a surrogate in doubt is fitted again without each quarter of them.
+    Leave-one-out errors of a surrogate whose parameters were learned from the same few pairs are far too small
+    (benchmarks/decisions.md#cross-validation), so with few pairs a surrogate in doubt is fitted again
+    without each quarter of them.
 
     Parameters
     ----------

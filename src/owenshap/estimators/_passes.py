@@ -91,7 +91,8 @@ class RulePasses(Passes):
     def within(self, n_players: int, budget: int) -> Self:
         """Few levels and many passes: both grow as the square root of the budget.
 
-        The variance falls little with more levels (benchmarks/notes.md), and an interval takes many replicates.
+        The variance falls little with more levels (benchmarks/decisions.md#levels-and-passes), and an interval
+        takes many replicates.
         """
         stars = (budget - 2) // ((n_players + 1) * self.per_level)
         return self._with_levels(math.isqrt(max(0, stars) // PASSES_A_LEVEL))

@@ -46,7 +46,7 @@ class GaussianProcessCorrected(Estimator):
     better process corrects count more; the first ones serve to fit and do not count.
 
     What is left of a game beside its process is rough, and single pairs measure that best: at the same evaluations halved
-    stars varied more on every game tried, though they vary less without a process (benchmarks/notes-accuracy.md).
+    stars varied more on every game tried, though they vary less without a process (benchmarks/decisions.md#pairs-or-stars).
 
     Examples
     --------
