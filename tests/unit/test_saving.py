@@ -190,6 +190,7 @@ def write_zip(path):
         write_about(b"[]"),
         write_about(b'"text"'),
         write_about(b"\xff\xfe"),
+        write_about(b"[" * 100_000),
         write_changed(format="owenshap explanation 99"),
         write_changed(surprise=1),
         lambda path: path.mkdir(),
@@ -259,6 +260,10 @@ def test_every_field_has_its_type_shape_and_range(changes, tmp_path):
     write_changed(with_intervals, **changes)(tmp_path / "file.npz")
     with refuses("path", "be a file that Explanation.save wrote", "file.npz"):
         owenshap.load(tmp_path / "file.npz")
+
+
+def test_no_field_goes_unchecked():
+    assert {name for changes in WRONG for name in changes} == {each.name for each in fields(owenshap.Explanation)}
 
 
 @pytest.mark.parametrize("name", [each.name for each in fields(owenshap.Explanation)])
