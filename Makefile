@@ -1,4 +1,4 @@
-.PHONY: demo test check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage clean
+.PHONY: demo test test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,8 +22,11 @@ $(READY): pyproject.toml constraints.txt
 demo: $(VENV)/.demo  ## Explain one prediction and show the result
 	@$(BIN)/python examples/demo.py
 
-test: $(READY)  ## Run the tests
+test: $(READY)  ## Run the tests, but for the slow ones
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+test-slow: $(READY)  ## Run the tests that take longer: thousands of broken files, killed processes
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m slow
 
 check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/ruff check .

@@ -110,7 +110,8 @@ class Explanation:
         columns["feature"] = np.array(self.feature_names, object)[at.get(PLAYERS, 0)]
         if OUTPUTS in at:
             columns["output"] = at[OUTPUTS] if self.output_names is None else np.array(self.output_names, object)[at[OUTPUTS]]
-        columns["data"] = np.asarray(self.data)[tuple(at[axis] for axis in (ROWS, PLAYERS) if axis in at)]
+        place = tuple(at[axis] for axis in (ROWS, PLAYERS) if axis in at)
+        columns["data"] = np.asarray(self.data)[place] if place else _repeated(self.data, self.values.size)
         for name, array in (
             ("value", self.values),
             ("standard_error", self.standard_errors),
@@ -143,6 +144,16 @@ class Explanation:
         from owenshap.notebook import html
 
         return html(self)
+
+
+def _repeated(cell: Any, count: int) -> NDArray[Any]:
+    """One cell so many times, as it is: numpy would take a list apart."""
+    if np.isscalar(cell):
+        return np.full(count, cell)
+    column = np.empty(count, object)
+    for place in range(count):
+        column[place] = cell
+    return column
 
 
 def resolve(key: Key, axes: tuple[str, ...], names: Mapping[str, list[str] | None]) -> dict[str, Any]:

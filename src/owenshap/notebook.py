@@ -40,15 +40,15 @@ def _origin(explanation: Explanation) -> str:
     """Method, cost, confidence and seed."""
     per_row = " per row" if ROWS in explanation.axes else ""
     parts = [
-        escape(explanation.method),
+        explanation.method,
         f"{_range(explanation.evaluations)} evaluations{per_row}",
         f"{_range(explanation.model_rows)} model rows{per_row}",
     ]
     if explanation.lower is None:
-        parts.append(f"no intervals: {escape(explanation.no_interval or 'none were kept')}")
+        parts.append(f"no intervals: {explanation.no_interval or 'none were kept'}")
     elif has_intervals(explanation):
         parts.append(f"{100 * explanation.confidence:g} % intervals")
-    return " · ".join([*parts, f"seed {explanation.seed}"])
+    return escape(" · ".join([*parts, f"seed {explanation.seed}"]))
 
 
 def _of_lines(explanation: Explanation, *, gap: bool) -> str:

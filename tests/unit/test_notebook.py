@@ -146,3 +146,11 @@ def test_notebooks_call_it():
     explanation = Explainer(lambda rows: rows[:, 0] * rows[:, 1], baseline=0.0)(np.array([[2.0, 3.0]]))
     assert explanation._repr_html_() == html(explanation)
     assert [line[2] for line in rows_of(explanation[0])] == ["+3.00", "+3.00"]
+
+
+@pytest.mark.parametrize("name", ["method", "seed", "no_interval", "confidence"])
+def test_nothing_that_is_shown_can_inject(name):
+    evil = "<img src=x onerror=alert(1)>"
+    explanation = explanation_of([[1.0, 2.0]], half=None)
+    page = html(replace(explanation, **{name: evil}))
+    assert "<img" not in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import numbers
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,11 +81,16 @@ def text_of(cell: Any) -> str:
         return "missing"
     if isinstance(cell, (bool, np.bool_)):
         return str(cell)
-    if isinstance(cell, numbers.Real):
+    if isinstance(cell, numbers.Real) and not _beyond_floats(cell):
         return _number_text(float(cell))
     if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
         return cell.date().isoformat()
     return _listed(str(cell))
+
+
+def _beyond_floats(number: numbers.Real) -> bool:
+    """Whether it is a whole number that no float comes near."""
+    return isinstance(number, int) and number.bit_length() > sys.float_info.max_exp - 1
 
 
 def _listed(text: str) -> str:
