@@ -1,4 +1,4 @@
-.PHONY: demo test test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage clean
+.PHONY: demo test test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,6 +27,12 @@ test: $(READY)  ## Run the tests, but for the slow ones
 
 test-slow: $(READY)  ## Run the tests that take longer: thousands of broken files, killed processes
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m slow
+
+test-device:  ## Run the tests that need CUDA, with the python3 that has torch; keeps tests/device-results.json
+	@$(PYTHON) tests/device.py
+
+device-kit: $(READY)  ## What these tests need beside torch, for a machine where nothing can be installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --target out/device-kit --no-compile --no-deps pytest pluggy iniconfig packaging pygments
 
 check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/ruff check .

@@ -310,11 +310,10 @@ def test_a_module_on_the_host_launches_nothing_and_may_be_begun():
     np.testing.assert_array_equal(model.begin(batch)(), model.predict(batch), strict=True)
 
 
+@pytest.mark.device
 @pytest.mark.parametrize("linear", [False, True])
 def test_a_device_gives_the_same_values_ahead_and_one_by_one(linear):
     torch = pytest.importorskip("torch")
-    if not torch.cuda.is_available():
-        pytest.skip("needs a CUDA device")
     from owenshap.models import as_model
 
     torch.manual_seed(0)

@@ -10,7 +10,7 @@ from owenshap import Explainer, ahead, linear_game
 from owenshap.models import _fused_stars, _fused_subsets
 
 torch = pytest.importorskip("torch")
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+pytestmark = pytest.mark.device
 nn = torch.nn
 
 

@@ -15,8 +15,7 @@ from owenshap.models import as_model
 from owenshap.models.torch_module import ON_A_DEVICE, TorchModel
 from owenshap.tables import as_table
 
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-DEVICES = ["cpu", pytest.param("cuda", marks=needs_gpu)]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.device)]
 scripting = pytest.mark.filterwarnings(r"ignore:`torch.jit.*` is deprecated:DeprecationWarning")  # old ways, still in use
 
 
@@ -299,7 +298,7 @@ def product(rows):
     return rows[:, 0] * rows[:, 1]
 
 
-@needs_gpu
+@pytest.mark.device
 def test_batches_are_larger_on_a_device():
     assert as_model(mlp().cuda()).batch_elements == ON_A_DEVICE
 

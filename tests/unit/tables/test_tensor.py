@@ -12,8 +12,7 @@ from owenshap.tables import as_table
 from owenshap.tables.array import ArrayTable
 from owenshap.tables.tensor import TensorTable
 
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-DEVICES = ["cpu", pytest.param("cuda", marks=needs_gpu)]
+DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.device)]
 
 
 def numbers(*shape, seed=0):
