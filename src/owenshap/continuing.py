@@ -22,7 +22,7 @@ from owenshap.executors import IN_FLIGHT, Executor, in_order
 from owenshap.games import Game
 from owenshap.gathering import Gathered
 from owenshap.intervals import surprises, weight_of_skewness
-from owenshap.moments import Moments
+from owenshap.moments import Moments, sums_over_players
 from owenshap.planning import Plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter, note, silent
 from owenshap.running import Snapshot, at_hand, run_plan
@@ -151,7 +151,7 @@ class Continuing:
         return [Blocks(number, [size]) for number, size in enumerate(sizes, self.blocks)]
 
     def _add(self, replicates: FloatArray) -> None:
-        sums = Moments.of(replicates.sum(axis=1, keepdims=True))
+        sums = Moments.of(sums_over_players(replicates))
         self.blocks += 1
         self.sums = sums if self.sums is None else self.sums.merge(sums)
         if self._gathered is not None:

@@ -7,11 +7,10 @@ import numpy as np
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
 from owenshap.errors import InputError
-from owenshap.moments import Moments
+from owenshap.moments import Moments, sums_over_players
 from owenshap.planning import Plan
 from owenshap.stopping import ENDLESS
 
-FEW_OUTPUTS = 32  # of which numpy's loops along the last axis are all overhead
 TOGETHER = 1 << 12  # numbers of an output reduced to moments at once: they drown the overhead and fit a cache
 
 
@@ -53,7 +52,7 @@ class Sums(Merged):
 
     @staticmethod
     def _reduced(replicates: FloatArray) -> FloatArray:
-        return _sums(replicates)
+        return sums_over_players(replicates)
 
 
 class WithSums(Merged):
@@ -61,15 +60,7 @@ class WithSums(Merged):
 
     @staticmethod
     def _reduced(replicates: FloatArray) -> FloatArray:
-        return np.concatenate([replicates, _sums(replicates)], axis=1)
-
-
-def _sums(replicates: FloatArray) -> FloatArray:
-    """Sums over the players, (r, 1, k): of few outputs player after player along all replicates, the same additions sooner."""
-    if not 1 < replicates.shape[2] < FEW_OUTPUTS:
-        return replicates.sum(axis=1, keepdims=True)
-    sums: FloatArray = np.add.reduce(np.ascontiguousarray(replicates.swapaxes(0, 1)), axis=0)
-    return sums[:, None]
+        return np.concatenate([replicates, sums_over_players(replicates)], axis=1)
 
 
 class Gathered:

@@ -6,7 +6,7 @@ from copy import copy
 
 import numpy as np
 
-from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.designs import Design, Sets
 from owenshap.pairs import draw_independent_pairs
 from owenshap.surrogates import FittedSurrogate, Surrogate
@@ -127,7 +127,7 @@ def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> Fl
     A pair of size s bears on a value by 1/√(s (n − s)) of its error, so the best chances go with that times the error to be
     expected. A size and that of the complement are one; all outputs count alike; no size is left out.
     """
-    scales = np.square(errors).mean(axis=0)
+    scales = column_sums(np.square(errors)) / len(errors)
     if not scales.any():
         return None
     squares = (np.square(errors)[:, scales > 0] / scales[scales > 0]).mean(axis=1)

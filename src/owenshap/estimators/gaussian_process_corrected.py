@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import stdtrit
 
-from owenshap.arrays import BoolArray, FloatArray
+from owenshap.arrays import BoolArray, FloatArray, column_sums
 from owenshap.checks import whole_number
 from owenshap.designs import Design
 from owenshap.estimators._base import Estimator
@@ -167,8 +167,8 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
     long = [stretch for stretch in stretches if len(stretch) >= SHORTEST]
     if len(stretches) < 2 or not long:
         return batches
-    between = np.stack([len(each) * np.square(batches[each].mean(axis=0) - mean).sum(axis=0) for each in long])
-    within = np.stack([batches[each].var(axis=0, ddof=1).sum(axis=0) for each in long])
+    between = np.stack([len(each) * column_sums(np.square(batches[each].mean(axis=0) - mean)) for each in long])
+    within = np.stack([column_sums(batches[each].var(axis=0, ddof=1)) for each in long])
     at_odds = np.flatnonzero((between > AT_ODDS * within).any(axis=0))
     if not len(at_odds):
         return batches
