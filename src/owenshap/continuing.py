@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.arrays import FloatArray, IntArray
-from owenshap.blocks import Blocks, all_drawn, largest_block, worked
+from owenshap.blocks import Blocks, all_drawn, blocks_smaller, largest_block, worked
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
@@ -111,7 +111,7 @@ class Continuing:
             self.relearn()
             replicates = min(replicates, self.affordable)
         while self.count < replicates and (self.count == 0 or not late(self.evaluations)):
-            largest, left = largest_block(cost), replicates - self.count
+            largest, left = largest_block(cost, blocks_smaller(self.game, self.ends)), replicates - self.count
             sizes: list[int] = []
             while left and len(sizes) < at_once:
                 sizes.append(min(left, largest))

@@ -18,11 +18,17 @@ class Merged:
     """Replicates as they come, kept as moments but for the latest few: those of small blocks are reduced together.
 
     Nothing but the sequence of blocks decides which, and looking at the moments changes nothing.
+
+    Parameters
+    ----------
+    smaller : int
+        How many times smaller blocks are than with few outputs: so many times fewer are reduced together.
     """
 
     enough = True  # for moments, from the first replicate on
 
-    def __init__(self) -> None:
+    def __init__(self, smaller: int = 1) -> None:
+        self._together = TOGETHER // smaller
         self._moments: Moments | None = None
         self._latest: list[FloatArray] = []
         self._numbers = 0
@@ -31,7 +37,7 @@ class Merged:
         """One block more."""
         self._latest.append(replicates)
         self._numbers += replicates.shape[0] * replicates.shape[1]  # whatever the outputs: none may depend on the others
-        if self._numbers >= TOGETHER:
+        if self._numbers >= self._together:
             self._moments, self._latest, self._numbers = self.moments(), [], 0
 
     def moments(self) -> Moments | None:

@@ -136,7 +136,7 @@ class Moments:
 
 def sums_over_players(replicates: FloatArray) -> FloatArray:
     """Sums of replicates (r, n, k) over the players, (r, 1, k), player after player whatever the number of outputs."""
-    if replicates.shape[2] == 1:  # which numpy would add by pairs
+    if replicates.shape[0] * replicates.shape[2] == 1:  # numpy would add them by pairs
         return np.add.accumulate(replicates, axis=1)[:, -1:]
     if replicates.shape[2] >= FEW_OUTPUTS:
         return replicates.sum(axis=1, keepdims=True)

@@ -49,6 +49,9 @@ class CrossValidated(Surrogate):
 
     name = "cross-validated"
 
+    def bytes_needed(self, pairs: int, n_players: int) -> int:
+        return max(self.surrogate.bytes_needed(pairs, n_players), LinearSurrogate().bytes_needed(pairs, n_players))
+
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedChoice:
         pairs = pairs_of(coalitions, values)
         count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]

@@ -8,7 +8,7 @@ import numpy as np
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.designs import Design, Sets
-from owenshap.pairs import draw_independent_pairs
+from owenshap.pairs import draw_independent_pairs, random_sets
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates._pairs import pairs_of
 
@@ -64,8 +64,7 @@ class Forward:
         if self._chances is None:
             return design_of(draw_independent_pairs(n_players, count, rng))
         sizes = rng.choice(np.arange(1, n_players), count, p=self._chances)
-        order = rng.permuted(np.tile(np.arange(n_players), (count, 1)), axis=1)
-        return design_of(order < sizes[:, None])
+        return design_of(random_sets(n_players, sizes, rng))
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         """Replicates (r, n, k) corrected by the surrogate, from a design of the ends, pairs' coalitions and complements."""

@@ -22,6 +22,9 @@ class LinearSurrogate(Surrogate):
 
     name = "linear"
 
+    def bytes_needed(self, pairs: int, n_players: int) -> int:
+        return 8 * (6 * pairs * n_players + 8 * min(pairs, n_players) ** 2)  # the system and its inverse, and LAPACK's own
+
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedLinear:  # noqa: ARG002
         return fit_linear(pairs_of(coalitions, values))
 
