@@ -1,4 +1,4 @@
-"""The array types that the rooms hand to each other."""
+"""The array types that the rooms hand to each other, and sums and products whose bits no other column changes."""
 
 from typing import Any, TypeAlias
 
@@ -9,3 +9,19 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 ByteArray: TypeAlias = NDArray[np.uint8]
+
+
+def column_sums(table: FloatArray) -> FloatArray:
+    """Sums (k,) of the columns of a table (m, k), each added as it would be alone.
+
+    numpy adds a single column by pairs and several of them row after row, which differ in the last bits.
+    """
+    sums: FloatArray = np.ascontiguousarray(table.T).sum(axis=1)
+    return sums
+
+
+def times_columns(matrix: FloatArray, columns: FloatArray) -> FloatArray:
+    """A matrix (m, n) times columns (n, k), each by itself: the last bits of one product depend on how many there are."""
+    if columns.shape[1] == 0:
+        return np.zeros((len(matrix), 0))
+    return np.stack([matrix @ column.copy() for column in columns.T], axis=-1)

@@ -15,17 +15,27 @@ from owenshap.designs import Design
 from owenshap.estimators import Estimator, found
 from owenshap.evaluate import Ends, begin, evaluate, in_bounds
 from owenshap.executors import Executor, in_order, made_ahead, one_ahead
-from owenshap.games import CompactGame, Game, LaunchingCompactGame, LaunchingGame, is_compact, is_drawing
+from owenshap.games import CompactGame, Game, LaunchingCompactGame, LaunchingGame, is_compact, is_drawing, rows_of
 from owenshap.planning import Plan
 
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
 # overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
 FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
+USUAL_OUTPUTS = 16  # of a row: with more of them blocks have fewer evaluations, so that they take no more memory
 DRAWN_TOGETHER = 1 << 16  # evaluations of blocks that one generator draws: making one takes as long as drawing some thousand
 KEPT_BLOCKS = 16  # of a run, whose designs are kept for the next: some tens of kilobytes each
 MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
 FEWEST_TOGETHER = 1 << 17  # of a run that is cut to have blocks drawn while others are valued
 GROUPS_AHEAD = 2  # of such a run, drawn ahead
+
+
+def blocks_smaller(game: Game, ends: Ends) -> int:
+    """How many times fewer evaluations a block has than it would have with few outputs.
+
+    The outputs of a row decide, not those of all rows that are there: a row has the same blocks alone and together.
+    A game that values whole designs cuts them itself.
+    """
+    return 1 if is_compact(game) else -(-ends.outputs // (USUAL_OUTPUTS * rows_of(game)))
 
 
 class Worked(NamedTuple):
@@ -85,9 +95,10 @@ def worked(
         several = executor is None and evaluations > most
         return _groups_worked(compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, several)
     adaptive = estimator.adaptive(game.n_players, ends.outputs)
+    parts = _parts(drawn, largest_block(1, blocks_smaller(game, ends)))
     if executor is None and isinstance(game, LaunchingGame) and game.launches and not adaptive:
-        return _work_ahead(game, estimator, _parts(drawn), ends, rows_at_once)
-    return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in _parts(drawn)), executor)
+        return _work_ahead(game, estimator, parts, ends, rows_at_once)
+    return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in parts), executor)
 
 
 class Drawing(Protocol):
@@ -125,11 +136,11 @@ def _kept_design(estimator: Estimator, n_players: int, seed: int, number: int, r
     return estimator.draw(n_players, _generator(seed, number), replicates)
 
 
-def _parts(drawn: Iterable[Drawn]) -> Iterator[tuple[Design, bool]]:
-    """The designs of single blocks cut into parts of bounded size; with each, whether it ends its block."""
+def _parts(drawn: Iterable[Drawn], most: int) -> Iterator[tuple[Design, bool]]:
+    """The designs of single blocks cut into parts of about so many coalitions; with each, whether it ends its block."""
     for together in drawn:
         for block in together.one_by_one():
-            parts = list(block.design.parts(LARGEST_BLOCK))
+            parts = list(block.design.parts(most))
             for part in parts:
                 yield part, part is parts[-1]
 
@@ -149,26 +160,26 @@ def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
     yield group
 
 
-def block_sizes(plan: Plan, n_players: int) -> Iterator[int]:
-    """Replicates of each block."""
+def block_sizes(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[int]:
+    """Replicates of each block, which has so many times fewer evaluations than with few outputs."""
     if plan.estimator.together:
         yield plan.replicates
         return
     cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0
     while left:
-        evaluations = min(FIRST_BLOCK << min(number, 8), LARGEST_BLOCK)
+        evaluations = min(FIRST_BLOCK << min(number, 8), LARGEST_BLOCK) // smaller
         replicates = min(left, max(1, evaluations // cost))
         yield replicates
         left, number = left - replicates, number + 1
 
 
-def in_draws(plan: Plan, n_players: int) -> Iterator[Blocks]:
+def in_draws(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[Blocks]:
     """The blocks of a run, those together that are drawn together."""
     cost = plan.estimator.replicate_cost(n_players)
     most = DRAWN_TOGETHER if made_here(plan.estimator) and plan.estimator.by_design else 0  # others' may not be cut
     first, held = 0, 0
     sizes: list[int] = []
-    for number, size in enumerate(block_sizes(plan, n_players)):
+    for number, size in enumerate(block_sizes(plan, n_players, smaller)):
         if sizes and held + size * cost > most:
             yield Blocks(first, sizes)
             first, sizes, held = number, [], 0
@@ -251,7 +262,7 @@ def _cut(
     """The replicates of a group of blocks, block by block."""
     replicates = np.ascontiguousarray(replicates)  # reducing them takes twice as long otherwise
     if not in_bounds(replicates):  # the long way tells where
-        return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group)]
+        return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group, LARGEST_BLOCK)]
     spent = design.evaluations().tolist()
     cuts = pairwise(accumulate([size for each in group for size in each.sizes], initial=0))
     return [Worked(replicates[start:end], sum(spent[start:end]), True) for start, end in cuts]
@@ -278,6 +289,6 @@ def _groups_worked(
             yield from group
 
 
-def largest_block(cost: int) -> int:
-    """Replicates of so many evaluations each in the largest block."""
-    return max(1, LARGEST_BLOCK // cost)
+def largest_block(cost: int, smaller: int = 1) -> int:
+    """Replicates of so many evaluations each in the largest block, which is so many times smaller than with few outputs."""
+    return max(1, LARGEST_BLOCK // smaller // cost)

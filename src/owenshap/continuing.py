@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.arrays import FloatArray, IntArray
-from owenshap.blocks import Blocks, all_drawn, largest_block, worked
+from owenshap.blocks import Blocks, all_drawn, blocks_smaller, largest_block, worked
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
@@ -22,7 +22,7 @@ from owenshap.executors import IN_FLIGHT, Executor, in_order
 from owenshap.games import Game
 from owenshap.gathering import Gathered
 from owenshap.intervals import surprises, weight_of_skewness
-from owenshap.moments import Moments
+from owenshap.moments import Moments, sums_over_players
 from owenshap.planning import Plan, exact_plan, make_plan
 from owenshap.progress import Meter, close, meter, note, silent
 from owenshap.running import Snapshot, at_hand, run_plan
@@ -111,7 +111,7 @@ class Continuing:
             self.relearn()
             replicates = min(replicates, self.affordable)
         while self.count < replicates and (self.count == 0 or not late(self.evaluations)):
-            largest, left = largest_block(cost), replicates - self.count
+            largest, left = largest_block(cost, blocks_smaller(self.game, self.ends)), replicates - self.count
             sizes: list[int] = []
             while left and len(sizes) < at_once:
                 sizes.append(min(left, largest))
@@ -151,7 +151,7 @@ class Continuing:
         return [Blocks(number, [size]) for number, size in enumerate(sizes, self.blocks)]
 
     def _add(self, replicates: FloatArray) -> None:
-        sums = Moments.of(replicates.sum(axis=1, keepdims=True))
+        sums = Moments.of(sums_over_players(replicates))
         self.blocks += 1
         self.sums = sums if self.sums is None else self.sums.merge(sums)
         if self._gathered is not None:

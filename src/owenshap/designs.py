@@ -19,6 +19,8 @@ from owenshap.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.bits import from_codes, pack, unpack
 from owenshap.errors import InputError
 
+MOST_EXPANDED = 3  # coalitions of whole stars or chains for each that is asked for
+
 
 class Design(ABC):
     """Coalitions to evaluate: data, without a model."""
@@ -206,12 +208,14 @@ class Chains(Design):
         return empty, empty + self.n_players
 
     def coalitions(self, index: IntArray) -> BoolArray:
-        places = np.repeat(np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players)
-
         def joined(ranks: IntArray) -> BoolArray:
+            places = np.repeat(np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players)
             return np.repeat(ranks, self.n_players + 1, axis=0).reshape(len(ranks), -1) < places
 
-        return _of_whole_units(index, self.ranks.reshape(-1, self.n_players), joined)
+        def joined_by(ranks: IntArray, places: IntArray) -> BoolArray:
+            return ranks < places[:, None].astype(ranks.dtype)
+
+        return _of_units_at(index, self.ranks.reshape(-1, self.n_players), joined, joined_by)
 
     def contributions(self, values: FloatArray) -> FloatArray:
         """Marginal contribution of every player in every chain, (r, c, n, k), from the values (len, k)."""
@@ -303,7 +307,12 @@ class Stars(Design):
             np.logical_not(diagonal, out=diagonal)
             return rows
 
-        return _of_whole_units(index, self.centres.reshape(-1, self.n_players), flipped)
+        def flipped_at(centres: BoolArray, places: IntArray) -> BoolArray:
+            neighbours = np.flatnonzero(places)
+            centres[neighbours, places[neighbours] - 1] ^= True
+            return centres
+
+        return _of_units_at(index, self.centres.reshape(-1, self.n_players), flipped, flipped_at)
 
     def parts(self, coalitions: int) -> Iterator[Design]:
         replicates, stars = self.centres.shape[:2]
@@ -324,13 +333,25 @@ class Stars(Design):
 Compact = TypeVar("Compact", BoolArray, IntArray)
 
 
-def _of_whole_units(index: IntArray, units: Compact, expand: Callable[[Compact], BoolArray]) -> BoolArray:
-    """Coalitions at these positions, taken from the whole stars or chains that hold them: both steps run along memory."""
+def _of_units_at(
+    index: IntArray,
+    units: Compact,
+    whole: Callable[[Compact], BoolArray],
+    at: Callable[[Compact, IntArray], BoolArray],
+) -> BoolArray:
+    """Coalitions at these positions of stars or chains.
+
+    Taken from the whole stars or chains that hold them, since both steps run along memory; where these would be much more than
+    what is asked for, one by one from copies of their unit.
+    """
     n_players = units.shape[1]
     if len(index) == 0:
         return np.empty((0, n_players), np.bool_)
     first, last = index.min() // (n_players + 1), index.max() // (n_players + 1)
-    rows = expand(units[first : last + 1]).reshape(-1, n_players)
+    if (last - first + 1) * (n_players + 1) > MOST_EXPANDED * len(index):
+        unit, places = np.divmod(index, n_players + 1)
+        return at(units[unit], places)
+    rows = whole(units[first : last + 1]).reshape(-1, n_players)
     return np.take(rows, index - first * (n_players + 1), axis=0)
 
 

@@ -14,7 +14,7 @@ from owenshap.evaluate import evaluate_ends, parse_bytes, rows_within
 from owenshap.executors import Executor, checked_executor
 from owenshap.games import Game
 from owenshap.gathering import needs_spreading
-from owenshap.planning import Cost, Plan, check_plan, make_plan
+from owenshap.planning import Cost, Plan, check_feasible, check_plan, make_plan
 from owenshap.progress import Meter, meter
 from owenshap.running import Snapshot, run_plan
 from owenshap.stopping import checked_until
@@ -197,16 +197,18 @@ def _snapshots(
         plan = resumed(resume, n_players, plan, method, budget, until)
         seed = resume.seed
     elif plan is None:
-        plan = make_plan(n_players, method, budget, until=until)
+        plan = make_plan(n_players, method, budget, until=until, memory=parse_bytes(memory))
         if method == "auto" and plan.estimator.random:
             started, computed = time.perf_counter(), time.thread_time()
             ends = evaluate_ends(game)
             elapsed, computing = time.perf_counter() - started, time.thread_time() - computed
-            plan = make_plan(n_players, method, budget, Cost.measured(elapsed, computing, 2, ends.outputs), until)
+            cost = Cost.measured(elapsed, computing, 2, ends.outputs)
+            plan = make_plan(n_players, method, budget, cost, until, parse_bytes(memory))
     elif budget is not None or method != "auto" or until is not None:
         raise InputError("plan", "come alone", "method, budget or tolerance beside it", "The plan says all")
     else:
         check_plan(plan, n_players)
+    check_feasible(plan, n_players, parse_bytes(memory))
     if plan.until is not None:
         return run_until(
             game,

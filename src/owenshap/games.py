@@ -88,6 +88,16 @@ class LaunchingCompactGame(CompactGame, Protocol):
 
 
 @runtime_checkable
+class GameOfRows(Game, Protocol):
+    """A game that several rows play together: their outputs stand side by side."""
+
+    @property
+    def labels(self) -> IntArray:
+        """Number of each row."""
+        ...
+
+
+@runtime_checkable
 class AdditiveGame(Game, Protocol):
     """A game that may know to be a sum of its players' own values, which are their Shapley values then."""
 
@@ -121,6 +131,15 @@ def is_drawing(game: Game) -> TypeGuard[DrawingGame]:
 def is_compact(game: Game) -> TypeGuard[CompactGame]:
     """Whether it values whole designs."""
     return _provides(game, CompactGame)
+
+
+def _is_of_rows(game: Game) -> TypeGuard[GameOfRows]:
+    return _provides(game, GameOfRows)
+
+
+def rows_of(game: Game) -> int:
+    """How many rows play a game together."""
+    return len(game.labels) if _is_of_rows(game) else 1
 
 
 @dataclass(frozen=True)

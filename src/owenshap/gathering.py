@@ -7,11 +7,10 @@ import numpy as np
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.efficiency import FEWEST_TO_SPREAD, spread_gap
 from owenshap.errors import InputError
-from owenshap.moments import Moments
+from owenshap.moments import Moments, sums_over_players
 from owenshap.planning import Plan
 from owenshap.stopping import ENDLESS
 
-FEW_OUTPUTS = 32  # of which numpy's loops along the last axis are all overhead
 TOGETHER = 1 << 12  # numbers of an output reduced to moments at once: they drown the overhead and fit a cache
 
 
@@ -19,11 +18,17 @@ class Merged:
     """Replicates as they come, kept as moments but for the latest few: those of small blocks are reduced together.
 
     Nothing but the sequence of blocks decides which, and looking at the moments changes nothing.
+
+    Parameters
+    ----------
+    smaller : int
+        How many times smaller blocks are than with few outputs: so many times fewer are reduced together.
     """
 
     enough = True  # for moments, from the first replicate on
 
-    def __init__(self) -> None:
+    def __init__(self, smaller: int = 1) -> None:
+        self._together = TOGETHER // smaller
         self._moments: Moments | None = None
         self._latest: list[FloatArray] = []
         self._numbers = 0
@@ -32,7 +37,7 @@ class Merged:
         """One block more."""
         self._latest.append(replicates)
         self._numbers += replicates.shape[0] * replicates.shape[1]  # whatever the outputs: none may depend on the others
-        if self._numbers >= TOGETHER:
+        if self._numbers >= self._together:
             self._moments, self._latest, self._numbers = self.moments(), [], 0
 
     def moments(self) -> Moments | None:
@@ -53,7 +58,7 @@ class Sums(Merged):
 
     @staticmethod
     def _reduced(replicates: FloatArray) -> FloatArray:
-        return _sums(replicates)
+        return sums_over_players(replicates)
 
 
 class WithSums(Merged):
@@ -61,15 +66,7 @@ class WithSums(Merged):
 
     @staticmethod
     def _reduced(replicates: FloatArray) -> FloatArray:
-        return np.concatenate([replicates, _sums(replicates)], axis=1)
-
-
-def _sums(replicates: FloatArray) -> FloatArray:
-    """Sums over the players, (r, 1, k): of few outputs player after player along all replicates, the same additions sooner."""
-    if not 1 < replicates.shape[2] < FEW_OUTPUTS:
-        return replicates.sum(axis=1, keepdims=True)
-    sums: FloatArray = np.add.reduce(np.ascontiguousarray(replicates.swapaxes(0, 1)), axis=0)
-    return sums[:, None]
+        return np.concatenate([replicates, sums_over_players(replicates)], axis=1)
 
 
 class Gathered:

@@ -31,7 +31,7 @@ from owenshap.models import Model
 from owenshap.models.linear_first import CLOSE, LinearFirst
 from owenshap.outputs import Output
 from owenshap.pace import Trial, magnitude
-from owenshap.planning import Cost, Plan, default_budget, make_plan
+from owenshap.planning import Cost, Plan, check_feasible, default_budget, make_plan
 from owenshap.players import Players
 from owenshap.progress import Meter, close, meter, silent
 from owenshap.rounds import Rounds, Shared
@@ -83,7 +83,8 @@ class Together:
             most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
         tasks, share = [], self._share(budget)
         for n_players in sorted({*counts.tolist()} - {0}):
-            plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget, outputs)
+            plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget, outputs, memory)
+            check_feasible(plan, n_players, memory)
             if share < math.inf and plan.estimator is not LINEAR.estimator:
                 plan = self._within_share(plan, n_players, method, share, settings["efficient"])
             same = np.flatnonzero(counts == n_players)
@@ -106,13 +107,14 @@ class Together:
         """Whether what is explained is linear in the features."""
         return self.linear is not None and additive(self.linear, self.output)
 
-    def _plan(self, n_players: int, method: str | Estimator, budget: int | None, outputs: int) -> Plan:
+    def _plan(self, n_players: int, method: str | Estimator, budget: int | None, outputs: int, memory: int) -> Plan:
         if self.draws is not None and method == "auto":
             method = "halved-owen"  # exact values average over the whole background, which drawing is to avoid
         planned = _kept_plan if isinstance(method, str) and isinstance(budget, int | None) else make_plan
-        plan = planned(n_players, method, budget, None, self.until)
+        plan = planned(n_players, method, budget, None, self.until, memory)
         if method == "auto" and plan.estimator.random and self.trial is not None:
-            plan = planned(n_players, method, budget, self._cost(plan, n_players, budget, outputs), self.until)
+            cost = self._cost(plan, n_players, budget, outputs, memory)
+            plan = planned(n_players, method, budget, cost, self.until, memory)
         if self.draws is not None and plan.estimator.draw(n_players, np.random.default_rng(0), 1).units is None:
             advice = "Use another method, or leave out background_draws"
             raise InputError("background_draws", f"be None for method '{plan.estimator.name}'", self.draws, advice)
@@ -153,7 +155,7 @@ class Together:
         replicates = ENDLESS if budget == ENDLESS else estimator.replicates_within(n_players, budget)
         return Plan(estimator, replicates, budget, because, self.until)
 
-    def _cost(self, cheap: Plan, n_players: int, budget: int | None, outputs: int) -> Cost:
+    def _cost(self, cheap: Plan, n_players: int, budget: int | None, outputs: int, memory: int) -> Cost:
         """What an evaluation takes, to a power of ten; as exactly as it takes to know whether another plan is better."""
         assert self.trial is not None
         outputs = outputs if self.output.column is None and self.output.predicted is None else 1
@@ -164,7 +166,7 @@ class Together:
         def matters(seconds: float) -> bool:
             if math.isinf(seconds):
                 return True
-            dear = make_plan(n_players, "auto", budget, cost_of(seconds), self.until)
+            dear = make_plan(n_players, "auto", budget, cost_of(seconds), self.until, memory)
             return dear.estimator.name != cheap.estimator.name
 
         expected = default_budget(n_players) if cheap.budget == ENDLESS else cheap.budget
@@ -358,9 +360,9 @@ def _share(report: Meter, before: int, rows: int, expected: int, done: int, _: i
 
 
 @lru_cache(maxsize=64, typed=True)
-def _kept_plan(n_players: int, method: str, budget: int | None, cost: Cost | None, until: Until | None) -> Plan:
+def _kept_plan(n_players: int, method: str, budget: int | None, cost: Cost | None, until: Until | None, memory: int) -> Plan:
     """One plan for all calls that ask for the same: its estimator keeps what its draws have in common."""
-    return make_plan(n_players, method, budget, cost, until)
+    return make_plan(n_players, method, budget, cost, until, memory)
 
 
 def _nowhere(numbers: FloatArray) -> bool:

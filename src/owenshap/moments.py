@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray, column_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ class Moments:
     def mean_of_varying(self, of_each: FloatArray) -> FloatArray:
         """The mean of something (n, k) over the players whose replicates differ, (k,)."""
         differ = ~self.unseen
-        mean: FloatArray = np.where(differ, of_each, 0).sum(axis=0) / np.maximum(1, differ.sum(axis=0))
+        mean: FloatArray = column_sums(np.where(differ, of_each, 0)) / np.maximum(1, differ.sum(axis=0))
         return mean
 
     @cached_property
@@ -134,6 +134,17 @@ class Moments:
         return np.where(spread > TINY * np.square(self.mean) + 1e-140, spread, 0)
 
 
+def sums_over_players(replicates: FloatArray) -> FloatArray:
+    """Sums of replicates (r, n, k) over the players, (r, 1, k), player after player whatever the number of outputs."""
+    if replicates.shape[0] * replicates.shape[2] == 1:  # numpy would add them by pairs
+        return np.add.accumulate(replicates, axis=1)[:, -1:]
+    if replicates.shape[2] >= FEW_OUTPUTS:
+        return replicates.sum(axis=1, keepdims=True)
+    sums: FloatArray = np.add.reduce(np.ascontiguousarray(replicates.swapaxes(0, 1)), axis=0)
+    return sums[:, None]
+
+
+FEW_OUTPUTS = 32  # of which numpy's loops along the last axis are all overhead
 TINY = 1e-24  # of a squared mean: a spread that is rounding
 
 

@@ -17,6 +17,7 @@ MOST_PLAYERS = 100  # with more of them than pairs the prior asks for little but
 FEW_CHOSEN = 4  # times as many pairs, and choosing some of them is not worth its time
 LEAST_SHARE = 0.3  # of the pairs that every size would have if all had as many
 CANDIDATES = 4  # random pairs for each that is chosen
+SHUFFLED_AT_ONCE = 1 << 20  # players of coalitions that are drawn together
 SHORT_LIST, AT_ONCE = 64, 16  # so many pairs are chosen from so many, before all are looked at again
 # The prior under which pairs are chosen: the sum of the lengths, the linear part and the noise beside a product part of 1.
 LENGTHS, LINEAR, NOISE = 6.0, 0.13, 1e-3
@@ -182,26 +183,33 @@ def draw_independent_pairs(n_players: int, count: int, rng: np.random.Generator)
     """Coalitions (count, n), each of a size uniform over 1 … n − 1 and uniform among those, independent of each other."""
     if n_players < 2:
         return np.zeros((count, n_players), np.bool_)
-    return _random_sets(n_players, rng.integers(1, n_players, count), rng)
+    return random_sets(n_players, rng.integers(1, n_players, count), rng)
 
 
 def _counts_by_size(n_players: int, count: int, rng: np.random.Generator) -> IntArray:
     """Pairs of each size 1 … ⌊n/2⌋."""
     sizes = range(1, n_players // 2 + 1)
-    available = [comb(n_players, size) // (2 if 2 * size == n_players else 1) for size in sizes]
+    available = np.array([_pairs_of_size(n_players, size, count + 1) for size in sizes])  # more are as good as all
     shares = np.array([1.0 if 2 * size == n_players else 2.0 for size in sizes])  # a pair of unequal sizes has two of them
     expected = np.zeros(len(shares))
     left, full = float(count), np.zeros(len(shares), np.bool_)
     while left > 0 and not full.all():
         fair = np.where(full, 0, left * shares / shares[~full].sum())
-        over = ~full & (fair >= np.array([float(each) for each in available]))
+        over = ~full & (fair >= available)
         if not over.any():
             expected = np.where(full, expected, fair)
             break
-        expected[over] = [float(each) for each, is_over in zip(available, over, strict=True) if is_over]
+        expected[over] = available[over]
         full |= over
         left = count - expected[full].sum()
     return _rounded(expected, count, rng)
+
+
+def _pairs_of_size(n_players: int, size: int, most: int) -> int:
+    """How many pairs there are whose smaller coalition, of at most half the players, has this size; `most` where more."""
+    if size > most.bit_length() + 1:  # at least 2^size coalitions: with many players a number of many thousand digits
+        return most
+    return min(most, comb(n_players, size) // (2 if 2 * size == n_players else 1))
 
 
 def _rounded(expected: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
@@ -217,7 +225,7 @@ def _rounded(expected: FloatArray, count: int, rng: np.random.Generator) -> IntA
 def _of_size(n_players: int, size: int, count: int, rng: np.random.Generator) -> BoolArray:
     """Different coalitions of one size, no two of them complements."""
     half = 2 * size == n_players
-    available = comb(n_players, size) // (2 if half else 1)
+    available = _pairs_of_size(n_players, size, 2 * count)
     if 2 * count > available:
         members = [each for each in combinations(range(n_players), size) if not half or each[0] == 0]
         sets = np.zeros((count, n_players), np.bool_)
@@ -226,17 +234,22 @@ def _of_size(n_players: int, size: int, count: int, rng: np.random.Generator) ->
         return sets
     kept = np.zeros((0, n_players), np.bool_)
     while len(kept) < count:
-        more = _random_sets(n_players, np.full(count - len(kept), size), rng)
+        more = random_sets(n_players, np.full(count - len(kept), size), rng)
         if half:
             more ^= ~more[:, :1]
         kept = _distinct(np.concatenate([kept, more]))
     return kept
 
 
-def _random_sets(n_players: int, sizes: IntArray, rng: np.random.Generator) -> BoolArray:
-    """A uniform coalition of each of these sizes."""
-    order = rng.permuted(np.tile(np.arange(n_players), (len(sizes), 1)), axis=1)
-    return order < sizes[:, None]
+def random_sets(n_players: int, sizes: IntArray, rng: np.random.Generator) -> BoolArray:
+    """A uniform coalition of each of these sizes; some at a time, which the generator does not notice."""
+    sets = np.empty((len(sizes), n_players), np.bool_)
+    step = max(1, SHUFFLED_AT_ONCE // n_players)
+    for at in range(0, len(sizes), step):
+        some = sizes[at : at + step, None]
+        order = rng.permuted(np.tile(np.arange(n_players), (len(some), 1)), axis=1)
+        np.less(order, some, out=sets[at : at + step])
+    return sets
 
 
 def _distinct(coalitions: BoolArray) -> BoolArray:

@@ -14,9 +14,12 @@ from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.pace import magnitude
 from owenshap.stopping import ENDLESS, FIRST_LOOK, Until
 from owenshap.surrogates.gaussian_process import MOST_PAIRS
+from owenshap.surrogates.gaussian_process import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
 CALLING = 1e-3  # seconds that a call may take without any evaluation
 HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
+MOST_WORK = 2e9  # pairs × players², of a fit where not even a star is affordable: a minute or two
+BATCHES_HELD = 48  # replicates of a run until it is good enough that are in memory at once, at most
 WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
 
 
@@ -83,15 +86,20 @@ def methods() -> list[str]:
 
 
 def make_plan(
-    n_players: int, method: str | Estimator, budget: int | None, cost: Cost | None = None, until: Until | None = None
+    n_players: int,
+    method: str | Estimator,
+    budget: int | None,
+    cost: Cost | None = None,
+    until: Until | None = None,
+    memory: float = math.inf,
 ) -> Plan:
-    """The plan for a game of n players; what an evaluation was measured to cost bears on 'auto' alone."""
+    """The plan for a game of n players; what an evaluation was measured to cost, and memory, bear on 'auto' alone."""
     if budget is not None:
         budget = whole_number("budget", budget, 2, "It counts evaluations, the empty and the grand coalition among them")
     if until is not None:
-        return _open_ended(n_players, method, budget, cost, until)
+        return _open_ended(n_players, method, budget, cost, until, memory)
     if method == "auto":
-        return _auto(n_players, budget, cost)
+        return _auto(n_players, budget, cost, memory)
     estimator = method if isinstance(method, Estimator) else _by_name(method)
     return _planned(estimator, n_players, budget, "it was asked for")
 
@@ -112,15 +120,41 @@ def check_plan(plan: object, n_players: int) -> None:
         raise InputError("plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice)
 
 
-def _open_ended(n_players: int, method: str | Estimator, budget: int | None, cost: Cost | None, until: Until) -> Plan:
+def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
+    """A plan must be one for so many players, and its fits must fit into memory."""
+    estimator = plan.estimator
+    if estimator.most_players is not None and n_players > estimator.most_players:
+        rule = f"be at most {estimator.most_players:,} for {estimator.name}"
+        advice = "Use method='castro' or 'linear', or group features into fewer players"
+        raise InputError("n_players", rule, n_players, advice)
+    needed = _bytes_needed(plan, n_players)
+    if needed > memory:
+        rule = f"hold what {estimator.name} needs with this budget and {n_players:,} players, about {needed / 1e6:,.0f}MB"
+        raise InputError("memory", rule, memory, "Raise it, lower the budget, or use method='halved-owen'")
+
+
+def _bytes_needed(plan: Plan, n_players: int) -> int:
+    replicates = plan.replicates if plan.until is None else min(plan.replicates, BATCHES_HELD)
+    return plan.estimator.bytes_needed(n_players, replicates)
+
+
+def _feasible(plan: Plan, n_players: int, memory: float) -> bool:
+    """Whether a plan is for so many players and fits into memory."""
+    most = plan.estimator.most_players
+    return (most is None or n_players <= most) and _bytes_needed(plan, n_players) <= memory
+
+
+def _open_ended(
+    n_players: int, method: str | Estimator, budget: int | None, cost: Cost | None, until: Until, memory: float
+) -> Plan:
     """A plan that ends when a goal is reached, or the budget where there is one."""
     default = default_budget(n_players)
     if method == "auto":
-        plan = _auto(n_players, default if budget is None else min(budget, default), None)
+        plan = _auto(n_players, default if budget is None else min(budget, default), None, memory)
         until = replace(until, exact=n_players <= MOST_PLAYERS)
         if plan.estimator.random:
             stars = _going_on(found()[plan.estimator.name](), n_players, budget)
-            plan = _worth_fitting(replace(plan, estimator=stars), n_players, budget, cost)
+            plan = _worth_fitting(replace(plan, estimator=stars), n_players, budget, cost, memory)
     else:
         estimator = method if isinstance(method, Estimator) else _by_name(method)
         estimator = _going_on(estimator, n_players, budget)
@@ -144,7 +178,7 @@ def _going_on(estimator: Estimator, n_players: int, budget: int | None) -> Estim
     return estimator.within(n_players, budget)
 
 
-def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | None) -> Plan:
+def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | None, memory: float) -> Plan:
     """The plan of a run until it is good enough, with a Gaussian process where an evaluation costs enough to save many."""
     if cost is None or (budget is not None and budget < default_budget(n_players)):
         return plan
@@ -154,10 +188,13 @@ def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | 
     if not _pays(n_players, default, fitting, cost):
         return replace(plan, because=f"{times}, in which stars reach more")
     fitted = found()["gaussian-process-corrected"]().open_ended(n_players)
-    return replace(plan, estimator=fitted, because=f"{times}, which they are worth")
+    better = replace(plan, estimator=fitted, because=f"{times}, which they are worth")
+    if not _feasible(replace(better, replicates=BATCHES_HELD), n_players, memory):
+        return replace(plan, because=f"{times}, which they are worth, but not within this memory")
+    return better
 
 
-def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
+def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) -> Plan:
     """Exact where that fits; else a Gaussian process where its fit pays; else halved stars.
 
     One fit of all pairs is the most accurate as long as it can take them all: a corrected process is fitted on a part of them,
@@ -168,7 +205,7 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
         return _planned(found()["exact"](), n_players, budget, f"all 2^{n_players} coalitions fit a budget of {budget}")
     because = f"2^{n_players} coalitions do not fit a budget of {budget}"
     if budget < 2 * (n_players + 1) + 2:
-        return _planned(found()["gaussian-process"](), n_players, budget, f"{because}, nor does a star")
+        return _less_than_a_star(n_players, budget, f"{because}, nor does a star", memory)
     if cost is None:
         return _planned(found()["halved-owen"](), n_players, budget, because)
     corrected = budget > 2 * MOST_PAIRS + 2
@@ -180,7 +217,18 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None) -> Plan:
     if corrected:
         because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
     name = "gaussian-process-corrected" if corrected else "gaussian-process"
-    return _planned(found()[name](), n_players, budget, because)
+    plan = _planned(found()[name](), n_players, budget, because)
+    if _feasible(plan, n_players, memory):
+        return plan
+    return _planned(found()["halved-owen"](), n_players, budget, f"{because}, but not within this memory")
+
+
+def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) -> Plan:
+    """A Gaussian process where it can be fitted; else chains."""
+    plan = _planned(found()["gaussian-process"](), n_players, budget, because)
+    if budget * n_players**2 <= 2 * MOST_WORK and _feasible(plan, n_players, memory):
+        return plan
+    return _planned(found()["castro"](), n_players, budget, f"{because}, and a Gaussian process takes too much time or memory")
 
 
 def _pays(n_players: int, budget: int, fitting: float, cost: Cost) -> bool:
@@ -213,7 +261,8 @@ def _planned(estimator: Estimator, n_players: int, budget: int | None, because: 
     if replicates < 1:
         needed = 2 + estimator.replicate_cost(n_players)
         rule = f"be at least {needed} for one replicate of {estimator.name} with {n_players} players"
-        cheaper = ("castro", n_players + 1) if budget > n_players else ("gaussian-process", 2)
+        fitted = "gaussian-process" if n_players <= MOST_FITTED_PLAYERS else "linear"
+        cheaper = ("castro", n_players + 1) if budget > n_players else (fitted, 2)
         advice = "Raise it, or use method='{}', which needs {}".format(*cheaper)
         raise InputError("budget", rule, budget, advice)
     return Plan(estimator, replicates, budget, because)

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from owenshap.arrays import FloatArray
-from owenshap.blocks import in_draws, worked
+from owenshap.blocks import blocks_smaller, in_draws, worked
 from owenshap.errors import InputError, OwenshapError
 from owenshap.estimated import Estimate
 from owenshap.estimators import told
@@ -50,11 +50,12 @@ def run_plan(
         return
     expected = 2 + plan.replicates * estimator.replicate_cost(n_players)
     ends = evaluate_ends(game) if ends is None else ends
-    gathered, sums = _gathering(plan, n_players, ends, memory, spread)
+    smaller = blocks_smaller(game, ends)
+    gathered, sums = _gathering(plan, n_players, ends, memory, spread, smaller)
     evaluations, done, latest = 2, 0, None
     block: FloatArray | None = None
     noted: str | None = None
-    draws = in_draws(plan, n_players)
+    draws = in_draws(plan, n_players, smaller)
     try:
         for partly, used, last, note in worked(game, estimator, seed, draws, ends, executor, rows_at_once, memory, expected):
             evaluations += used
@@ -79,12 +80,14 @@ def run_plan(
         close(report)
 
 
-def _gathering(plan: Plan, n_players: int, ends: Ends, memory: int, spread: bool) -> tuple[Merged | Gathered, Merged | None]:
+def _gathering(
+    plan: Plan, n_players: int, ends: Ends, memory: int, spread: bool, smaller: int
+) -> tuple[Merged | Gathered, Merged | None]:
     """What is kept of the replicates, and of their sums over the players where that is kept apart."""
     leaves_a_gap = "efficiency" not in plan.estimator.axioms
     if spread:
-        return Gathered(plan, n_players, ends.grand - ends.empty, memory), Sums() if leaves_a_gap else None
-    return WithSums() if leaves_a_gap else Merged(), None
+        return Gathered(plan, n_players, ends.grand - ends.empty, memory), Sums(smaller) if leaves_a_gap else None
+    return WithSums(smaller) if leaves_a_gap else Merged(smaller), None
 
 
 def _estimate(

@@ -40,6 +40,9 @@ class Estimator(ABC):
     together: ClassVar[bool] = False
     """Whether all replicates of a run are drawn as one block, because each learns from those before it."""
 
+    most_players: ClassVar[int | None] = None
+    """Players of a game that it is meant for; None: any number."""
+
     by_design: ClassVar[bool] = False
     """Whether its replicates are what its designs' own reductions give: the weighted contributions of stars, the mean over
     the chains of a replicate, the Shapley weights of all subsets. A game may then compute them without coalitions."""
@@ -108,6 +111,10 @@ class Estimator(ABC):
     def open_ended(self, n_players: int) -> Self:
         """The estimator with what it leaves open settled for a run that goes on until it is good enough."""
         return self.within(n_players, max(2048, 64 * (n_players + 1)))
+
+    def bytes_needed(self, n_players: int, replicates: int) -> int:  # noqa: ARG002 (most are cut as memory asks)
+        """About the memory that so many replicates take for an output, however designs are cut."""
+        return 0
 
     def learner(self, n_players: int) -> Forward | None:  # noqa: ARG002
         """What goes on learning while replicates are made, where they are looked at; None where nothing is learned."""

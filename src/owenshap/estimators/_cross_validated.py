@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates._pairs import Pairs, pairs_of
 from owenshap.surrogates.linear import FittedLinear, LinearSurrogate
@@ -50,6 +50,9 @@ class CrossValidated(Surrogate):
 
     name = "cross-validated"
 
+    def bytes_needed(self, pairs: int, n_players: int) -> int:
+        return max(self.surrogate.bytes_needed(pairs, n_players), LinearSurrogate().bytes_needed(pairs, n_players))
+
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedChoice:
         pairs = pairs_of(coalitions, values)
         count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
@@ -81,7 +84,7 @@ class CrossValidated(Surrogate):
         coalitions, values = np.concatenate([signs, ~signs]), np.concatenate([mean + known, mean - known])
         fits = (surrogate.fit(coalitions, values) for surrogate in (self.surrogate, LinearSurrogate()))
         predictions = [fit.values(pairs.signs[away] > 0) - pairs.centre for fit in fits] + [_by_size(pairs, ~away)[away]]
-        return np.stack([np.square(pairs.odd[away] - predicted).sum(axis=0) for predicted in predictions])
+        return np.stack([column_sums(np.square(pairs.odd[away] - predicted)) for predicted in predictions])
 
 
 @dataclass(frozen=True, eq=False)

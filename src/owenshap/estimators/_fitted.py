@@ -16,6 +16,8 @@ from owenshap.pairs import all_pairs, draw_pairs
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.linear import LinearSurrogate
 
+USUAL_MEMORY = 256 * 10**6  # bytes: whatever `memory` says, so that it does not change the answer
+ENOUGH_EACH = 2  # pairs for each player
 MOST_COMPLETE = 1 << 17  # pairs that are fitted at once, and exactly, where they are all there are: up to 18 players
 
 
@@ -71,8 +73,18 @@ class FittedPairs(Estimator):
         affordable = min(max(0, budget - 2) // 2, every)
         if affordable == every <= MOST_COMPLETE:
             return replace(self, pairs=every)
-        fits = max(1, -(-affordable // self.most_pairs))
+        fits = max(1, -(-affordable // self._most_pairs(n_players)))
         return replace(self, pairs=affordable // fits)
+
+    def _most_pairs(self, n_players: int) -> int:
+        """Pairs of one fit, no more than the usual memory holds; enough for all players whatever that takes."""
+        most, needed = self.most_pairs, self.surrogate().bytes_needed
+        while most > ENOUGH_EACH * n_players and needed(most, n_players) > USUAL_MEMORY:
+            most = max(ENOUGH_EACH * n_players, most * 19 // 20)
+        return most
+
+    def bytes_needed(self, n_players: int, replicates: int) -> int:  # noqa: ARG002 (one fit after the other)
+        return self.surrogate().bytes_needed(self._count(n_players), n_players)
 
     def replicates_within(self, n_players: int, budget: int) -> int:
         within = super().replicates_within(n_players, budget)

@@ -6,9 +6,9 @@ from copy import copy
 
 import numpy as np
 
-from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.designs import Design, Sets
-from owenshap.pairs import draw_independent_pairs
+from owenshap.pairs import draw_independent_pairs, random_sets
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates._pairs import pairs_of
 
@@ -64,8 +64,7 @@ class Forward:
         if self._chances is None:
             return design_of(draw_independent_pairs(n_players, count, rng))
         sizes = rng.choice(np.arange(1, n_players), count, p=self._chances)
-        order = rng.permuted(np.tile(np.arange(n_players), (count, 1)), axis=1)
-        return design_of(order < sizes[:, None])
+        return design_of(random_sets(n_players, sizes, rng))
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         """Replicates (r, n, k) corrected by the surrogate, from a design of the ends, pairs' coalitions and complements."""
@@ -127,7 +126,7 @@ def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> Fl
     A pair of size s bears on a value by 1/√(s (n − s)) of its error, so the best chances go with that times the error to be
     expected. A size and that of the complement are one; all outputs count alike; no size is left out.
     """
-    scales = np.square(errors).mean(axis=0)
+    scales = column_sums(np.square(errors)) / len(errors)
     if not scales.any():
         return None
     squares = (np.square(errors)[:, scales > 0] / scales[scales > 0]).mean(axis=1)

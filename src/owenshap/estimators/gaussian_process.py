@@ -14,6 +14,7 @@ from owenshap.estimators._fitted import FittedPairs, with_complements
 from owenshap.pairs import MOST_PLAYERS, all_pairs, even_pairs
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.gaussian_process import MOST_PAIRS, GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
 # The second half of the pairs is chosen by what the first half says with up to so many pairs for each player, from so many
 # players on (with fewer there is nothing to choose from), and among so many random pairs.
@@ -67,6 +68,7 @@ class GaussianProcess(FittedPairs):
     )
     axioms = frozenset({"efficiency"})
     most_pairs = MOST_PAIRS
+    most_players = MOST_FITTED_PLAYERS
 
     def adaptive(self, n_players: int, outputs: int) -> bool:
         count = self._count(n_players)

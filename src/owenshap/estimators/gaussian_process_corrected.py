@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import stdtrit
 
-from owenshap.arrays import BoolArray, FloatArray
+from owenshap.arrays import BoolArray, FloatArray, column_sums
 from owenshap.checks import whole_number
 from owenshap.designs import Design
 from owenshap.estimators._base import Estimator
@@ -18,11 +18,13 @@ from owenshap.estimators._cross_validated import CrossValidated
 from owenshap.estimators._forward import Forward, corrections, design_of
 from owenshap.pairs import draw_independent_pairs
 from owenshap.surrogates import FittedSurrogate, Surrogate
-from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process import MOST_PLAYERS, GaussianProcessSurrogate
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
 GROWTH = 1.5  # of what a process is fitted on, from one to the next
 MOST_FITTED = 1000  # pairs: past them the last process stays
+CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
+BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
 COVERING = 9  # pairs for each player, from which on intervals were found to cover
 AT_ODDS, SHORTEST = 6.0, 4  # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
 LEANING = 1.0  # weight of a batch: the pairs that its process was fitted on, to this power
@@ -64,6 +66,7 @@ class GaussianProcessCorrected(Estimator):
     citation = "Owen (1972), Multilinear Extensions of Games; Witter et al. (2025), Regression-adjusted Monte Carlo Estimators"
     axioms = frozenset({"efficiency"})
     together = True
+    most_players = MOST_PLAYERS
 
     def __post_init__(self) -> None:
         if self.pairs is not None:
@@ -88,8 +91,11 @@ class GaussianProcessCorrected(Estimator):
         odd = (values[2 : 2 + count] - values[2 + count :]) / 2
         corrected, weights, notes = [], [], []
         for first, last, (expected, shares, note) in self._forward(coalitions, values, batches):
-            which = slice(first * (self.pairs or 1), last * (self.pairs or 1))
-            corrected.append(shares + corrections(drawn[which], odd[which] - expected(drawn[which]), last - first))
+            step = max(1, CORRECTED_AT_ONCE // ((self.pairs or 1) * design.n_players))
+            for some in range(first, last, step):
+                end = min(some + step, last)
+                which = slice(some * (self.pairs or 1), end * (self.pairs or 1))
+                corrected.append(shares + corrections(drawn[which], odd[which] - expected(drawn[which]), end - some))
             notes.append(note)
             weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
         return _spread(np.concatenate(corrected), np.array(weights)), notes[-1]
@@ -99,6 +105,11 @@ class GaussianProcessCorrected(Estimator):
             return None
         enough = 2 * COVERING * n_players + 2
         return f"with fewer than {enough:,} evaluations for {n_players} players, 95 % intervals covered as little as 90 %"
+
+    def bytes_needed(self, n_players: int, replicates: int) -> int:
+        drawn = replicates * (self.pairs or 1)
+        fitted = min(drawn, max(MOST_FITTED, drawn // 8))
+        return self._surrogate.bytes_needed(fitted, n_players) + BYTES_A_PLAYER * drawn * n_players
 
     def exact_order(self, n_players: int) -> int:
         return n_players if n_players == 1 else 0
@@ -167,8 +178,8 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
     long = [stretch for stretch in stretches if len(stretch) >= SHORTEST]
     if len(stretches) < 2 or not long:
         return batches
-    between = np.stack([len(each) * np.square(batches[each].mean(axis=0) - mean).sum(axis=0) for each in long])
-    within = np.stack([batches[each].var(axis=0, ddof=1).sum(axis=0) for each in long])
+    between = np.stack([len(each) * column_sums(np.square(batches[each].mean(axis=0) - mean)) for each in long])
+    within = np.stack([column_sums(batches[each].var(axis=0, ddof=1)) for each in long])
     at_odds = np.flatnonzero((between > AT_ODDS * within).any(axis=0))
     if not len(at_odds):
         return batches

@@ -55,3 +55,7 @@ class Surrogate(ABC):
         start : optional
             The `start` of an earlier fit, to begin from.
         """
+
+    def bytes_needed(self, pairs: int, n_players: int) -> int:  # noqa: ARG002 (others' may not know)
+        """About the most memory that a fit to so many pairs takes, for an output."""
+        return 0

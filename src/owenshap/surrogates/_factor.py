@@ -55,9 +55,10 @@ class Factor:
         np.fill_diagonal(whole, diagonal)
         return whole
 
-    def inverse_diagonal(self) -> FloatArray:
-        """The diagonal of K⁻¹, at half the price."""
-        columns = self._lower_inverse().T
+    def inverse_diagonal(self, overwrite: bool = False) -> FloatArray:
+        """The diagonal of K⁻¹, at half the price; it may take the memory of the factor, which is of no use then."""
+        inverse = lapack.dtrtri(self.lower, lower=1, overwrite_c=1)[0] if overwrite else self._lower_inverse()
+        columns = inverse.T
         return np.einsum("ab,ab->a", columns, columns)
 
     @property

@@ -8,6 +8,7 @@ from owenshap.arrays import FloatArray
 from owenshap.levels import gauss_legendre
 
 LARGEST_SUM = 25.0  # of weights in an index part: exp(±25²) is neither 0 nor infinite in float64
+AT_ONCE = 1 << 18  # frequencies × players
 HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
 
@@ -44,9 +45,12 @@ def waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 def _wave_shapley(angles: FloatArray) -> FloatArray:
     """Shapley values (m, n) of the games sin(Σ angle_i z_i): the imaginary part of a product over players."""
-    cosines, sines, values = np.cos(angles), np.sin(angles), np.zeros_like(angles)
+    if angles.size > AT_ONCE and len(angles) > 1:
+        step = max(1, AT_ONCE // angles.shape[1])
+        return np.concatenate([_wave_shapley(angles[at : at + step]) for at in range(0, len(angles), step)])
     levels = gauss_legendre((angles.shape[1] + 3) // 4 * 2)  # even: none of them is ½, where a factor can be 0
     half = len(levels) // 2  # the other levels give conjugates
+    cosines, sines, values = np.cos(angles), np.sin(angles), np.zeros_like(angles)
     for level, weight in zip(levels.lower[:half].tolist(), levels.weights[:half].tolist(), strict=True):
         factors = cosines + (2j * level - 1j) * sines
         values += weight * (factors.prod(axis=1, keepdims=True) / factors).real

@@ -32,7 +32,10 @@ from owenshap.surrogates._parameters import OTHERS, Parameters, penalty
 from owenshap.surrogates._triples import Triples
 
 HALVES = 650.0  # the most lengths together with which none of the two halves of the product part is 0 in float64
-FILLED_AT_ONCE, ROWS = 1600, 256  # pairs: the matrices of more are filled by so many rows, without buffers for gradients
+# Pairs: the matrices of more are filled by so many rows, without buffers for gradients. All that these take with so many pairs,
+# some 17 matrices, is what the default memory holds.
+FILLED_AT_ONCE, ROWS = 1350, 64
+CROSSED_AT_ONCE = 1 << 21  # other coalitions × pairs
 
 
 class _Buffers(NamedTuple):
@@ -264,6 +267,12 @@ class Likelihood:
         if p.weights is not None:
             kernel += p.bend * odd_gaussian(others @ p.weights, signs @ p.weights)
         return kernel + self._triples.kernel(others, signs) if len(self._triples) else kernel
+
+    def means(self, vector: FloatArray, weights: FloatArray, others: FloatArray) -> FloatArray:
+        """Posterior means (m,) at other coalitions (m, n), from K⁻¹y; some coalitions at a time."""
+        step = max(1, CROSSED_AT_ONCE // len(weights))
+        parts = [self.cross(vector, others[at : at + step]) @ weights for at in range(0, len(others), step)]
+        return np.concatenate(parts)
 
     def shapley_variances(self, vector: FloatArray, factor: Factor) -> FloatArray:
         """Variances (n,) of the Shapley values given the values of the pairs."""

@@ -11,10 +11,11 @@ from scipy.optimize import OptimizeResult, minimize
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.surrogates import _even
-from owenshap.surrogates._kernel import Likelihood
+from owenshap.surrogates._kernel import FILLED_AT_ONCE, ROWS, Likelihood
 from owenshap.surrogates._link import fit_link
 from owenshap.surrogates._members import (
     Learned,
+    Mean,
     Member,
     left_out_error,
     means,
@@ -58,6 +59,7 @@ MANY_PAIRS = 8  # for each player: with more, both priors say the same, and the 
 # Pairs for each player, or in all, past which parameters are learned by errors at left-out pairs too; its pairs and steps.
 ERRORS_TELL_EACH, ERRORS_TELL = 12, 500
 BY_ERRORS = (1000, 6)
+OF_PARTS = 1_100_000  # numbers in matrices of the few pairs that parameters are first learned from
 POOLED, POOLED_INDEX = ((128, 10),), ((128, 12),)
 UNLIKE = 6.0  # times the pilots' squared leave-one-out error: an output so much worse off learns by itself
 
@@ -113,7 +115,7 @@ class Learner:
 
     def _says_all(self, vector: FloatArray, target: FloatArray) -> bool:
         """Whether these parameters leave next to nothing to explain."""
-        return any(np.mean(np.square(mean.left_out)) < NEXT_TO_NOTHING for mean in means(self.full, [Learned(vector)], target))
+        return any(np.mean(np.square(mean.left_out)) < NEXT_TO_NOTHING for mean in self.means([Learned(vector)], target))
 
     def _with_triples(self, vector: FloatArray, target: FloatArray, triples: Triples) -> list[Learned]:
         """Triples that stand out, and parameters some steps on, in turns: each makes the other easier. None where none do."""
@@ -219,17 +221,23 @@ class Learner:
 
     @staticmethod
     def _seen(count: int, target: FloatArray) -> int:
-        """How many pairs a stage sees: all where it would leave only few."""
-        return count if len(target) > 1.5 * count else len(target)
+        """How many pairs a stage sees: all where it would leave only few, as long as gradients of them all fit into memory."""
+        return count if len(target) > min(1.5 * count, FILLED_AT_ONCE) else len(target)
+
+    def means(self, learned: list[Learned], target: FloatArray) -> list[Mean]:
+        """Posterior means under these parameters, without those that float64 has no factor for."""
+        if len(self._signs) > FILLED_AT_ONCE:
+            self._parts.clear()  # their buffers beside a matrix of all pairs are too much
+        return means(self.full, learned, target)
 
     def mixture(self, learned: list[Learned], target: FloatArray, scale: float) -> list[Member]:
         """Posterior means under these parameters; where they say little, also that of players who are all alike."""
-        n_players, found = self._signs.shape[1], means(self.full, learned, target)
+        n_players, found = self._signs.shape[1], self.means(learned, target)
         members = mixture(found, n_players, scale)
         left_out = np.sum([member.share * member.left_out for member in members], axis=0)
         if not members or np.mean(np.square(left_out)) < POOR * scale**2:
             return members
-        alike = means(self.full, [Learned(self._alike(target))], target)
+        alike = self.means([Learned(self._alike(target))], target)
         return mixture([*alike, *found], n_players, scale)  # one with an index part stays last
 
     @property
@@ -254,7 +262,7 @@ class Learner:
             vector = self._minimised(
                 count, start.vector, target, steps, SPREADS[0], limits, triples=start.triples, left_out=True
             )
-            found = means(self.full, [Learned(vector, start.triples)], target)
+            found = self.means([Learned(vector, start.triples)], target)
             groups.append(mixture(found, n_players, scale))
         return together([group for group in groups if group], n_players)
 
@@ -283,7 +291,7 @@ class Choices:
     def __init__(self, learner: Learner, learned: dict[int, list[Learned]], targets: dict[int, FloatArray]) -> None:
         self._learner = learner
         n_players = learner.full.signs.shape[1]
-        mixed = [mixture(means(learner.full, each, targets[k]), n_players, 1.0) for k, each in learned.items()]
+        mixed = [mixture(learner.means(each, targets[k]), n_players, 1.0) for k, each in learned.items()]
         pilots = [members for members in mixed if members]
         best = [max(members, key=lambda member: member.share) for members in pilots]
         self._index = sum(has_index(member.learned.vector, n_players) for member in best) > len(best) / 2
@@ -303,10 +311,17 @@ class Choices:
                 bent = self._learner.index_guess(best, target)
                 if bent is not None:
                     learned.append(Learned(self._learner.steps(bent, target, POOLED_INDEX, SPREADS[0])))
-            members = mixture(means(self._learner.full, learned, target), len(best) - OTHERS, 1.0)
+            members = mixture(self._learner.means(learned, target), len(best) - OTHERS, 1.0)
             if members and left_out_error(max(members, key=lambda member: member.share)) <= self._limit:
                 return learned
         return self._learner.learn(target, even)
+
+
+def matrices_needed(count: int) -> int:
+    """Numbers in the matrices that exist at once when so many pairs are learned from, as it was measured."""
+    if count <= FILLED_AT_ONCE:
+        return int(16.5 * count**2) + OF_PARTS
+    return max(int(16.5 * STAGES[-1][0] ** 2), count**2 + 8 * ROWS * count) + OF_PARTS
 
 
 def is_alike(vector: FloatArray) -> bool:
@@ -367,9 +382,13 @@ def _first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
 
 
 def _coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
-    """Of a linear fit, slightly shrunk."""
+    """Of a linear fit, slightly shrunk: (SᵀS + λ)⁻¹Sᵀy = Sᵀ(SSᵀ + λ)⁻¹y, whichever matrix is the smaller."""
     count, n_players = signs.shape
-    coefficients: FloatArray = np.linalg.solve(signs.T @ signs + 1e-2 * count * np.eye(n_players), signs.T @ target)
+    shrinking = 1e-2 * count
+    if count < n_players:
+        weights: FloatArray = np.linalg.solve(signs @ signs.T + shrinking * np.eye(count), target)
+        return weights @ signs
+    coefficients: FloatArray = np.linalg.solve(signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target)
     return coefficients
 
 

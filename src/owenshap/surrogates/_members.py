@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from owenshap.arrays import FloatArray
 from owenshap.surrogates._factor import Factor
-from owenshap.surrogates._kernel import Likelihood
+from owenshap.surrogates._kernel import FILLED_AT_ONCE, Likelihood
 from owenshap.surrogates._parameters import has_index
 from owenshap.surrogates._triples import Triples
 
@@ -49,8 +49,14 @@ class Mean(NamedTuple):
 
 def means(likelihood: Likelihood, learned: list[Learned], target: FloatArray) -> list[Mean]:
     """Posterior means under these parameters; without those that float64 has no factor for."""
-    found = ((each, likelihood.with_triples(each.triples).factor(each.vector)) for each in learned)
-    return [Mean(each, *posterior_mean(factor, target)) for each, factor in found if factor is not None]
+    found = (_mean(likelihood, each, target) for each in learned)
+    return [each for each in found if each is not None]
+
+
+def _mean(likelihood: Likelihood, learned: Learned, target: FloatArray) -> Mean | None:
+    """The posterior mean under these parameters, whose factor is gone when the next one is made."""
+    factor = likelihood.with_triples(learned.triples).factor(learned.vector)
+    return None if factor is None else Mean(learned, *posterior_mean(factor, target))
 
 
 def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
@@ -105,9 +111,9 @@ def together(groups: list[list[Member]], n_players: int) -> list[Member]:
 
 
 def posterior_mean(factor: Factor, target: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-    """Minus the log likelihood, K⁻¹y, and the residual at each pair of a fit without that pair."""
-    weights = factor.solve(target)
-    return minus_log_likelihood(factor, target), weights, weights / factor.inverse_diagonal()
+    """Minus the log likelihood, K⁻¹y, and the residual at each pair of a fit without that pair; takes the factor's memory."""
+    weights, fit = factor.solve(target), minus_log_likelihood(factor, target)
+    return fit, weights, weights / factor.inverse_diagonal(overwrite=len(target) > FILLED_AT_ONCE)
 
 
 def minus_log_likelihood(factor: Factor, target: FloatArray) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.bits import pack
 from owenshap.errors import InputError
 
@@ -77,8 +77,7 @@ def signs_of(coalitions: BoolArray) -> FloatArray:
 
 def efficient(values: FloatArray, total: FloatArray) -> FloatArray:
     """Values (n, k) with what rounding and jitter left of the gap shared out evenly."""
-    sums = np.ascontiguousarray(values.T).sum(axis=1)  # output by output, so that its bits do not depend on the others
-    shared: FloatArray = values + (total - sums) / len(values)
+    shared: FloatArray = values + (total - column_sums(values)) / len(values)
     return shared
 
 

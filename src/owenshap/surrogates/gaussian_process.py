@@ -10,7 +10,7 @@ import numpy as np
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates._base import FittedSurrogate, Surrogate
 from owenshap.surrogates._kernel import Likelihood
-from owenshap.surrogates._learning import Choices, Learner, is_alike
+from owenshap.surrogates._learning import Choices, Learner, is_alike, matrices_needed
 from owenshap.surrogates._members import Learned, Member
 from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
 from owenshap.surrogates._parameters import OTHERS
@@ -18,6 +18,7 @@ from owenshap.surrogates._telling import most_telling
 
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
+MOST_PLAYERS = 10_000  # what a fit takes grows with their square: of so many a minute, of ten times as many hours
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class GaussianProcessSurrogate(Surrogate):
     pooled: bool = False
 
     name = "gaussian-process"
+
+    def bytes_needed(self, pairs: int, n_players: int) -> int:
+        count = min(pairs, MOST_PAIRS) + 1
+        return 8 * (matrices_needed(count) + 5 * count * n_players)  # and some tables as large as the pairs themselves
 
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
         pairs = pairs_of(coalitions, values)
@@ -140,7 +145,7 @@ class FittedProcess(FittedSurrogate):
         for k, members in self.mixtures.items():
             for member in members:
                 likelihood = self.likelihood.with_triples(member.learned.triples)
-                values[:, k] += member.share * (likelihood.cross(member.learned.vector, signs) @ member.weights)
+                values[:, k] += member.share * likelihood.means(member.learned.vector, member.weights, signs)
         # What jitter leaves of the grand coalition's value is shared out evenly, as it is in the Shapley values.
         values += signs.mean(axis=1, keepdims=True) * (self.pairs.odd[0] - values[0])
         result: FloatArray = self.pairs.centre + values[1:]

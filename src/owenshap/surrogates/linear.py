@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.arrays import BoolArray, FloatArray
+from owenshap.arrays import BoolArray, FloatArray, times_columns
 from owenshap.surrogates._base import FittedSurrogate, Surrogate
 from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
 
@@ -21,6 +21,9 @@ class LinearSurrogate(Surrogate):
     """
 
     name = "linear"
+
+    def bytes_needed(self, pairs: int, n_players: int) -> int:
+        return 8 * (6 * pairs * n_players + 8 * min(pairs, n_players) ** 2)  # the system and its inverse, and LAPACK's own
 
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedLinear:  # noqa: ARG002
         return fit_linear(pairs_of(coalitions, values))
@@ -43,7 +46,7 @@ class FittedLinear(FittedSurrogate):
         return self.residuals
 
     def values(self, coalitions: BoolArray) -> FloatArray:
-        result: FloatArray = self.centre + signs_of(coalitions) @ self.coefficients / 2
+        result: FloatArray = self.centre + times_columns(signs_of(coalitions), self.coefficients) / 2
         return result
 
 
@@ -56,10 +59,9 @@ def fit_linear(pairs: Pairs) -> FittedLinear:
     system = (signs - signs.mean(axis=1, keepdims=True)) / 2 * weights[:, None]  # moves that leave the sum as it is
     operator = np.linalg.pinv(system, rcond=1e-10) if n_pairs > 1 else np.zeros((n_players, 0))
     leverage = np.minimum(np.einsum("ai,ia->a", system, operator), 1 - 1e-9)
-    # One output at a time: a product for all of them would make an output's last bits depend on the others.
-    moves = np.stack([operator @ (weights * away[:, k]) for k in range(away.shape[1])], axis=-1)
+    moves = times_columns(operator, weights[:, None] * away)
     coefficients = efficient(shares + moves, pairs.total)
-    residuals = (pairs.odd[1:] - signs @ coefficients / 2) / (1 - leverage)[:, None]
+    residuals = (pairs.odd[1:] - times_columns(signs, coefficients) / 2) / (1 - leverage)[:, None]
     return FittedLinear(coefficients, pairs.centre, np.concatenate([np.zeros((1, away.shape[1])), residuals]))
 
 
