@@ -23,7 +23,7 @@ from owenshap.masking import Absent, of_background, of_baseline
 from owenshap.model_game import ModelGame
 from owenshap.models import as_model
 from owenshap.models.linear_first import LinearFirst
-from owenshap.outputs import Choice, Output, as_predictions, choose
+from owenshap.outputs import Choice, Names, Output, as_predictions, check_outputs, choose
 from owenshap.pace import Pace, Trial, timed
 from owenshap.players import Groups, Players
 from owenshap.progress import Meter
@@ -48,9 +48,10 @@ class Explainer:
         Of the background rows.
     players : mapping, optional
         Groups of columns that are one player each, as in {"address": ["city", "zip"]}. Other columns stay single players.
-    output : int, str or callable, optional
-        What is explained: an output by number or name, 'predicted' (each row's predicted class), 'logit' of all outputs, or
-        a function of the predictions (m, k). By default all outputs.
+    output : label, str, int, position or callable, optional
+        What is explained: a class by its label where the model has labels (`output=1` is the class 1, wherever it stands),
+        else an output by its number from 0 on; an output by its name, or by `owenshap.position(i)`; 'predicted' (each row's
+        predicted class), 'logit' of all outputs, or a function of the predictions (m, k). By default all outputs.
     predict : str, optional
         The model's method to call, where it has several.
     feature_names, output_names : list of str, optional
@@ -163,6 +164,7 @@ class Explainer:
         players, draws = self._players_of(rows), _checked_draws(background_draws)
         linear = self._linear(rows, absent, predictions, output)
         explained = _explained(linear, output, rows, predictions, np.arange(len(rows)))
+        output = replace(output, gives=explained.shape[1])
         ranges = self._ranges(explained, absent, output, linear) if until is not None and until.share is not None else None
         besides = 0 if ranges is None else len(absent.table)
         trial = self._trial(rows, linear, besides)
@@ -241,15 +243,15 @@ class Explainer:
             last = self._last_players = [*rows.names], Players.of(rows.names, self._players)
         return Players([*last[1].names], last[1].player_of)  # names are the user's to change
 
-    def _names_of(self, outputs: int) -> list[str] | None:
-        """The user's names of the outputs, else the model's where it has one for each."""
-        if self._output_names is None:
-            names = self._model.output_names
-            return names if names is not None and len(names) == outputs else None
-        if len(self._output_names) != outputs:
+    def _names_of(self, outputs: int) -> Names:
+        """The user's names of the outputs, and the model's where it has one for each."""
+        own = None if self._output_names is None else [str(name) for name in self._output_names]
+        if own is not None and len(own) != outputs:
             rule = f"have a name for each of the model's {outputs} outputs"
             raise InputError("output_names", rule, self._output_names, "Leave them out for the model's own")
-        return [str(name) for name in self._output_names]
+        labels, names = self._model.labels, self._model.output_names
+        fitting = [each if each is not None and len(each) == outputs else None for each in (labels, names)]
+        return Names(own, *fitting)
 
     def _predicted(self, rows: Table) -> FloatArray:
         """The model's predictions of the rows themselves, (rows, k)."""
@@ -264,6 +266,7 @@ class Explainer:
                 advice = "Give rows that the model takes; predict= names another method"
                 raise ModelError("the model", "predict the rows to explain", got, advice) from error
             batches.append(as_predictions(raw, len(part), "the model"))
+            check_outputs("the model", batches[-1], batches[0].shape[1])
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
 

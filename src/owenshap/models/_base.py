@@ -28,8 +28,13 @@ class Model(ABC):
     launches: bool = False
     """Whether `begin` returns before the predictions are there: a device goes on with them meanwhile."""
 
-    output_names: list[str] | None = None
-    """Names of the outputs, where the model knows them."""
+    labels: list[Any] | None = None
+    """The classes that the outputs stand for, as the model has them: numbers, texts, truth values."""
+
+    @property
+    def output_names(self) -> list[str] | None:
+        """Names of the outputs, where the model knows them."""
+        return None if self.labels is None else [str(each) for each in self.labels]
 
     @classmethod
     def distance(cls, model: object) -> int | None:
