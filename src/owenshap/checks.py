@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
+
+import numpy as np
 
 from owenshap.errors import InputError
 
@@ -12,6 +15,13 @@ def checked_confidence(confidence: object) -> float:
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
         raise InputError("confidence", "be between 0 and 1", confidence, "0.95 is usual")
     return float(confidence)
+
+
+def check_unmasked(what: str, data: Any) -> None:
+    """Masked cells are refused: nobody knows what a mask means to a model."""
+    if np.ma.is_masked(data):
+        advice = "Fill them, as in data.filled(np.nan), which makes them missing"
+        raise InputError(what, "have no masked cells", f"{data.mask.sum()} of them", advice)
 
 
 def whole_number(what: str, value: object, at_least: int, advice: str) -> int:

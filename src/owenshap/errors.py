@@ -9,6 +9,18 @@ if TYPE_CHECKING:
     from owenshap.explanation import Explanation
 
 
+MOST_SHOWN = 300  # characters of what was given: more are not read
+
+
+def shown(value: object) -> str:
+    """What was given as it is typed, shortened; its type where that cannot be shown, as an integer of 5,000 digits."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"{type(value).__name__}, which cannot be shown"
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
 class OwenshapError(Exception):
     """Something that the caller can mend.
 
@@ -19,7 +31,7 @@ class OwenshapError(Exception):
     """
 
     def __init__(self, what: str, rule: str, got: object, advice: str) -> None:
-        super().__init__(what, rule, got if isinstance(got, str) else repr(got), advice)
+        super().__init__(what, rule, got if isinstance(got, str) else shown(got), advice)
         self.estimate: Estimate | None = None  # what was computed before it happened, where there is any
 
     def __str__(self) -> str:
@@ -36,13 +48,16 @@ class UnknownMethodError(InputError):
 
 
 class GameError(OwenshapError):
-    """The game raised, or returned something that is no value. `estimate` holds what was computed before."""
+    """The game raised, or returned something that is no value. `estimate` holds what was computed before.
+
+    In an explanation, `explanation` holds the rows finished before.
+    """
+
+    explanation: Explanation | None = None
 
 
 class ModelError(GameError):
     """The model raised, or returned something that is no prediction. `explanation` holds the rows finished before."""
-
-    explanation: Explanation | None = None
 
 
 class MissingExtraError(OwenshapError, ImportError):

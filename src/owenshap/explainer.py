@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.checks import checked_confidence, whole_number
 from owenshap.columns.pairs import settled
-from owenshap.errors import InputError, ModelError
+from owenshap.errors import GameError, InputError, ModelError
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
 from owenshap.evaluate import parse_bytes
@@ -29,7 +29,7 @@ from owenshap.players import Groups, Players
 from owenshap.progress import Meter
 from owenshap.rounds import Shared
 from owenshap.stopping import Until, checked_until
-from owenshap.tables import Table, as_table
+from owenshap.tables import Table, as_table, own_copy
 
 
 class Explainer:
@@ -42,6 +42,7 @@ class Explainer:
         xgboost, lightgbm or catboost model.
     background : rows, optional
         What absent features are replaced with: all of these rows, averaged over exactly. In the type that the model takes.
+        Copied: later edits of the data change no explanation.
     baseline : number, row or rows, optional
         In place of a background: one value for every feature, one row, or one row per explained row.
     background_weights : array, optional
@@ -61,6 +62,8 @@ class Explainer:
         from the columns of that step, which gives the same values sooner. A linear model's values then come in closed form.
     memory : str or int
         Bound on working arrays.
+    batch_rows : int, optional
+        The most rows that the model takes at once. By default as many as keep it busy.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class Explainer:
         output_names: list[str] | None = None,
         fast: bool = True,
         memory: str | int = "256MB",
+        batch_rows: int | None = None,
     ) -> None:
         if (background is None) == (baseline is None):
             got = "neither" if background is None else "both"
@@ -93,9 +97,10 @@ class Explainer:
             raise InputError("background_weights", "come with a background", "a baseline", "Leave them out")
         parse_bytes(memory)
         self._model = as_model(model, predict)
-        self._baseline, self._players, self._output = baseline, players, output
+        self._baseline, self._players, self._output = own_copy(baseline), players, output
         self._feature_names, self._output_names, self._memory = feature_names, output_names, memory
         self._fast, self._agreed = fast, False
+        self._batch_rows = None if batch_rows is None else whole_number("batch_rows", batch_rows, 1, "It counts rows")
         self._pace, self._linear_pace = Pace(), Pace()
         self._background: Absent | None = None
         self._constant: tuple[Table, Absent] | None = None
@@ -168,7 +173,9 @@ class Explainer:
         ranges = self._ranges(explained, absent, output, linear) if until is not None and until.share is not None else None
         besides = 0 if ranges is None else len(absent.table)
         trial = self._trial(rows, linear, besides)
-        together = Together(self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial)
+        together = Together(
+            self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial, self._batch_rows
+        )
         settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
         workers = checked_executor(executor)
         while True:
@@ -176,7 +183,7 @@ class Explainer:
             done: list[tuple[ModelGame, Estimate]] = []
             try:
                 done.extend(estimates(tasks, together.sharing, workers, progress))
-            except ModelError as error:
+            except GameError as error:
                 error.explanation = together.explanation(done, explained, names, seed, confidence) if done else None
                 raise
             if together.linear is None or together.agrees(done, explained):
@@ -255,7 +262,7 @@ class Explainer:
 
     def _predicted(self, rows: Table) -> FloatArray:
         """The model's predictions of the rows themselves, (rows, k)."""
-        step = max(1, self._model.batch_elements // rows.n_features)
+        step = self._model.rows_at_once(rows.n_features, self._batch_rows)
         batches = []
         for start in range(0, len(rows), step):
             part = rows.copied(start, min(start + step, len(rows)))  # a model may write into its batch

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray, unmasked
 from owenshap.bits import to_codes
-from owenshap.checks import whole_number
+from owenshap.checks import check_unmasked, whole_number
 from owenshap.errors import InputError
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class FunctionGame:
 
     def values(self, coalitions: BoolArray, /) -> NDArray[Any]:
         """The function's values of these coalitions."""
-        return np.asarray(self.fn(coalitions))
+        return unmasked(self.fn(coalitions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,12 +186,13 @@ class TableGame:
 
 
 def _checked_table(values: ArrayLike) -> FloatArray:
+    check_unmasked("values", values)
     try:
         given = np.asarray(values)
         if given.dtype.kind == "c":
             raise TypeError
         table = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         got = reprlib.repr(values)
         raise InputError("values", "be an array of real numbers", got, "Give 2**n numbers, or 2**n rows of k") from None
     if table.ndim not in (1, 2) or len(table) < 2 or len(table) & (len(table) - 1) or table.size == 0:

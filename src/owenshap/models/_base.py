@@ -59,6 +59,11 @@ class Model(ABC):
         predictions = self.predict(batch)
         return lambda: predictions
 
+    def rows_at_once(self, n_features: int, most: int | None) -> int:
+        """Rows of a batch that keeps the model busy; no more than the most that it takes, where there is such a number."""
+        rows = max(1, self.batch_elements // n_features)
+        return rows if most is None else min(rows, most)
+
     def linear_first(self) -> LinearFirst | None:
         """The model's first step and what follows it, where that step is known to be linear; else None."""
         return None
