@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.errors import InputError
+from owenshap.errors import InputError, shown
 
 
 def checked_confidence(confidence: object) -> float:
@@ -22,6 +22,16 @@ def check_unmasked(what: str, data: Any) -> None:
     if np.ma.is_masked(data):
         advice = "Fill them, as in data.filled(np.nan), which makes them missing"
         raise InputError(what, "have no masked cells", f"{data.mask.sum()} of them", advice)
+
+
+def checked_names(what: str, names: Any) -> list[str]:
+    """A list of names, of the caller's own."""
+    try:
+        if isinstance(names, (str, bytes)):
+            raise TypeError
+        return [str(name) for name in names]
+    except TypeError:
+        raise InputError(what, "be a list of names", shown(names), "As in ['age', 'income']") from None
 
 
 def whole_number(what: str, value: object, at_least: int, advice: str) -> int:

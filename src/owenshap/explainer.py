@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from owenshap.arrays import FloatArray, IntArray
-from owenshap.checks import checked_confidence, whole_number
+from owenshap.checks import checked_confidence, checked_names, whole_number
 from owenshap.columns.pairs import settled
 from owenshap.errors import GameError, InputError, ModelError
 from owenshap.estimated import Estimate
@@ -25,7 +25,7 @@ from owenshap.models import as_model
 from owenshap.models.linear_first import LinearFirst
 from owenshap.outputs import Choice, Names, Output, as_predictions, check_outputs, choose
 from owenshap.pace import Pace, Trial, timed
-from owenshap.players import Groups, Players
+from owenshap.players import Groups, Players, checked_groups
 from owenshap.progress import Meter
 from owenshap.rounds import Shared
 from owenshap.stopping import Until, checked_until
@@ -97,8 +97,11 @@ class Explainer:
             raise InputError("background_weights", "come with a background", "a baseline", "Leave them out")
         parse_bytes(memory)
         self._model = as_model(model, predict)
-        self._baseline, self._players, self._output = own_copy(baseline), players, output
-        self._feature_names, self._output_names, self._memory = feature_names, output_names, memory
+        feature_names = None if feature_names is None else checked_names("feature_names", feature_names)
+        self._feature_names, self._memory = feature_names, memory
+        self._output_names = None if output_names is None else checked_names("output_names", output_names)
+        self._players = None if players is None else checked_groups(players)
+        self._baseline, self._output = own_copy(baseline), output
         self._fast, self._agreed = fast, False
         self._batch_rows = None if batch_rows is None else whole_number("batch_rows", batch_rows, 1, "It counts rows")
         self._pace, self._linear_pace = Pace(), Pace()
@@ -108,7 +111,7 @@ class Explainer:
         if background is not None:
             given = of_background(background, background_weights, feature_names)
             self._background = Absent(self._model.prepare(given.table), given.weights)
-            Players.of(given.table.names, players)  # a wrong group is told now, not at the first explanation
+            Players.of(given.table.names, self._players)  # a wrong group is told now, not at the first explanation
 
     def __call__(
         self,
@@ -252,10 +255,10 @@ class Explainer:
 
     def _names_of(self, outputs: int) -> Names:
         """The user's names of the outputs, and the model's where it has one for each."""
-        own = None if self._output_names is None else [str(name) for name in self._output_names]
+        own = self._output_names
         if own is not None and len(own) != outputs:
             rule = f"have a name for each of the model's {outputs} outputs"
-            raise InputError("output_names", rule, self._output_names, "Leave them out for the model's own")
+            raise InputError("output_names", rule, own, "Leave them out for the model's own")
         labels, names = self._model.labels, self._model.output_names
         fitting = [each if each is not None and len(each) == outputs else None for each in (labels, names)]
         return Names(own, *fitting)

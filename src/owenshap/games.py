@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from owenshap.arrays import BoolArray, FloatArray, IntArray, unmasked
 from owenshap.bits import to_codes
 from owenshap.checks import check_unmasked, whole_number
-from owenshap.errors import InputError
+from owenshap.errors import InputError, shown
 
 if TYPE_CHECKING:
     from owenshap.designs import Design
@@ -193,7 +192,7 @@ def _checked_table(values: ArrayLike) -> FloatArray:
             raise TypeError
         table = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        got = reprlib.repr(values)
+        got = shown(values)
         raise InputError("values", "be an array of real numbers", got, "Give 2**n numbers, or 2**n rows of k") from None
     if table.ndim not in (1, 2) or len(table) < 2 or len(table) & (len(table) - 1) or table.size == 0:
         raise InputError("values", "have 2**n rows", f"shape {table.shape}", "Bit i of the row's index is player i")

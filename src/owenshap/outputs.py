@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.checks import whole_number
-from owenshap.errors import InputError, ModelError
+from owenshap.errors import InputError, ModelError, shown
 from owenshap.tables import as_array
 
 Choice: TypeAlias = Any
@@ -181,7 +181,7 @@ def _equal(name: Any, choice: Choice) -> bool:
 
 def _typed(label: Any) -> str:
     """A label as it is typed in Python."""
-    return repr(label.item() if isinstance(label, np.generic) else label)
+    return shown(label.item() if isinstance(label, np.generic) else label)
 
 
 def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> None:

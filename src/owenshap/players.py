@@ -30,7 +30,7 @@ class Players:
             return cls([*features], np.arange(len(features)))
         owner: list[str | None] = [None] * len(features)
         place_of = {feature: place for place, feature in enumerate(features)}
-        checked = _checked_groups(groups)
+        checked = checked_groups(groups)
         for name, columns in checked.items():
             for column in columns:
                 place = _place(column, place_of, name)
@@ -90,7 +90,7 @@ def patches(height: int, width: int, size: int) -> dict[str, list[int]]:
     }
 
 
-def _checked_groups(groups: object) -> dict[str, list[Any]]:
+def checked_groups(groups: object) -> dict[str, list[Any]]:
     """The columns of each group, by its name as text: two groups have two names."""
     if not isinstance(groups, Mapping):
         advice = "Leave it out for one player per column"

@@ -131,18 +131,18 @@ def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
         raise InputError(what, "have the background's columns", got, "Give the columns that the model takes, in any order")
 
 
-def checked_names(names: list[str] | None, features: int) -> list[str]:
+def distinct_names(names: list[str] | None, features: int) -> list[str]:
     """A name for each feature, no two of them the same: groups, columns and explanations go by names."""
     if names is None:
         return [f"feature {i}" for i in range(features)]
-    found = [str(name) for name in names]
-    if len(found) != features:
-        raise InputError("feature_names", f"have {features} names", len(found), "Give one per column")
-    if len(set(found)) < features:
-        double = next(name for name in found if found.count(name) > 1)
-        places = " and ".join(str(place) for place, name in enumerate(found) if name == double)
+    names = [str(name) for name in names]
+    if len(names) != features:
+        raise InputError("feature_names", f"have {features} names", len(names), "Give one per column")
+    if len(set(names)) < features:
+        double = next(name for name in names if names.count(name) > 1)
+        places = " and ".join(str(place) for place, name in enumerate(names) if name == double)
         raise InputError("feature_names", "name each column once", f"{double!r} for columns {places}", "Rename all but one")
-    return found
+    return names
 
 
 def lossy_dtype(what: str, column: str, wanted: object, got: object) -> InputError:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from owenshap.arrays import BoolArray, IntArray, rounded_by_float
 from owenshap.checks import check_unmasked
 from owenshap.errors import InputError
-from owenshap.tables._base import Composer, Table, checked_names, expand
+from owenshap.tables._base import Composer, Table, distinct_names, expand
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class ArrayTable(Table):
         if array.dtype.kind not in "biufO":
             raise InputError("data", "hold numbers or objects", f"dtype {array.dtype}", "Use a DataFrame for text and dates")
         flat = array.reshape(len(array), int(np.prod(array.shape[1:])))
-        return cls(flat, checked_names(names, flat.shape[1]), array.shape[1:])
+        return cls(flat, distinct_names(names, flat.shape[1]), array.shape[1:])
 
     def __len__(self) -> int:
         return len(self.array)
@@ -140,7 +140,7 @@ def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
     try:
         with np.errstate(invalid="ignore", over="ignore"):  # what overflows is lost
             cast = array.astype(dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if array.dtype.kind == dtype.kind == "f":
         return cast if (np.isinf(cast) == np.isinf(array)).all() else None

@@ -197,7 +197,7 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
     try:
         with np.errstate(invalid="ignore", over="ignore"):  # what overflows is lost, and that is told below
             cast = column.astype(wanted)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise lossy_dtype(what, str(column.name), wanted, column.dtype) from None
     rounded = column.dtype.kind == wanted.kind == "f"  # shorter floats have fewer digits, and that is all
     lost = np.isinf(cast) != np.isinf(column) if rounded else _unlike(cast, column)

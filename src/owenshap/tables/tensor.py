@@ -15,7 +15,7 @@ from owenshap.bits import pack
 from owenshap.checks import check_unmasked
 from owenshap.errors import InputError
 from owenshap.extras import needed
-from owenshap.tables._base import Composer, Table, checked_columns, checked_names
+from owenshap.tables._base import Composer, Table, checked_columns, distinct_names
 from owenshap.tables.array import ArrayTable, shown_cells
 
 MOST_PINNED = 1 << 22  # bytes of a tensor: torch keeps such memory for good
@@ -45,7 +45,7 @@ class TensorTable(Table):
             raise InputError("data", "be a table of rows and features", got, "For one row x give x[None]")
         shape = tuple(data.shape[1:])
         flat = data.detach().flatten(1)
-        return cls(flat, [*_numbered(flat.shape[1])] if names is None else checked_names(names, flat.shape[1]), shape)
+        return cls(flat, [*_numbered(flat.shape[1])] if names is None else distinct_names(names, flat.shape[1]), shape)
 
     @classmethod
     def of_table(cls, table: Table) -> Self:
