@@ -33,6 +33,7 @@ class OwenshapError(Exception):
     def __init__(self, what: str, rule: str, got: object, advice: str) -> None:
         super().__init__(what, rule, got if isinstance(got, str) else shown(got), advice)
         self.estimate: Estimate | None = None  # what was computed before it happened, where there is any
+        self.explanation: Explanation | None = None  # the same of rows: those that were finished
 
     def __str__(self) -> str:
         what, rule, got, advice = self.args
@@ -48,12 +49,7 @@ class UnknownMethodError(InputError):
 
 
 class GameError(OwenshapError):
-    """The game raised, or returned something that is no value. `estimate` holds what was computed before.
-
-    In an explanation, `explanation` holds the rows finished before.
-    """
-
-    explanation: Explanation | None = None
+    """The game raised, or returned something that is no value. `estimate` holds what was computed before."""
 
 
 class ModelError(GameError):

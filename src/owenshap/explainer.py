@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.checks import checked_confidence, checked_names, whole_number
 from owenshap.columns.pairs import settled
-from owenshap.errors import GameError, InputError, ModelError
+from owenshap.errors import InputError, ModelError, OwenshapError
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
 from owenshap.evaluate import parse_bytes
@@ -186,7 +186,7 @@ class Explainer:
             done: list[tuple[ModelGame, Estimate]] = []
             try:
                 done.extend(estimates(tasks, together.sharing, workers, progress))
-            except GameError as error:
+            except OwenshapError as error:
                 error.explanation = together.explanation(done, explained, names, seed, confidence) if done else None
                 raise
             if together.linear is None or together.agrees(done, explained):

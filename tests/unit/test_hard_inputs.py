@@ -151,6 +151,15 @@ def test_integers_that_a_background_of_floats_would_round_are_refused(as_frame, 
     explainer(as_frame(np.array([[2**60, 1]])))  # is a float
 
 
+def test_integers_that_a_module_of_floats_would_round_are_refused():
+    torch = pytest.importorskip("torch")
+    module = torch.nn.Linear(2, 1).double()
+    for number in (LONG, 2**63 - 1):
+        with refuses("data", "integers that float64 has"):
+            exactly(module, np.array([[number, 1]]), baseline=0.0)
+    exactly(module, np.array([[2**60, 1]]), baseline=0.0)
+
+
 def test_long_integers_stay_what_they_are():
     rows = np.array([[LONG, 3], [2**62 + 1, 4]])
     found = exactly(lambda batch: batch[:, 0] - (LONG - 1), rows, background=rows - 1)

@@ -94,6 +94,8 @@ class TensorTable(Table):
 
     def placed(self, device: Any, dtype: Any, what: str = "data") -> Self:
         """The rows on this device in this dtype, rounded where it is a shorter one; None keeps what they have."""
+        if dtype is not None and dtype.is_floating_point:
+            _check_integers(self.tensor, what)
         tensor = self.tensor.to(device=device, dtype=dtype)
         if dtype not in (None, self.tensor.dtype) and not (tensor.isinf() <= self.tensor.isinf().to(tensor.device)).all():
             largest = self.tensor[self.tensor.isfinite()].abs().max().item()
@@ -268,6 +270,13 @@ def _shape(data: Any, what: str) -> tuple[int, ...]:
         return tuple(np.shape(data))
     except ValueError:
         raise InputError(what, "be a table", "rows of different lengths", "Give a number for each feature") from None
+
+
+def _check_integers(tensor: Any, what: str) -> None:
+    """An error where floats would not hold integers; shorter floats have fewer digits, and that is all."""
+    if not tensor.dtype.is_floating_point and not _same(tensor.double().to(tensor.dtype), tensor).all():
+        advice = "Give the model's own dtype, rounded as it was for training"
+        raise InputError(what, "hold integers that float64 has", f"{tensor.dtype} beyond 2**53", advice)
 
 
 def _other(tensor: Any, other: Any) -> BoolArray:
