@@ -201,6 +201,8 @@ class Explainer:
         costs nothing. What a function makes of predictions may be far apart where they are close, so there it is asked always.
         """
         linear = self._model.linear_first() if self._fast else None
+        if linear is not None and self._batch_rows is not None and any(step.kind == "other" for step in linear.steps):
+            return None  # such a step calls layers of the model, with as many rows as it likes
         if linear is None or any(linear.arrays.of_table(each) is None for each in (rows, absent.table)):
             return None
         if not self._agreed or output.function is not None or rows.n_features != linear.weights.shape[1]:

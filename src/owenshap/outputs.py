@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,8 +49,8 @@ def position(place: int) -> Position:
     >>> double(np.array([[1.0, 2.0]])).values
     array([[0., 4.]])
     """
-    least, advice = -(1 << 31), "0 is the first output, -1 the last"
-    return Position(whole_number("position", place, least, advice))
+    any_number = -sys.maxsize  # which are outputs is known when the model has predicted
+    return Position(whole_number("position", place, any_number, "0 is the first output, -1 the last"))
 
 
 @dataclass(frozen=True)
@@ -153,14 +154,19 @@ def choose(choice: Choice, predictions: FloatArray, names: Names) -> tuple[Outpu
         return replace(everything, function=LINKS[choice]), None if shown is None else [f"{choice} {name}" for name in shown]
     if callable(choice):
         return replace(everything, function=choice), None
+    raise _unknown(choice, names, outputs)
+
+
+def _unknown(choice: Choice, names: Names, outputs: int) -> InputError:
+    """The error for what is no output, with what is one."""
     if isinstance(choice, Position):
         rule = f"be from {-outputs} to {outputs - 1}"
-        raise InputError("position", rule, choice.place, f"The model has {outputs} outputs")
+        return InputError("position", rule, choice.place, f"The model has {outputs} outputs")
     advice = "None explains all outputs"
-    if names.labels is not None and _at(choice, outputs) is not None:
+    if _at(choice, outputs) is not None:
         advice = f"By position it is owenshap.position({choice}); {advice}"
     rule = f"be {names.known(outputs)}, 'predicted', 'logit' or a function"
-    raise InputError("output", rule, _typed(choice), advice)
+    return InputError("output", rule, _typed(choice), advice)
 
 
 def _at(choice: Choice, outputs: int) -> int | None:

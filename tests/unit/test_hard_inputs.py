@@ -465,6 +465,30 @@ def test_a_model_that_takes_few_rows_gets_few(settings, most):
         np.testing.assert_allclose(found.values, free.values, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("sequential", [True, False])
+def test_layers_of_a_model_get_few_rows_too(sequential):
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    seen = []
+
+    class Small(torch.nn.Module):
+        def forward(self, hidden):
+            seen.append(len(hidden))
+            return hidden.sin()
+
+    class Network(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = torch.nn.Linear(3, 4), Small()
+
+        def forward(self, rows):
+            return self.second(self.first(rows))
+
+    network = torch.nn.Sequential(torch.nn.Linear(3, 4), Small()) if sequential else Network().eval()
+    owenshap.Explainer(network, ROWS, batch_rows=2)(ROWS, method="castro", budget=50)
+    assert max(seen) == 2
+
+
 @pytest.mark.parametrize("most", [0, -1, 2.5, "many", True])
 def test_rows_of_a_batch_are_a_whole_number(most):
     with refuses("batch_rows"):
