@@ -16,6 +16,7 @@ from owenshap.explainer import Explainer
 from owenshap.explanation import Explanation
 from owenshap.games import FunctionGame, Game, TableGame
 from owenshap.models.mlp import MLP
+from owenshap.outputs import position
 from owenshap.planning import Plan, methods
 from owenshap.players import patches
 from owenshap.saving import load
@@ -52,4 +53,5 @@ __all__ = [
     "methods",
     "patches",
     "plots",
+    "position",
 ]

@@ -25,3 +25,19 @@ def times_columns(matrix: FloatArray, columns: FloatArray) -> FloatArray:
     if columns.shape[1] == 0:
         return np.zeros((len(matrix), 0))
     return np.stack([matrix @ column.copy() for column in columns.T], axis=-1)
+
+
+def unmasked(data: Any) -> NDArray[Any]:
+    """Data as an array; a ValueError where some of its cells are masked, which an array would show."""
+    if np.ma.is_masked(data):
+        raise ValueError(f"{data.mask.sum()} masked cells")
+    return np.asarray(data)
+
+
+def rounded_by_float(array: NDArray[Any]) -> BoolArray:
+    """Where integers are none of the numbers that float64 has."""
+    if array.dtype.kind not in "iu" or array.itemsize < 8:
+        return np.zeros(array.shape, np.bool_)
+    floats = array.astype(np.float64)
+    inside = floats < 2.0 ** (63 if array.dtype.kind == "i" else 64)  # the largest integers are rounded up to what is none
+    return ~(inside & (np.where(inside, floats, 0).astype(array.dtype) == array))

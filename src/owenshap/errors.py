@@ -9,6 +9,18 @@ if TYPE_CHECKING:
     from owenshap.explanation import Explanation
 
 
+MOST_SHOWN = 300  # characters of what was given: more are not read
+
+
+def shown(value: object) -> str:
+    """What was given as it is typed, shortened; its type where that cannot be shown, as an integer of 5,000 digits."""
+    try:
+        text = repr(value)
+    except Exception:
+        return f"{type(value).__name__}, which cannot be shown"
+    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
 class OwenshapError(Exception):
     """Something that the caller can mend.
 
@@ -19,8 +31,9 @@ class OwenshapError(Exception):
     """
 
     def __init__(self, what: str, rule: str, got: object, advice: str) -> None:
-        super().__init__(what, rule, got if isinstance(got, str) else repr(got), advice)
+        super().__init__(what, rule, got if isinstance(got, str) else shown(got), advice)
         self.estimate: Estimate | None = None  # what was computed before it happened, where there is any
+        self.explanation: Explanation | None = None  # the same of rows: those that were finished
 
     def __str__(self) -> str:
         what, rule, got, advice = self.args
@@ -41,8 +54,6 @@ class GameError(OwenshapError):
 
 class ModelError(GameError):
     """The model raised, or returned something that is no prediction. `explanation` holds the rows finished before."""
-
-    explanation: Explanation | None = None
 
 
 class MissingExtraError(OwenshapError, ImportError):

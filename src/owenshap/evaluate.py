@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -11,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray, unmasked
 from owenshap.designs import Design
-from owenshap.errors import GameError, InputError, OwenshapError
+from owenshap.errors import GameError, InputError, OwenshapError, shown
 from owenshap.games import DrawingGame, Game, LaunchingGame
 
 ROW_BYTES = 17  # per player of a coalition: the boolean, and two float64 rows that a model makes of it
@@ -114,23 +116,26 @@ def rows_within(memory: str | int, n_players: int) -> int:
 
 def parse_bytes(memory: str | int) -> int:
     """'256MB' → 256,000,000."""
-    count = None if isinstance(memory, bool) else _bytes(str(memory))
+    endless = isinstance(memory, int) and memory > sys.maxsize  # and may have too many digits to be written
+    count = None if isinstance(memory, bool) or endless else _bytes(str(memory))
     if count is None:
-        raise InputError("memory", "be a number of bytes such as '256MB'", repr(memory), "Units: B, KB, MB, GB, KiB, MiB, GiB")
+        advice = "Units: B, KB, MB, GB, KiB, MiB, GiB"
+        raise InputError("memory", "be a number of bytes such as '256MB'", shown(memory), advice)
     return count
 
 
 @lru_cache(maxsize=32)
 def _bytes(memory: str) -> int | None:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?B)?\s*", memory.upper())
-    return None if match is None else int(float(match[1]) * UNITS[match[2] or "B"])
+    count = math.inf if match is None else float(match[1]) * UNITS[match[2] or "B"]
+    return int(count) if count < sys.maxsize else None  # no address lies beyond
 
 
 def _call(game: Game, coalitions: BoolArray, background: IntArray | None = None) -> NDArray[Any]:
     try:
         if background is not None and isinstance(game, DrawingGame):
             return np.asarray(game.values_over(coalitions, background))
-        return np.asarray(game.values(coalitions))
+        return unmasked(game.values(coalitions))
     except OwenshapError:
         raise
     except Exception as error:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from owenshap.errors import InputError
+from owenshap.errors import GameError, InputError
 from owenshap.threads import shared_among_workers
 
 Result = TypeVar("Result")
@@ -54,7 +54,7 @@ def in_order(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], 
     running: deque[Future] = deque()
     try:
         for task in tasks:
-            running.append(executor.submit(_beside_others, function, *task))
+            running.append(_submitted(executor, function, task))
             if len(running) >= IN_FLIGHT:
                 yield _result(running.popleft())
         while running:
@@ -62,6 +62,23 @@ def in_order(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], 
     finally:
         for future in running:
             future.cancel()
+
+
+def _submitted(executor: Executor, function: Callable[..., Any], task: tuple[Any, ...]) -> Future:
+    """A task handed to the executor."""
+    try:
+        return executor.submit(_beside_others, function, *task)
+    except BrokenExecutor as error:
+        raise _dead(error) from error
+    except Exception as error:
+        got, advice = f"{type(error).__name__}({error})", "Keep it open: put the call inside its with block"
+        raise InputError("executor", "take work until the call is done", got, advice) from error
+
+
+def _dead(error: Exception) -> GameError:
+    """A worker that ended without a word."""
+    advice = "Run without executor to see why: a crash of the model, memory, a script without if __name__ == '__main__'"
+    return GameError("the executor", "keep its workers alive", f"{type(error).__name__}({error})", advice)
 
 
 def _beside_others(function: Callable[..., Result], *task: Any) -> Result:
@@ -114,6 +131,8 @@ def made_ahead(source: Iterator[Result], ahead: int) -> Iterator[Iterator[Result
 def _result(future: Future) -> Any:
     try:
         return future.result()
+    except (BrokenExecutor, CancelledError) as error:
+        raise _dead(error) from error
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         if "pickle" not in str(error) and "local object" not in str(error):  # how Pythons say it
             raise

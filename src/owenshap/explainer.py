@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from owenshap.arrays import FloatArray, IntArray
-from owenshap.checks import checked_confidence, whole_number
+from owenshap.checks import checked_confidence, checked_names, whole_number
 from owenshap.columns.pairs import settled
-from owenshap.errors import InputError, ModelError
+from owenshap.errors import InputError, ModelError, OwenshapError
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
 from owenshap.evaluate import parse_bytes
@@ -23,13 +23,13 @@ from owenshap.masking import Absent, of_background, of_baseline
 from owenshap.model_game import ModelGame
 from owenshap.models import as_model
 from owenshap.models.linear_first import LinearFirst
-from owenshap.outputs import Choice, Output, as_predictions, choose
+from owenshap.outputs import Choice, Names, Output, as_predictions, check_outputs, choose
 from owenshap.pace import Pace, Trial, timed
-from owenshap.players import Groups, Players
+from owenshap.players import Groups, Players, checked_groups
 from owenshap.progress import Meter
 from owenshap.rounds import Shared
 from owenshap.stopping import Until, checked_until
-from owenshap.tables import Table, as_table
+from owenshap.tables import Table, as_table, own_copy
 
 
 class Explainer:
@@ -42,15 +42,17 @@ class Explainer:
         xgboost, lightgbm or catboost model.
     background : rows, optional
         What absent features are replaced with: all of these rows, averaged over exactly. In the type that the model takes.
+        Copied: later edits of the data change no explanation.
     baseline : number, row or rows, optional
         In place of a background: one value for every feature, one row, or one row per explained row.
     background_weights : array, optional
         Of the background rows.
     players : mapping, optional
         Groups of columns that are one player each, as in {"address": ["city", "zip"]}. Other columns stay single players.
-    output : int, str or callable, optional
-        What is explained: an output by number or name, 'predicted' (each row's predicted class), 'logit' of all outputs, or
-        a function of the predictions (m, k). By default all outputs.
+    output : label, str, int, position or callable, optional
+        What is explained: a class by its label where the model has labels (`output=1` is the class 1, wherever it stands),
+        else an output by its number from 0 on; an output by its name, or by `owenshap.position(i)`; 'predicted' (each row's
+        predicted class), 'logit' of all outputs, or a function of the predictions (m, k). By default all outputs.
     predict : str, optional
         The model's method to call, where it has several.
     feature_names, output_names : list of str, optional
@@ -60,6 +62,8 @@ class Explainer:
         from the columns of that step, which gives the same values sooner. A linear model's values then come in closed form.
     memory : str or int
         Bound on working arrays.
+    batch_rows : int, optional
+        The most rows that the model takes at once. By default as many as keep it busy.
 
     Examples
     --------
@@ -83,6 +87,7 @@ class Explainer:
         output_names: list[str] | None = None,
         fast: bool = True,
         memory: str | int = "256MB",
+        batch_rows: int | None = None,
     ) -> None:
         if (background is None) == (baseline is None):
             got = "neither" if background is None else "both"
@@ -92,9 +97,13 @@ class Explainer:
             raise InputError("background_weights", "come with a background", "a baseline", "Leave them out")
         parse_bytes(memory)
         self._model = as_model(model, predict)
-        self._baseline, self._players, self._output = baseline, players, output
-        self._feature_names, self._output_names, self._memory = feature_names, output_names, memory
+        feature_names = None if feature_names is None else checked_names("feature_names", feature_names)
+        self._feature_names, self._memory = feature_names, memory
+        self._output_names = None if output_names is None else checked_names("output_names", output_names)
+        self._players = None if players is None else checked_groups(players)
+        self._baseline, self._output = own_copy(baseline), output
         self._fast, self._agreed = fast, False
+        self._batch_rows = None if batch_rows is None else whole_number("batch_rows", batch_rows, 1, "It counts rows")
         self._pace, self._linear_pace = Pace(), Pace()
         self._background: Absent | None = None
         self._constant: tuple[Table, Absent] | None = None
@@ -102,7 +111,7 @@ class Explainer:
         if background is not None:
             given = of_background(background, background_weights, feature_names)
             self._background = Absent(self._model.prepare(given.table), given.weights)
-            Players.of(given.table.names, players)  # a wrong group is told now, not at the first explanation
+            Players.of(given.table.names, self._players)  # a wrong group is told now, not at the first explanation
 
     def __call__(
         self,
@@ -163,10 +172,13 @@ class Explainer:
         players, draws = self._players_of(rows), _checked_draws(background_draws)
         linear = self._linear(rows, absent, predictions, output)
         explained = _explained(linear, output, rows, predictions, np.arange(len(rows)))
+        output = replace(output, gives=explained.shape[1])
         ranges = self._ranges(explained, absent, output, linear) if until is not None and until.share is not None else None
         besides = 0 if ranges is None else len(absent.table)
         trial = self._trial(rows, linear, besides)
-        together = Together(self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial)
+        together = Together(
+            self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial, self._batch_rows
+        )
         settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
         workers = checked_executor(executor)
         while True:
@@ -174,7 +186,7 @@ class Explainer:
             done: list[tuple[ModelGame, Estimate]] = []
             try:
                 done.extend(estimates(tasks, together.sharing, workers, progress))
-            except ModelError as error:
+            except OwenshapError as error:
                 error.explanation = together.explanation(done, explained, names, seed, confidence) if done else None
                 raise
             if together.linear is None or together.agrees(done, explained):
@@ -189,6 +201,8 @@ class Explainer:
         costs nothing. What a function makes of predictions may be far apart where they are close, so there it is asked always.
         """
         linear = self._model.linear_first() if self._fast else None
+        if linear is not None and self._batch_rows is not None and any(step.kind == "other" for step in linear.steps):
+            return None  # such a step calls layers of the model, with as many rows as it likes
         if linear is None or any(linear.arrays.of_table(each) is None for each in (rows, absent.table)):
             return None
         if not self._agreed or output.function is not None or rows.n_features != linear.weights.shape[1]:
@@ -241,19 +255,19 @@ class Explainer:
             last = self._last_players = [*rows.names], Players.of(rows.names, self._players)
         return Players([*last[1].names], last[1].player_of)  # names are the user's to change
 
-    def _names_of(self, outputs: int) -> list[str] | None:
-        """The user's names of the outputs, else the model's where it has one for each."""
-        if self._output_names is None:
-            names = self._model.output_names
-            return names if names is not None and len(names) == outputs else None
-        if len(self._output_names) != outputs:
+    def _names_of(self, outputs: int) -> Names:
+        """The user's names of the outputs, and the model's where it has one for each."""
+        own = self._output_names
+        if own is not None and len(own) != outputs:
             rule = f"have a name for each of the model's {outputs} outputs"
-            raise InputError("output_names", rule, self._output_names, "Leave them out for the model's own")
-        return [str(name) for name in self._output_names]
+            raise InputError("output_names", rule, own, "Leave them out for the model's own")
+        labels, names = self._model.labels, self._model.output_names
+        fitting = [each if each is not None and len(each) == outputs else None for each in (labels, names)]
+        return Names(own, *fitting)
 
     def _predicted(self, rows: Table) -> FloatArray:
         """The model's predictions of the rows themselves, (rows, k)."""
-        step = max(1, self._model.batch_elements // rows.n_features)
+        step = self._model.rows_at_once(rows.n_features, self._batch_rows)
         batches = []
         for start in range(0, len(rows), step):
             part = rows.copied(start, min(start + step, len(rows)))  # a model may write into its batch
@@ -264,6 +278,7 @@ class Explainer:
                 advice = "Give rows that the model takes; predict= names another method"
                 raise ModelError("the model", "predict the rows to explain", got, advice) from error
             batches.append(as_predictions(raw, len(part), "the model"))
+            check_outputs("the model", batches[-1], batches[0].shape[1])
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
 

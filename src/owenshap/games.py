@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
@@ -10,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray, unmasked
 from owenshap.bits import to_codes
-from owenshap.checks import whole_number
-from owenshap.errors import InputError
+from owenshap.checks import check_unmasked, whole_number
+from owenshap.errors import InputError, shown
 
 if TYPE_CHECKING:
     from owenshap.designs import Design
@@ -173,7 +172,7 @@ class FunctionGame:
 
     def values(self, coalitions: BoolArray, /) -> NDArray[Any]:
         """The function's values of these coalitions."""
-        return np.asarray(self.fn(coalitions))
+        return unmasked(self.fn(coalitions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,13 +204,14 @@ class TableGame:
 
 
 def _checked_table(values: ArrayLike) -> FloatArray:
+    check_unmasked("values", values)
     try:
         given = np.asarray(values)
         if given.dtype.kind == "c":
             raise TypeError
         table = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        got = reprlib.repr(values)
+    except (TypeError, ValueError, OverflowError):
+        got = shown(values)
         raise InputError("values", "be an array of real numbers", got, "Give 2**n numbers, or 2**n rows of k") from None
     if table.ndim not in (1, 2) or len(table) < 2 or len(table) & (len(table) - 1) or table.size == 0:
         raise InputError("values", "have 2**n rows", f"shape {table.shape}", "Bit i of the row's index is player i")

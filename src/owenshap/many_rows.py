@@ -69,6 +69,8 @@ class Together:
     """What the rows have together; None: each has a budget of its own."""
     trial: Trial | None = field(default=None, repr=False)
     """How to find out what a prediction takes; None: 'auto' decides without."""
+    batch_rows: int | None = None
+    """The most rows that the model takes at once; None: any number."""
 
     @cached_property
     def live(self) -> BoolArray:
@@ -100,7 +102,8 @@ class Together:
         """What the rows that are to be estimated have together: a row without live players has had its evaluation."""
         if self.shared is None or self.shared.total is None:
             return self.shared
-        return replace(self.shared, total=self.shared.total - int((~self.live.any(axis=1)).sum()))
+        before = int((~self.live.any(axis=1)).sum())
+        return replace(self.shared, total=self.shared.total - before, before=before)
 
     @property
     def _additive(self) -> bool:
@@ -183,7 +186,7 @@ class Together:
             "live": np.nonzero(self.live[which])[1].reshape(len(which), -1),
             "output": self.output.of_rows(which),
             "labels": which,
-            "batch_rows": max(1, min(fitting, self.model.batch_elements // rows.n_features)),
+            "batch_rows": max(1, min(fitting, self.model.rows_at_once(rows.n_features, self.batch_rows))),
         }
         if self.linear is None:
             return ModelGame(**parts) if self.draws is None else DrawingModelGame(**parts, draws=self.draws)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
+from owenshap.checks import check_unmasked
 from owenshap.errors import InputError
 from owenshap.tables import Table, as_table
 
@@ -37,8 +39,9 @@ class Absent:
 
 
 def of_background(background: Any, weights: ArrayLike | None, names: list[str] | None) -> Absent:
-    """Absent players take their features from the background's rows, averaged over all of them."""
+    """Absent players take their features from a copy of the background's rows, averaged over all of them."""
     table = as_table(background, names)
+    table = table.copied(0, len(table))  # what its owner does with the original later changes no explanation
     if len(table) == 0:
         raise InputError("background", "have at least one row", "none", "Give rows of the training data")
     if weights is None:
@@ -49,7 +52,7 @@ def of_background(background: Any, weights: ArrayLike | None, names: list[str] |
 def of_baseline(baseline: Any, rows: Table) -> Absent:
     """Absent players take their features from a baseline: a number, a row, or one row per explained row."""
     if isinstance(baseline, (int, float, np.number)) and not isinstance(baseline, bool):
-        return Absent(rows.constant(float(baseline)).like(rows, "baseline"))
+        return Absent(rows.constant(_as_float(baseline)).like(rows, "baseline"))
     table = rows.beside(baseline, "baseline")
     if len(table) not in (1, len(rows)):
         rule = f"have one row, or one for each of the {len(rows)} explained rows"
@@ -57,13 +60,26 @@ def of_baseline(baseline: Any, rows: Table) -> Absent:
     return Absent(table, per_row=len(table) > 1)
 
 
+def _as_float(baseline: Any) -> float:
+    """A baseline that is one number."""
+    try:
+        number = float(baseline)
+    except (OverflowError, TypeError):
+        number = math.nan
+    if isinstance(baseline, (int, np.integer)) and (math.isnan(number) or int(number) != int(baseline)):
+        raise InputError("baseline", "be a number that float64 has", baseline, "Give a row of integers, one per feature")
+    return number
+
+
 def _normed(weights: ArrayLike, rows: int) -> FloatArray:
     """Weights that sum to 1."""
     rule, advice = f"be {rows} numbers from 0 on, one per background row, not all 0", "Leave them out for equal weights"
+    check_unmasked("background_weights", weights)
     try:
         array = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError("background_weights", rule, "something that is no array of numbers", advice) from None
-    if array.shape != (rows,) or not np.isfinite(array).all() or (array < 0).any() or array.sum() == 0:
+    if array.shape != (rows,) or not np.isfinite(array).all() or (array < 0).any() or not array.any():
         raise InputError("background_weights", rule, f"shape {array.shape}", advice)
+    array = array / array.max()  # their sum may be beyond all floats
     return array / array.sum()

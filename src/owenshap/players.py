@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -26,21 +26,25 @@ class Players:
     @classmethod
     def of(cls, features: list[str], groups: Groups | None) -> Players:
         """One player per feature but for those in groups, in the order of their first feature."""
+        if groups is None:
+            return cls([*features], np.arange(len(features)))
         owner: list[str | None] = [None] * len(features)
-        for name, columns in (groups or {}).items():
-            for column in [columns] if isinstance(columns, (str, int)) else columns:
-                place = _place(column, features, name)
+        place_of = {feature: place for place, feature in enumerate(features)}
+        checked = checked_groups(groups)
+        for name, columns in checked.items():
+            for column in columns:
+                place = _place(column, place_of, name)
                 if owner[place] is not None:
                     got = f"{features[place]!r} in {owner[place]!r} and {name!r}"
                     raise InputError("players", "have each column in one group", got, "Take it out of one of the two")
-                owner[place] = str(name)
+                owner[place] = name
         names = [feature if own is None else own for own, feature in zip(owner, features, strict=True)]
         single = {feature for own, feature in zip(owner, features, strict=True) if own is None}
-        clash = next((str(name) for name in groups or {} if str(name) in single), None)
+        clash = next((name for name in checked if name in single), None)
         if clash is not None:
             raise InputError("players", "have names of their own", f"group {clash!r} beside a column of that name", "Rename it")
-        order = list(dict.fromkeys(names))
-        return cls(order, np.array([order.index(name) for name in names]) if groups else np.arange(len(names)))
+        order = {name: player for player, name in enumerate(dict.fromkeys(names))}
+        return cls([*order], np.array([order[name] for name in names]))
 
     def __len__(self) -> int:
         return len(self.names)
@@ -86,11 +90,47 @@ def patches(height: int, width: int, size: int) -> dict[str, list[int]]:
     }
 
 
-def _place(column: str | int, features: list[str], group: str) -> int:
-    if isinstance(column, str) and column in features:
-        return features.index(column)
-    if isinstance(column, (int, np.integer)) and 0 <= column < len(features):
-        return int(column)
-    rule = f"name columns of the data in group {group!r}"
-    some = ", ".join(features[:8]) + (", …" if len(features) > 8 else "")
-    raise InputError("players", rule, column, f"The columns are {some}")
+def checked_groups(groups: object) -> dict[str, list[Any]]:
+    """The columns of each group, by its name as text: two groups have two names."""
+    if not isinstance(groups, Mapping):
+        advice = "Leave it out for one player per column"
+        raise InputError("players", "map names to columns, as in {'address': ['city', 'zip']}", groups, advice)
+    found: dict[str, list[Any]] = {}
+    keys: dict[str, object] = {}
+    for key, columns in groups.items():
+        name = str(key)
+        if name in found:
+            raise InputError("players", "have names of their own", f"{keys[name]!r} and {key!r}", "Rename one of the two")
+        found[name] = _listed(columns, name)
+        keys[name] = key
+    return found
+
+
+def _listed(columns: Any, group: str) -> list[Any]:
+    """The columns of a group, of which one may stand for itself."""
+    if isinstance(columns, (str, int, np.integer)):
+        return [columns]
+    try:
+        return list(columns)
+    except TypeError:
+        raise InputError("players", _rule(group), columns, "Give a list of columns") from None
+
+
+def _place(column: Any, place_of: dict[str, int], group: str) -> int:
+    """The place of a column by its name, or by its number where no other column is called so."""
+    if isinstance(column, str) and column in place_of:
+        return place_of[column]
+    if isinstance(column, (int, np.integer)) and not isinstance(column, bool):
+        number = int(column)
+        named = place_of.get(str(number), number)
+        if 0 <= number < len(place_of) and named != number:
+            got = f"{number}, the name of column {named} and the position of column {number}"
+            raise InputError("players", _rule(group), got, f"Give the name as text: '{number}'")
+        if 0 <= named < len(place_of):
+            return named
+    some = ", ".join([*place_of][:8]) + (", …" if len(place_of) > 8 else "")
+    raise InputError("players", _rule(group), column, f"The columns are {some}")
+
+
+def _rule(group: str) -> str:
+    return f"name columns of the data in group {group!r}"

@@ -46,11 +46,14 @@ class Shared:
         From the beginning of the call on.
     began : float
         When that was, by the monotonic clock.
+    before : int
+        Rows that have had their only evaluation, so that `total` is what is left for the others.
     """
 
     total: int | None
     seconds: float | None
     began: float
+    before: int = 0
 
     def expected(self, spent: int) -> int:
         """Evaluations in all of the time, when so many are made."""
@@ -130,8 +133,9 @@ class Rounds:
         total = self._shared.total
         needed = sum(len(game.labels) * self._least(game, plan) for game, plan, *_ in self._tasks)
         if total is not None and needed > total:
-            rule = f"be at least {needed:,} for a first estimate of each of the {self._count:,} rows"
-            raise InputError("total_budget", rule, total, "Raise it, or explain fewer rows")
+            before = self._shared.before
+            rule = f"be at least {needed + before:,} for a first estimate of each of the {self._count + before:,} rows"
+            raise InputError("total_budget", rule, total + before, "Raise it, or explain fewer rows")
 
     def _least(self, game: ModelGame, plan: Plan) -> int:
         """Evaluations of the first estimate of a row of this game, at most."""

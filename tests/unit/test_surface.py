@@ -34,6 +34,7 @@ PUBLIC = [
     "methods",
     "patches",
     "plots",
+    "position",
 ]
 
 

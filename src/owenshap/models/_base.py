@@ -28,8 +28,13 @@ class Model(ABC):
     launches: bool = False
     """Whether `begin` returns before the predictions are there: a device goes on with them meanwhile."""
 
-    output_names: list[str] | None = None
-    """Names of the outputs, where the model knows them."""
+    labels: list[Any] | None = None
+    """The classes that the outputs stand for, as the model has them: numbers, texts, truth values."""
+
+    @property
+    def output_names(self) -> list[str] | None:
+        """Names of the outputs, where the model knows them."""
+        return None if self.labels is None else [str(each) for each in self.labels]
 
     @classmethod
     def distance(cls, model: object) -> int | None:
@@ -53,6 +58,11 @@ class Model(ABC):
         """
         predictions = self.predict(batch)
         return lambda: predictions
+
+    def rows_at_once(self, n_features: int, most: int | None) -> int:
+        """Rows of a batch that keeps the model busy; no more than the most that it takes, where there is such a number."""
+        rows = max(1, self.batch_elements // n_features)
+        return rows if most is None else min(rows, most)
 
     def linear_first(self) -> LinearFirst | None:
         """The model's first step and what follows it, where that step is known to be linear; else None."""

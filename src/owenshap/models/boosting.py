@@ -26,7 +26,7 @@ class _Boosted(Model):
     """A booster as the call that predicts with it."""
 
     call: Callable[[Any], Any]
-    output_names: list[str] | None = None
+    labels: list[Any] | None = None
 
     def predict(self, batch: Any) -> Any:
         return self.call(batch)
@@ -55,8 +55,8 @@ class XgboostModel(_Boosted):
         import xgboost
 
         if not isinstance(model, xgboost.Booster):
-            call, names = _wrapper_call(model, predict, output_margin=True)
-            return cls(call, names, model.get_booster() if predict == MARGIN and model.booster == LINEAR else None)
+            call, labels = _wrapper_call(model, predict, output_margin=True)
+            return cls(call, labels, model.get_booster() if predict == MARGIN and model.booster == LINEAR else None)
         _check_known(predict, ("predict", MARGIN))
         kind = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
         if kind == LINEAR:  # has no prediction in place
@@ -90,23 +90,23 @@ class CatboostModel(_Boosted):
     def of(cls, model: Any, predict: str | None) -> Self:
         if callable(getattr(model, "predict_proba", None)):
             return cls(*_wrapper_call(model, predict, prediction_type="RawFormulaVal"))
-        names = _class_names(model)
-        if names and predict in (None, "predict_proba"):  # the general class, trained to classify
-            return cls(partial(model.predict, prediction_type="Probability"), names)
+        labels = _labels(model)
+        if labels and predict in (None, "predict_proba"):  # the general class, trained to classify
+            return cls(partial(model.predict, prediction_type="Probability"), labels)
         return cls(*_wrapper_call(model, predict or "predict", prediction_type="RawFormulaVal"))
 
 
-def _wrapper_call(model: Any, predict: str | None, **for_margin: Any) -> tuple[Callable[[Any], Any], list[str] | None]:
-    """The call of a model that has methods, with the names of its outputs; the settings make `predict` return margins."""
+def _wrapper_call(model: Any, predict: str | None, **for_margin: Any) -> tuple[Callable[[Any], Any], list[Any] | None]:
+    """The call of a model that has methods, with the labels of its outputs; the settings make `predict` return margins."""
     methods = {name: each for name in ("predict_proba", "predict") if callable(each := getattr(model, name, None))}
     if "predict" not in methods:
         advice = "Give the fitted model, or a function of a batch"
         raise InputError("model", "have a method predict", type(model).__name__, advice)
     _check_known(predict, (*methods, MARGIN))
     if predict == MARGIN:
-        return partial(model.predict, **for_margin), _margin_names(model)
+        return partial(model.predict, **for_margin), _margin_labels(model)
     method = predict or next(iter(methods))
-    return methods[method], _class_names(model) if method == "predict_proba" else None
+    return methods[method], _labels(model) if method == "predict_proba" else None
 
 
 def _check_known(predict: str | None, known: tuple[str, ...]) -> None:
@@ -115,16 +115,16 @@ def _check_known(predict: str | None, known: tuple[str, ...]) -> None:
         raise InputError("predict", f"be one of {', '.join(known)}", predict, advice)
 
 
-def _class_names(model: Any) -> list[str] | None:
+def _labels(model: Any) -> list[Any] | None:
     """A classifier's classes; None for regressors and rankers, and before it is fitted."""
     classes = getattr(model, "classes_", None)
-    return None if classes is None or not len(classes) else [str(each) for each in classes]
+    return None if classes is None or not len(classes) else [*classes]
 
 
-def _margin_names(model: Any) -> list[str] | None:
+def _margin_labels(model: Any) -> list[Any] | None:
     """One margin per class, but for two classes one: that of the second."""
-    names = _class_names(model)
-    return names if names is None or len(names) > 2 else names[-1:]
+    labels = _labels(model)
+    return labels if labels is None or len(labels) > 2 else labels[-1:]
 
 
 def _xgboost_through_matrix(booster: Any, margin: bool, batch: Any) -> Any:

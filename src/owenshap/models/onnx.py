@@ -40,7 +40,7 @@ class OnnxModel(Model):
     output: str
     source: str | bytes | None
     """The file or the model itself, where the session can be made anew in another process."""
-    output_names: list[str] | None = None
+    labels: list[Any] | None = None
     """The classes, known once a prediction has named them."""
 
     packages = ("onnxruntime", "onnx")
@@ -95,7 +95,7 @@ class OnnxModel(Model):
         raw = self.session.run([self.output], feed)[0]
         if not isinstance(raw, list):
             return raw
-        self.output_names = [str(each) for each in raw[0]]
+        self.labels = [*raw[0]]
         return np.array([[row[each] for each in raw[0]] for row in raw])
 
 

@@ -21,7 +21,7 @@ class SklearnModel(Model):
 
     estimator: Any
     method: str
-    output_names: list[str] | None = None
+    labels: list[Any] | None = None
 
     packages = ("sklearn",)
 
@@ -32,7 +32,7 @@ class SklearnModel(Model):
         if method is None:
             got = f"{type(model).__name__} without {' or '.join(names)}"
             raise InputError("model", "have a method that predicts", got, "Give its method by name, or a function of a batch")
-        return cls(model, method, _names(getattr(model, "classes_", None), method))
+        return cls(model, method, _labels(model, method))
 
     def linear_first(self) -> LinearFirst | None:
         return linear_first_of(self.estimator, self.method)
@@ -43,11 +43,20 @@ class SklearnModel(Model):
         return np.concatenate(predictions, axis=1) if isinstance(predictions, list) else predictions
 
 
-def _names(classes: Any, method: str) -> list[str] | None:
-    """Names of the outputs: the classes, one after the other where there are several targets."""
+def _labels(model: Any, method: str) -> list[Any] | None:
+    """Labels of the outputs: the classes, one after the other where there are several targets."""
+    classes = getattr(model, "classes_", None)
     if classes is None or method == "predict":
+        return None
+    if method == "decision_function" and _by_pairs(model):
         return None
     if isinstance(classes, list):
         return [f"target {target}: {each}" for target, of_target in enumerate(classes) for each in of_target]
-    names = [str(each) for each in classes]
-    return names[1:] if method == "decision_function" and len(names) == 2 else names  # two classes have one score
+    labels = [*classes]
+    return labels[1:] if method == "decision_function" and len(labels) == 2 else labels  # two classes have one score
+
+
+def _by_pairs(model: Any) -> bool:
+    """Whether scores are those of pairs of classes, of which there are as many as classes where these are three."""
+    last = getattr(model, "steps", [(None, model)])[-1][1]
+    return getattr(last, "decision_function_shape", None) == "ovo" and len(model.classes_) > 2

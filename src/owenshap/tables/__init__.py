@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from owenshap.discovery import concrete
 from owenshap.tables._base import Composer, Table
 
-__all__ = ["Composer", "Table", "as_array", "as_table"]
+__all__ = ["Composer", "Table", "as_array", "as_table", "own_copy"]
 
 
 @cache
@@ -27,6 +27,11 @@ def as_table(data: Any, names: list[str] | None = None) -> Table:
 def as_array(data: Any) -> NDArray[Any]:
     """What a model returned as a numpy array, whatever package it is of and whatever device it is on."""
     return _kind(data).host(data)
+
+
+def own_copy(data: Any) -> Any:
+    """A copy of data of any type, a single row too, which nobody else can change."""
+    return _kind(data).own_copy(data)
 
 
 def _kind(data: Any) -> type[Table]:

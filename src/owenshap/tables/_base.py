@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeAlias
@@ -9,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.arrays import BoolArray, IntArray
+from owenshap.arrays import BoolArray, IntArray, unmasked
 from owenshap.errors import InputError
 
 Composer: TypeAlias = Callable[[IntArray, BoolArray, IntArray], Any]
@@ -62,7 +63,10 @@ class Table(ABC):
 
     @abstractmethod
     def differs(self, background: Self) -> BoolArray:
-        """Where a row's feature differs from that of some background row, (rows, features); missing equals missing."""
+        """Where a row's feature differs from that of some background row, (rows, features); missing equals missing.
+
+        What a model can tell apart differs: 0 and −0 do.
+        """
 
     def differs_by_row(self, other: Self) -> BoolArray:
         """Where a row's feature differs from that of the same row of another table, (rows, features)."""
@@ -88,7 +92,15 @@ class Table(ABC):
     @staticmethod
     def host(raw: Any) -> NDArray[Any]:
         """Data of this package's type, such as a model returns, as a numpy array."""
-        return np.asarray(raw)
+        return unmasked(raw)
+
+    @staticmethod
+    def own_copy(data: Any) -> Any:
+        """A copy of a row or of rows of this package's type, which nobody else can change."""
+        try:
+            return copy.deepcopy(data)
+        except Exception:  # no data then, which is told where it is used
+            return data
 
     @property
     def n_features(self) -> int:
@@ -117,6 +129,20 @@ def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
     if missing or extra:
         got = " and ".join([f"no {', '.join(missing)}"] * bool(missing) + [f"also {', '.join(extra)}"] * bool(extra))
         raise InputError(what, "have the background's columns", got, "Give the columns that the model takes, in any order")
+
+
+def distinct_names(names: list[str] | None, features: int) -> list[str]:
+    """A name for each feature, no two of them the same: groups, columns and explanations go by names."""
+    if names is None:
+        return [f"feature {i}" for i in range(features)]
+    names = [str(name) for name in names]
+    if len(names) != features:
+        raise InputError("feature_names", f"have {features} names", len(names), "Give one per column")
+    if len(set(names)) < features:
+        double = next(name for name in names if names.count(name) > 1)
+        places = " and ".join(str(place) for place, name in enumerate(names) if name == double)
+        raise InputError("feature_names", "name each column once", f"{double!r} for columns {places}", "Rename all but one")
+    return names
 
 
 def lossy_dtype(what: str, column: str, wanted: object, got: object) -> InputError:

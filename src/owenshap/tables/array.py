@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.arrays import BoolArray, IntArray
+from owenshap.arrays import BoolArray, IntArray, rounded_by_float
+from owenshap.checks import check_unmasked
 from owenshap.errors import InputError
-from owenshap.tables._base import Composer, Table, expand
+from owenshap.tables._base import Composer, Table, distinct_names, expand
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +33,7 @@ class ArrayTable(Table):
         if array.dtype.kind not in "biufO":
             raise InputError("data", "hold numbers or objects", f"dtype {array.dtype}", "Use a DataFrame for text and dates")
         flat = array.reshape(len(array), int(np.prod(array.shape[1:])))
-        names = [f"feature {i}" for i in range(flat.shape[1])] if names is None else [str(name) for name in names]
-        if len(names) != flat.shape[1]:
-            raise InputError("feature_names", f"have {flat.shape[1]} names", len(names), "Give one per column")
-        return cls(flat, names, array.shape[1:])
+        return cls(flat, distinct_names(names, flat.shape[1]), array.shape[1:])
 
     def __len__(self) -> int:
         return len(self.array)
@@ -86,11 +84,17 @@ class ArrayTable(Table):
         return self.array.reshape(-1, *self.shape)
 
     def cells(self) -> NDArray[Any]:
-        return self.array if self.array.dtype.kind == "O" else self.array.astype(np.float64)
+        return shown_cells(self.array)
 
     @property
     def row_bytes(self) -> int:
         return self.array.itemsize * self.n_features
+
+
+def shown_cells(array: NDArray[Any]) -> NDArray[Any]:
+    """A copy of the cells for people to look at: float, but objects where they are, or where floats would be rounded."""
+    as_objects = array.dtype.kind == "O" or rounded_by_float(array).any()
+    return array.astype(np.object_ if as_objects else np.float64)
 
 
 def chosen(present: BoolArray, own: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
@@ -110,11 +114,25 @@ def chosen(present: BoolArray, own: NDArray[Any], other: NDArray[Any]) -> NDArra
 
 
 def _as_array(data: Any, what: str) -> NDArray[Any]:
+    check_unmasked(what, data)
     try:
-        return np.asarray(data)
+        array = np.asarray(data)
     except ValueError:
         advice = "Give one row per example, one column per feature"
         raise InputError(what, "be a table", "rows of different lengths", advice) from None
+    if isinstance(data, (list, tuple)) and array.dtype.kind == "f":
+        _check_integers(data, array, what)
+    return array
+
+
+def _check_integers(data: Any, array: NDArray[Any], what: str) -> None:
+    """An error where a list has integers beside floats that numpy rounded to floats."""
+    large = np.abs(array) >= 2.0**53
+    if not large.any():
+        return
+    for cell in np.asarray(data, np.object_)[large]:
+        if isinstance(cell, (int, np.integer)) and int(cell) != int(float(cell)):
+            raise InputError(what, "have integers that float64 holds", cell, "Give a DataFrame, whose columns have dtypes")
 
 
 def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
@@ -122,24 +140,53 @@ def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
     try:
         with np.errstate(invalid="ignore", over="ignore"):  # what overflows is lost
             cast = array.astype(dtype)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if array.dtype.kind == dtype.kind == "f":
         return cast if (np.isinf(cast) == np.isinf(array)).all() else None
-    return cast if _same(cast, array).all() else None
+    if "f" in (array.dtype.kind, dtype.kind) and (rounded_by_float(array) | rounded_by_float(cast)).any():
+        return None  # numpy compares integers with floats as floats
+    return cast if _equal(cast, array).all() else None
 
 
-def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
+def _equal(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
     """Where cells are equal; missing equals missing."""
     try:
         missing = (array != array) & (other != other)  # noqa: PLR0124 (only a missing value differs from itself)
         return ((array == other) | missing).astype(np.bool_, copy=False)
     except (TypeError, ValueError):  # objects that have no answer, such as pandas' NA
-        return np.frompyfunc(_same_objects, 2, 1)(array, other).astype(np.bool_)
+        return np.frompyfunc(_equal_objects, 2, 1)(array, other).astype(np.bool_)
 
 
-def _same_objects(one: Any, other: Any) -> bool:
+def _equal_objects(one: Any, other: Any) -> bool:
     try:
         return bool(one is other or one == other or (one != one and other != other))  # noqa: PLR0124
     except (TypeError, ValueError):  # taken to differ, which costs evaluations but changes no value
         return False
+
+
+def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
+    """Where no model can tell cells of one dtype apart: as `_equal`, but zeros have signs and objects have types."""
+    if array.dtype.kind == "O":
+        return same_objects(array, other)
+    same = _equal(array, other)
+    if array.dtype.kind != "f":
+        return same
+    return same & ((np.signbit(array) == np.signbit(other)) | (array != 0))
+
+
+def same_objects(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
+    """Where no model can tell objects apart."""
+    return np.frompyfunc(_same_object, 2, 1)(array, other).astype(np.bool_)
+
+
+def _same_object(one: Any, other: Any) -> bool:
+    if not _equal_objects(one, other):
+        return False
+    if type(one) is not type(other):
+        return _missing(one) and _missing(other)
+    return not isinstance(one, (float, np.floating)) or one != 0 or np.signbit(one) == np.signbit(other)
+
+
+def _missing(cell: Any) -> bool:
+    return bool(cell != cell)  # noqa: PLR0124

@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.arrays import BoolArray, IntArray
+from owenshap.arrays import BoolArray, FloatArray, IntArray, rounded_by_float
 from owenshap.errors import InputError
 from owenshap.extras import needed
 from owenshap.tables._base import Composer, Table, checked_columns, expand, lossy_dtype
-from owenshap.tables.array import chosen
+from owenshap.tables.array import chosen, same_objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class PandasTable(Table):
         return np.stack(columns, axis=1)
 
     def differs_by_row(self, other: Self) -> BoolArray:
-        columns = [_unlike(own, theirs.set_axis(own.index)) for own, theirs in self._columns_beside(other)]
+        columns = [_apart(own, theirs.set_axis(own.index)) for own, theirs in self._columns_beside(other)]
         return np.stack(columns, axis=1)
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
@@ -93,8 +93,9 @@ class PandasTable(Table):
         return self.frame.reset_index(drop=True)
 
     def cells(self) -> NDArray[Any]:
-        if all(dtype.kind in "biuf" for dtype in self.frame.dtypes):
-            return self.frame.to_numpy(dtype=np.float64, na_value=np.nan)
+        rounded = any(_rounded(self.frame.iloc[:, place]).any() for place in range(self.n_features))
+        if all(dtype.kind in "biuf" for dtype in self.frame.dtypes) and not rounded:
+            return self.frame.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
         pd = _pandas()
         cells = self.frame.to_numpy(dtype=object, copy=True)
         cells[np.frompyfunc(lambda cell: cell is pd.NA or cell is pd.NaT, 1, 1)(cells).astype(np.bool_)] = None
@@ -125,7 +126,44 @@ def _plain(dtype: Any) -> bool:
 
 def _differs(own: Any, background: Any) -> BoolArray:
     first = background.iloc[0]
-    return np.ones(len(own), np.bool_) if _unlike(background, first).any() else _unlike(own, first)
+    return np.ones(len(own), np.bool_) if _apart(background, first).any() else _apart(own, first)
+
+
+def _apart(column: Any, other: Any) -> BoolArray:
+    """Where a model can tell a column from another of its dtype, or from one cell: zeros have signs, objects have types."""
+    unlike = _unlike(column, other)
+    if column.dtype.kind == "f":
+        own, others = _floats(column), _floats(other)
+        return unlike | ((own == 0) & (np.signbit(own) != np.signbit(others)))
+    if column.dtype == np.object_:
+        missing = column.isna().to_numpy() & _pandas().isna(other)
+        return unlike | ~(missing | same_objects(column.to_numpy(), _objects(other)))
+    return unlike
+
+
+def _floats(cells: Any) -> FloatArray:
+    """A column of floats, or one cell of it, as numpy has them."""
+    pd = _pandas()
+    if isinstance(cells, pd.Series):
+        return cells.to_numpy(np.float64, na_value=np.nan)
+    return np.array(np.nan if pd.isna(cells) else cells, np.float64)
+
+
+def _objects(cells: Any) -> NDArray[Any]:
+    """A column of objects, or one of them, which may be an array itself."""
+    if isinstance(cells, _pandas().Series):
+        return cells.to_numpy()
+    one = np.empty(1, np.object_)
+    one[0] = cells
+    return one
+
+
+def _rounded(column: Any) -> BoolArray:
+    """Where a column has integers that float64 does not have."""
+    if column.dtype.kind not in "iu":
+        return np.zeros(len(column), np.bool_)
+    integers = np.int64 if column.dtype.kind == "i" else np.uint64
+    return rounded_by_float(column.to_numpy(integers, na_value=0))
 
 
 def _unlike(column: Any, other: Any) -> BoolArray:
@@ -159,10 +197,13 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
     try:
         with np.errstate(invalid="ignore", over="ignore"):  # what overflows is lost, and that is told below
             cast = column.astype(wanted)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise lossy_dtype(what, str(column.name), wanted, column.dtype) from None
     rounded = column.dtype.kind == wanted.kind == "f"  # shorter floats have fewer digits, and that is all
-    if (np.isinf(cast) != np.isinf(column) if rounded else _unlike(cast, column)).any():
+    lost = np.isinf(cast) != np.isinf(column) if rounded else _unlike(cast, column)
+    if "f" in (column.dtype.kind, wanted.kind):  # integers are compared with floats as floats
+        lost = lost | _rounded(column) | _rounded(cast)
+    if lost.any():
         raise lossy_dtype(what, str(column.name), wanted, column.dtype)
     return cast
 

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.arrays import BoolArray, IntArray
+from owenshap.arrays import BoolArray, IntArray, rounded_by_float
 from owenshap.errors import InputError
 from owenshap.extras import needed
 from owenshap.tables._base import Composer, Table, checked_columns, expand, lossy_dtype
@@ -51,7 +51,7 @@ class PolarsTable(Table):
         return np.stack(columns, axis=1)
 
     def differs_by_row(self, other: Self) -> BoolArray:
-        columns = [self.frame[name].ne_missing(other.frame[name]).to_numpy() for name in other.names]
+        columns = [_apart(self.frame[name], other.frame[name]) for name in other.names]
         return np.stack(columns, axis=1)
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
@@ -76,7 +76,7 @@ class PolarsTable(Table):
 
     def cells(self) -> NDArray[Any]:
         pl = _polars()
-        if all(_is_number(dtype) for dtype in self.frame.dtypes):
+        if all(_is_number(each.dtype) and not _rounded(each) for each in self.frame.get_columns()):
             return self.frame.select(pl.all().cast(pl.Float64)).to_numpy()
         cells = np.empty((len(self), self.n_features), object)
         for place, column in enumerate(self.frame.get_columns()):
@@ -101,8 +101,25 @@ def _family(dtype: Any) -> object:
 
 
 def _differs(own: Any, background: Any) -> BoolArray:
-    known = background.unique()
-    return np.ones(len(own), np.bool_) if len(known) > 1 else own.ne_missing(known.gather([0] * len(own))).to_numpy()
+    constant = len(background.unique()) == 1 and len(np.unique(_negative_zeros(background))) == 1
+    return _apart(own, background.gather([0] * len(own))) if constant else np.ones(len(own), np.bool_)
+
+
+def _apart(own: Any, other: Any) -> BoolArray:
+    """Where columns differ, zeros of other sign too."""
+    return np.asarray(own.ne_missing(other).to_numpy() | (_negative_zeros(own) != _negative_zeros(other)))
+
+
+def _negative_zeros(column: Any) -> BoolArray:
+    if not column.dtype.is_float():
+        return np.zeros(len(column), np.bool_)
+    cells = column.fill_null(0.0).to_numpy()
+    return (cells == 0) & np.signbit(cells)
+
+
+def _rounded(column: Any) -> bool:
+    """Whether a column has integers that float64 does not have."""
+    return bool(column.dtype.is_integer() and rounded_by_float(column.fill_null(0).to_numpy()).any())
 
 
 def _cast(column: Any, wanted: Any, what: str) -> Any:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from owenshap.arrays import BoolArray, IntArray
 from owenshap.bits import pack
+from owenshap.checks import check_unmasked
 from owenshap.errors import InputError
 from owenshap.extras import needed
-from owenshap.tables._base import Composer, Table, checked_columns
-from owenshap.tables.array import ArrayTable
+from owenshap.tables._base import Composer, Table, checked_columns, distinct_names
+from owenshap.tables.array import ArrayTable, shown_cells
 
 MOST_PINNED = 1 << 22  # bytes of a tensor: torch keeps such memory for good
 
@@ -44,10 +45,7 @@ class TensorTable(Table):
             raise InputError("data", "be a table of rows and features", got, "For one row x give x[None]")
         shape = tuple(data.shape[1:])
         flat = data.detach().flatten(1)
-        names = [*_numbered(flat.shape[1])] if names is None else [str(name) for name in names]
-        if len(names) != flat.shape[1]:
-            raise InputError("feature_names", f"have {flat.shape[1]} names", len(names), "Give one per column")
-        return cls(flat, names, shape)
+        return cls(flat, [*_numbered(flat.shape[1])] if names is None else distinct_names(names, flat.shape[1]), shape)
 
     @classmethod
     def of_table(cls, table: Table) -> Self:
@@ -96,6 +94,8 @@ class TensorTable(Table):
 
     def placed(self, device: Any, dtype: Any, what: str = "data") -> Self:
         """The rows on this device in this dtype, rounded where it is a shorter one; None keeps what they have."""
+        if dtype is not None and dtype.is_floating_point:
+            _check_integers(self.tensor, what)
         tensor = self.tensor.to(device=device, dtype=dtype)
         if dtype not in (None, self.tensor.dtype) and not (tensor.isinf() <= self.tensor.isinf().to(tensor.device)).all():
             largest = self.tensor[self.tensor.isfinite()].abs().max().item()
@@ -105,6 +105,7 @@ class TensorTable(Table):
     def beside(self, data: Any, what: str) -> Self:
         from owenshap.tables import as_table  # here: that file finds this one
 
+        check_unmasked(what, data)
         shape = _shape(data, what)
         if len(shape) == len(self.shape):
             data = data[None] if isinstance(data, _torch().Tensor) else np.asarray(data)[None]
@@ -122,8 +123,8 @@ class TensorTable(Table):
         if len(background) == 1:
             return _other(self.tensor, background.tensor)
         first = background.tensor[0]
-        constant = _same(background.tensor, first).all(dim=0)
-        return np.asarray((~(constant & _same(self.tensor, first))).cpu())
+        varies = _apart(background.tensor, first).any(dim=0)
+        return np.asarray((varies | _apart(self.tensor, first)).cpu())
 
     def differs_by_row(self, other: Self) -> BoolArray:
         return _other(self.tensor, other.tensor)
@@ -154,7 +155,7 @@ class TensorTable(Table):
         return self.tensor if len(self.shape) == 1 else self.tensor.reshape(-1, *self.shape)
 
     def cells(self) -> NDArray[Any]:
-        return self.host(self.tensor).astype(np.float64, copy=False)
+        return shown_cells(self.host(self.tensor))
 
     @staticmethod
     def host(raw: Any) -> NDArray[Any]:
@@ -174,6 +175,10 @@ class TensorTable(Table):
             array = TensorTable.host(raw)
             return lambda: array
         return _copying(raw.detach())
+
+    @staticmethod
+    def own_copy(data: Any) -> Any:
+        return data.detach().clone() if isinstance(data, _torch().Tensor) else data
 
     @property
     def row_bytes(self) -> int:
@@ -267,12 +272,28 @@ def _shape(data: Any, what: str) -> tuple[int, ...]:
         raise InputError(what, "be a table", "rows of different lengths", "Give a number for each feature") from None
 
 
+def _check_integers(tensor: Any, what: str) -> None:
+    """An error where floats would not hold integers; shorter floats have fewer digits, and that is all."""
+    if not tensor.dtype.is_floating_point and not _same(tensor.double().to(tensor.dtype), tensor).all():
+        advice = "Give the model's own dtype, rounded as it was for training"
+        raise InputError(what, "hold integers that float64 has", f"{tensor.dtype} beyond 2**53", advice)
+
+
 def _other(tensor: Any, other: Any) -> BoolArray:
     """Where they differ, on the host."""
     if _in_numpy(tensor) and _in_numpy(other):  # of a few numbers numpy is done sooner
         own, others = tensor.numpy(), other.numpy()
-        return (own != others) & ((own == own) | (others == others))  # noqa: PLR0124
-    return np.asarray((tensor != other).logical_and_((tensor == tensor) | (other == other)).cpu())  # noqa: PLR0124
+        apart = (own != others) | (np.signbit(own) != np.signbit(others))
+        return apart & ((own == own) | (others == others))  # noqa: PLR0124
+    return np.asarray(_apart(tensor, other).cpu())
+
+
+def _apart(tensor: Any, other: Any) -> Any:
+    """Where a model can tell them apart: zeros have signs, missing equals missing."""
+    apart = tensor != other
+    if tensor.dtype.is_floating_point:
+        apart |= tensor.signbit() != other.signbit()
+    return apart.logical_and_((tensor == tensor) | (other == other))  # noqa: PLR0124
 
 
 def _in_numpy(tensor: Any) -> bool:

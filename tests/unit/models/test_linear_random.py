@@ -98,7 +98,7 @@ def test_exact_values_need_no_table_of_coalitions():
 def test_null_players_are_dropped_for_each_row_of_a_batch(compact):
     features, stars = 8, 10
     weights, rng = [np.ones((features, 3)), np.ones((3, 1))], np.random.default_rng(0)
-    x = rng.normal(size=(6, features)) * (np.arange(features) < np.array([[8], [3], [5], [3], [8], [1]]))
+    x = np.where(np.arange(features) < np.array([[8], [3], [5], [3], [8], [1]]), rng.normal(size=(6, features)), 0.0)
     found = Explainer(MLP(weights), baseline=0.0)(x, method=HalvedOwen(levels=stars), progress=False)
     live = (x != 0).sum(axis=1)
     assert [design.n_players for design in compact] == sorted(set(live.tolist()))  # one design for rows alike
