@@ -20,15 +20,16 @@ from owenshap.estimators._forward import Forward
 from owenshap.evaluate import Ends, evaluate, evaluate_ends, parse_bytes, rows_within
 from owenshap.executors import IN_FLIGHT, Executor, in_order
 from owenshap.games import Game
-from owenshap.gathering import Gathered
+from owenshap.gathering import Gathered, leaves_a_gap
 from owenshap.intervals import surprises, weight_of_skewness
 from owenshap.moments import Moments, sums_over_players
-from owenshap.planning import Plan, exact_plan, make_plan
+from owenshap.planning import Plan, exact_at_once, exact_plan, fitting_seconds, make_plan
 from owenshap.progress import Meter, close, meter, note, silent
 from owenshap.running import Snapshot, at_hand, run_plan
-from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, look, next_look
+from owenshap.stopping import ENDLESS, FIRST_LOOK, Clock, Look, Until, look, never, next_look
 
 UNTIL_KNOWN = 2  # times the evaluations to the first look: what a run is taken to need before anything is known
+MADE_FOR_ONE = 8  # replicates, for each of the next block where a clock may end the run: so much of the time may stay unused
 
 
 class Continuing:
@@ -44,19 +45,25 @@ class Continuing:
         spread: bool = False,
         earlier: Estimate | None = None,
         ends: Ends | None = None,
+        clock: Clock = never,
     ) -> None:
-        self.game, self.plan = game, plan
-        self.ends = earlier.ends if earlier is not None else evaluate_ends(game) if ends is None else ends
+        self.game, self.plan, self.clock = game, plan, clock
+        self.ends = earlier.ends if earlier is not None else timed_ends(game, clock) if ends is None else ends
         self.evaluations, self.blocks = (2, 0) if earlier is None else (earlier.evaluations, earlier.blocks)
         self.moments = None if earlier is None else earlier.moments
         self.sums = None if earlier is None else earlier.sums
+        kept = None if earlier is None else earlier.kept
+        if kept is not None and not spread:
+            self.moments = Moments.of(kept)
         self.seed, self._executor = seed, executor
         self._memory = parse_bytes(memory)
         total = self.ends.grand - self.ends.empty
-        self._gathered = Gathered(plan, game.n_players, total, self._memory) if spread else None
+        self._gathered = Gathered(plan, game.n_players, total, self._memory, kept) if spread else None
         learned = None if earlier is None else earlier.learner
         self._learner = plan.estimator.learner(game.n_players) if learned is None else learned.copy()
         self.looks = 0 if earlier is None else earlier.looks
+        self._made = 0  # replicates by this run, those that only served a fit too
+        self._slowness = 1.0  # of fits here, as the last one showed
 
     @property
     def affordable(self) -> int:
@@ -77,8 +84,12 @@ class Continuing:
         if learner is None:
             return False
         needed = math.inf if found is None else found.replicates_needed
-        if not learner.relearn(self.count, needed, self.affordable - self.count):
+        seconds = self._fit_seconds(needed)
+        if not seconds or self.clock.late(self.evaluations, seconds):
             return False
+        began = time.monotonic()
+        learner.relearn(self.count, needed, self.affordable - self.count)
+        self._slowness *= (time.monotonic() - began) / seconds
         if self.moments is not None and self.count >= FIRST_LOOK:
             learner.surprises = np.maximum(learner.surprises, surprises(self.moments))
             learner.before += self.count
@@ -100,30 +111,102 @@ class Continuing:
     @property
     def count(self) -> int:
         """Replicates so far."""
+        if self._gathered is not None:
+            return self._gathered.count
         return 0 if self.moments is None else self.moments.count
 
-    def advance(self, replicates: int, report: Callable[[int], None], late: Callable[[int], bool]) -> None:
-        """Go on to so many replicates, or to the end of the block in which it is late, for another look."""
-        cost = max(1, self.plan.estimator.replicate_cost(self.game.n_players))
-        at_once = 1 if self._executor is None else IN_FLIGHT
-        if self._learner is not None and self.blocks == 0:
-            self._make([min(self._learner.first, replicates)], report)
+    def begin(self, report: Callable[[int], None]) -> None:
+        """Make a first block, which tells what an evaluation takes; not yet for a look."""
+        self._make(self._sizes(self._block(0)), report)
+
+    def advance(self, replicates: int, report: Callable[[int], None]) -> None:
+        """Go on to so many replicates for another look, or as far as the budget and the time reach."""
+        learner = self._learner
+        made = self._made
+        if learner is not None and not learner.begun and self.count < learner.first:
+            self._go_on(min(learner.first, replicates), report)
             self.relearn()
-            replicates = min(replicates, self.affordable)
-        while self.count < replicates and (self.count == 0 or not late(self.evaluations)):
-            largest, left = largest_block(cost, blocks_smaller(self.game, self.ends)), replicates - self.count
-            sizes: list[int] = []
-            while left and len(sizes) < at_once:
-                sizes.append(min(left, largest))
-                left -= sizes[-1]
-            self._make(sizes, report)
-        self.looks += 1
+        self._go_on(replicates, report)
+        self.looks += self._made > made
+
+    def _go_on(self, replicates: int, report: Callable[[int], None]) -> None:
+        """Make blocks up to so many replicates, or to the end of that before the one that would be late."""
+        target = min(replicates, self.affordable)
+        while self.count < target:
+            if self.moments is not None and self.clock.late(self.evaluations, self.seconds_ahead()):
+                return
+            self._make(self._sizes(target - self.count), report)
+
+    def _sizes(self, left: int) -> list[int]:
+        """Replicates of the blocks to make at once, of so many that are left to make.
+
+        With a clock they begin with one and grow with those made so far, so that little is left undone when the time is over.
+        """
+        at_once = 1 if self._executor is None else IN_FLIGHT
+        sizes: list[int] = []
+        made = self._made
+        while left and len(sizes) < at_once:
+            size = min(left, self._block(made))
+            if sizes and self._too_many(made + size - self._made):
+                break
+            sizes.append(size)
+            made, left = made + size, left - size
+        return sizes
+
+    def _block(self, made: int) -> int:
+        """Replicates of the block after so many; few where a clock may end the run, or did: nothing else decides."""
+        cost = max(1, self._cost)
+        assert self.plan.until is not None
+        largest = largest_block(cost, blocks_smaller(self.game, self.ends))
+        if not self.plan.until.by_clock:
+            return largest
+        chain = self.game.n_players // cost  # with fewer evaluations a call would hardly be worth it
+        return min(largest, max(1, chain, made // MADE_FOR_ONE))
+
+    def _too_many(self, replicates: int) -> bool:
+        """Whether so many are more than workers should be given at once: no more than were timed, and fit the time."""
+        assert self.plan.until is not None
+        if not self.plan.until.by_clock:
+            return False
+        repeats_a_learner = self._learner is not None and self.plan.until.seconds is None  # which ends where the time did
+        return repeats_a_learner or replicates > self._made or self._seconds(replicates) > self.clock.left
+
+    @property
+    def _cost(self) -> int:
+        return self.plan.estimator.replicate_cost(self.game.n_players)
+
+    def _seconds(self, replicates: int) -> float:
+        """What so many replicates take."""
+        return self.clock.seconds(replicates * self._cost * self.ends.outputs)
+
+    def _fit_seconds(self, needed: float = math.inf) -> float:
+        """What the next fit takes, where so many replicates are needed; 0 where it does not pay."""
+        learner = self._learner
+        if learner is None or not learner.pays(self.count, needed, self.affordable - self.count):
+            return 0.0
+        return self._slowness * fitting_seconds(learner.pairs, self.ends.outputs)
+
+    def seconds_ahead(self, found: Look | None = None) -> float:
+        """What the next step takes: a fit, where a look found that it pays, or a block; nothing where all is spent."""
+        fit = 0.0
+        if found is not None and self._learner is not None:
+            fit = self._fit_seconds(found.replicates_needed)
+        return fit or self._seconds(min(self.affordable - self.count, self._block(self._made)))
 
     def _make(self, sizes: list[int], report: Callable[[int], None]) -> None:
         """Blocks of so many replicates each."""
+        began, before = time.monotonic(), self.evaluations
         if self._learner is not None:
             self._learn(self._learner, sizes, report)
-            return
+        else:
+            self._sample(sizes, report)
+        self._made += sum(sizes)
+        if self._gathered is not None:
+            self.moments = self._gathered.moments()
+        self.clock.worked((self.evaluations - before) * self.ends.outputs, time.monotonic() - began)
+
+    def _sample(self, sizes: list[int], report: Callable[[int], None]) -> None:
+        """The same where replicates are independent of each other."""
         blocks = self._alone(sizes)
         block, rows_at_once = np.zeros(1), rows_within(self._memory, self.game.n_players)
         for partly, spent_here, last, _ in worked(
@@ -156,7 +239,6 @@ class Continuing:
         self.sums = sums if self.sums is None else self.sums.merge(sums)
         if self._gathered is not None:
             self._gathered.add(replicates)
-            self.moments = self._gathered.moments()
             return
         moments = Moments.of(replicates)
         self.moments = moments if self.moments is None else self.moments.merge(moments)
@@ -209,7 +291,16 @@ class Continuing:
             None if room is None else room[outputs],
             None if self._learner is None else self._learner.copy(),
             None if self._learner is None else self._learner.note,
+            None if self._gathered is None else self._gathered.kept[:, :, outputs],
         )
+
+
+def timed_ends(game: Game, clock: Clock) -> Ends:
+    """The empty and the grand coalition's values: the first that a clock learns of what work takes."""
+    began = time.monotonic()
+    ends = evaluate_ends(game)
+    clock.worked(2 * ends.outputs, time.monotonic() - began)
+    return ends
 
 
 def run_until(
@@ -224,22 +315,29 @@ def run_until(
     memory: str | int,
     resume: Estimate | None,
     ends: Ends | None,
+    clock: Clock,
 ) -> Iterator[Snapshot]:
     """Go on from look to look until a goal is reached, or the budget or the time ends."""
     assert plan.until is not None
-    began, latest, everything = time.monotonic(), None, slice(None)
+    latest, everything = None, slice(None)
+    settings = {"seed": seed, "confidence": confidence, "memory": memory}
     try:
-        run = Continuing(game, plan, seed, memory, executor, spread, resume, ends)
+        run = Continuing(game, plan, seed, memory, executor, spread, resume, ends, clock)
         ends, cost = run.ends, plan.estimator.replicate_cost(game.n_players)
         tolerances = plan.until.tolerances(np.abs(ends.grand - ends.empty))
-        clock = Clock(plan.until, began)
+        if exact_at_once(plan, game.n_players):
+            if not better_exactly(plan, None, run):
+                run.begin(lambda _: None)
+            if better_exactly(plan, None, run):
+                yield at_hand(exactly(game, plan, run.evaluations, ends, settings, executor, report))
+                return
         expected = min(plan.budget, run.evaluations + UNTIL_KNOWN * cost * run.next_look)
         looked = run.count < FIRST_LOOK  # an earlier estimate may be good enough as it is
         while True:
             if looked:
-                run.advance(run.next_look, partial(_bounded, report, expected), clock.late)
+                run.advance(run.next_look, partial(_bounded, report, expected))
             looked, found = True, run.look(everything, tolerances, confidence)
-            reason = stop_reason(plan, found, run, cost, tolerances, clock)
+            reason = stop_reason(plan, found, run, cost, tolerances)
             said = reason or f"nothing yet: {run.count:,} replicates are done"
             latest = run.estimate(everything, tolerances, confidence, said, reason is not None)
             if report is not silent:
@@ -247,8 +345,7 @@ def run_until(
             note(report, found.standing(plan.until, tolerances))
             learned = reason is None and run.relearn(found)
             if reason is None and not learned and better_exactly(plan, found, run):
-                settings = {"seed": seed, "confidence": confidence, "memory": memory}
-                yield at_hand(exactly(game, run.evaluations, settings, executor, report))
+                yield at_hand(exactly(game, plan, run.evaluations, ends, settings, executor, report))
                 return
             if reason is not None:
                 report(run.evaluations, run.evaluations)
@@ -267,10 +364,19 @@ def _bounded(report: Meter, expected: int, done: int) -> None:
 
 
 def exactly(
-    game: Game, evaluations: int, settings: dict[str, Any], executor: Executor | None = None, progress: bool | Meter = False
+    game: Game,
+    sampled: Plan,
+    evaluations: int,
+    ends: Ends,
+    settings: dict[str, Any],
+    executor: Executor | None = None,
+    progress: bool | Meter = False,
 ) -> Estimate:
-    """Exact values in place of sampling that has taken so many evaluations already; they count."""
-    plan = exact_plan(game.n_players, "the tolerance takes more evaluations than all coalitions")
+    """Exact values in place of sampling that has taken so many evaluations already, those of the ends too; they count."""
+    because, showed = "the tolerance takes more evaluations than all coalitions", "be cheaper than sampling"
+    if exact_at_once(sampled, game.n_players):
+        because, showed = f"all 2^{game.n_players} coalitions fit the time", "fit the time"
+    plan = exact_plan(game.n_players, because)
     *_, answer = run_plan(
         game,
         plan,
@@ -281,32 +387,40 @@ def exactly(
         report=meter(progress, plan.estimator.name),
         rows_at_once=rows_within(settings["memory"], game.n_players),
         memory=parse_bytes(settings["memory"]),
-        ends=None,
+        ends=ends,
     )
     found = answer()
-    words = f"{found.stopped_by}, after {evaluations:,} that showed it to be cheaper than sampling"
-    return replace(found, evaluations=found.evaluations + evaluations, stopped_by=words)
+    if evaluations == 2:
+        return found
+    words = f"{found.stopped_by}, after {evaluations:,} that showed it to {showed}"
+    return replace(found, evaluations=found.evaluations + evaluations - 2, stopped_by=words)
 
 
-def stop_reason(plan: Plan, found: Look, run: Continuing, cost: int, tolerances: FloatArray | None, clock: Clock) -> str | None:
+def stop_reason(plan: Plan, found: Look, run: Continuing, cost: int, tolerances: FloatArray | None) -> str | None:
     """Why a run stops here, in words with numbers; None where it goes on."""
     assert plan.until is not None
     count, evaluations = run.count, run.evaluations
     if found.done:
         return found.reached(plan.until, tolerances, evaluations)
-    if clock.late(evaluations):
-        return f"{clock}: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
+    if run.clock.late(evaluations, run.seconds_ahead(found)):
+        return f"{run.clock}: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
     if count >= run.affordable:
         return f"budget of {plan.budget:,} evaluations: {found.missed(plan.until, tolerances, count, evaluations, cost)}"
     return None
 
 
-def better_exactly(plan: Plan, found: Look, run: Continuing) -> bool:
-    """Whether all coalitions are fewer than what sampling still needs, and fit the budget."""
+def better_exactly(plan: Plan, found: Look | None, run: Continuing, rows: float = 1) -> bool:
+    """Whether all coalitions are fewer than what sampling still needs, and fit the budget, and the time of so many rows."""
     assert plan.until is not None
     n_players = run.game.n_players
     cost, every = plan.estimator.replicate_cost(n_players), 1 << n_players
-    if not plan.until.exact or run.evaluations + every > plan.budget:
+    if not plan.until.exact or run.evaluations + every - 2 > plan.budget:
+        return False
+    if run.clock.seconds((every - 2) * run.ends.outputs * rows) > run.clock.left:
+        return False
+    if exact_at_once(plan, n_players):
+        return True
+    if found is None:
         return False
     # What a look knows at once is more than it takes: where that is less than all coalitions, nothing needs to be found.
     if not every < (found.at_most - run.count) * cost < math.inf:
@@ -321,7 +435,13 @@ def expected_evaluations(plan: Plan, found: Look, run: Continuing, cost: int) ->
 
 
 def resumed(
-    earlier: object, n_players: int, plan: Plan | None, method: str | Estimator, budget: int | None, until: Until | None
+    earlier: object,
+    n_players: int,
+    plan: Plan | None,
+    method: str | Estimator,
+    budget: int | None,
+    until: Until | None,
+    efficient: bool,
 ) -> Plan:
     """The plan to go on with from an earlier estimate."""
     advice = "Give an estimate of the same game, and a tolerance or a larger budget, without method and plan"
@@ -345,4 +465,7 @@ def resumed(
     needed = needed if earlier.learner is None else earlier.evaluations
     if going_on.budget < needed:
         raise InputError("budget", f"be at least the {needed:,} evaluations of the earlier estimate", budget, "Raise it")
+    if efficient and leaves_a_gap(going_on) and earlier.kept is None:
+        got = "one whose replicates were not kept"
+        raise InputError("resume", "be an estimate with efficient=True, as this is", got, "Begin anew, or leave it out")
     return going_on

@@ -6,18 +6,18 @@ import time
 from collections.abc import Iterator
 
 from owenshap.checks import checked_confidence, whole_number
-from owenshap.continuing import resumed, run_until
+from owenshap.continuing import resumed, run_until, timed_ends
 from owenshap.errors import InputError
 from owenshap.estimated import Estimate
 from owenshap.estimators import Estimator
-from owenshap.evaluate import evaluate_ends, parse_bytes, rows_within
+from owenshap.evaluate import parse_bytes, rows_within
 from owenshap.executors import Executor, checked_executor
 from owenshap.games import Game
 from owenshap.gathering import needs_spreading
 from owenshap.planning import Cost, Plan, check_feasible, check_plan, make_plan
 from owenshap.progress import Meter, meter
 from owenshap.running import Snapshot, run_plan
-from owenshap.stopping import checked_until
+from owenshap.stopping import Clock, Until, checked_until
 
 
 def estimate(
@@ -57,7 +57,9 @@ def estimate(
     top : int, optional
         Stop as soon as it is settled which players have the `top` largest absolute values (in every output).
     seconds : float, optional
-        Stop after this time, at the end of a block. What it came to is in `plan`, to be repeated.
+        Stop after this time, before the block of replicates that would end later; a first replicate is finished however short
+        it is, and so is a method that was asked for by name and has but one. 'auto' takes exact values only where they fit it.
+        What it came to is in `plan`, to be repeated.
         Of budget, tolerance, top and seconds, whichever comes first stops the run; `stopped_by` says which.
     confidence : float
         Of each interval, and of the answer that a tolerance or `top` stops at.
@@ -192,15 +194,16 @@ def _snapshots(
     n_players = whole_number("n_players", game.n_players, 1, "Give the number of players")
     seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
     confidence = checked_confidence(confidence)
-    until, ends = checked_until(tolerance, top, seconds, n_players), None
+    began, until, ends = time.monotonic(), checked_until(tolerance, top, seconds, n_players), None
+    clock = Clock(until or Until(), began)
     if resume is not None:
-        plan = resumed(resume, n_players, plan, method, budget, until)
+        plan = resumed(resume, n_players, plan, method, budget, until, efficient)
         seed = resume.seed
     elif plan is None:
         plan = make_plan(n_players, method, budget, until=until, memory=parse_bytes(memory))
         if method == "auto" and plan.estimator.random:
             started, computed = time.perf_counter(), time.thread_time()
-            ends = evaluate_ends(game)
+            ends = timed_ends(game, clock)
             elapsed, computing = time.perf_counter() - started, time.thread_time() - computed
             cost = Cost.measured(elapsed, computing, 2, ends.outputs)
             plan = make_plan(n_players, method, budget, cost, until, parse_bytes(memory))
@@ -208,6 +211,7 @@ def _snapshots(
         raise InputError("plan", "come alone", "method, budget or tolerance beside it", "The plan says all")
     else:
         check_plan(plan, n_players)
+        clock = Clock(plan.until or Until(), began)
     check_feasible(plan, n_players, parse_bytes(memory))
     if plan.until is not None:
         return run_until(
@@ -221,6 +225,7 @@ def _snapshots(
             memory=memory,
             resume=resume,
             ends=ends,
+            clock=clock,
         )
     return run_plan(
         game,

@@ -59,6 +59,8 @@ class Estimate:
     """What it has learned: where `resume` goes on."""
     note: str | None = None
     """What did not go as planned, in words; None where all did. `plan.because` says why it was planned so."""
+    kept: FloatArray | None = field(default=None, repr=False)
+    """The replicates (r, n, k) before their gaps were spread, which takes all of them: where `resume` goes on."""
 
     @property
     def method(self) -> str:

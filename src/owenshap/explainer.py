@@ -186,8 +186,11 @@ class Explainer:
             done: list[tuple[ModelGame, Estimate]] = []
             try:
                 done.extend(estimates(tasks, together.sharing, workers, progress))
-            except OwenshapError as error:
-                error.explanation = together.explanation(done, explained, names, seed, confidence) if done else None
+            except (OwenshapError, KeyboardInterrupt) as error:
+                finished = together.explanation(done, explained, names, seed, confidence) if done else None
+                error.explanation = finished  # type: ignore[union-attr]
+                if isinstance(error, KeyboardInterrupt):
+                    error.add_note(_interrupted(finished))
                 raise
             if together.linear is None or together.agrees(done, explained):
                 return together.explanation(done, explained, names, seed, confidence)
@@ -280,6 +283,14 @@ class Explainer:
             batches.append(as_predictions(raw, len(part), "the model"))
             check_outputs("the model", batches[-1], batches[0].shape[1])
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
+
+
+def _interrupted(finished: Explanation | None) -> str:
+    """Where to find what was done before an interrupt."""
+    if finished is None:
+        return "owenshap: no row was finished yet; fewer rows a call are finished sooner."
+    words = "the exception's `explanation` holds them, as in `except KeyboardInterrupt as stop: stop.explanation`"
+    return f"owenshap: {len(finished.values):,} rows were finished; {words}."
 
 
 def _explained(

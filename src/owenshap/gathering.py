@@ -72,7 +72,7 @@ class WithSums(Merged):
 class Gathered:
     """Replicates as they come, all kept, because the gap of each is spread by weights from all others."""
 
-    def __init__(self, plan: Plan, n_players: int, total: FloatArray, memory: int) -> None:
+    def __init__(self, plan: Plan, n_players: int, total: FloatArray, memory: int, earlier: FloatArray | None = None) -> None:
         held = 4 * 8 * plan.replicates * n_players * len(total)
         if plan.replicates == ENDLESS:
             raise InputError(
@@ -82,12 +82,22 @@ class Gathered:
             advice = "Raise it, lower the budget, or leave out efficient=True"
             raise InputError("memory", f"hold {held:,} bytes of replicates to spread the gap", memory, advice)
         self._total = total
-        self._kept: list[FloatArray] = []
+        self._kept: list[FloatArray] = [] if earlier is None else [earlier]
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return sum(map(len, self._kept))
+
+    @property
+    def kept(self) -> FloatArray:
+        """All of them as they came, (r, n, k)."""
+        return np.concatenate(self._kept)
 
     @property
     def enough(self) -> bool:
         """Whether there are enough for weights."""
-        return sum(map(len, self._kept)) >= FEWEST_TO_SPREAD
+        return self.count >= FEWEST_TO_SPREAD
 
     def add(self, replicates: FloatArray) -> None:
         """One block more."""
@@ -95,7 +105,7 @@ class Gathered:
 
     def moments(self) -> Moments | None:
         """Moments of all replicates so far, once there are enough for weights."""
-        return Moments.of(spread_gap(np.concatenate(self._kept), self._total)) if self.enough else None
+        return Moments.of(spread_gap(self.kept, self._total)) if self.enough else None
 
     def only(self, outputs: IntArray) -> None:
         """Go on with some of the outputs alone."""
@@ -103,9 +113,19 @@ class Gathered:
         self._kept = [each[:, :, outputs] for each in self._kept]
 
 
+def leaves_a_gap(plan: Plan) -> bool:
+    """Whether the values of a replicate need not sum to v(N) − v(∅)."""
+    return "efficiency" not in plan.estimator.axioms
+
+
+def fewest_replicates(efficient: bool, plan: Plan) -> int:
+    """With fewer there is no estimate."""
+    return FEWEST_TO_SPREAD if efficient and leaves_a_gap(plan) else 1
+
+
 def needs_spreading(efficient: bool, plan: Plan, n_players: int) -> bool:
     """Whether the gap must be spread, or an error where it cannot be."""
-    if not efficient or "efficiency" in plan.estimator.axioms:
+    if not efficient or not leaves_a_gap(plan):
         return False
     if plan.replicates < FEWEST_TO_SPREAD:
         needed = 2 + FEWEST_TO_SPREAD * plan.estimator.replicate_cost(n_players)

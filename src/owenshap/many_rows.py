@@ -31,12 +31,12 @@ from owenshap.models import Model
 from owenshap.models.linear_first import CLOSE, LinearFirst
 from owenshap.outputs import Output
 from owenshap.pace import Trial, magnitude
-from owenshap.planning import Cost, Plan, check_feasible, default_budget, make_plan
+from owenshap.planning import Cost, Plan, check_feasible, default_budget, make_plan, settled_for
 from owenshap.players import Players
 from owenshap.progress import Meter, close, meter, silent
 from owenshap.rounds import Rounds, Shared
-from owenshap.row_tasks import Task, at_once
-from owenshap.stopping import ENDLESS, LEARNER_LOOK, Until, never, next_look
+from owenshap.row_tasks import Task, at_once, without_replicates
+from owenshap.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.tables import Table
 
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
@@ -88,7 +88,7 @@ class Together:
             plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget, outputs, memory)
             check_feasible(plan, n_players, memory)
             if share < math.inf and plan.estimator is not LINEAR.estimator:
-                plan = self._within_share(plan, n_players, method, share, settings["efficient"])
+                plan = self._within_share(plan, n_players, method, budget, share, settings["efficient"])
             same = np.flatnonzero(counts == n_players)
             learning = plan.until is not None and plan.estimator.together
             most = 1 if learning or plan.estimator.adaptive(n_players, outputs) else most  # every row learns for itself
@@ -136,9 +136,13 @@ class Together:
         whole = shared.seconds / (rows * (self.draws or len(self.absent)))  # seconds for one row of the model per evaluation
         return min(share, whole / magnitude(self.trial.seconds(lambda seconds: whole / magnitude(seconds) < plenty, 0)))
 
-    def _within_share(self, plan: Plan, n_players: int, method: str | Estimator, share: float, efficient: bool) -> Plan:
+    def _within_share(
+        self, plan: Plan, n_players: int, method: str | Estimator, budget: int | None, share: float, efficient: bool
+    ) -> Plan:
         """The plan with which a row can begin well within its share of what rows have together, and then go on."""
         assert self.shared is not None
+        assert self.until is not None
+        exact = plan.until is not None and plan.until.exact and (self.shared.total is None or 1 << n_players <= share)
         if plan.until is None:
             if method != "auto" or 1 << n_players <= share:
                 return plan
@@ -148,15 +152,15 @@ class Together:
         estimator, cost = plan.estimator, plan.estimator.replicate_cost(n_players)
         learner = estimator.learner(n_players)
         first = next_look(0, cost) if learner is None else learner.first + LEARNER_LOOK
-        if plan.until is None or (isinstance(method, str) and 2 * (2 + first * cost) > share):
-            name = "halved-owen" if method == "auto" else method
-            least = 2 + 2 * (n_players + 1)  # two stars, which no method needs more than
-            estimator = make_plan(n_players, name, max(int(share) // 4, least), until=self.until).estimator
-        budget = plan.budget if plan.until is not None else ENDLESS
+        if plan.until is None or 2 * (2 + first * cost) > share:
+            estimator = settled_for("halved-owen" if method == "auto" else method, n_players, int(share) // 4)
+        most = plan.budget if plan.until is not None else budget or ENDLESS
         if efficient and self.shared.total is not None:
-            budget = min(budget, self.shared.total)  # all replicates are kept, so that their number must be known
-        replicates = ENDLESS if budget == ENDLESS else estimator.replicates_within(n_players, budget)
-        return Plan(estimator, replicates, budget, because, self.until)
+            most = min(most, self.shared.total)  # all replicates are kept, so that their number must be known
+        replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
+        if plan.until is None and replicates < 1:
+            return plan  # what it needs is told as that of all rows
+        return Plan(estimator, replicates, most, because, replace(self.until, exact=exact))
 
     def _cost(self, cheap: Plan, n_players: int, budget: int | None, outputs: int, memory: int) -> Cost:
         """What an evaluation takes, to a power of ten; as exactly as it takes to know whether another plan is better."""
@@ -336,19 +340,19 @@ def _until(
     ranges = np.abs(run.ends.grand - run.ends.empty) if ranges is None else ranges.reshape(-1)
     tolerances, left = plan.until.tolerances(ranges), np.arange(len(game.labels))
     while len(left):
-        run.advance(run.next_look, lambda done: report(done, done), never.late)
+        run.advance(run.next_look, lambda done: report(done, done))
         own = None if tolerances is None else tolerances.reshape(-1, outputs)[left].reshape(-1)
         looks = [run.look(slice(i * outputs, (i + 1) * outputs), own, confidence) for i in range(len(left))]
         going_on: list[int] = []
         for i, found in enumerate(looks):
             columns, alone = np.arange(i * outputs, (i + 1) * outputs), game.of_rows(left[i : i + 1])
-            reason = stop_reason(plan, found, run, cost, own if own is None else own[columns], never)
+            reason = stop_reason(plan, found, run, cost, own if own is None else own[columns])
             if reason is not None:
-                yield alone, run.estimate(columns, own, confidence, reason, True)
+                yield alone, without_replicates(run.estimate(columns, own, confidence, reason, True))
             elif run.relearn(found):
                 going_on.append(i)
             elif better_exactly(plan, found, run):
-                yield alone, exactly(alone, run.evaluations, settings, executor)
+                yield alone, exactly(alone, plan, run.evaluations, run.ends.of_outputs(columns), settings, executor)
             else:
                 going_on.append(i)
         if len(going_on) < len(left):

@@ -109,6 +109,24 @@ def exact_plan(n_players: int, because: str) -> Plan:
     return _planned(found()["exact"](), n_players, 1 << n_players, because)
 
 
+def exact_at_once(plan: Plan, n_players: int) -> bool:
+    """Whether a run with a clock is to give exact values as soon as it is known that they fit the time."""
+    until = plan.until
+    if until is None or until.seconds is None or not until.exact:
+        return False
+    return 1 << n_players <= min(plan.budget, default_budget(n_players))
+
+
+def settled_for(method: str | Estimator, n_players: int, budget: int) -> Estimator:
+    """The estimator settled for a run that goes on, and begins within a budget as well as it can."""
+    return _going_on(method if isinstance(method, Estimator) else _by_name(method), n_players, budget)
+
+
+def fitting_seconds(pairs: int, outputs: int) -> float:
+    """What the next fit of a process that learns on the way takes, about, on one core."""
+    return 1.3 * _one_fit(pairs) * outputs
+
+
 def check_plan(plan: object, n_players: int) -> None:
     """A plan that is passed back must be one, and keep to its budget with so many players."""
     advice = "Give the `plan` of an estimate of a game with as many players"
@@ -152,6 +170,8 @@ def _open_ended(
     if method == "auto":
         plan = _auto(n_players, default if budget is None else min(budget, default), None, memory)
         until = replace(until, exact=n_players <= MOST_PLAYERS)
+        if until.seconds is not None and not plan.estimator.random:
+            plan, budget = _sampled_first(plan, n_players, budget)
         if plan.estimator.random:
             stars = _going_on(found()[plan.estimator.name](), n_players, budget)
             plan = _worth_fitting(replace(plan, estimator=stars), n_players, budget, cost, memory)
@@ -170,6 +190,18 @@ def _open_ended(
     return replace(plan, replicates=replicates, budget=ENDLESS if budget is None else budget, until=until)
 
 
+def _sampled_first(exact: Plan, n_players: int, budget: int | None) -> tuple[Plan, int | None]:
+    """A plan that may turn to exact values when it is known what an evaluation takes, and the evaluations it may have.
+
+    Without a budget those are twice what exact values may take: time that they do not fit is over before that.
+    """
+    stars = found()["halved-owen"]()
+    if 1 << n_players <= 2 + stars.open_ended(n_players).replicate_cost(n_players):
+        return exact, budget  # as soon as a first replicate
+    because = f"all 2^{n_players} coalitions do not fit the time"
+    return replace(exact, estimator=stars, because=because), budget or 2 * default_budget(n_players)
+
+
 def _going_on(estimator: Estimator, n_players: int, budget: int | None) -> Estimator:
     """The estimator settled for a run until it is good enough; for a budget where it would never be looked at anyway."""
     settled = estimator.open_ended(n_players)
@@ -184,7 +216,7 @@ def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | 
         return plan
     default = default_budget(n_players)
     fitting = _fitting_seconds(n_players, default, corrected=True) * cost.outputs
-    times = f"{cost} and fits about {fitting:.1g} s"
+    times = f"{plan.because}, and {cost} and fits about {fitting:.1g} s"
     if not _pays(n_players, default, fitting, cost):
         return replace(plan, because=f"{times}, in which stars reach more")
     fitted = found()["gaussian-process-corrected"]().open_ended(n_players)

@@ -21,13 +21,13 @@ from owenshap.errors import InputError
 from owenshap.estimated import Estimate
 from owenshap.evaluate import Ends
 from owenshap.executors import Executor
-from owenshap.gathering import needs_spreading
+from owenshap.gathering import fewest_replicates, needs_spreading
 from owenshap.intervals import simultaneous_half_widths
 from owenshap.model_game import ModelGame
 from owenshap.moments import Moments, Shape
-from owenshap.planning import Plan
+from owenshap.planning import Plan, exact_at_once
 from owenshap.progress import Meter, silent
-from owenshap.row_tasks import Task, at_once, release
+from owenshap.row_tasks import Task, at_once, release, without_replicates
 from owenshap.stopping import FIRST_LOOK, LEARNER_LOOK, Clock, Look, Until, next_look
 
 FEWEST_TO_RANK = 4  # replicates from which on a half-width says which rows are the least certain, if not how much so
@@ -99,11 +99,13 @@ class Rounds:
                 self._spend(found.evaluations * len(game.labels))
                 yield game, found
             else:
-                rows += self._begun(number)
+                begun, exact = self._begun(number)
+                rows += begun
+                yield from exact
         while rows:
             going_on = []
             for row in rows:
-                ended = self._looked(row)
+                ended = self._looked(row, len(rows))
                 if ended is None:
                     going_on.append(row)
                 else:
@@ -131,42 +133,51 @@ class Rounds:
 
     def _check_total(self) -> None:
         total = self._shared.total
-        needed = sum(len(game.labels) * self._least(game, plan) for game, plan, *_ in self._tasks)
+        needed = sum(len(task[0].labels) * self._least(task) for task in self._tasks)
         if total is not None and needed > total:
             before = self._shared.before
             rule = f"be at least {needed + before:,} for a first estimate of each of the {self._count + before:,} rows"
             raise InputError("total_budget", rule, total + before, "Raise it, or explain fewer rows")
 
-    def _least(self, game: ModelGame, plan: Plan) -> int:
+    def _least(self, task: Task) -> int:
         """Evaluations of the first estimate of a row of this game, at most."""
+        game, plan, settings, _ = task
         n_players, cost = game.n_players, plan.estimator.replicate_cost(game.n_players)
         if plan.until is None:
             return 2 + plan.replicates * cost
-        learner = plan.estimator.learner(n_players)
-        return 2 + cost * (self._first(plan, n_players) + (0 if learner is None else learner.first))
+        first, learner = self._first(plan, n_players, settings["efficient"]), plan.estimator.learner(n_players)
+        return 2 + cost * (first if learner is None else min(first + learner.first, plan.replicates))
 
-    def _first(self, plan: Plan, n_players: int) -> int:
+    def _first(self, plan: Plan, n_players: int, efficient: bool) -> int:
         """Replicates of a row's first estimate: half of an equal share, but no more than a look takes."""
+        fewest = fewest_replicates(efficient, plan)
+        if self._shared.total is None:
+            return fewest
         if plan.estimator.learner(n_players) is not None:
             return LEARNER_LOOK
-        if self._shared.total is None:
-            return 1
         half, cost = self._shared.total // self._count // 2, plan.estimator.replicate_cost(n_players)
-        return int(np.clip((half - 2) // cost, 1, min(next_look(0, cost), plan.replicates)))
+        return max(fewest, min((half - 2) // cost, next_look(0, cost), plan.replicates))
 
     # --- rows
 
-    def _begun(self, number: int) -> list[_Row]:
-        """The rows of a game, each with its first estimate."""
+    def _begun(self, number: int) -> tuple[list[_Row], list[tuple[ModelGame, Estimate]]]:
+        """The rows of a game, each with its first estimate; those apart that are done, with exact values at once."""
         game, plan, settings, ranges = self._tasks[number]
         spread = needs_spreading(settings["efficient"], plan, game.n_players)
         rows: list[_Row] = []
+        exact: list[tuple[ModelGame, Estimate]] = []
         together = [np.arange(len(game.labels))] if not spread else list(np.arange(len(game.labels))[:, None])
         for places in together:
             some = game.of_rows(places) if spread else game
-            run = Continuing(some, plan, settings["seed"], settings["memory"], self._executor, spread)
+            run = Continuing(some, plan, settings["seed"], settings["memory"], self._executor, spread, clock=self._clock)
+            if exact_at_once(plan, game.n_players) and self._fits_exactly(plan, None, run, self._waiting(number)):
+                values = exactly(some, plan, run.evaluations, run.ends, settings, self._executor)
+                release(some)
+                self._spend(values.evaluations * len(places))
+                exact.append((some, values))
+                continue
             own = np.abs(run.ends.grand - run.ends.empty).reshape(len(places), -1) if ranges is None else ranges[places]
-            run.advance(self._first(plan, game.n_players), lambda _: None, self._clock.late)
+            run.advance(self._first(plan, game.n_players, settings["efficient"]), lambda _: None)
             release(some)
             self._spend(run.evaluations * len(places))
             assert plan.until is not None
@@ -174,11 +185,22 @@ class Rounds:
                 alone = game if len(game.labels) == 1 else game.of_rows(np.array([place]))
                 part = run if len(places) == 1 else _part(run, at, alone)
                 rows.append(_Row(number, place, alone, part, plan.until.tolerances(own[at])))
-        return rows
+        return rows, exact
 
-    def _looked(self, row: _Row) -> Estimate | None:
-        """Look at a row: its estimate where it is done, else how much it needs to go on."""
-        game, plan, settings, _ = self._tasks[row.task]
+    def _waiting(self, number: int) -> float:
+        """Rows from this game on that are to have exact values at once, as many as they would be with its players."""
+        here = self._tasks[number][0].n_players
+        waiting = [game for game, plan, *_ in self._tasks[number:] if exact_at_once(plan, game.n_players)]
+        return sum(len(game.labels) * 2.0 ** (game.n_players - here) for game in waiting)
+
+    def _fits_exactly(self, plan: Plan, found: Look | None, run: Continuing, rows: float) -> bool:
+        """Whether exact values are better, and fit what is left if so many rows have them."""
+        own = len(run.game.labels)  # type: ignore[attr-defined]
+        return own << run.game.n_players <= self._left and better_exactly(plan, found, run, rows / own)
+
+    def _looked(self, row: _Row, rows: int) -> Estimate | None:
+        """Look at one of so many rows: its estimate where it is done, else how much it needs to go on."""
+        _, plan, settings, _ = self._tasks[row.task]
         run, anew = row.run, row.found is None
         found = row.found = row.found or run.look(slice(None), row.tolerances, settings["confidence"])
         assert plan.until is not None
@@ -188,8 +210,8 @@ class Rounds:
             return self._ended(row, f"{self._clock} for all rows: {self._missed(row)}")
         if run.count >= run.affordable:
             return self._ended(row, f"budget of {plan.budget:,} evaluations: {self._missed(row)}")
-        if anew and better_exactly(plan, found, run) and 1 << game.n_players <= self._left:
-            exact = exactly(row.game, run.evaluations, settings, self._executor)
+        if anew and self._fits_exactly(plan, found, run, rows):
+            exact = exactly(row.game, plan, run.evaluations, run.ends, settings, self._executor)
             self._spend(exact.evaluations - run.evaluations)
             return exact
         if anew:
@@ -198,7 +220,7 @@ class Rounds:
 
     def _ended(self, row: _Row, reason: str) -> Estimate:
         confidence = self._tasks[row.task][2]["confidence"]
-        return row.run.estimate(slice(None), row.tolerances, confidence, reason, True)
+        return without_replicates(row.run.estimate(slice(None), row.tolerances, confidence, reason, True))
 
     def _missed(self, row: _Row) -> str:
         plan, run = self._tasks[row.task][1], row.run
@@ -236,10 +258,10 @@ class Rounds:
         """Replicates at the row's next look, or as many as are left for it; a learner learns anew where that pays."""
         run, cost = row.run, self._cost(row)
         assert row.found is not None
-        if left >= cost * LEARNER_LOOK and run.relearn(row.found):
-            return min(run.next_look, run.affordable)
+        if left >= cost * LEARNER_LOOK:
+            run.relearn(row.found)
         if self._shared.total is None and run.count < FIRST_LOOK:
-            return min(2 * run.count, FIRST_LOOK, run.affordable)  # a clock is looked at sooner
+            return min(max(1, 2 * run.count), FIRST_LOOK, run.affordable)  # a clock is looked at sooner
         affordable = run.next_look if math.isinf(left) else run.count + int(left // cost)
         return min(run.next_look, affordable)
 
@@ -252,12 +274,12 @@ class Rounds:
             key = (row.task, row.run.count, row.run.blocks, target, row.place if alone else -1)
             groups.setdefault(key, []).append(row)
         for (task, _, _, target, _), rows in groups.items():
-            if self._clock.late(0) and rows[0].run.count:
-                return
             game = self._tasks[task][0].of_rows(np.array([row.place for row in rows])) if len(rows) > 1 else rows[0].game
             run = rows[0].run if len(rows) == 1 else _joined([row.run for row in rows], game)
+            if run.moments is not None and self._clock.late(run.evaluations, run.seconds_ahead()):
+                continue  # others may have learned anew, and nothing else yet
             before = run.evaluations
-            run.advance(target, lambda _: None, self._clock.late)
+            run.advance(target, lambda _: None)
             release(game)
             self._spend((run.evaluations - before) * len(rows))
             for at, row in enumerate(rows):

@@ -16,7 +16,7 @@ from owenshap.estimators._closed_form import ClosedForm
 from owenshap.evaluate import Ends, evaluate_ends
 from owenshap.executors import Executor
 from owenshap.games import AdditiveGame, Game
-from owenshap.gathering import Gathered, Merged, Sums, WithSums
+from owenshap.gathering import Gathered, Merged, Sums, WithSums, leaves_a_gap
 from owenshap.moments import Moments
 from owenshap.planning import Plan
 from owenshap.progress import Meter, close
@@ -84,10 +84,9 @@ def _gathering(
     plan: Plan, n_players: int, ends: Ends, memory: int, spread: bool, smaller: int
 ) -> tuple[Merged | Gathered, Merged | None]:
     """What is kept of the replicates, and of their sums over the players where that is kept apart."""
-    leaves_a_gap = "efficiency" not in plan.estimator.axioms
     if spread:
-        return Gathered(plan, n_players, ends.grand - ends.empty, memory), Sums(smaller) if leaves_a_gap else None
-    return WithSums(smaller) if leaves_a_gap else Merged(smaller), None
+        return Gathered(plan, n_players, ends.grand - ends.empty, memory), Sums(smaller) if leaves_a_gap(plan) else None
+    return WithSums(smaller) if leaves_a_gap(plan) else Merged(smaller), None
 
 
 def _estimate(
@@ -107,7 +106,8 @@ def _estimate(
     if isinstance(gathered, WithSums):
         moments, of_sums = moments.of_players(slice(-1)), moments.of_players(slice(-1, None))
     stopped_by = _stopped_by(plan, moments.count, evaluations, len(moments.mean))
-    return Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends, blocks, sums=of_sums, note=note)
+    kept = gathered.kept if isinstance(gathered, Gathered) else None
+    return Estimate(plan, evaluations, stopped_by, seed, confidence, moments, ends, blocks, sums=of_sums, note=note, kept=kept)
 
 
 def _closed_form(game: Game, plan: Plan, seed: int, confidence: float) -> Estimate:

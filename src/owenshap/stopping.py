@@ -68,7 +68,12 @@ class Until:
 
     def without_clock(self, evaluations: int) -> Until:
         """The same for a run that ended here, with what the clock decided in place of the clock."""
-        return self if self.seconds is None else replace(self, seconds=None, evaluations=evaluations)
+        return self if self.seconds is None else replace(self, seconds=None, evaluations=evaluations, exact=False)
+
+    @property
+    def by_clock(self) -> bool:
+        """Whether a clock may end the run, or did when it was made first."""
+        return self.seconds is not None or self.evaluations is not None
 
 
 def checked_until(tolerance: float | str | None, top: int | None, seconds: float | None, n_players: int | None) -> Until | None:
@@ -108,16 +113,45 @@ def _positive(what: str, value: object, advice: str) -> float:
 
 
 class Clock:
-    """A limit of time, or none."""
+    """A limit of time, or none, and how long work takes.
+
+    Work is counted in numbers that a game gives: evaluations times outputs, of all rows that are evaluated together.
+    """
 
     def __init__(self, until: Until, began: float) -> None:
         self._until, self._began = until, began
+        self._over = False
+        self._pace = 0.0  # seconds for one number, as far as is known
+        self._worked, self._numbers = 0.0, 0
 
-    def late(self, evaluations: int) -> bool:
-        """Whether the time is over, or was in an earlier run after so many evaluations."""
-        seconds, stop = self._until.seconds, self._until.evaluations
-        over = seconds is not None and time.monotonic() - self._began >= seconds
-        return over or (stop is not None and evaluations >= stop)
+    @property
+    def left(self) -> float:
+        """Seconds that are left; infinite where nothing limits them."""
+        seconds = self._until.seconds
+        return math.inf if seconds is None else self._began + seconds - time.monotonic()
+
+    def worked(self, numbers: int, seconds: float) -> None:
+        """So much work took so long.
+
+        What comes next takes as long as this did, or as all did on average if that is less: first calls are slow for their
+        size, and a busy machine may hold up any.
+        """
+        if numbers and self._until.seconds is not None:
+            self._worked, self._numbers = self._worked + seconds, self._numbers + numbers
+            self._pace = min(seconds / numbers, self._worked / self._numbers)
+
+    def seconds(self, numbers: float) -> float:
+        """What so much work will take."""
+        return self._pace * numbers
+
+    def late(self, evaluations: int, ahead: float = 0.0) -> bool:
+        """Whether the time is over, or will be before what takes the seconds ahead is done; from then on it is.
+
+        In a run that repeats another, whether it ended after so many evaluations.
+        """
+        self._over = self._over or self.left <= ahead
+        stop = self._until.evaluations
+        return self._over or (stop is not None and evaluations >= stop)
 
     def __str__(self) -> str:
         seconds = self._until.seconds

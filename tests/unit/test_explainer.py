@@ -408,6 +408,38 @@ def test_finished_rows_are_those_whose_games_are_done():
     np.testing.assert_array_equal(caught.value.explanation.data, rows[2:3])
 
 
+@pytest.mark.parametrize(
+    "settings", [{"method": "exact"}, {"method": "castro", "tolerance": 0.05}, {"method": "castro"}], ids=str
+)
+def test_an_interrupt_keeps_the_rows_that_are_done(monkeypatch, settings):
+    monkeypatch.setattr(many_rows, "ROWS_TOGETHER", 4)
+    explainer = owenshap.Explainer(model, baseline=0.0)
+    whole = explainer(ROWS, **settings)
+
+    def stopped(batch):
+        if len(batch) < len(ROWS) and np.isin(batch[:, 0], ROWS[8]).any():
+            raise KeyboardInterrupt
+        return model(batch)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        owenshap.Explainer(stopped, baseline=0.0)(ROWS, **settings)
+    np.testing.assert_array_equal(caught.value.explanation.values, whole.values[:8])
+    assert "8 rows were finished" in caught.value.__notes__[0]
+    assert "explanation" in caught.value.__notes__[0]
+
+
+def test_an_interrupt_before_any_row_is_done_says_so():
+    def stopped(batch):
+        if len(batch) > len(ROWS):
+            raise KeyboardInterrupt
+        return model(batch)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        owenshap.Explainer(stopped, baseline=0.0)(ROWS, method="exact")
+    assert caught.value.explanation is None
+    assert "no row was finished" in caught.value.__notes__[0]
+
+
 def test_a_model_that_cannot_go_to_another_process_is_told():
     explainer, rows = owenshap.Explainer(lambda batch: batch[:, 0], BACKGROUND), rows_with_nulls()
     pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))

@@ -84,16 +84,32 @@ class Forward:
             residuals = residuals / ((design.n_players - 1) * chances)[:, None]
         return base + corrections(drawn, residuals, count // self._pairs)
 
-    def relearn(self, count: int, needed: float, affordable: float) -> bool:
-        """Fit to all pairs so far where that pays: `count` replicates are made, so many are needed, so many can be afforded."""
-        first = self._fitted is None
+    @property
+    def pairs(self) -> int:
+        """Pairs that a fit would be of by now."""
+        return self._seen
+
+    @property
+    def begun(self) -> bool:
+        """Whether there was a fit."""
+        return self._fitted is not None
+
+    def pays(self, count: int, needed: float, affordable: float) -> bool:
+        """Whether to fit again: `count` replicates are made, so many are needed, so many can be afforded."""
         if affordable < max(count, FEWEST):
             return False
+        if not self.begun:
+            return self._seen >= min(self.first * self._pairs, MOST_FITTED)
         gaining = self._needed_before > GAIN * needed
-        pays = needed > (WORTH if gaining else LITTLE) * count
+        saves = needed > (WORTH if gaining else LITTLE) * count
         enough = MORE_EACH_TIME * self._fitted_on <= self._seen and self._fitted_on < MOST_FITTED
-        if not first and not (pays and enough):
+        return saves and enough
+
+    def relearn(self, count: int, needed: float, affordable: float) -> bool:
+        """Fit to all pairs so far where that pays; whether it did."""
+        if not self.pays(count, needed, affordable):
             return False
+        first = self._fitted is None
         assert self._ends is not None
         start = None if self._fitted is None else self._fitted.start
         ends, at_ends = self._ends
