@@ -76,7 +76,7 @@ class Continuing:
         learner = self._learner
         if learner is None:
             return False
-        needed = math.inf if found is None else found.replicates_needed
+        needed = math.inf if found is None else found.needed_by_spread
         if not learner.relearn(self.count, needed, self.affordable - self.count):
             return False
         if self.moments is not None and self.count >= FIRST_LOOK:
@@ -180,7 +180,8 @@ class Continuing:
         room = self.room(confidence)
         besides = 0.0 if room is None else room[outputs]
         skewed = weight_of_skewness(self._learner is not None)
-        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), besides, skewed)
+        draws = self.plan.estimator.draws(self.game.n_players)
+        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), besides, skewed, draws)
 
     def estimate(
         self, outputs: IntArray | slice, tolerances: FloatArray | None, confidence: float, stopped_by: str, finished: bool
@@ -270,7 +271,7 @@ def exactly(
     game: Game, evaluations: int, settings: dict[str, Any], executor: Executor | None = None, progress: bool | Meter = False
 ) -> Estimate:
     """Exact values in place of sampling that has taken so many evaluations already; they count."""
-    plan = exact_plan(game.n_players, "the tolerance takes more evaluations than all coalitions")
+    plan = exact_plan(game.n_players, "sampling takes more evaluations than all coalitions")
     *_, answer = run_plan(
         game,
         plan,
