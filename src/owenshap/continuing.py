@@ -83,7 +83,7 @@ class Continuing:
         learner = self._learner
         if learner is None:
             return False
-        needed = math.inf if found is None else found.replicates_needed
+        needed = math.inf if found is None else found.needed_by_spread
         seconds = self._fit_seconds(needed)
         if not seconds or self.clock.late(self.evaluations, seconds):
             return False
@@ -190,7 +190,7 @@ class Continuing:
         """What the next step takes: a fit, where a look found that it pays, or a block; nothing where all is spent."""
         fit = 0.0
         if found is not None and self._learner is not None:
-            fit = self._fit_seconds(found.replicates_needed)
+            fit = self._fit_seconds(found.needed_by_spread)
         return fit or self._seconds(min(self.affordable - self.count, self._block(self._made)))
 
     def _make(self, sizes: list[int], report: Callable[[int], None]) -> None:
@@ -262,7 +262,8 @@ class Continuing:
         room = self.room(confidence)
         besides = 0.0 if room is None else room[outputs]
         skewed = weight_of_skewness(self._learner is not None)
-        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), besides, skewed)
+        draws = self.plan.estimator.draws(self.game.n_players)
+        return look(moments, sums, total, self.plan.until, own, confidence, max(1, self.looks), besides, skewed, draws)
 
     def estimate(
         self, outputs: IntArray | slice, tolerances: FloatArray | None, confidence: float, stopped_by: str, finished: bool
@@ -373,7 +374,7 @@ def exactly(
     progress: bool | Meter = False,
 ) -> Estimate:
     """Exact values in place of sampling that has taken so many evaluations already, those of the ends too; they count."""
-    because, showed = "the tolerance takes more evaluations than all coalitions", "be cheaper than sampling"
+    because, showed = "sampling takes more evaluations than all coalitions", "be cheaper than sampling"
     if exact_at_once(sampled, game.n_players):
         because, showed = f"all 2^{game.n_players} coalitions fit the time", "fit the time"
     plan = exact_plan(game.n_players, because)

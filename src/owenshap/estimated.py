@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from owenshap.arrays import BoolArray, FloatArray
+from owenshap.draws import Draws
 from owenshap.estimators._forward import Forward
 from owenshap.evaluate import Ends
 from owenshap.intervals import (
@@ -215,7 +216,8 @@ class Estimate:
                 room = np.maximum(room, self.tolerances)  # it learned until then, and no less was measured to hold
             scales = 1.0 if self.tolerances is None else self.tolerances
             skewed = weight_of_skewness(self.learner is not None)
-            half = self._where_trusted(simultaneous_half_widths(self.moments, self._confidence, scales, room, skewed))
+            half = simultaneous_half_widths(self.moments, self._confidence, scales, room, skewed, *self._seen)
+            half = self._where_trusted(half)
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
 
     def _half_widths(self) -> FloatArray | None:
@@ -224,8 +226,13 @@ class Estimate:
         if self._exact:
             return np.zeros_like(self.moments.mean)
         if self.plan.until is not None:
-            return stopped_half_widths(self.moments, self._confidence)
-        return self._where_trusted(half_widths(self.moments, self._confidence, self.plan.estimator.together))
+            return stopped_half_widths(self.moments, self._confidence, *self._seen)
+        return self._where_trusted(half_widths(self.moments, self._confidence, self.plan.estimator.together, *self._seen))
+
+    @property
+    def _seen(self) -> tuple[FloatArray, Draws]:
+        """v(N) − v(∅), and what replicates are made of: no interval is narrower than what these could have missed."""
+        return self.ends.grand - self.ends.empty, self.plan.estimator.draws(len(self.moments.mean))
 
     @property
     def _confidence(self) -> float:

@@ -10,10 +10,19 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from owenshap.arrays import FloatArray
+from owenshap.arrays import FloatArray, IntArray
 from owenshap.checks import whole_number
+from owenshap.draws import REPLICATES, Draws
 from owenshap.errors import InputError
-from owenshap.intervals import LOUD, SKEWED, common_half_width, quantile_of, rare_half_width, watched_errors
+from owenshap.intervals import (
+    LOUD,
+    SKEWED,
+    common_half_width,
+    quantile_of,
+    rare_half_width,
+    unseen_half_width,
+    watched_errors,
+)
 from owenshap.moments import Moments
 
 FIRST_LOOK = 20  # replicates: with fewer, neither spread nor skewness is known well enough to stop
@@ -22,6 +31,7 @@ GROWTH = 1.08  # from look to look: what is overshot on average is half of it
 BETWEEN_LOOKS = 600  # evaluations at least, so that looks cost little
 BETWEEN_LEARNER_LOOKS = 40  # the same where a surrogate learns, beside whose fits looks cost nothing
 ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
+TIED = 0.001  # of the range, where no tolerance says it: a tenth of what values are usually wanted to
 GAP_ALARM = 1e-4  # chance that a gap this large, in standard errors, is an accident: then something rare is missing
 
 
@@ -169,6 +179,27 @@ def next_look(done: int, cost: int, learning: bool = False) -> int:
 
 
 @dataclass(frozen=True)
+class Order:
+    """What a look found of the players of largest absolute value."""
+
+    settled: bool
+    """Whether nobody else's value can be larger than one of theirs, but for ties."""
+    tied: float
+    """By how much it can be, where only ties make it settled; 0 where nobody's can."""
+    needed: float
+    """Replicates that would settle it, about."""
+    by_spread: float
+    """Those that the spread alone takes."""
+    ties: FloatArray
+    """Up to which difference values are taken to be equal, (k,)."""
+
+    @property
+    def words(self) -> str:
+        """What the largest values are settled but for."""
+        return f", but for ties within {self.tied:.3g}" if self.tied > 0 else ""
+
+
+@dataclass(frozen=True)
 class Look:
     """What a look at a row's replicates found."""
 
@@ -184,10 +215,22 @@ class Look:
     """Why it goes on although the half-width is small enough; None where nothing speaks against stopping."""
     count_needed: Callable[[], float] | None = None
     """Counts those that would with quantiles that fall; None where nothing is known of them."""
+    to_see: float = 0.0
+    """Replicates at least: fewer could have missed an event that matters, however much they agree."""
+    unseen: str | None = None
+    """Which event that is, in words, where nothing else makes the half-width as large."""
+    order: Order | None = None
+    """What it found of the top players, where those are asked for."""
 
     @cached_property
     def replicates_needed(self) -> float:
-        """How many replicates would reach the tolerance, about; found when it is asked for, so that looks cost little."""
+        """How many replicates would reach the goal, about; found when it is asked for, so that looks cost little."""
+        within = max(self.to_see, self.needed_by_spread)
+        return within if self.order is None else min(within, self.order.needed)
+
+    @cached_property
+    def needed_by_spread(self) -> float:
+        """How many the spread alone takes: what a better surrogate could lower."""
         return self.at_most if self.count_needed is None else self.count_needed()
 
     @property
@@ -200,8 +243,9 @@ class Look:
         if self.within:
             words = f"tolerance of {until.tolerance}: all values are within {self._width(until, tolerances)}"
         else:
-            words = f"top {until.top}: it is settled which players have the largest values"
-        return f"{words} after {evaluations:,} evaluations"
+            words = f"top {until.top}: it is settled which players have the largest values{self.order.words if self.order else ''}"
+        after = f"{words} after {evaluations:,} evaluations"
+        return f"{after}; {self.unseen}" if self.within and self.unseen else after
 
     def standing(self, until: Until, tolerances: FloatArray | None) -> str:
         """How far it is, for a bar."""
@@ -212,15 +256,21 @@ class Look:
     def missed(self, until: Until, tolerances: FloatArray | None, count: int, evaluations: int, cost: int) -> str:
         """What was not reached, and what it would take."""
         done = f"{count:,} replicates took {evaluations:,}"
-        if tolerances is None:
-            return done if until.top is None else f"{done}, top {until.top} is not settled"
+        if tolerances is None and until.top is None:
+            return done
+        if tolerances is None and (count < FIRST_LOOK or not math.isfinite(self.replicates_needed)):
+            return f"{done}, top {until.top} is not settled"
         if count < FIRST_LOOK:
             return f"{done}, and a tolerance takes {FIRST_LOOK}, a budget of {2 + FIRST_LOOK * cost:,}"
         # From what is spent: a learner's latest replicates took only a part of it.
         enough = rounded_up(evaluations + cost * max(self.replicates_needed - count, 1))
-        remedy = f"a budget of about {enough:,} would reach it"
+        if tolerances is None:
+            why = f"; a budget of about {enough:,} would settle it" if self.doubt is None else f": {self.doubt}"
+            return f"{done}, top {until.top} is not settled{why}"
         if self.half_width <= 1:
             return f"{done}, but {self.doubt}"
+        why = f"{self.unseen}; " if self.unseen else ""
+        remedy = f"{why}a budget of about {enough:,} would reach it"
         return f"{done}, half-width {self._width(until, tolerances)} > {until.tolerance}; {remedy}"
 
     def _width(self, until: Until, tolerances: FloatArray | None) -> str:
@@ -239,6 +289,7 @@ def look(
     number: int,
     room: FloatArray | float = 0.0,
     skewed: float = SKEWED,
+    draws: Draws = REPLICATES,
 ) -> Look:
     """Look at the moments of one row's replicates (n, k).
 
@@ -260,25 +311,47 @@ def look(
         Half-widths that what is rare asks for besides.
     skewed : float
         How much to add for skewness.
+    draws : Draws
+        What a replicate is made of.
     """
     if moments.count < FIRST_LOOK:
         return Look(math.inf, False, False, math.inf, None)
-    settled = until.top is not None and _settled(moments, until.top, spent(confidence, number), room, skewed)
+    order = None
+    if until.top is not None:
+        order = _ordered(moments, total, until.top, tolerances, spent(confidence, number), room, skewed, draws)
     if tolerances is None:
-        return Look(math.nan, False, settled, math.nan, None)
+        return Look(math.nan, False, False, math.nan, None) if order is None else _look_at_order(order, sums, total, confidence, skewed)
     rate = 1 - confidence
     common = common_half_width(watched_errors(moments, confidence, skewed) / tolerances, moments.count, LOUD * rate)
     rare = float((np.maximum(rare_half_width(moments, rate), room) / tolerances).max())
     doubt = None if sums is None else _doubt(sums, total, tolerances, confidence, skewed)
-    half_width = max(common, rare)
+    floor = float((unseen_half_width(moments, rate, total, draws) / tolerances).max())
+    half_width = max(common, rare, floor)
+    at_most = moments.count * max(common**2, rare, floor)
     return Look(
         half_width,
         half_width <= 1 and doubt is None,
-        settled and doubt is None,
-        moments.count * max(common**2, rare),
+        order is not None and order.settled and doubt is None,
+        at_most if order is None else min(at_most, order.needed),
         doubt,
         partial(_needed, moments, tolerances, confidence, common, rare, skewed),
+        moments.count * floor,
+        _unseen(moments.count, rate, draws) if 0 < half_width == floor else None,
+        order,
     )
+
+
+def _look_at_order(order: Order, sums: Moments | None, total: FloatArray, confidence: float, skewed: float) -> Look:
+    """A look at nothing but which players are the top."""
+    doubt = None if sums is None else _doubt(sums, total, order.ties, confidence, skewed)
+    by_spread = partial(float, order.by_spread)
+    return Look(math.nan, False, order.settled and doubt is None, order.needed, doubt, by_spread, order.needed, None, order)
+
+
+def _unseen(count: int, rate: float, draws: Draws) -> str:
+    """What so many replicates could have missed, in words."""
+    times = draws.count * count / -math.log(rate)
+    return f"an event in fewer than 1 of {times:,.0f} {draws.called} could have gone unseen"
 
 
 def spent(confidence: float, number: int) -> float:
@@ -309,16 +382,56 @@ def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence:
     )
 
 
-def _settled(moments: Moments, top: int, confidence: float, room: FloatArray | float, skewed: float) -> bool:
-    """Whether the players of largest absolute value are the same wherever the values lie within their intervals."""
+def _ordered(
+    moments: Moments,
+    total: FloatArray,
+    top: int,
+    tolerances: FloatArray | None,
+    confidence: float,
+    room: FloatArray | float,
+    skewed: float,
+    draws: Draws,
+) -> Order:
+    """Whether the players of largest absolute value are the same wherever the values lie within their intervals, but for ties."""
     quantile = quantile_of(moments.count - 1, (1 - confidence) / (2 * moments.mean.size))
+    spread = quantile * watched_errors(moments, confidence, skewed)
     rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
-    half = np.maximum(quantile * watched_errors(moments, confidence, skewed), rare)
-    size = np.abs(moments.mean)
+    floor = np.maximum(rare, unseen_half_width(moments, 1 - confidence, total, draws))
+    half, size = np.maximum(spread, floor), np.abs(moments.mean)
+    ties = _ties(moments, total, half) if tolerances is None else tolerances
+    if top >= len(size):  # whoever is left is among them
+        return Order(True, 0.0, moments.count, moments.count, ties)
     order = np.argsort(-size, axis=0, kind="stable")
     least = np.take_along_axis(np.maximum(size - half, 0), order[:top], axis=0).min(axis=0)
     most = np.take_along_axis(size + half, order[top:], axis=0).max(axis=0)
-    return bool((least > most).all())
+    apart = _apart(size, order, top, ties)
+    by_spread = moments.count * _largest_share(spread, apart) ** 2
+    needed = max(by_spread, moments.count * _largest_share(np.broadcast_to(floor, size.shape), apart))
+    return Order(bool((most - least <= ties).all()), float((most - least).max()), needed, by_spread, ties)
+
+
+def _ties(moments: Moments, total: FloatArray, half: FloatArray) -> FloatArray:
+    """Up to which difference values of each output (k,) count as equal, where no tolerance says it: a share of the range.
+
+    Of the range that is certain, |v(N) − v(∅)| or what the values come to at least without their signs; where that is nothing,
+    of what replicates lie apart.
+    """
+    certain = np.maximum(np.abs(total), np.maximum(np.abs(moments.mean) - half, 0).sum(axis=0))
+    ties: FloatArray = TIED * np.where(certain > 0, certain, moments.ranges.max(axis=0))
+    return ties
+
+
+def _apart(size: FloatArray, order: IntArray, top: int, ties: FloatArray) -> FloatArray:
+    """How far each value (n, k) may be off, either way, without being on the wrong side of the middle by more than half a tie."""
+    last, first = (np.take_along_axis(size, order[at : at + 1], axis=0) for at in (top - 1, top))
+    apart: FloatArray = np.abs(size - (last + first) / 2) + ties / 2
+    return apart
+
+
+def _largest_share(half: FloatArray, apart: FloatArray) -> float:
+    """The largest half-width in units of how far a value may be off; infinite where it may not be off at all."""
+    shares = np.divide(half, apart, out=np.full_like(apart, np.inf), where=apart > 0)
+    return float(np.where(half > 0, shares, 0).max())
 
 
 def rounded_up(number: float) -> int:

@@ -164,10 +164,10 @@ def test_outputs_are_watched_together():
     assert both.simultaneous()[0].shape == (12, 2)
 
 
-def test_an_additive_game_is_done_at_the_first_look():
-    result = estimate(additive(np.arange(20.0)), "castro", tolerance=1e-9)
+def test_an_additive_game_is_done_at_the_first_look_at_one_per_cent():
+    result = estimate(additive(np.arange(20.0)), "castro", tolerance="1%")
     assert result.replicates == next_look(0, 19)
-    np.testing.assert_allclose(result.simultaneous(), [np.arange(20.0)] * 2, atol=1e-9)
+    np.testing.assert_allclose(result.values, np.arange(20.0))
 
 
 def test_exact_values_need_no_tolerance():
@@ -454,14 +454,14 @@ def test_a_learning_run_goes_on_with_what_it_learned():
     results = []
     for _ in range(2):  # what was learned stays as it was: going on twice gives the same twice
         game = Watched(wavy())
-        results.append(estimate(game, resume=coarse, tolerance=2e-6))
+        results.append(estimate(game, resume=coarse, tolerance=5e-4))
         assert game.evaluations == results[-1].evaluations - coarse.evaluations > 0
     fine, again = results
     np.testing.assert_array_equal(fine.values, again.values)
-    assert fine.stopped_by.startswith("tolerance of 2e-06")
-    assert np.abs(fine.values - estimate(wavy(), "exact").values).max() <= 2e-6
+    assert fine.stopped_by.startswith("tolerance of 0.0005")
+    assert np.abs(fine.values - estimate(wavy(), "exact").values).max() <= 5e-4
     # Beginning anew takes the evaluations of the coarse estimate besides, but for what looks at other times change.
-    assert fine.evaluations < 1.5 * estimate(wavy(), LEARNING, tolerance=2e-6).evaluations
+    assert fine.evaluations < 1.5 * estimate(wavy(), LEARNING, tolerance=5e-4).evaluations
     with refuses("budget"):
         estimate(wavy(), resume=coarse, budget=coarse.evaluations - 1)
 

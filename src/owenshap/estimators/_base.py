@@ -10,6 +10,7 @@ import numpy as np
 
 from owenshap.arrays import FloatArray
 from owenshap.designs import Design
+from owenshap.draws import REPLICATES, Draws
 from owenshap.estimators._forward import Forward
 
 AXIOMS = frozenset({"efficiency", "symmetry", "linearity", "null player"})
@@ -96,6 +97,10 @@ class Estimator(ABC):
     def exact_order(self, n_players: int) -> int:  # noqa: ARG002
         """Every single replicate is exact on games whose players interact in groups of at most so many."""
         return 1
+
+    def draws(self, n_players: int) -> Draws:  # noqa: ARG002
+        """What a replicate is drawn of: each draw is a chance to see what is rare."""
+        return REPLICATES
 
     def within(self, n_players: int, budget: int) -> Self:  # noqa: ARG002
         """The estimator with what it leaves open settled for this budget."""

@@ -13,6 +13,7 @@ import numpy as np
 from owenshap.arrays import BoolArray, FloatArray
 from owenshap.checks import whole_number
 from owenshap.designs import Design, Stars
+from owenshap.draws import Draws
 from owenshap.errors import InputError
 from owenshap.estimators._base import Estimator
 from owenshap.levels import Levels, rule_levels, star_order
@@ -56,6 +57,9 @@ class Passes(Estimator):
 
     def unbiased(self, n_players: int) -> bool:
         return self._layout[0].degree >= n_players - 1
+
+    def draws(self, n_players: int) -> Draws:  # noqa: ARG002
+        return Draws("passes")
 
     def exact_order(self, n_players: int) -> int:  # noqa: ARG002
         levels = self._layout[0]

@@ -8,6 +8,7 @@ import numpy as np
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.designs import Chains, Design
+from owenshap.draws import Draws
 from owenshap.estimators._base import Estimator
 
 
@@ -56,6 +57,9 @@ class Castro(Estimator):
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         assert isinstance(design, Chains)
         return design.contributions(values).mean(axis=1)
+
+    def draws(self, n_players: int) -> Draws:  # noqa: ARG002
+        return Draws("pairs of chains" if self.antithetic else "chains")
 
     def exact_order(self, n_players: int) -> int:  # noqa: ARG002
         return 2 if self.antithetic else 1

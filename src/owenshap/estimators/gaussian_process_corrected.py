@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from owenshap.arrays import BoolArray, FloatArray, column_sums
 from owenshap.checks import whole_number
 from owenshap.designs import Design
+from owenshap.draws import Draws
 from owenshap.estimators._base import Estimator
 from owenshap.estimators._cross_validated import CrossValidated
 from owenshap.estimators._forward import Forward, corrections, design_of
@@ -110,6 +111,13 @@ class GaussianProcessCorrected(Estimator):
         drawn = replicates * (self.pairs or 1)
         fitted = min(drawn, max(MOST_FITTED, drawn // 8))
         return self._surrogate.bytes_needed(fitted, n_players) + BYTES_A_PLAYER * drawn * n_players
+
+    def draws(self, n_players: int) -> Draws:
+        # Half of what an event changes is in the odd part, and w_i of that in a value: (n − 1)/s of it where the smaller
+        # coalition of the pair has s players. The root mean square over the sizes.
+        sizes = np.arange(1, n_players)
+        moved = (n_players - 1) / (2 * np.minimum(sizes, n_players - sizes))
+        return Draws("pairs", self.pairs or 1, float(np.sqrt(np.square(moved).mean())))
 
     def exact_order(self, n_players: int) -> int:
         return n_players if n_players == 1 else 0

@@ -1,0 +1,27 @@
+"""What replicates are drawn of: as many chances to see what is rare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The independent draws of which a replicate is made.
+
+    Parameters
+    ----------
+    called : str
+        What they are, in the plural: chains, passes, pairs.
+    count : int
+        How many make a replicate.
+    leverage : float
+        How far an event that changes the game's values by 1 moves the values of a draw that meets it, about.
+    """
+
+    called: str = "replicates"
+    count: int = 1
+    leverage: float = 1.0
+
+
+REPLICATES = Draws()
