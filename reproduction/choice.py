@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import owenshap
-from owenshap.levels import Levels, gauss_legendre, midpoint
+from owenshap.designs.levels import Levels, gauss_legendre, midpoint
 from reproduction.data import Dataset
 from reproduction.games import table
 from reproduction.networks import Network

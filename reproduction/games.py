@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from owenshap.designs import Chains, Design, Stars
+from owenshap.designs.design import Chains, Design, Stars
 from owenshap.estimators import Estimator
 from reproduction.networks import Network
 

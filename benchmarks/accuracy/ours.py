@@ -6,7 +6,7 @@ import numpy as np
 
 import owenshap
 from benchmarks.accuracy.peers import Contender, Game
-from owenshap.planning import Cost, make_plan
+from owenshap.run.plan import Cost, make_plan
 
 HEADLINE, CORRECTED, STARS, AUTO = "gaussian-process", "gaussian-process-corrected", "halved-owen", "auto"
 SLOW_MODEL = 0.01  # seconds an evaluation that auto is told of

@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks.coverage import measure
 from benchmarks.coverage.games import CASES, game_of
 from benchmarks.coverage.report import table
-from owenshap.intervals import FEWEST_REPLICATES
+from owenshap.statistics.intervals import FEWEST_REPLICATES
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"

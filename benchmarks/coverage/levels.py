@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.coverage.games import CASES, game_of
 from benchmarks.coverage.measure import oracle_replicates
 from owenshap import HalvedOwen, estimate
-from owenshap.designs import Stars
+from owenshap.designs.design import Stars
 
 STRATA, STARS, PILOT = 8, 1000, 20
 SHARES, SEEDS = (0.1, 0.03, 0.01), range(1, 6)

@@ -16,10 +16,10 @@ from scipy.special import ndtr
 
 from benchmarks.coverage.games import CASES, game_of
 from owenshap import Castro, Estimate, estimate
-from owenshap.continuing import Continuing
 from owenshap.estimators import Estimator
-from owenshap.planning import Cost, make_plan
-from owenshap.stopping import Until
+from owenshap.run.continuing import Continuing
+from owenshap.run.plan import Cost, make_plan
+from owenshap.statistics.stopping import Until
 
 ANTITHETIC, LEARNING, AUTO = "antithetic permutations", "gaussian-process-corrected", "auto, costly model"
 METHODS: dict[str, str | Estimator] = {

@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 import owenshap
-from owenshap.linear_game import LinearModelGame
-from owenshap.many_rows import Together
+from owenshap.explain.rows import Together
+from owenshap.fast.linear_game import LinearModelGame
 
 
 def credit(device: str) -> nn.Module:

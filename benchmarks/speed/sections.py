@@ -13,10 +13,11 @@ import owenshap
 from benchmarks.speed import networks, peers
 from benchmarks.speed.clock import Call, Measured, events
 from owenshap import Castro, Exact, Explainer, HalvedOwen
-from owenshap.columns.together import units_of
-from owenshap.designs import Stars
-from owenshap.evaluate import evaluate_ends
-from owenshap.models import _fused_stars, _torch_linear
+from owenshap.designs.design import Stars
+from owenshap.fast import fused_stars as _fused_stars
+from owenshap.fast import torch_linear as _torch_linear
+from owenshap.fast.batched_stars import units_of
+from owenshap.run.evaluate import evaluate_ends
 
 BATCH = 8192  # rows of a bare forward: enough to fill the device
 

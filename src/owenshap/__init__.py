@@ -1,27 +1,72 @@
 """Shapley values of any model, with error bars that are true, at the fewest evaluations."""
 
-from owenshap import plots
-from owenshap.errors import GameError, InputError, MissingExtraError, ModelError, OwenshapError, UnknownMethodError
-from owenshap.estimate import estimate, estimating
-from owenshap.estimated import Estimate
-from owenshap.estimators.castro import Castro
-from owenshap.estimators.exact import Exact
-from owenshap.estimators.gaussian_process import GaussianProcess
-from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
-from owenshap.estimators.halved_owen import HalvedOwen
-from owenshap.estimators.linear import Linear
-from owenshap.estimators.owen import Owen
-from owenshap.estimators.printed import HalvedOwenPrinted, OwenPrinted
-from owenshap.explainer import Explainer
-from owenshap.explanation import Explanation
-from owenshap.games import FunctionGame, Game, TableGame
-from owenshap.models.mlp import MLP
-from owenshap.outputs import position
-from owenshap.planning import Plan, methods
-from owenshap.players import patches
-from owenshap.saving import load
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from owenshap import plots
+    from owenshap.errors import (
+        GameError,
+        InputError,
+        MissingExtraError,
+        ModelError,
+        OwenshapError,
+        UnknownMethodError,
+    )
+    from owenshap.estimators.castro import Castro
+    from owenshap.estimators.exact import Exact
+    from owenshap.estimators.gaussian_process import GaussianProcess
+    from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
+    from owenshap.estimators.halved_owen import HalvedOwen
+    from owenshap.estimators.linear import Linear
+    from owenshap.estimators.owen import Owen
+    from owenshap.estimators.printed import HalvedOwenPrinted, OwenPrinted
+    from owenshap.explain.explainer import Explainer
+    from owenshap.explain.explanation import Explanation
+    from owenshap.explain.saving import load
+    from owenshap.games.game import FunctionGame, Game, TableGame
+    from owenshap.games.outputs import position
+    from owenshap.games.players import patches
+    from owenshap.models.mlp import MLP
+    from owenshap.run.estimate import estimate, estimating
+    from owenshap.run.plan import Plan, methods
+    from owenshap.run.result import Estimate
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "errors": [
+        "GameError",
+        "InputError",
+        "MissingExtraError",
+        "ModelError",
+        "OwenshapError",
+        "UnknownMethodError",
+    ],
+    "estimators.castro": ["Castro"],
+    "estimators.exact": ["Exact"],
+    "estimators.gaussian_process": ["GaussianProcess"],
+    "estimators.gaussian_process_corrected": ["GaussianProcessCorrected"],
+    "estimators.halved_owen": ["HalvedOwen"],
+    "estimators.linear": ["Linear"],
+    "estimators.owen": ["Owen"],
+    "estimators.printed": ["HalvedOwenPrinted", "OwenPrinted"],
+    "explain.explainer": ["Explainer"],
+    "explain.explanation": ["Explanation"],
+    "explain.saving": ["load"],
+    "games.game": ["FunctionGame", "Game", "TableGame"],
+    "games.outputs": ["position"],
+    "games.players": ["patches"],
+    "models.mlp": ["MLP"],
+    "run.estimate": ["estimate", "estimating"],
+    "run.plan": ["Plan", "methods"],
+    "run.result": ["Estimate"],
+}
+"""The module of each public name, which is imported when the name is first asked for."""
+
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "MLP",
@@ -55,3 +100,17 @@ __all__ = [
     "plots",
     "position",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "plots":
+        return importlib.import_module("owenshap.plots")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'owenshap' has no attribute '{name}'")
+    value = getattr(importlib.import_module(f"owenshap.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

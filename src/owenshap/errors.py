@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from owenshap.estimated import Estimate
-    from owenshap.explanation import Explanation
+    from owenshap.explain.explanation import Explanation
+    from owenshap.run.result import Estimate
 
 
 MOST_SHOWN = 300  # characters of what was given: more are not read

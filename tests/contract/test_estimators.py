@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import owenshap
+from owenshap.designs.levels import midpoint
 from owenshap.estimators import found
-from owenshap.levels import midpoint
 from owenshap.testing import ESTIMATOR_CHECKS, random_unanimity_sum
 
 DEFAULTS = [each() for each in found().values()]

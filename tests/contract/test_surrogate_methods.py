@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import owenshap
+from owenshap.designs.pairs import all_pairs
 from owenshap.errors import GameError
 from owenshap.estimators import found
-from owenshap.estimators._fitted import FittedPairs
-from owenshap.pairs import all_pairs
+from owenshap.estimators.base import FittedPairs
 from owenshap.testing import additive, random_unanimity_sum
 
 FITTED = [name for name, each in found().items() if issubclass(each, FittedPairs)]

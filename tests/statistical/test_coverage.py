@@ -8,7 +8,7 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from owenshap import Castro, HalvedOwen, Owen, TableGame, estimate
-from owenshap.bits import from_codes
+from owenshap.support.bits import from_codes
 
 RUNS = 1000
 CONFIDENCE = 0.95

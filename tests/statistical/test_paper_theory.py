@@ -8,9 +8,9 @@ import pytest
 from numpy.polynomial import Polynomial
 
 from owenshap import HalvedOwenPrinted, OwenPrinted, TableGame, estimate
-from owenshap.bits import from_codes
-from owenshap.designs import Stars
-from owenshap.levels import gauss_legendre
+from owenshap.designs.design import Stars
+from owenshap.designs.levels import gauss_legendre
+from owenshap.support.bits import from_codes
 
 PRINTED = [OwenPrinted, HalvedOwenPrinted]
 DIVISORS = ["paper", "program"]

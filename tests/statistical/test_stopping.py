@@ -5,8 +5,8 @@ import pytest
 from scipy.special import bdtr
 
 from owenshap import Castro, HalvedOwen, estimate
-from owenshap.planning import Cost, make_plan
-from owenshap.stopping import Until
+from owenshap.run.plan import Cost, make_plan
+from owenshap.statistics.stopping import Until
 from owenshap.testing import KnownGame, airport, product, unanimity, weighted_voting
 
 RUNS = 120

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from owenshap.discovery import concrete
-from owenshap.estimators._base import AXIOMS, Estimator, told
+from owenshap.estimators.base import AXIOMS, Estimator, told
+from owenshap.support.discovery import concrete
 
 __all__ = ["AXIOMS", "Estimator", "found", "told"]
 

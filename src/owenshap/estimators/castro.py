@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owenshap.arrays import FloatArray, IntArray
-from owenshap.designs import Chains, Design
-from owenshap.draws import Draws
-from owenshap.estimators._base import Estimator
+from owenshap.designs.design import Chains, Design
+from owenshap.estimators.base import Estimator
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.draws import Draws
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owenshap.arrays import FloatArray
-from owenshap.designs import Design, Subsets, size_weights
+from owenshap.designs.design import Design, Subsets, size_weights
 from owenshap.errors import InputError
-from owenshap.estimators._base import AXIOMS, Estimator
+from owenshap.estimators.base import AXIOMS, Estimator
+from owenshap.support.arrays import FloatArray
 
 MOST_PLAYERS = 25
 

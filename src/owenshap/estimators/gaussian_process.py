@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owenshap.arrays import BoolArray, FloatArray
-from owenshap.bits import pack
-from owenshap.designs import Design, Sets
-from owenshap.estimators._cross_validated import CrossValidated
-from owenshap.estimators._fitted import FittedPairs, with_complements
-from owenshap.pairs import MOST_PLAYERS, all_pairs, even_pairs
+from owenshap.designs.design import Design, Sets
+from owenshap.designs.pairs import MOST_PLAYERS, all_pairs, even_pairs
+from owenshap.estimators.base import FittedPairs, with_complements
+from owenshap.support.arrays import BoolArray, FloatArray
+from owenshap.support.bits import pack
 from owenshap.surrogates import FittedSurrogate, Surrogate
-from owenshap.surrogates.gaussian_process import MOST_PAIRS, GaussianProcessSurrogate
-from owenshap.surrogates.gaussian_process import MOST_PLAYERS as MOST_FITTED_PLAYERS
+from owenshap.surrogates.cross_validated import CrossValidated
+from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS, GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
 # The second half of the pairs is chosen by what the first half says with up to so many pairs for each player, from so many
 # players on (with fewer there is nothing to choose from), and among so many random pairs.

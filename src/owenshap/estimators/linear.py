@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from owenshap.estimators._fitted import FittedPairs
+from owenshap.estimators.base import FittedPairs
 from owenshap.surrogates import Surrogate
 from owenshap.surrogates.linear import LinearSurrogate
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from owenshap.estimators._base import OKHRATI_LIPANI
-from owenshap.estimators._passes import RulePasses
-from owenshap.levels import Levels
+from owenshap.designs.levels import Levels
+from owenshap.estimators.base import OKHRATI_LIPANI, RulePasses
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from owenshap.checks import whole_number
-from owenshap.estimators._base import OKHRATI_LIPANI
-from owenshap.estimators._passes import Passes
-from owenshap.levels import Levels, grid, halved_grid
+from owenshap.designs.levels import Levels, grid, halved_grid
+from owenshap.estimators.base import OKHRATI_LIPANI, Passes
+from owenshap.support.checks import whole_number
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ import sys
 from functools import cache
 from typing import Any
 
-from owenshap.discovery import concrete
 from owenshap.errors import InputError
-from owenshap.models._base import Model
+from owenshap.models.base import Model
+from owenshap.support.discovery import concrete
 
 __all__ = ["Model", "as_model", "found"]
 

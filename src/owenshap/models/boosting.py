@@ -14,8 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.models._base import Model
-from owenshap.models.linear_first import LinearFirst
+from owenshap.models.base import Model
 
 LINEAR = "gblinear"  # boosted linear models: a linear model
 MARGIN = "margin"  # the sum of the trees' leaves, before it becomes a probability, a count or a class
@@ -41,15 +40,6 @@ class XgboostModel(_Boosted):
 
     packages = ("xgboost",)
 
-    def linear_first(self) -> LinearFirst | None:
-        if self.linear is None:
-            return None
-        stored = json.loads(self.linear.save_raw("json"))["learner"]["gradient_booster"]["model"]["weights"]
-        features = self.linear.num_features()
-        weights = np.array(stored, np.float64).reshape(features + 1, -1)[:-1].T  # features first, and the bias last
-        at_zero = np.asarray(_xgboost_through_matrix(self.linear, True, np.zeros((1, features))), np.float64)  # with its base
-        return LinearFirst(weights, at_zero.reshape(-1), ())
-
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:
         import xgboost
@@ -60,7 +50,7 @@ class XgboostModel(_Boosted):
         _check_known(predict, ("predict", MARGIN))
         kind = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
         if kind == LINEAR:  # has no prediction in place
-            return cls(partial(_xgboost_through_matrix, model, predict == MARGIN), None, model if predict == MARGIN else None)
+            return cls(partial(xgboost_through_matrix, model, predict == MARGIN), None, model if predict == MARGIN else None)
         return cls(partial(model.inplace_predict, predict_type="margin" if predict == MARGIN else "value"))
 
 
@@ -127,7 +117,8 @@ def _margin_labels(model: Any) -> list[Any] | None:
     return labels if labels is None or len(labels) > 2 else labels[-1:]
 
 
-def _xgboost_through_matrix(booster: Any, margin: bool, batch: Any) -> Any:
+def xgboost_through_matrix(booster: Any, margin: bool, batch: Any) -> Any:
+    """Predictions of a booster that has none in place."""
     import xgboost
 
     names = booster.feature_names if isinstance(batch, np.ndarray) else None  # an array's columns are the booster's, in order

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from owenshap.errors import InputError
-from owenshap.models._base import Model
+from owenshap.models.base import Model
 
 
 @dataclass(frozen=True)

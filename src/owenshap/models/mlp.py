@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, Self
 
@@ -10,10 +10,38 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from owenshap.errors import InputError
-from owenshap.models._base import Model
-from owenshap.models.linear_first import ACTIVATIONS, LinearFirst, layered
+from owenshap.models.base import Model
 
 ALSO = {"sigmoid": "logistic"}
+
+
+def _logistic(hidden: Any) -> Any:
+    np.negative(hidden, out=hidden)
+    np.exp(hidden, out=hidden)
+    hidden += 1
+    return np.reciprocal(hidden, out=hidden)
+
+
+def _softmax(hidden: Any) -> Any:
+    hidden -= hidden.max(axis=0)
+    np.exp(hidden, out=hidden)
+    hidden /= hidden.sum(axis=0)
+    return hidden
+
+
+def _two_classes(hidden: Any) -> Any:
+    second = _logistic(hidden)
+    return np.concatenate([1 - second, second])
+
+
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "relu": lambda hidden: np.maximum(hidden, 0, out=hidden),
+    "tanh": lambda hidden: np.tanh(hidden, out=hidden),
+    "logistic": _logistic,
+    "softmax": _softmax,
+    "two classes": _two_classes,
+}
+"""'identity' is none of them."""
 
 
 class MLP(Model):
@@ -57,7 +85,7 @@ class MLP(Model):
         if [each.shape for each in added] != [each.shape[1:] for each in layers]:
             rule = f"have shapes {[each.shape[1:] for each in layers]}"
             raise InputError("biases", rule, [each.shape for each in added], "Give one number per output of each layer")
-        self._layers = ([each.T for each in layers], added, _names(activations, len(layers)))
+        self.layers = ([each.T for each in layers], added, _names(activations, len(layers)))
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:  # noqa: ARG003
@@ -67,14 +95,15 @@ class MLP(Model):
     def distance(cls, model: object) -> int | None:  # noqa: ARG003
         return None  # an MLP is a model by itself, and nothing else is one of this kind
 
-    def linear_first(self) -> LinearFirst:
-        return layered(*self._layers)
-
     def predict(self, batch: Any) -> NDArray[Any]:
-        linear = self.linear_first()
-        rows = np.asarray(batch).reshape(len(batch), -1)
-        with linear.arrays.running():
-            return linear.rest(linear.weights @ rows.astype(linear.weights.dtype).T + linear.bias[:, None]).T
+        weights, biases, activations = self.layers
+        dtype = np.result_type(np.float32, *weights, *biases)
+        hidden = np.asarray(batch).reshape(len(batch), -1).astype(dtype).T
+        for layer, bias, activation in zip(weights, biases, activations, strict=True):
+            hidden = layer.astype(dtype) @ hidden + bias.astype(dtype)[:, None]
+            if activation != "identity":
+                hidden = ACTIVATIONS[activation](hidden)
+        return hidden.T
 
     def __call__(self, rows: ArrayLike) -> NDArray[Any]:
         """Predictions (m, k) of rows."""

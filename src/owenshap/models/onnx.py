@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError
-from owenshap.extras import needed
-from owenshap.models._base import Model
+from owenshap.models.base import Model
+from owenshap.support.extras import needed
 from owenshap.tables import Table
 from owenshap.tables.array import ArrayTable
 from owenshap.tables.tensor import TensorTable

@@ -8,9 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.models._base import Model
-from owenshap.models._sklearn_linear import linear_first_of
-from owenshap.models.linear_first import LinearFirst
+from owenshap.models.base import Model
 
 METHODS = ("predict_proba", "decision_function", "predict")  # a classifier's probabilities, else its scores, else predictions
 
@@ -33,9 +31,6 @@ class SklearnModel(Model):
             got = f"{type(model).__name__} without {' or '.join(names)}"
             raise InputError("model", "have a method that predicts", got, "Give its method by name, or a function of a batch")
         return cls(model, method, _labels(model, method))
-
-    def linear_first(self) -> LinearFirst | None:
-        return linear_first_of(self.estimator, self.method)
 
     def predict(self, batch: Any) -> Any:
         predictions = getattr(self.estimator, self.method)(batch)

@@ -11,10 +11,8 @@ from threading import Lock
 from typing import Any, Self
 
 from owenshap.errors import InputError
-from owenshap.extras import needed
-from owenshap.models._base import Model
-from owenshap.models._torch_linear import linear_first_of
-from owenshap.models.linear_first import LinearFirst
+from owenshap.models.base import Model
+from owenshap.support.extras import needed
 from owenshap.tables import Table
 from owenshap.tables.tensor import TensorTable, is_module, submodules, without_gradients
 
@@ -56,9 +54,6 @@ class TorchModel(Model):
         device, dtype = _home(self.module)
         meant_as_integers = isinstance(table, TensorTable) and not tensors.tensor.dtype.is_floating_point
         return tensors.placed(device, None if meant_as_integers else dtype)
-
-    def linear_first(self) -> LinearFirst | None:
-        return linear_first_of(self.module) if self.method == "__call__" else None
 
     def predict(self, batch: Any) -> Any:
         return TensorTable.host(self._raw(batch))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from owenshap.explanation import ROWS, Explanation
+from owenshap.explain.colours import NEUTRAL
+from owenshap.explain.explanation import ROWS, Explanation
+from owenshap.explain.summary import checked, checked_count, lines, reach
+from owenshap.explain.words import Digits
 from owenshap.plots import canvas
-from owenshap.plots.summary import checked, checked_count, lines, reach
-from owenshap.plots.words import Digits
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
@@ -56,7 +57,7 @@ def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = No
     low, high = canvas.limits(least, most)
     ax.set_xlim(low if least < 0 or most == 0 else 0.0, high if most > 0 or least == 0 else 0.0)
     for y, line in enumerate(reversed(rows)):
-        color = canvas.sign_color(line.value) if signed else canvas.NEUTRAL
+        color = canvas.sign_color(line.value) if signed else NEUTRAL
         ax.barh(y, line.value, height=0.68, color=color, alpha=1.0 if line.players == 1 else 0.6, linewidth=0)
         if line.half_width:
             canvas.whisker(ax, *line.interval, y)

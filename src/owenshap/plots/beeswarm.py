@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from owenshap.arrays import FloatArray
-from owenshap.explanation import Explanation
+from owenshap.explain.cells import Column
+from owenshap.explain.explanation import Explanation
+from owenshap.explain.summary import checked, checked_count, others_label, ranked
+from owenshap.explain.words import shorten
 from owenshap.plots import canvas
-from owenshap.plots.columns import Column
-from owenshap.plots.summary import checked, checked_count, others_label, ranked
-from owenshap.plots.words import shorten
+from owenshap.support.arrays import FloatArray
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes

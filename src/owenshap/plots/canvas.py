@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from owenshap.explanation import Explanation
-from owenshap.extras import needed
-from owenshap.plots.words import Digits, shorten
+from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
+from owenshap.explain.explanation import Explanation
+from owenshap.explain.words import Digits, shorten
+from owenshap.support.extras import needed
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     Axes: TypeAlias = matplotlib.axes.Axes
     Colormap: TypeAlias = matplotlib.colors.Colormap
 
-# Red and blue of middle lightness: readable on white and on black, and apart for all usual kinds of colour blindness.
-POSITIVE, NEGATIVE = "#e0405a", "#3a86de"
-MIDDLE = "#a05fc0"
-NEUTRAL = MIDDLE  # of what has no sign
 DISTINCT = (NEGATIVE, "#e8910c", "#12a078", POSITIVE, "#a768d9", "#8a8f98", "#c9a400")
 WIDTH = 7.2  # inches
 ROW_HEIGHT, FRAME_HEIGHT = 0.33, 0.85

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from owenshap.arrays import FloatArray, IntArray
 from owenshap.errors import InputError
-from owenshap.estimated import Estimate
+from owenshap.explain.words import shorten
 from owenshap.plots import canvas
-from owenshap.plots.words import shorten
+from owenshap.run.result import Estimate
+from owenshap.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from owenshap.arrays import FloatArray
-from owenshap.checks import whole_number
 from owenshap.errors import InputError
-from owenshap.explanation import OUTPUTS, ROWS, Explanation
-from owenshap.players import Groups
+from owenshap.explain.explanation import OUTPUTS, ROWS, Explanation
+from owenshap.explain.summary import checked
+from owenshap.explain.words import shorten
+from owenshap.games.players import Groups
 from owenshap.plots import canvas
-from owenshap.plots.summary import checked
-from owenshap.plots.words import shorten
+from owenshap.support.arrays import FloatArray
+from owenshap.support.checks import whole_number
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from owenshap.arrays import FloatArray
 from owenshap.errors import InputError
-from owenshap.explanation import PLAYERS, Explanation, resolve
+from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
+from owenshap.explain.colours import NEGATIVE
+from owenshap.explain.explanation import PLAYERS, Explanation, resolve
+from owenshap.explain.summary import checked, has_intervals
+from owenshap.explain.words import shorten
 from owenshap.plots import canvas
-from owenshap.plots.columns import CATEGORIES, NUMBERS, TIMES, Column, text_of
-from owenshap.plots.summary import checked, has_intervals
-from owenshap.plots.words import shorten
+from owenshap.support.arrays import FloatArray
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
@@ -57,7 +58,7 @@ def scatter(explanation: Explanation, feature: str | int, *, color: str | int | 
     canvas.tidy(ax, grid="y", zero="y")
     _whiskers(ax, explanation, player, places)
     if color is None:
-        _dots(ax, places, explanation.values[:, player], color=canvas.NEGATIVE)
+        _dots(ax, places, explanation.values[:, player], color=NEGATIVE)
     else:
         _colored(ax, places, explanation, player, _player(explanation, color, "color"))
     name = shorten(explanation.feature_names[player])

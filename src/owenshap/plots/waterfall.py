@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from owenshap.explanation import Explanation
+from owenshap.explain.explanation import Explanation
+from owenshap.explain.summary import Line, checked, checked_count, lines
+from owenshap.explain.words import Digits
 from owenshap.plots import canvas
-from owenshap.plots.summary import Line, checked, checked_count, lines
-from owenshap.plots.words import Digits
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from owenshap.discovery import concrete
-from owenshap.surrogates._base import FittedSurrogate, Surrogate
+from owenshap.support.discovery import concrete
+from owenshap.surrogates.base import FittedSurrogate, Surrogate
 
 __all__ = ["FittedSurrogate", "Surrogate", "found"]
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.arrays import BoolArray, FloatArray, times_columns
-from owenshap.surrogates._base import FittedSurrogate, Surrogate
-from owenshap.surrogates._pairs import Pairs, efficient, pairs_of, signs_of
+from owenshap.support.arrays import BoolArray, FloatArray, times_columns
+from owenshap.surrogates.base import FittedSurrogate, Pairs, Surrogate, efficient, pairs_of, signs_of
 
 
 @dataclass(frozen=True)

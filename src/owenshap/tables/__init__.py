@@ -8,8 +8,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from owenshap.discovery import concrete
-from owenshap.tables._base import Composer, Table
+from owenshap.support.discovery import concrete
+from owenshap.tables.base import Composer, Table
 
 __all__ = ["Composer", "Table", "as_array", "as_table", "own_copy"]
 

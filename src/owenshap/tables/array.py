@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.arrays import BoolArray, IntArray, rounded_by_float
-from owenshap.checks import check_unmasked
 from owenshap.errors import InputError
-from owenshap.tables._base import Composer, Table, distinct_names, expand
+from owenshap.support.arrays import BoolArray, IntArray, rounded_by_float
+from owenshap.support.checks import check_unmasked
+from owenshap.tables.base import Composer, Table, _equal_objects, chosen, distinct_names, expand, same_objects, shown_cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +24,7 @@ class ArrayTable(Table):
     """Of one row as the model takes it."""
 
     package = "numpy"
+    named = False
 
     @classmethod
     def of(cls, data: Any, names: list[str] | None) -> Self:
@@ -91,28 +92,6 @@ class ArrayTable(Table):
         return self.array.itemsize * self.n_features
 
 
-def shown_cells(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy of the cells for people to look at: float, but objects where they are, or where floats would be rounded."""
-    as_objects = array.dtype.kind == "O" or rounded_by_float(array).any()
-    return array.astype(np.object_ if as_objects else np.float64)
-
-
-def chosen(present: BoolArray, own: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Cells (m, b, n) of one's own (m, n) where present (m, n), else of others (m or 1, b, n) of the same dtype.
-
-    One's own are overwritten where that saves an array.
-    """
-    if other.shape[1] > 1 or own.dtype.kind == "O" or own.itemsize not in (1, 2, 4, 8):
-        return np.where(present[:, None], own[:, None], other)
-    # One bit pattern or the other without a branch per cell, which no processor foresees where coalitions are random.
-    bits = f"i{own.itemsize}"
-    cells, others = own.view(bits), other[:, 0].view(bits)
-    cells ^= others
-    cells &= np.negative(present.view(np.int8))
-    cells ^= others
-    return own[:, None]
-
-
 def _as_array(data: Any, what: str) -> NDArray[Any]:
     check_unmasked(what, data)
     try:
@@ -158,13 +137,6 @@ def _equal(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
         return np.frompyfunc(_equal_objects, 2, 1)(array, other).astype(np.bool_)
 
 
-def _equal_objects(one: Any, other: Any) -> bool:
-    try:
-        return bool(one is other or one == other or (one != one and other != other))  # noqa: PLR0124
-    except (TypeError, ValueError):  # taken to differ, which costs evaluations but changes no value
-        return False
-
-
 def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
     """Where no model can tell cells of one dtype apart: as `_equal`, but zeros have signs and objects have types."""
     if array.dtype.kind == "O":
@@ -175,18 +147,3 @@ def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
     return same & ((np.signbit(array) == np.signbit(other)) | (array != 0))
 
 
-def same_objects(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
-    """Where no model can tell objects apart."""
-    return np.frompyfunc(_same_object, 2, 1)(array, other).astype(np.bool_)
-
-
-def _same_object(one: Any, other: Any) -> bool:
-    if not _equal_objects(one, other):
-        return False
-    if type(one) is not type(other):
-        return _missing(one) and _missing(other)
-    return not isinstance(one, (float, np.floating)) or one != 0 or np.signbit(one) == np.signbit(other)
-
-
-def _missing(cell: Any) -> bool:
-    return bool(cell != cell)  # noqa: PLR0124

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.arrays import BoolArray, IntArray, rounded_by_float
 from owenshap.errors import InputError
-from owenshap.extras import needed
-from owenshap.tables._base import Composer, Table, checked_columns, expand, lossy_dtype
+from owenshap.support.arrays import BoolArray, IntArray, rounded_by_float
+from owenshap.support.extras import needed
+from owenshap.tables.base import Composer, Table, checked_columns, expand, lossy_dtype
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.arrays import BoolArray, IntArray
-from owenshap.bits import pack
-from owenshap.checks import check_unmasked
 from owenshap.errors import InputError
-from owenshap.extras import needed
-from owenshap.tables._base import Composer, Table, checked_columns, distinct_names
-from owenshap.tables.array import ArrayTable, shown_cells
+from owenshap.support.arrays import BoolArray, IntArray
+from owenshap.support.bits import pack
+from owenshap.support.checks import check_unmasked
+from owenshap.support.extras import needed
+from owenshap.tables.base import Composer, Table, checked_columns, distinct_names, shown_cells
 
 MOST_PINNED = 1 << 22  # bytes of a tensor: torch keeps such memory for good
 
@@ -31,6 +30,7 @@ class TensorTable(Table):
     """Of one row as the model takes it."""
 
     package = "torch"
+    named = False
 
     @classmethod
     def of(cls, data: Any, names: list[str] | None) -> Self:
@@ -114,7 +114,7 @@ class TensorTable(Table):
             raise InputError(what, rule, f"shape {shape}", "Give a number for each feature")
         table = as_table(data)
         rows = self.of_table(table)
-        if isinstance(table, (ArrayTable, TensorTable)) and rows.n_features == self.n_features:
+        if not table.named and rows.n_features == self.n_features:
             rows = replace(rows, names=self.names)  # data without names of its own goes by position
         dtype = self.tensor.dtype
         return (rows.placed(None, dtype, what) if dtype.is_floating_point else rows).like(self, what)

@@ -14,12 +14,13 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy.special import bdtr, chdtri, ndtri
 
-from owenshap.arrays import BoolArray, FloatArray
-from owenshap.estimate import estimate
-from owenshap.estimated import Estimate
 from owenshap.estimators import AXIOMS, Estimator
-from owenshap.intervals import FEWEST_REPLICATES
-from owenshap.testing._trials import (
+from owenshap.run.estimate import estimate
+from owenshap.run.result import Estimate
+from owenshap.statistics.intervals import FEWEST_REPLICATES
+from owenshap.support.arrays import BoolArray, FloatArray
+from owenshap.testing.games import KnownGame, airport, constant, product, stacked, unanimity
+from owenshap.testing.trials import (
     AFFORDABLE,
     ALARM,
     TOGETHER,
@@ -41,7 +42,6 @@ from owenshap.testing._trials import (
     varies,
     well_behaved,
 )
-from owenshap.testing.games import KnownGame, airport, constant, product, stacked, unanimity
 
 PLAYERS = 6
 RUNS, FEWEST_RUNS = 600, 15  # whole estimates behind coverage and spread

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from owenshap.arrays import BoolArray, FloatArray
-from owenshap.checks import whole_number
+from owenshap.designs.levels import gauss_legendre
 from owenshap.errors import InputError
-from owenshap.levels import gauss_legendre
+from owenshap.support.arrays import BoolArray, FloatArray
+from owenshap.support.checks import whole_number
 
 GRID = 2.0**20  # random coefficients are whole multiples of 1/GRID: sums of them are exact in any order
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.arrays import FloatArray
-from owenshap.explainer import Explainer
-from owenshap.explanation import Explanation
+from owenshap.explain.explainer import Explainer
+from owenshap.explain.explanation import Explanation
+from owenshap.games.outputs import as_predictions
 from owenshap.models import Model, as_model
-from owenshap.outputs import as_predictions
+from owenshap.support.arrays import FloatArray
 from owenshap.tables import Table, as_table
-from owenshap.testing._trials import require
+from owenshap.testing.trials import require
 
 MOST_ROWS, MOST_PLAYERS = 6, 5  # of an explanation: enough to see what goes wrong, at 2⁵ evaluations of 6 rows each
 ROUNDING = 1e-5  # times the largest prediction: models that calculate in float32 lose so much from one batch to another

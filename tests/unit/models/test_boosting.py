@@ -9,6 +9,7 @@ import xgboost
 
 import owenshap
 from owenshap.errors import InputError
+from owenshap.fast.first_step import first_step
 from owenshap.models import as_model
 from owenshap.models.boosting import CatboostModel, LightgbmModel, XgboostModel
 
@@ -193,5 +194,5 @@ def test_margins_of_boosted_linear_models_have_their_values_in_closed_form(make)
 @pytest.mark.parametrize("predict", [None, "predict_proba"])
 def test_probabilities_of_boosted_linear_models_are_not_linear(predict):
     model = xgboosted("XGBClassifier", target=TWO, booster="gblinear")
-    assert as_model(model, predict).linear_first() is None
-    assert as_model(xgboosted(), "margin").linear_first() is None
+    assert first_step(as_model(model, predict)) is None
+    assert first_step(as_model(xgboosted(), "margin")) is None

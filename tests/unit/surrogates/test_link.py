@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from owenshap.surrogates._learning import Learner
-from owenshap.surrogates._link import fit_link
-from owenshap.surrogates._parameters import has_index
-from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.learning import Learner
+from owenshap.surrogates.gaussian_process.link import fit_link
+from owenshap.surrogates.gaussian_process.parameters import has_index
+from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.testing import random_unanimity_sum
 
 from .test_surrogates import some_pairs

@@ -3,13 +3,13 @@ import pytest
 from naive import refuses
 
 import owenshap
-from owenshap.bits import from_codes
+from owenshap.designs.pairs import all_pairs, draw_independent_pairs, draw_pairs, even_pairs
 from owenshap.estimators.exact import Exact
-from owenshap.pairs import all_pairs, draw_independent_pairs, draw_pairs, even_pairs
+from owenshap.support.bits import from_codes
 from owenshap.surrogates import found
-from owenshap.surrogates._kernel import Likelihood
-from owenshap.surrogates._parameters import OTHERS
-from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.kernel import Likelihood
+from owenshap.surrogates.gaussian_process.parameters import OTHERS
+from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.surrogates.linear import LinearSurrogate
 from owenshap.testing import additive, random_unanimity_sum, weighted_voting
 
@@ -121,8 +121,8 @@ def test_many_pairs_have_the_same_kernel_as_few(index, monkeypatch):
     signs = np.where(some_pairs(9, 200)[: 1 + 200], 1.0, -1.0)[np.r_[0, 2:201]]
     vector, values = some_vector(9, index=index), np.random.default_rng(1).normal(size=200)
     few = Likelihood(signs).factor(vector)
-    monkeypatch.setattr("owenshap.surrogates._kernel.FILLED_AT_ONCE", 100)
-    monkeypatch.setattr("owenshap.surrogates._kernel.ROWS", 30)
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.kernel.FILLED_AT_ONCE", 100)
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.kernel.ROWS", 30)
     many = Likelihood(signs).factor(vector)
     np.testing.assert_allclose(many.solve(values), few.solve(values), rtol=1e-8)
     inverse = few.inverse()
@@ -138,8 +138,8 @@ def test_with_many_pairs_the_errors_at_left_out_ones_count(monkeypatch):
         return [np.square(fit.shapley_values[:, 0] - game.shapley_values).sum() for fit in fits]
 
     with_them = errors()
-    monkeypatch.setattr("owenshap.surrogates._learning.ERRORS_TELL_EACH", 1000)
-    monkeypatch.setattr("owenshap.surrogates._learning.ERRORS_TELL", 100_000)
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.ERRORS_TELL_EACH", 1000)
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.ERRORS_TELL", 100_000)
     # Single draws can go the other way.
     assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.5)
 

@@ -1,0 +1,1 @@
+"""Which coalitions: sets, chains, stars, pairs, and the levels they are drawn at."""

@@ -1,0 +1,386 @@
+"""Designs: which coalitions to evaluate, in a compact form that is expanded where they are evaluated.
+
+A design lists its coalitions by position, the empty and the grand one included where they belong to it; evaluation knows
+the values of those two already and never asks the game for them again. A star costs at most n + 1 evaluations, a chain n − 1.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from math import comb
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from owenshap.errors import InputError
+from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
+from owenshap.support.bits import from_codes, pack, unpack
+
+MOST_EXPANDED = 3  # coalitions of whole stars or chains for each that is asked for
+
+
+class Design(ABC):
+    """Coalitions to evaluate: data, without a model."""
+
+    n_players: int
+
+    units: tuple[int, ...] | None = None
+    """Shape of the stars or chains that share background rows where those are drawn; None where none can be drawn."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of coalitions, the empty and the grand one included."""
+
+    @abstractmethod
+    def sizes(self) -> IntArray:
+        """Number of players in each coalition (len,)."""
+
+    @abstractmethod
+    def coalitions(self, index: IntArray) -> BoolArray:
+        """The coalitions at these positions, (len(index), n_players)."""
+
+    def evaluations(self) -> IntArray:
+        """Coalitions other than the empty and the grand one in each replicate."""
+        return np.array([len(self) - sum(map(len, self.ends()))])
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        """One design of these replicates and those of others that the same estimator drew."""
+        if others:
+            raise TypeError(f"{type(self).__name__} has no replicates to join")
+        return self
+
+    def some(self, start: int, stop: int) -> Design:
+        """The design of some of the replicates."""
+        raise TypeError(f"{type(self).__name__} has no replicates to take {start} to {stop} of")
+
+    def over(self, background: IntArray) -> Design:
+        """The design with background rows drawn for every unit, (*units, draws)."""
+        raise TypeError(f"{type(self).__name__} has no units to draw background rows for: {background.shape}")
+
+    def background_of(self, index: IntArray) -> IntArray | None:  # noqa: ARG002 (none is drawn unless a design says so)
+        """The background rows (len(index), draws) drawn for these coalitions; None: all of them."""
+        return None
+
+    def ends(self) -> tuple[IntArray, IntArray]:
+        """Positions of the empty and of the grand coalition."""
+        sizes = self.sizes()
+        return np.flatnonzero(sizes == 0), np.flatnonzero(sizes == self.n_players)
+
+    def parts(self, coalitions: int) -> Iterator[Design]:  # noqa: ARG002 (a design that can be cut overrides this)
+        """The design cut into designs of about this many coalitions, at places that nothing else decides."""
+        yield self
+
+
+@dataclass(frozen=True, eq=False)
+class Sets(Design):
+    """Any list of coalitions.
+
+    Parameters
+    ----------
+    packed : uint8 (m, ⌈n/8⌉)
+        The coalitions as bits; `Sets.of(coalitions)` makes them.
+    """
+
+    packed: ByteArray = field(repr=False)
+    n_players: int
+
+    @classmethod
+    def of(cls, coalitions: ArrayLike) -> Sets:
+        """The design of these coalitions, bool (m, n)."""
+        checked = as_coalitions(coalitions)
+        return cls(pack(checked), checked.shape[1])
+
+    def __len__(self) -> int:
+        return len(self.packed)
+
+    def sizes(self) -> IntArray:
+        return np.bitwise_count(self.packed).sum(axis=1, dtype=np.int64)
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        every = [self, *(each for each in others if isinstance(each, Sets))]
+        return Sets(np.concatenate([each.packed for each in every]), self.n_players)
+
+    def coalitions(self, index: IntArray) -> BoolArray:
+        return unpack(self.packed[index], self.n_players)
+
+
+@dataclass(frozen=True)
+class Subsets(Design):
+    """The coalitions whose codes are start … stop − 1; by default all 2ⁿ of them."""
+
+    n_players: int
+    start: int = 0
+    stop: int = -1
+
+    def __post_init__(self) -> None:
+        if self.stop < 0:
+            object.__setattr__(self, "stop", 1 << self.n_players)
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def sizes(self) -> IntArray:
+        return np.bitwise_count(np.arange(self.start, self.stop)).astype(np.int64)
+
+    def ends(self) -> tuple[IntArray, IntArray]:
+        grand = (1 << self.n_players) - 1 - self.start
+        return np.arange(self.start == 0), np.arange(grand, grand + (grand < len(self)))
+
+    def coalitions(self, index: IntArray) -> BoolArray:
+        return from_codes(self.start + index, self.n_players)
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Σ over the coalitions with player j of their values, (n, k), from the values (len, k).
+
+        By halves: the upper one has the last player, and both added are a table without it. For 2^m coalitions that
+        start at a multiple of 2^m, as `parts` makes them.
+        """
+        left, sums = values.T.copy(), np.zeros((self.n_players, values.shape[1]))
+        free = len(self).bit_length() - 1
+        for player in reversed(range(free)):
+            half = left.shape[1] // 2
+            sums[player] = left[:, half:].sum(axis=1)
+            left = left[:, :half] + left[:, half:]
+        for player in range(free, self.n_players):
+            sums[player] = left[:, 0] * (self.start >> player & 1)
+        return sums
+
+    def parts(self, coalitions: int) -> Iterator[Design]:
+        step = 1 << max(1, coalitions).bit_length() - 1  # `sums` halves it
+        for start in range(self.start, self.stop, step):
+            yield Subsets(self.n_players, start, min(start + step, self.stop))
+
+
+@dataclass(frozen=True, eq=False)
+class Chains(Design):
+    """Chains of coalitions from the empty to the grand one, each a permutation of the players.
+
+    Parameters
+    ----------
+    ranks : int (r, c, n)
+        In each of r replicates c chains; ranks[..., j] is the place at which player j joins.
+    background : int (r, c, draws), optional
+        Background rows drawn for each chain.
+    """
+
+    ranks: IntArray = field(repr=False)
+    background: IntArray | None = field(default=None, repr=False)
+
+    @property
+    def n_players(self) -> int:  # type: ignore[override]
+        """Number of players."""
+        return self.ranks.shape[-1]
+
+    @property
+    def units(self) -> tuple[int, ...]:  # type: ignore[override]
+        """(r, c): the chains of every replicate."""
+        return self.ranks.shape[:2]
+
+    def over(self, background: IntArray) -> Design:
+        return replace(self, background=background)
+
+    def background_of(self, index: IntArray) -> IntArray | None:
+        return _of_units(self.background, index // (self.n_players + 1))
+
+    def __len__(self) -> int:
+        return self.ranks.shape[0] * self.ranks.shape[1] * (self.n_players + 1)
+
+    def sizes(self) -> IntArray:
+        return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
+
+    def evaluations(self) -> IntArray:
+        return np.full(self.ranks.shape[0], self.ranks.shape[1] * (self.n_players - 1))
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        if not others:
+            return self
+        every = [self, *(each for each in others if isinstance(each, Chains))]
+        return Chains(np.concatenate([each.ranks for each in every]), _together([each.background for each in every]))
+
+    def some(self, start: int, stop: int) -> Design:
+        return Chains(self.ranks[start:stop], None if self.background is None else self.background[start:stop])
+
+    def ends(self) -> tuple[IntArray, IntArray]:
+        empty = np.arange(0, len(self), self.n_players + 1)
+        return empty, empty + self.n_players
+
+    def coalitions(self, index: IntArray) -> BoolArray:
+        def joined(ranks: IntArray) -> BoolArray:
+            places = np.repeat(np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players)
+            return np.repeat(ranks, self.n_players + 1, axis=0).reshape(len(ranks), -1) < places
+
+        def joined_by(ranks: IntArray, places: IntArray) -> BoolArray:
+            return ranks < places[:, None].astype(ranks.dtype)
+
+        return _of_units_at(index, self.ranks.reshape(-1, self.n_players), joined, joined_by)
+
+    def contributions(self, values: FloatArray) -> FloatArray:
+        """Marginal contribution of every player in every chain, (r, c, n, k), from the values (len, k)."""
+        steps = np.diff(values.reshape(*self.ranks.shape[:2], self.n_players + 1, -1), axis=2)
+        return np.take_along_axis(steps, self.ranks[..., None], axis=2)
+
+
+@dataclass(frozen=True, eq=False)
+class Stars(Design):
+    """Stars: a centre S and its n neighbours S △ {j}; they give every player's marginal contribution at S.
+
+    Parameters
+    ----------
+    centres : bool (r, s, n)
+        In each of r replicates s stars.
+    weights : float (s,)
+        What each star of a replicate counts.
+    background : int (r, s, draws), optional
+        Background rows drawn for each star.
+    """
+
+    centres: BoolArray = field(repr=False)
+    weights: FloatArray = field(repr=False)
+    background: IntArray | None = field(default=None, repr=False)
+
+    @property
+    def n_players(self) -> int:  # type: ignore[override]
+        """Number of players."""
+        return self.centres.shape[-1]
+
+    @property
+    def units(self) -> tuple[int, ...]:  # type: ignore[override]
+        """(r, s): the stars of every replicate."""
+        return self.centres.shape[:2]
+
+    def over(self, background: IntArray) -> Design:
+        return replace(self, background=background)
+
+    def background_of(self, index: IntArray) -> IntArray | None:
+        return _of_units(self.background, index // (self.n_players + 1))
+
+    def __len__(self) -> int:
+        return self.centres.shape[0] * self.centres.shape[1] * (self.n_players + 1)
+
+    def sizes(self) -> IntArray:
+        flat = self.centres.reshape(-1, self.n_players)
+        sizes = np.empty((len(flat), self.n_players + 1), np.int32)
+        sizes[:, 0] = self._centre_sizes()
+        np.subtract(1, 2 * flat.view(np.int8), out=sizes[:, 1:])
+        sizes[:, 1:] += sizes[:, :1]
+        return sizes.reshape(-1)
+
+    def evaluations(self) -> IntArray:
+        sizes = self._centre_sizes().reshape(self.units)
+        low, high = sizes <= 1, sizes >= self.n_players - 1  # the centre itself or one neighbour is an end
+        ends: IntArray = (low.view(np.int8) + high.view(np.int8)).sum(axis=1, dtype=np.int64)
+        return sizes.shape[1] * (self.n_players + 1) - ends
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        if not others:
+            return self
+        every = [self, *(each for each in others if isinstance(each, Stars))]
+        background = _together([each.background for each in every])
+        return Stars(np.concatenate([each.centres for each in every]), self.weights, background)
+
+    def some(self, start: int, stop: int) -> Design:
+        background = None if self.background is None else self.background[start:stop]
+        return Stars(self.centres[start:stop], self.weights, background)
+
+    def _centre_sizes(self) -> IntArray:
+        """Players of every centre, replicate after replicate: a product, which takes a quarter of the time of counting."""
+        flat = self.centres.reshape(-1, self.n_players).astype(np.float32)  # whole numbers are exact there to 2²⁴
+        with np.errstate(invalid="ignore"):  # vector code may trip over what lies behind the end
+            return (flat @ np.ones(self.n_players, np.float32)).astype(np.int64)
+
+    def ends(self) -> tuple[IntArray, IntArray]:
+        flat, sizes = self.centres.reshape(-1, self.n_players), self._centre_sizes()
+        return self._at_distance_0(flat, sizes), self._at_distance_0(~flat, self.n_players - sizes)
+
+    def _at_distance_0(self, away: BoolArray, distances: IntArray) -> IntArray:
+        """Centres at distance 0, and of centres at distance 1 the neighbour that makes the last step."""
+        near = np.flatnonzero(distances < 2)
+        return near * (self.n_players + 1) + np.where(distances[near], 1 + away[near].argmax(axis=1), 0)
+
+    def coalitions(self, index: IntArray) -> BoolArray:
+        def flipped(centres: BoolArray) -> BoolArray:
+            rows = np.repeat(centres, self.n_players + 1, axis=0).reshape(-1, self.n_players + 1, self.n_players)
+            diagonal = np.einsum("sjj->sj", rows[:, 1:])
+            np.logical_not(diagonal, out=diagonal)
+            return rows
+
+        def flipped_at(centres: BoolArray, places: IntArray) -> BoolArray:
+            neighbours = np.flatnonzero(places)
+            centres[neighbours, places[neighbours] - 1] ^= True
+            return centres
+
+        return _of_units_at(index, self.centres.reshape(-1, self.n_players), flipped, flipped_at)
+
+    def parts(self, coalitions: int) -> Iterator[Design]:
+        replicates, stars = self.centres.shape[:2]
+        step = max(1, coalitions // (replicates * (self.n_players + 1)))
+        for start in range(0, stars, step):
+            which = slice(start, start + step)
+            background = None if self.background is None else self.background[:, which]
+            yield Stars(self.centres[:, which], self.weights[which], background)
+
+    def weighted_contributions(self, values: FloatArray) -> FloatArray:
+        """Σ over a replicate's stars of weight × [v(S ∪ j) − v(S ∖ j)], (r, n, k), from the values (len, k)."""
+        by_star = values.reshape(*self.centres.shape[:2], self.n_players + 1, -1)
+        contributions = by_star[:, :, 1:] - by_star[:, :, :1]
+        contributions *= np.where(self.centres, -self.weights[:, None], self.weights[:, None])[..., None]
+        return contributions.sum(axis=1)  # star after star, so that an output's bits do not depend on the other outputs
+
+
+Compact = TypeVar("Compact", BoolArray, IntArray)
+
+
+def _of_units_at(
+    index: IntArray,
+    units: Compact,
+    whole: Callable[[Compact], BoolArray],
+    at: Callable[[Compact, IntArray], BoolArray],
+) -> BoolArray:
+    """Coalitions at these positions of stars or chains.
+
+    Taken from the whole stars or chains that hold them, since both steps run along memory; where these would be much more than
+    what is asked for, one by one from copies of their unit.
+    """
+    n_players = units.shape[1]
+    if len(index) == 0:
+        return np.empty((0, n_players), np.bool_)
+    first, last = index.min() // (n_players + 1), index.max() // (n_players + 1)
+    if (last - first + 1) * (n_players + 1) > MOST_EXPANDED * len(index):
+        unit, places = np.divmod(index, n_players + 1)
+        return at(units[unit], places)
+    rows = whole(units[first : last + 1]).reshape(-1, n_players)
+    return np.take(rows, index - first * (n_players + 1), axis=0)
+
+
+def _together(backgrounds: Sequence[IntArray | None]) -> IntArray | None:
+    some = [each for each in backgrounds if each is not None]
+    return np.concatenate(some) if some else None
+
+
+def _of_units(background: IntArray | None, unit: IntArray) -> IntArray | None:
+    return None if background is None else background.reshape(-1, background.shape[-1])[unit]
+
+
+def size_weights(n_players: int) -> tuple[FloatArray, FloatArray]:
+    """By size s of S: (s−1)!(n−s)!/n! for the players in S, s!(n−s−1)!/n! for the others (0 where there are none)."""
+    members = np.array([0.0] + [1 / (s * comb(n_players, s)) for s in range(1, n_players + 1)])
+    return members, np.append(members[1:], 0.0)
+
+
+def as_coalitions(coalitions: ArrayLike, n_players: int | None = None) -> BoolArray:
+    """These coalitions as a bool array (m, n), or an error that says what is wrong with them."""
+    advice = "Give one row of booleans per coalition, one column per player"
+    try:
+        array = np.asarray(coalitions)
+    except ValueError:
+        raise InputError("coalitions", "be a table of booleans", "rows of different lengths", advice) from None
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise InputError("coalitions", "be two-dimensional (m, n)", f"shape {array.shape}", advice)
+    if array.dtype != np.bool_:
+        raise InputError("coalitions", "be boolean", f"dtype {array.dtype}", advice + "; astype(bool) converts 0 and 1")
+    if n_players is not None and array.shape[1] != n_players:
+        raise InputError("coalitions", f"have {n_players} columns", f"shape {array.shape}", advice)
+    return array

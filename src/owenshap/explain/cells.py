@@ -1,0 +1,131 @@
+"""The data of one player over rows: numbers, moments of time or categories, and cells as text."""
+
+from __future__ import annotations
+
+import datetime
+import numbers
+import sys
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.explain.words import shorten
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+
+NUMBERS, TIMES, CATEGORIES = "numbers", "times", "categories"
+LONGEST_CELL = 18
+DAY = np.timedelta64(86_400_000_000, "us")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One player's data over rows."""
+
+    kind: str
+    places: FloatArray = field(repr=False)
+    """Where each row stands: its number, its days since 1970, or the number of its category; nan where missing."""
+    categories: list[str] = field(default_factory=list)
+    """Names of the categories, in the order of their numbers."""
+
+    @classmethod
+    def of(cls, cells: NDArray[Any], most_categories: int) -> Column:
+        """The column of these cells; rare categories beyond so many are put together as the last one."""
+        if cells.dtype.kind in "iuf":
+            return cls(NUMBERS, cells.astype(np.float64))
+        present = ~np.array([is_missing(cell) for cell in cells], np.bool_)
+        kinds = {_kind(cell) for cell in cells[present]}
+        places = np.full(len(cells), np.nan)
+        if kinds <= {NUMBERS}:
+            places[present] = cells[present].astype(np.float64)
+            return cls(NUMBERS, places)
+        if kinds == {TIMES}:
+            places[present] = [_days(cell) for cell in cells[present]]
+            return cls(TIMES, places)
+        names, codes = np.unique([str(cell) for cell in cells[present]], return_inverse=True)
+        places[present], categories = _commonest(names.tolist(), codes, most_categories)
+        return cls(CATEGORIES, places, categories)
+
+    @property
+    def missing(self) -> BoolArray:
+        """Which rows have no data."""
+        return np.isnan(self.places)
+
+    def shades(self) -> FloatArray:
+        """From 0 for low to 1 for high, between the 5th and the 95th percentile; nan for missing and for categories."""
+        if self.kind == CATEGORIES or self.missing.all():
+            return np.full(len(self.places), np.nan)
+        known = self.places[np.isfinite(self.places)]
+        low, high = np.percentile(known, [5, 95]) if len(known) else (0.0, 0.0)
+        if low == high and len(known):
+            low, high = known.min(), known.max()  # nearly constant: the few that differ still show
+        if low == high:
+            return np.where(self.missing, np.nan, 0.5)
+        shades: FloatArray = np.clip((self.places - low) / (high - low), 0, 1)
+        return shades
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell holds nothing: None, nan, not-a-time, or pandas' NA."""
+    if cell is None or type(cell).__name__ == "NAType":
+        return True
+    if isinstance(cell, (float, np.floating, datetime.date, np.datetime64)):
+        return bool(cell != cell)  # noqa: PLR0124 (nan and not-a-time differ from themselves)
+    return False
+
+
+def text_of(cell: Any) -> str:
+    """A cell as short text."""
+    if is_missing(cell):
+        return "missing"
+    if isinstance(cell, (bool, np.bool_)):
+        return str(cell)
+    if isinstance(cell, numbers.Real) and not _beyond_floats(cell):
+        return _number_text(float(cell))
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        return cell.date().isoformat()
+    return _listed(str(cell))
+
+
+def _beyond_floats(number: numbers.Real) -> bool:
+    """Whether it is a whole number that no float comes near."""
+    return isinstance(number, int) and number.bit_length() > sys.float_info.max_exp - 1
+
+
+def _listed(text: str) -> str:
+    """A list, as a group of features has it, with whole items left out where it is long; other text without its middle."""
+    items = text.split(", ")
+    ends = f"{items[0]}, …, {items[-1]}"
+    return ends if len(items) > 2 and len(text) > LONGEST_CELL >= len(ends) else shorten(text, LONGEST_CELL)
+
+
+def _number_text(number: float) -> str:
+    """Whole numbers as they are, others with four digits."""
+    plain = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"
+    return plain.replace("-", "−").replace(",", "") if abs(number) < 10_000 else plain.replace("-", "−")
+
+
+def _kind(cell: Any) -> str:
+    if isinstance(cell, (bool, np.bool_)):
+        return CATEGORIES
+    if isinstance(cell, numbers.Real):
+        return NUMBERS
+    return TIMES if isinstance(cell, (datetime.date, np.datetime64)) else CATEGORIES
+
+
+def _days(cell: Any) -> float:
+    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
+        cell = cell.astimezone(datetime.UTC).replace(tzinfo=None)
+    return float(np.datetime64(cell, "us").astype(np.int64) / DAY.astype(np.int64))
+
+
+def _commonest(names: list[str], codes: IntArray, most: int) -> tuple[IntArray, list[str]]:
+    """Codes and names of the commonest categories in their order; all others share the last."""
+    if len(names) <= most:
+        return codes, names
+    counts = np.bincount(codes)
+    kept = np.sort(np.argsort(-counts, kind="stable")[: most - 1])
+    place = np.full(len(names), most - 1)
+    place[kept] = np.arange(most - 1)
+    return place[codes], [*(names[i] for i in kept), f"{len(names) - most + 1:,} others"]

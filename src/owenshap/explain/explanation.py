@@ -1,0 +1,209 @@
+"""Explanations: what each player added to each row's prediction, and how sure that is."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.errors import InputError
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.extras import needed
+
+if TYPE_CHECKING:
+    import pandas
+    import shap
+
+Key: TypeAlias = Any  # int, slice, name, array, Ellipsis, or a tuple of them
+ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
+AXES_OF: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("values", "standard_errors", "lower", "upper"), (ROWS, PLAYERS, OUTPUTS)),
+    **dict.fromkeys(("base_values", "predictions"), (ROWS, OUTPUTS)),
+    **dict.fromkeys(("evaluations", "model_rows", "stopped_by", "because"), (ROWS,)),
+    "data": (ROWS, PLAYERS),
+}
+"""The axes of each array of an explanation, where none is sliced away."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What each player added to each row's prediction.
+
+    Slices like an array, by number and by name: explanation[0], explanation[:10, "age"], explanation[..., "class 1"].
+    A number or a single name takes its axis away.
+    """
+
+    values: FloatArray
+    """(rows, players), or (rows, players, outputs) where there is more than one output."""
+    base_values: FloatArray
+    """The value of the empty coalition, (rows,) or (rows, outputs)."""
+    predictions: FloatArray
+    """The value of the grand coalition: what is explained, (rows,) or (rows, outputs)."""
+    data: NDArray[Any] = field(repr=False)
+    """The explained rows, (rows, players); the features of a group are put together as text."""
+    feature_names: list[str]
+    """Names of the players."""
+    output_names: list[str] | None
+    standard_errors: FloatArray | None = field(repr=False)
+    """As values; None where there is no interval, nan for rows that have none. `no_interval` says why."""
+    lower: FloatArray | None = field(repr=False)
+    upper: FloatArray | None = field(repr=False)
+    evaluations: IntArray
+    """Coalitions valued for each row."""
+    model_rows: IntArray
+    """Rows that the model predicted for it."""
+    method: str
+    seed: int
+    confidence: float
+    no_interval: str | None = None
+    axes: tuple[str, ...] = (ROWS, PLAYERS)
+    """The axes that values have."""
+    stopped_by: NDArray[Any] | None = field(default=None, repr=False)
+    """Why the estimate of each row ended, (rows,)."""
+    because: NDArray[Any] | None = field(default=None, repr=False)
+    """By which method each row was estimated, and why by that, (rows,)."""
+
+    @property
+    def gap(self) -> FloatArray:
+        """Prediction − base value less the sum of the values: 0 but for rounding where the method is efficient.
+
+        Of some players only, what those leave: the values of the others are in it.
+        """
+        if PLAYERS not in self.axes:
+            raise InputError("gap", "be asked of all players", "one player", "Take it from the whole explanation")
+        return self.predictions - self.base_values - self.values.sum(axis=self.axes.index(PLAYERS))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the values."""
+        return self.values.shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, key: Key) -> Explanation:
+        index = resolve(key, self.axes, {PLAYERS: self.feature_names, OUTPUTS: self.output_names})
+        kept: dict[str, Any] = {"axes": tuple(axis for axis in self.axes if not isinstance(index[axis], int))}
+        for name, axes in AXES_OF.items():
+            array = getattr(self, name)
+            kept[name] = None if array is None else pick(array, [index[axis] for axis in axes if axis in index])
+        for name, axis in (("feature_names", PLAYERS), ("output_names", OUTPUTS)):
+            names = getattr(self, name)
+            if names is not None and axis in index:
+                kept[name] = [names[i] for i in np.atleast_1d(np.arange(len(names))[index[axis]])]
+        return replace(self, **kept)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A tidy pandas DataFrame: one line per row, player and output, with the interval and the player's data."""
+        from owenshap.tables.frame_pandas import tidy
+
+        index = np.indices(self.values.shape).reshape(self.values.ndim, self.values.size)
+        at = dict(zip(self.axes, index, strict=True))
+        columns: dict[str, Any] = {}
+        if ROWS in at:
+            columns["row"] = at[ROWS]
+        columns["feature"] = np.array(self.feature_names, object)[at.get(PLAYERS, 0)]
+        if OUTPUTS in at:
+            columns["output"] = at[OUTPUTS] if self.output_names is None else np.array(self.output_names, object)[at[OUTPUTS]]
+        place = tuple(at[axis] for axis in (ROWS, PLAYERS) if axis in at)
+        columns["data"] = np.asarray(self.data)[place] if place else _repeated(self.data, self.values.size)
+        for name, array in (
+            ("value", self.values),
+            ("standard_error", self.standard_errors),
+            ("lower", self.lower),
+            ("upper", self.upper),
+        ):
+            columns[name] = np.full(self.values.size, np.nan) if array is None else array.reshape(-1)
+        return tidy(columns)
+
+    def to_shap(self) -> shap.Explanation:
+        """The same as shap's Explanation, for shap's own plots; its waterfall draws our intervals."""
+        shap = needed("shap", extra="shap")
+        return shap.Explanation(
+            values=self.values,
+            base_values=self.base_values,
+            data=self.data,
+            feature_names=list(self.feature_names),
+            output_names=self.output_names if OUTPUTS in self.axes else None,
+            lower_bounds=self.lower,
+            upper_bounds=self.upper,
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file: arrays and JSON in a zip (npz), readable without this package and without pickle."""
+        from owenshap.explain.saving import write
+
+        write(self, path)
+
+    def _repr_html_(self) -> str:
+        from owenshap.explain.notebook import html
+
+        return html(self)
+
+
+def _repeated(cell: Any, count: int) -> NDArray[Any]:
+    """One cell so many times, as it is: numpy would take a list apart."""
+    if np.isscalar(cell):
+        return np.full(count, cell)
+    column = np.empty(count, object)
+    for place in range(count):
+        column[place] = cell
+    return column
+
+
+def resolve(key: Key, axes: tuple[str, ...], names: Mapping[str, list[str] | None]) -> dict[str, Any]:
+    """What to take along each axis, an int, a slice or an array of numbers or booleans, from what stands in the brackets."""
+    keys = list(key) if isinstance(key, tuple) else [key]
+    if len(keys) == 1 and _is_name(keys[0]):
+        keys = [slice(None)] * axes.index(_axis_of(keys[0], axes, names)) + keys
+    if any(each is Ellipsis for each in keys):
+        place = next(i for i, each in enumerate(keys) if each is Ellipsis)
+        keys[place : place + 1] = [slice(None)] * (len(axes) - len(keys) + 1)
+    if len(keys) > len(axes):
+        raise InputError("index", f"have at most {len(axes)} parts ({', '.join(axes)})", key, "Leave out the rest")
+    keys += [slice(None)] * (len(axes) - len(keys))
+    return {axis: _numbers(each, axis, names.get(axis)) for axis, each in zip(axes, keys, strict=True)}
+
+
+def pick(array: NDArray[Any], index: list[Any]) -> NDArray[Any]:
+    """Each axis by its own index, as they stand: lists do not pair up as numpy's would."""
+    for axis in reversed(range(len(index))):
+        array = array[(slice(None),) * axis + (index[axis],)]
+    return array
+
+
+def _is_name(key: Key) -> bool:
+    return isinstance(key, str) or (isinstance(key, list) and bool(key) and all(isinstance(each, str) for each in key))
+
+
+def _axis_of(key: Key, axes: tuple[str, ...], names: Mapping[str, list[str] | None]) -> str:
+    first = key if isinstance(key, str) else key[0]
+    named = [axis for axis in axes if axis in names]
+    return next((axis for axis in named if first in (names[axis] or [])), (named or [axes[0]])[0])
+
+
+def _numbers(key: Key, axis: str, names: list[str] | None) -> Any:
+    if isinstance(key, slice):
+        return key
+    if _is_name(key):
+        places = [_place(each, axis, names) for each in ([key] if isinstance(key, str) else key)]
+        return places[0] if isinstance(key, str) else np.array(places)
+    array = np.array([], np.int64) if isinstance(key, list) and not key else np.asarray(key)
+    if array.dtype.kind not in "biu" or array.ndim > 1 or isinstance(key, (bool, np.bool_)):
+        raise InputError(f"index of {axis}", "be numbers, names or a slice", key, "As in explanation[0, 'age']")
+    if array.ndim == 0:
+        return int(array)
+    return array
+
+
+def _place(name: str, axis: str, names: list[str] | None) -> int:
+    if names is None or name not in names:
+        near = difflib.get_close_matches(name, names or [], n=1, cutoff=0.4)
+        advice = f"Did you mean {near[0]!r}" if near else "Use its number"
+        raise InputError(f"index of {axis}", f"be the name of one of the {axis}", name, advice)
+    return names.index(name)

@@ -1,0 +1,91 @@
+"""What the fields of an explanation must be: their types, shapes and ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS
+from owenshap.support.checks import checked_confidence, whole_number
+
+ALL = (ROWS, PLAYERS, OUTPUTS)
+AXES = [axes for count in range(len(ALL) + 1) for axes in combinations(ALL, count)]
+FINITE = ("values", "base_values", "predictions")
+UNSURE = ("standard_errors", "lower", "upper")
+COUNTS = ("evaluations", "model_rows")
+TEXTS = ("stopped_by", "because")
+OPTIONAL = (*UNSURE, *TEXTS)
+ADVICE = "Explanations come from an Explainer, or from a file that is as it was written"
+
+
+def check_forms(parts: Mapping[str, Any]) -> None:
+    """An error unless every field has its type, and every array a shape that goes with the others.
+
+    Of arrays only dtype and shape are asked, so that they can be checked before they are there.
+    """
+    axes = parts["axes"]
+    _must(any(axes == each for each in AXES), "axes", f"be some of {ALL}, in that order", axes)
+    shape = _shape(parts["values"])
+    _must(len(shape) == len(axes), "values", f"have the axes {axes}", shape)
+    sizes = dict(zip(axes, shape, strict=True))
+    for name, own in AXES_OF.items():
+        if parts[name] is not None or name not in OPTIONAL:
+            _check_array(name, parts[name], tuple(sizes[axis] for axis in own if axis in sizes))
+    ends = sum(parts[name] is not None for name in ("lower", "upper"))
+    _must(ends != 1, "lower and upper", "both be there or neither", "one of them")
+    _check_names("feature_names", parts["feature_names"], sizes.get(PLAYERS, 1))
+    if parts["output_names"] is not None:
+        _check_names("output_names", parts["output_names"], sizes.get(OUTPUTS, 1))
+    method, reason = parts["method"], parts["no_interval"]
+    _must(isinstance(method, str), "method", "be text", method)
+    _must(isinstance(reason, str | None), "no_interval", "be text or None", reason)
+    whole_number("seed", parts["seed"], 0, ADVICE)
+    checked_confidence(parts["confidence"])
+
+
+def check_ranges(parts: Mapping[str, Any]) -> None:
+    """An error where an array, of the right form, holds what it cannot hold."""
+    for name in FINITE:
+        _must(bool(np.isfinite(parts[name]).all()), name, "be finite", "numbers that are not")
+    for name in COUNTS:
+        _must(not np.any(np.less(parts[name], 0)), name, "be at least 0", "numbers below")
+    values, nan = parts["values"], np.nan  # below and above nothing: there is no interval
+    errors, lower, upper = (nan if parts[name] is None else parts[name] for name in UNSURE)
+    _must(not np.any(np.less(errors, 0)), "standard_errors", "be at least 0", "numbers below")
+    outside = np.any(np.greater(lower, values) | np.less(upper, values))
+    _must(not outside, "lower and upper", "have the values between them", "values outside")
+
+
+def _check_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
+    dtype = getattr(value, "dtype", None)
+    _must(_shape(value) == shape, name, f"have shape {shape}", value if dtype is None else value.shape)
+    if name in TEXTS:
+        _must(_is_text(value), name, "be text", type(value).__name__)
+    elif name in COUNTS:
+        _must(dtype is not None and dtype.kind in "iu", name, "be whole numbers", dtype or value)
+    elif name != "data":
+        _must(dtype is not None and dtype.kind == "f", name, "be numbers", dtype or value)
+
+
+def _is_text(value: Any) -> bool:
+    cells = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else [value]
+    return all(isinstance(cell, str) for cell in cells)
+
+
+def _check_names(what: str, names: Any, count: int) -> None:
+    texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
+    _must(texts and len(names) == count, what, f"be a list of texts, {count} of them", names)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    """Of an array, packed or not; everything else is a single thing."""
+    return tuple(getattr(value, "shape", ()))
+
+
+def _must(holds: bool, what: str, rule: str, got: object) -> None:
+    if not holds:
+        raise InputError(what, rule, got, ADVICE)

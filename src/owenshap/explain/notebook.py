@@ -1,0 +1,144 @@
+"""How an explanation looks in a notebook: a small table with bars, without scripts, on light and on dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+import numpy as np
+
+from owenshap.explain.colours import NEGATIVE, NEUTRAL, POSITIVE
+from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.summary import Line, has_intervals, lines, of_all_players, others_label, ranked, reach
+from owenshap.explain.words import Digits, shorten
+from owenshap.support.arrays import FloatArray
+
+MOST_LINES, MOST_OUTPUTS = 12, 6
+VISIBLE_GAP = 0.005  # of the longest bar
+FAINT = "opacity:.65"
+CELL = "padding:1px 10px 1px 0;border:0;background:none;white-space:nowrap;text-align:"
+
+
+def html(explanation: Explanation) -> str:
+    """A table of the strongest players: of one row with intervals, of many rows by their mean strength."""
+    whole = of_all_players(explanation)
+    if 0 in whole.shape:
+        return f"<div>{_title(whole)}</div>"
+    body = _of_outputs(whole) if OUTPUTS in whole.axes else _of_lines(whole, gap=PLAYERS in explanation.axes)
+    head = f"<b>{_title(whole)}</b><br><span style='{FAINT}'>{_origin(whole)}</span>"
+    return f"<div style='font-size:13px;line-height:1.4'>{head}{body}</div>"
+
+
+def _title(explanation: Explanation) -> str:
+    counts = dict(zip(explanation.axes, explanation.shape, strict=True))
+    parts = [_count(counts.get(axis, 1), axis[:-1]) for axis in (ROWS, PLAYERS, OUTPUTS) if axis != OUTPUTS or axis in counts]
+    names = explanation.output_names
+    return f"Explanation of {', '.join(parts)}" + (f": {_safe(names[0])}" if names and len(names) == 1 else "")
+
+
+def _origin(explanation: Explanation) -> str:
+    """Method, cost, confidence and seed."""
+    per_row = " per row" if ROWS in explanation.axes else ""
+    parts = [
+        explanation.method,
+        f"{_range(explanation.evaluations)} evaluations{per_row}",
+        f"{_range(explanation.model_rows)} model rows{per_row}",
+    ]
+    if explanation.lower is None:
+        parts.append(f"no intervals: {explanation.no_interval or 'none were kept'}")
+    elif has_intervals(explanation):
+        parts.append(f"{100 * explanation.confidence:g} % intervals")
+    return escape(" · ".join([*parts, f"seed {explanation.seed}"]))
+
+
+def _of_lines(explanation: Explanation, *, gap: bool) -> str:
+    """One output: the strongest players with bars."""
+    many = ROWS in explanation.axes
+    shown = lines(explanation, MOST_LINES)
+    heading = f"mean |contribution| over {_count(len(explanation), 'row')}"
+    if not many:
+        numbers = Digits.of([explanation.base_values, explanation.predictions], significant=4)
+        ends = (numbers.unsigned(float(end)) + numbers.suffix for end in (explanation.base_values, explanation.predictions))
+        heading = "base value {} → prediction {}".format(*ends)
+        if gap and abs(explanation.gap) > VISIBLE_GAP * max(abs(line.value) for line in shown):
+            shown.append(Line("gap", float(explanation.gap), None, players=0))
+    digits = Digits.of([line.value for line in shown])
+    low, high = reach(shown)
+    low, high = (low, high) if low < high else (0.0, 1.0)
+    rows = "".join(_line(line, low, high, digits, signed=not many) for line in shown)
+    return f"<div style='{FAINT}'>{heading}</div>{_table(rows)}"
+
+
+def _line(line: Line, low: float, high: float, digits: Digits, *, signed: bool) -> str:
+    value, doubt = line.written(digits, signed=signed)
+    doubt = f" <span style='{FAINT}'>{doubt}</span>" if doubt else ""
+    cells = [("left", _safe(line.label, 60)), ("left", _bar(line, low, high, signed=signed)), ("left", value + doubt)]
+    return _row(cells)
+
+
+def _bar(line: Line, low: float, high: float, *, signed: bool) -> str:
+    """A bar from zero, with its interval across its end, in a box that all lines share."""
+    color = (POSITIVE if line.value > 0 else NEGATIVE) if signed else NEUTRAL
+    paint = f"background:{color if line.players else 'currentColor'};opacity:{1 if line.players == 1 else 0.5}"
+    parts = [_box(0.0, line.value, low, high, f"top:2px;height:10px;{paint}")]
+    if line.half_width:
+        # Ends are borders and the line between them is a background, so that the colour of the text is all it needs.
+        style = (
+            "top:4px;height:6px;border:solid currentColor;border-width:0 1px;box-sizing:border-box;"
+            "background:linear-gradient(currentColor,currentColor) center/100% 1px no-repeat"
+        )
+        parts.append(_box(*line.interval, low, high, style))
+    zero = _box(0.0, 0.0, low, high, "top:-2px;height:18px;border-left:1px solid currentColor;opacity:.3")
+    return f"<div style='position:relative;width:240px;height:14px;overflow:hidden'>{''.join(parts)}{zero}</div>"
+
+
+def _box(start: float, end: float, low: float, high: float, style: str) -> str:
+    """From start to end on a scale from low to high."""
+    left, right = ((place - low) / (high - low) * 98 + 1 for place in sorted((start, end)))
+    return f"<div style='position:absolute;left:{left:.2f}%;width:{right - left:.2f}%;{style}'></div>"
+
+
+def _of_outputs(explanation: Explanation) -> str:
+    """Several outputs: numbers only, a column for each of the first."""
+    many, outputs = ROWS in explanation.axes, explanation.shape[-1]
+    values: FloatArray = np.abs(explanation.values).mean(axis=0) if many else explanation.values
+    order, others = ranked(np.abs(values).max(axis=1), MOST_LINES)
+    names = explanation.output_names or [f"output {number}" for number in range(outputs)]
+    digits = Digits.of(values)
+    write = digits.unsigned if many else digits.signed
+    shown = min(outputs, MOST_OUTPUTS)
+    rows = _row([("left", ""), *(("right", f"<b>{_safe(name, 16)}</b>") for name in names[:shown])])
+    for player in order.tolist():
+        cells = [("right", write(float(value)) + digits.suffix) for value in values[player, :shown]]
+        rows += _row([("left", _safe(explanation.feature_names[player])), *cells])
+    if len(others):
+        cells = [("right", write(float(value)) + digits.suffix) for value in values[others, :shown].sum(axis=0)]
+        rows += _row([("left", others_label(len(others))), *cells])
+    first = escape(repr(names[0]) if explanation.output_names else "0")
+    hidden = f"; {_count(outputs - shown, 'output')} not shown" if outputs > shown else ""
+    what = "mean |contribution| over rows" if many else "contributions"
+    advice = f"pick an output for intervals, as in explanation[..., {first}]"
+    return f"<div style='{FAINT}'>{what}{hidden}; {advice}</div>{_table(rows)}"
+
+
+def _table(rows: str) -> str:
+    style = "border-collapse:collapse;border:0;color:inherit;margin:4px 0 0 0;font-size:inherit"
+    return f"<table style='{style}'><tbody>{rows}</tbody></table>"
+
+
+def _row(cells: Iterable[tuple[str, str]]) -> str:
+    inside = "".join(f"<td style='{CELL}{side}'>{text}</td>" for side, text in cells)
+    return f"<tr style='background:none'>{inside}</tr>"
+
+
+def _safe(text: str, longest: int = 32) -> str:
+    return escape(shorten(text, longest))
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _range(counts: object) -> str:
+    low, high = int(np.min(counts)), int(np.max(counts))  # type: ignore[call-overload]
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

@@ -1,0 +1,387 @@
+"""Many rows: sorted into games, estimated, and put together again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.errors import InputError
+from owenshap.estimators import Estimator
+from owenshap.estimators.base import ClosedForm
+from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.prefetch import valued_ahead
+from owenshap.fast.columns import additive
+from owenshap.fast.linear_first import CLOSE, LinearFirst
+from owenshap.fast.linear_game import LinearDrawingModelGame, LinearModelGame
+from owenshap.games.masking import Absent
+from owenshap.games.model_game import DrawingModelGame, ModelGame
+from owenshap.games.outputs import Output
+from owenshap.games.players import Players
+from owenshap.models import Model
+from owenshap.run.allocation import Rounds, Shared
+from owenshap.run.blocks import LARGEST_BLOCK
+from owenshap.run.continuing import Continuing, better_exactly, exactly, stop_reason
+from owenshap.run.cost import Trial, magnitude
+from owenshap.run.evaluate import parse_bytes
+from owenshap.run.plan import Cost, Plan, check_feasible, default_budget, make_plan, needs_spreading, settled_for
+from owenshap.run.result import Estimate
+from owenshap.run.tasks import Task, at_once, without_replicates
+from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.executors import Executor, in_order
+from owenshap.support.progress import Meter, close, meter, silent
+from owenshap.tables import Table
+
+LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
+ROWS_TOGETHER = 256  # the most rows of one game: enough to fill a batch, few enough to give several workers something to do
+
+UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Rows to explain with one model.
+
+    Rows with the same number of live players play one game together and so share its designs; which other rows are
+    there changes nothing for any of them.
+    """
+
+    model: Model
+    rows: Table
+    absent: Absent
+    players: Players
+    output: Output
+    draws: int | None
+    linear: LinearFirst | None = None
+    """The model's linear first step, where it has one that is to be used."""
+    until: Until | None = None
+    """What ends a row's estimate before its budget."""
+    ranges: FloatArray | None = field(default=None, repr=False)
+    """Of the outputs over the row and what stands in for its features, (rows, outputs); None: nobody asks."""
+    shared: Shared | None = None
+    """What the rows have together; None: each has a budget of its own."""
+    trial: Trial | None = field(default=None, repr=False)
+    """How to find out what a prediction takes; None: 'auto' decides without."""
+    batch_rows: int | None = None
+    """The most rows that the model takes at once; None: any number."""
+
+    @cached_property
+    def live(self) -> BoolArray:
+        """Which players differ from something that may stand in for them, (rows, players): the others are null players."""
+        return self.players.any_of(self.absent.differs(self.rows))
+
+    def tasks(self, method: str | Estimator, budget: int | None, outputs: int, settings: dict[str, Any]) -> list[Task]:
+        """The games to estimate, each with its plan; a model's outputs bound how many rows fit into memory together."""
+        counts, memory = self.live.sum(axis=1), parse_bytes(settings["memory"])
+        most = ROWS_TOGETHER  # from columns a game takes as much memory as it is given, however many rows it has
+        if self.linear is None:
+            most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
+        tasks, share = [], self._share(budget)
+        for n_players in sorted({*counts.tolist()} - {0}):
+            plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget, outputs, memory)
+            check_feasible(plan, n_players, memory)
+            if share < math.inf and plan.estimator is not LINEAR.estimator:
+                plan = self._within_share(plan, n_players, method, budget, share, settings["efficient"])
+            same = np.flatnonzero(counts == n_players)
+            learning = plan.until is not None and plan.estimator.together
+            most = 1 if learning or plan.estimator.adaptive(n_players, outputs) else most  # every row learns for itself
+            for which in (same[start : start + most] for start in range(0, len(same), most)):
+                ranges = None if self.ranges is None else self.ranges[which]
+                tasks.append((self._game(which, outputs, memory), plan, settings, ranges))
+        return tasks
+
+    @property
+    def sharing(self) -> Shared | None:
+        """What the rows that are to be estimated have together: a row without live players has had its evaluation."""
+        if self.shared is None or self.shared.total is None:
+            return self.shared
+        before = int((~self.live.any(axis=1)).sum())
+        return replace(self.shared, total=self.shared.total - before, before=before)
+
+    @property
+    def _additive(self) -> bool:
+        """Whether what is explained is linear in the features."""
+        return self.linear is not None and additive(self.linear, self.output)
+
+    def _plan(self, n_players: int, method: str | Estimator, budget: int | None, outputs: int, memory: int) -> Plan:
+        if self.draws is not None and method == "auto":
+            method = "halved-owen"  # exact values average over the whole background, which drawing is to avoid
+        planned = _kept_plan if isinstance(method, str) and isinstance(budget, int | None) else make_plan
+        plan = planned(n_players, method, budget, None, self.until, memory)
+        if method == "auto" and plan.estimator.random and self.trial is not None:
+            cost = self._cost(plan, n_players, budget, outputs, memory)
+            plan = planned(n_players, method, budget, cost, self.until, memory)
+        if self.draws is not None and plan.estimator.draw(n_players, np.random.default_rng(0), 1).units is None:
+            advice = "Use another method, or leave out background_draws"
+            raise InputError("background_draws", f"be None for method '{plan.estimator.name}'", self.draws, advice)
+        return plan
+
+    def _share(self, budget: int | None) -> float:
+        """Evaluations of a row where all have as many; infinite where nothing is shared that could be too little."""
+        shared = self.sharing
+        rows = 0 if shared is None else int(self.live.any(axis=1).sum())
+        if shared is None or not rows:
+            return math.inf
+        share = math.inf if shared.total is None else shared.total // rows
+        if shared.seconds is None or self.trial is None:
+            return share
+        plenty = 4 * default_budget(int(self.live.sum(axis=1).max())) if budget is None else budget
+        whole = shared.seconds / (rows * (self.draws or len(self.absent)))  # seconds for one row of the model per evaluation
+        return min(share, whole / magnitude(self.trial.seconds(lambda seconds: whole / magnitude(seconds) < plenty, 0)))
+
+    def _within_share(
+        self, plan: Plan, n_players: int, method: str | Estimator, budget: int | None, share: float, efficient: bool
+    ) -> Plan:
+        """The plan with which a row can begin well within its share of what rows have together, and then go on."""
+        assert self.shared is not None
+        assert self.until is not None
+        exact = plan.until is not None and plan.until.exact and (self.shared.total is None or 1 << n_players <= share)
+        if plan.until is None:
+            if method != "auto" or 1 << n_players <= share:
+                return plan
+            because = f"all 2^{n_players} coalitions do not fit an equal share of {int(share):,} evaluations"
+        else:
+            because = plan.because
+        estimator, cost = plan.estimator, plan.estimator.replicate_cost(n_players)
+        learner = estimator.learner(n_players)
+        first = next_look(0, cost) if learner is None else learner.first + LEARNER_LOOK
+        if plan.until is None or 2 * (2 + first * cost) > share:
+            estimator = settled_for("halved-owen" if method == "auto" else method, n_players, int(share) // 4)
+        most = plan.budget if plan.until is not None else budget or ENDLESS
+        if efficient and self.shared.total is not None:
+            most = min(most, self.shared.total)  # all replicates are kept, so that their number must be known
+        replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
+        if plan.until is None and replicates < 1:
+            return plan  # what it needs is told as that of all rows
+        return Plan(estimator, replicates, most, because, replace(self.until, exact=exact))
+
+    def _cost(self, cheap: Plan, n_players: int, budget: int | None, outputs: int, memory: int) -> Cost:
+        """What an evaluation takes, to a power of ten; as exactly as it takes to know whether another plan is better."""
+        assert self.trial is not None
+        outputs = outputs if self.output.column is None and self.output.predicted is None else 1
+
+        def cost_of(seconds: float) -> Cost:
+            return Cost(magnitude(seconds * len(self.absent)), outputs)
+
+        def matters(seconds: float) -> bool:
+            if math.isinf(seconds):
+                return True
+            dear = make_plan(n_players, "auto", budget, cost_of(seconds), self.until, memory)
+            return dear.estimator.name != cheap.estimator.name
+
+        expected = default_budget(n_players) if cheap.budget == ENDLESS else cheap.budget
+        return cost_of(self.trial.seconds(matters, expected * len(self.rows) * len(self.absent)))
+
+    def _game(self, which: IntArray, outputs: int, memory: int) -> ModelGame:
+        rows = self.rows if len(which) == len(self.rows) else self.rows.take(which)
+        fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
+        parts: dict[str, Any] = {
+            "model": self.model,
+            "rows": rows,
+            "absent": self.absent.of_rows(which),
+            "players": self.players,
+            "live": np.nonzero(self.live[which])[1].reshape(len(which), -1),
+            "output": self.output.of_rows(which),
+            "labels": which,
+            "batch_rows": max(1, min(fitting, self.model.rows_at_once(rows.n_features, self.batch_rows))),
+        }
+        if self.linear is None:
+            return ModelGame(**parts) if self.draws is None else DrawingModelGame(**parts, draws=self.draws)
+        parts |= {"memory": memory, "known": self.linear}
+        return LinearModelGame(**parts) if self.draws is None else LinearDrawingModelGame(**parts, draws=self.draws)
+
+    def agrees(self, done: list[tuple[ModelGame, Estimate]], explained: FloatArray) -> bool:
+        """Whether the games' grand coalitions have the values that the model itself gives the rows."""
+        if self.output.function is not None:
+            return True  # asked beforehand
+        for game, found in done:
+            own, wanted = found.ends.grand.reshape(len(game.labels), -1), explained[game.labels]
+            largest = max(np.abs(wanted).max(), np.abs(found.ends.empty).max())
+            if not np.abs(own - wanted).max() <= CLOSE * largest:
+                return False
+        return True
+
+    def explanation(
+        self,
+        done: list[tuple[ModelGame, Estimate]],
+        predictions: FloatArray,
+        names: list[str] | None,
+        seed: int,
+        confidence: float,
+    ) -> Explanation:
+        """One explanation of all rows whose games are done; null players have value 0."""
+        shape = (len(self.rows), len(self.players), predictions.shape[1])
+        stopped_by = np.full(len(self.rows), "nothing to do: no player differs from what stands in for it", object)
+        because = stopped_by.copy()
+        finished: BoolArray = np.logical_not(self.live.any(axis=1))
+        reasons = [found.missing_intervals for _, found in done]
+        bare = bool(done) and not finished.any() and all(found.standard_errors is None for _, found in done)
+        values = np.zeros(shape)
+        errors, half = (np.zeros(shape), np.zeros(shape)) if not bare else (values[:0], values[:0])
+        base, evaluations, model_rows = predictions.copy(), np.ones(len(self.rows), np.int64), np.ones(len(self.rows), np.int64)
+        for game, found in done:
+            which = game.labels
+            finished[which] = True
+            at = (which[:, None], game.live)
+            values[at] = _by_row(found.moments.mean, len(which))
+            base[which] = found.ends.empty.reshape(len(which), -1)
+            if not bare:
+                errors[at] = _by_row(found.standard_errors, len(which))
+                half[at] = _by_row(found.half_widths, len(which))
+            stopped_by[which] = found.stopped_by
+            evaluations[which] = found.evaluations
+            model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
+            because[which] = f"{found.method}: {found.plan.because}" + (f"; {found.note}" if found.note else "")
+        if self.trial is not None:
+            model_rows += self.trial.predicted
+        one_output = shape[2] == 1
+        reason = next((each for each in reversed(reasons) if each), None)
+        no_errors = bare or (reason is not None and _nowhere(errors[finished]))
+        no_ends = bare or (reason is not None and _nowhere(half[finished]))
+        everything = bool(finished.all())
+
+        def some(array: NDArray[Any]) -> NDArray[Any]:
+            return array if everything else array[finished]
+
+        def kept(array: NDArray[Any]) -> NDArray[Any]:
+            return some(array)[..., 0] if one_output else some(array)
+
+        return Explanation(
+            values=kept(values),
+            base_values=kept(base),
+            predictions=kept(predictions),
+            data=some(self._data()),
+            feature_names=self.players.names,
+            output_names=names,
+            standard_errors=None if no_errors else kept(errors),
+            lower=None if no_ends else kept(values - half),
+            upper=None if no_ends else kept(values + half),
+            evaluations=some(evaluations),
+            model_rows=some(model_rows),
+            method=" and ".join(sorted({found.method for _, found in done})) or "exact",
+            seed=seed,
+            confidence=confidence,
+            no_interval=reason,
+            axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
+            stopped_by=some(stopped_by),
+            because=some(because),
+        )
+
+    def _data(self) -> NDArray[Any]:
+        """The rows as players see them: a group's features put together as text."""
+        cells = self.rows.cells()
+        if not self.players.grouped:
+            return cells
+        data = np.full((len(self.rows), len(self.players)), None, object)
+        for player in range(len(self.players)):
+            features = np.flatnonzero(self.players.player_of == player)
+            for row in range(len(self.rows)):
+                texts = [_short(cells[row, f]) for f in features]
+                data[row, player] = cells[row, features[0]] if len(features) == 1 else ", ".join(texts)
+        return data
+
+
+def estimates(
+    tasks: list[Task], shared: Shared | None, executor: Executor | None, progress: bool | Meter | None
+) -> Iterator[tuple[ModelGame, Estimate]]:
+    """The games with their estimates. Workers take whole games; where there is only one, or rows share something, blocks."""
+    costs = [
+        len(game.labels) * (2 + min(plan.replicates, UNKNOWN) * plan.estimator.replicate_cost(game.n_players))
+        for game, plan, *_ in tasks
+    ]
+    report, expected, before = meter(progress, "explaining"), max(1, sum(costs)), 0
+    try:
+        if shared is not None:
+            yield from Rounds(tasks, shared, executor, report).run()
+            return
+        if executor is not None and len(tasks) > 1:
+            for found, cost in zip(in_order(_estimate, tasks, executor), costs, strict=True):
+                before += cost
+                report(before, expected)
+                yield from found
+            return
+        for (game, plan, settings, ranges), cost in zip(valued_ahead(tasks), costs, strict=True):
+            share = silent if report is silent else partial(_share, report, before, len(game.labels), expected)
+            if plan.until is None:
+                yield game, at_once(game, plan, settings, executor, share)
+            else:
+                yield from _until(game, plan, settings, ranges, executor, share)
+            before += cost
+        report(expected, expected)
+    finally:
+        close(report)
+
+
+def _estimate(
+    game: ModelGame, plan: Plan, settings: dict[str, Any], ranges: FloatArray | None
+) -> list[tuple[ModelGame, Estimate]]:
+    """What a worker does with a whole game."""
+    if plan.until is None:
+        return [(game, at_once(game, plan, settings, None, silent))]
+    return list(_until(game, plan, settings, ranges, None, silent))
+
+
+def _until(
+    game: ModelGame, plan: Plan, settings: dict[str, Any], ranges: FloatArray | None, executor: Executor | None, report: Meter
+) -> Iterator[tuple[ModelGame, Estimate]]:
+    """Rows of a game as they reach their goal: each at its own look, and the others go on without it."""
+    assert plan.until is not None
+    confidence, cost = settings["confidence"], plan.estimator.replicate_cost(game.n_players)
+    spread = needs_spreading(settings["efficient"], plan, game.n_players)
+    run = Continuing(game, plan, settings["seed"], settings["memory"], executor, spread)
+    outputs = run.ends.outputs // len(game.labels)
+    ranges = np.abs(run.ends.grand - run.ends.empty) if ranges is None else ranges.reshape(-1)
+    tolerances, left = plan.until.tolerances(ranges), np.arange(len(game.labels))
+    while len(left):
+        run.advance(run.next_look, lambda done: report(done, done))
+        own = None if tolerances is None else tolerances.reshape(-1, outputs)[left].reshape(-1)
+        looks = [run.look(slice(i * outputs, (i + 1) * outputs), own, confidence) for i in range(len(left))]
+        going_on: list[int] = []
+        for i, found in enumerate(looks):
+            columns, alone = np.arange(i * outputs, (i + 1) * outputs), game.of_rows(left[i : i + 1])
+            reason = stop_reason(plan, found, run, cost, own if own is None else own[columns])
+            if reason is not None:
+                yield alone, without_replicates(run.estimate(columns, own, confidence, reason, True))
+            elif run.relearn(found):
+                going_on.append(i)
+            elif better_exactly(plan, found, run):
+                yield alone, exactly(alone, plan, run.evaluations, run.ends.of_outputs(columns), settings, executor)
+            else:
+                going_on.append(i)
+        if len(going_on) < len(left):
+            left = left[going_on]
+            if len(left):
+                run.only(game.of_rows(left), (np.array(going_on)[:, None] * outputs + np.arange(outputs)).reshape(-1))
+
+
+def _share(report: Meter, before: int, rows: int, expected: int, done: int, _: int) -> None:
+    """A game's own progress as a share of all games'."""
+    report(min(before + done * rows, expected - 1), expected)
+
+
+@lru_cache(maxsize=64, typed=True)
+def _kept_plan(n_players: int, method: str, budget: int | None, cost: Cost | None, until: Until | None, memory: int) -> Plan:
+    """One plan for all calls that ask for the same: its estimator keeps what its draws have in common."""
+    return make_plan(n_players, method, budget, cost, until, memory)
+
+
+def _nowhere(numbers: FloatArray) -> bool:
+    """Whether every row lacks some of its numbers (rows, players, outputs)."""
+    return bool(np.isnan(numbers).any(axis=(1, 2)).all())
+
+
+def _by_row(values: FloatArray | None, rows: int) -> FloatArray | float:
+    """Values (players, rows × outputs) of a game as (rows, players, outputs); NaN where there are none."""
+    if values is None:
+        return np.nan
+    return values.reshape(len(values), rows, -1).swapaxes(0, 1)
+
+
+def _short(cell: Any) -> str:
+    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)

@@ -1,0 +1,147 @@
+"""Explanations in files: arrays and JSON in a zip, without pickle: a file can do no harm."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import zipfile
+from dataclasses import fields
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.errors import InputError
+from owenshap.explain.explanation import AXES_OF, Explanation
+from owenshap.explain.explanation_rules import check_forms, check_ranges
+from owenshap.explain.words import shorten
+from owenshap.run.evaluate import parse_bytes
+from owenshap.support.archive import Packed, packed_arrays, write_arrays
+
+FORMAT = "owenshap explanation 1"
+FIELDS = tuple(each.name for each in fields(Explanation))
+JSON_WEIGHT = 16  # bytes that Python takes for a byte of JSON, in lists of short numbers and texts
+LONGEST_REASON = 200  # characters: what a broken file says of itself may be of any length
+
+
+def write(explanation: Explanation, path: str | PathLike[str]) -> None:
+    """Write an explanation: arrays of numbers as they are, all else as JSON in the array 'about'."""
+    parts = {name: getattr(explanation, name) for name in FIELDS}
+    check_forms(parts)
+    check_ranges(parts)
+    arrays: dict[str, NDArray[Any]] = {}
+    about: dict[str, Any] = {"format": FORMAT}
+    for name, value in parts.items():
+        if name in AXES_OF and _is_numbers(value):
+            arrays[name] = np.asarray(value)
+        else:
+            about[name] = _plain_array(value) if isinstance(value, np.ndarray) else _plain(value)
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    write_arrays(path, arrays)
+
+
+def load(path: str | PathLike[str], *, memory: str | int = "1GB") -> Explanation:
+    """Read an explanation that `Explanation.save` wrote.
+
+    The file holds arrays and JSON only: reading one from an untrusted place runs nothing.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    memory : str or int
+        The most that it may unpack to; text counts 16 times, as Python takes more room for it.
+        A file that holds more is refused before it is unpacked.
+    """
+    most = parse_bytes(memory)
+    try:
+        with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+            packed = packed_arrays(archive)
+            needed = JSON_WEIGHT * packed["about"].nbytes
+            needed += sum(each.nbytes for each in packed.values())
+            if needed <= most:
+                return Explanation(**_checked(packed))
+    except FileNotFoundError:
+        raise
+    except Exception as error:  # broken bytes make zipfile, zlib and json raise nearly anything
+        got = f"{path} ({shorten(_reason(error), LONGEST_REASON)})"
+        rule = "be a file that Explanation.save wrote"
+        raise InputError("path", rule, got, "Save the explanation again") from error
+    advice = f"If you trust where {path} comes from, give memory={needed}"
+    rule = f"be at least the {needed:,} bytes that the file takes"
+    raise InputError("memory", rule, f"{most:,}", advice)
+
+
+def _checked(packed: dict[str, Packed]) -> dict[str, Any]:
+    """The fields of an explanation; arrays are unpacked once all have shapes that go together."""
+    about = json.loads(packed.pop("about").unpacked().tobytes())
+    if not isinstance(about, dict) or about.pop("format", None) != FORMAT:
+        raise ValueError(f"not of the format '{FORMAT}'")
+    if about.keys() & packed.keys() or about.keys() | packed.keys() != {*FIELDS}:
+        raise ValueError("not the fields of an explanation")
+    parts = {name: _restored_field(value) for name, value in about.items()}
+    if isinstance(parts["axes"], list):
+        parts["axes"] = tuple(parts["axes"])
+    check_forms({**parts, **packed})
+    parts |= {name: each.unpacked()[()] for name, each in packed.items()}
+    check_ranges(parts)
+    return parts
+
+
+def _is_numbers(value: Any) -> bool:
+    return isinstance(value, (np.ndarray, np.number)) and value.dtype.kind in "biuf"
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, InputError):
+        what, rule, got, _ = error.args
+        return f"{what} must {rule}; got {got}"
+    return f"{type(error).__name__}: {error}"
+
+
+def _plain(value: Any) -> Any:
+    """Anything as JSON; moments of time are marked so, what JSON does not know becomes text."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, (datetime.date, datetime.datetime)):
+        return {"time" if isinstance(value, datetime.datetime) else "date": value.isoformat()}
+    if isinstance(value, (np.bool_, np.number)):
+        return value.item()
+    if value is None or isinstance(value, (int, float, bool)):
+        return value
+    return str(value).encode(errors="replace").decode()  # without half characters: UTF-8 has none
+
+
+def _restored(value: Any) -> Any:
+    """What `_plain` was given."""
+    if isinstance(value, list):
+        return [_restored(each) for each in value]
+    if isinstance(value, str):
+        value.encode()  # an error where it holds half a character
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"date"}:
+        return datetime.date.fromisoformat(value["date"])
+    if value.keys() == {"time"}:
+        return datetime.datetime.fromisoformat(value["time"])
+    raise ValueError(f"something of the kinds {', '.join(value)}")
+
+
+def _plain_array(array: NDArray[Any]) -> dict[str, Any]:
+    return {"array": [_plain(each) for each in array.reshape(-1).tolist()], "shape": array.shape}
+
+
+def _restored_field(value: Any) -> Any:
+    """An array of objects or a value; numpy would take lists among the objects apart."""
+    if not isinstance(value, dict) or value.keys() != {"array", "shape"}:
+        return _restored(value)
+    cells = _restored(value["array"])
+    if not isinstance(cells, list):
+        raise ValueError("an array that is no list")
+    array: NDArray[Any] = np.empty(len(cells), object)
+    for place, cell in enumerate(cells):
+        array[place] = cell
+    return array.reshape(value["shape"])

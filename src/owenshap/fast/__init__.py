@@ -1,0 +1,1 @@
+"""What a model's structure gives: the same values, sooner."""

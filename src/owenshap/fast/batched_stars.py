@@ -1,0 +1,122 @@
+"""Stars of many games at once, by a kernel of our own: rows may have different numbers of live players."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from owenshap.designs.design import Design, Stars
+from owenshap.fast import fused_stars as _fused_stars
+from owenshap.fast.columns import Pairs
+
+
+def joins(pairs: Pairs, design: Design, at_once: int) -> bool:
+    """Whether a design of so many coalitions at most can be valued together with those of other games."""
+    if not isinstance(design, Stars) or not joinable(pairs) or not fusible(pairs, design):
+        return False
+    return len(design) <= min(at_once, pairs.memory // (32 * len(pairs.rows) * _outputs_each(pairs)))
+
+
+def joined_bytes(pairs: Pairs, design: Stars) -> int:
+    """Bytes of working arrays where it is: inputs and h of every centre, and what its neighbours differ by."""
+    unit = 4 * (2 * pairs.rows.n_features + 4 * pairs.linear.width) + (16 + 24 * _outputs_each(pairs)) * pairs.n_players
+    return unit * len(pairs.rows) * design.centres.shape[0] * design.centres.shape[1]
+
+
+def joinable(pairs: Pairs) -> bool:
+    """Whether every row has one stand-in and every player one column of W."""
+    return len(pairs.absent) == 1 and not pairs.players.grouped
+
+
+def fusible(pairs: Pairs, design: Stars) -> bool:
+    """Whether the kernel can value these stars."""
+    return design.background is None and pairs.output.function is None and _fused_stars.fits(pairs.linear)
+
+
+def _outputs_each(pairs: Pairs) -> int:
+    """Outputs of a row, where none is a function of several."""
+    steps = pairs.linear.steps
+    return len(steps[-1 - (steps[-1].weights is None)].weights) if pairs.all_outputs else 1
+
+
+def ends_of(games: Sequence[Pairs]) -> Any:
+    """The values (2, outputs, rows) of the empty and the grand coalition."""
+    linear, (own, stand_in), chosen = games[0].linear, _rows_of(games), _chosen_of(games)
+    found = linear.arrays.zeros((2, _outputs_each(games[0]), len(own)))
+    for end, rows in enumerate((stand_in, own)):
+        predictions = linear.rest(linear.weights @ rows.T + linear.bias[:, None])
+        if chosen is None:
+            found[end] = predictions
+        else:
+            every = linear.arrays.put(np.arange(len(own)), exact=True)
+            found[end] = predictions[chosen, every if len(rows) == len(own) else 0 * every]
+    return found
+
+
+def joined(work: Sequence[tuple[Pairs, Stars]]) -> list[Any]:
+    """Replicates (outputs, rows, n, r) of every game's stars, all at once."""
+    linear, (units, signed) = work[0][0].linear, units_of(work)
+    steps = linear.arrays.exactly(_fused_stars.steps(linear, units)) * signed[units.star]
+    found, at = [], 0
+    for pairs, design in work:
+        (replicates, stars, n_players), rows = design.centres.shape, len(pairs.rows)
+        some = steps[:, at : at + rows * replicates * stars, :n_players]
+        found.append(some.reshape(-1, rows, replicates, stars, n_players).sum(3).swapaxes(2, 3))
+        at += rows * replicates * stars
+    return found
+
+
+def units_of(work: Sequence[tuple[Pairs, Stars]]) -> tuple[_fused_stars.Units, Any]:
+    """Every star of every row, row after row; and what each player's step counts in each star, (stars, most)."""
+    games, linear = [pairs for pairs, _ in work], work[0][0].linear
+    arrays, most = linear.arrays, max(pairs.n_players for pairs in games)
+    lives, counts, centres, weights, row, star = [], [], [], [], [], []
+    at_row = at_star = 0
+    for pairs, design in work:
+        rows, stars, missing = len(pairs.rows), design.centres.shape[0] * design.centres.shape[1], most - pairs.n_players
+        lives.append(np.pad(pairs.live, ((0, 0), (0, missing))))
+        counts.append(np.full(rows, pairs.n_players, np.int32))
+        centres.append(np.pad(design.centres.reshape(stars, -1), ((0, 0), (0, missing))))
+        weights.append(np.tile(design.weights, design.centres.shape[0]))
+        row.append(np.repeat(np.arange(at_row, at_row + rows, dtype=np.int32), stars))
+        star.append(np.tile(np.arange(at_star, at_star + stars, dtype=np.int32), rows))
+        at_row, at_star = at_row + rows, at_star + stars
+    unit_row, unit_star, present, index, of_rows, weight = (
+        arrays.put(np.concatenate(each), exact=True) for each in (row, star, centres, lives, counts, weights)
+    )
+    own, stand_in = _rows_of(games)
+    away = own - stand_in
+    scale = away.gather(1, index)
+    inputs = stand_in.expand_as(own)[unit_row]
+    # past a row's players the index is 0 and nobody is present: 0 is added
+    inputs.scatter_add_(1, index[unit_row], scale[unit_row] * present[unit_star])
+    units = _fused_stars.Units(
+        row=unit_row,
+        star=unit_star,
+        counts=of_rows,
+        index=index,
+        scale=scale,
+        present=present,
+        table=None,
+        centres=inputs @ linear.weights.T + linear.bias,
+        chosen=_chosen_of(games),
+    )
+    return units, (1 - 2 * arrays.exactly(present)) * weight[:, None]
+
+
+def _rows_of(games: Sequence[Pairs]) -> tuple[Any, Any]:
+    """The rows of all games, and what stands in for their features, (rows or 1, features)."""
+    arrays, first = games[0].linear.arrays, games[0]
+    own = arrays.joined([arrays.of_table(pairs.rows) for pairs in games], 0)
+    tables = [pairs.absent.table for pairs in games] if first.absent.per_row else [first.absent.table]
+    return own, arrays.joined([arrays.of_table(table) for table in tables], 0)
+
+
+def _chosen_of(games: Sequence[Pairs]) -> Any:
+    """The output that is explained of each row; None: all."""
+    if games[0].all_outputs:
+        return None
+    parts = [pairs.chosen_of_rows(np.arange(len(pairs.rows))) for pairs in games]
+    return games[0].linear.arrays.put(np.concatenate(parts), exact=True)

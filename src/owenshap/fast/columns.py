@@ -1,0 +1,237 @@
+"""Pairs of an explained row with a background row: each has columns of its own, and they are valued a tile at a time.
+
+Arrays are (width, pairs, players, stars or chains).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from owenshap.designs.design import Design
+from owenshap.fast.linear_first import LinearFirst
+from owenshap.games.masking import Absent
+from owenshap.games.outputs import Output, logit
+from owenshap.games.players import Players
+from owenshap.support.arrays import IntArray
+from owenshap.tables import Table
+
+OfPairs = Callable[[slice, Any], Any]
+"""(rows, background rows) -> what these pairs give, (outputs, pairs, …)."""
+
+OfUnits = Callable[[slice, slice, slice, Any, Any], Any]
+"""(rows, replicates, stars or chains of each, columns, h(∅)) -> what they add to the replicates, (outputs, pairs, n, r)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The rows of a game with what stands in for their absent features; what was put on the device is kept."""
+
+    linear: LinearFirst
+    rows: Table = field(repr=False)
+    absent: Absent
+    players: Players
+    live: IntArray = field(repr=False)
+    """The live players of each row, (rows, n)."""
+    output: Output
+    memory: int
+    """Bytes of working arrays."""
+
+    @property
+    def n_players(self) -> int:
+        """Live players of each row."""
+        return self.live.shape[1]
+
+    def numbers(self, design: Design) -> int:
+        """Hidden numbers of all coalitions of a design."""
+        return len(design) * len(self.rows) * len(self.absent) * self.linear.width
+
+    @cached_property
+    def tile(self) -> int:
+        """Numbers of one working array."""
+        return max(1, min(self.linear.arrays.tile, self.memory // (4 * self.linear.weights.itemsize)))  # of some four arrays
+
+    # --- columns
+
+    @cached_property
+    def _data(self) -> tuple[Any, Any]:
+        """The explained rows, and what stands in for absent features, on the device."""
+        arrays = self.linear.arrays
+        return arrays.of_table(self.rows), arrays.of_table(self.absent.table)
+
+    @cached_property
+    def _live(self) -> Any:
+        """The live players of each row, on the device."""
+        return self.linear.arrays.put(self.live, exact=True)
+
+    @cached_property
+    def _member(self) -> Any:
+        """Which features each player has, (players, features), where some player has several; else None."""
+        if not self.players.grouped:
+            return None
+        return self.linear.arrays.put(np.arange(len(self.players))[:, None] == self.players.player_of)
+
+    @cached_property
+    def _all_columns(self) -> tuple[Any, Any]:
+        """C and h(∅) of all pairs: asked for by the ends and by every group of blocks."""
+        return self._columns_of(slice(0, len(self.rows)), slice(0, len(self.absent)))
+
+    def columns(self, rows: slice, drawn: Any) -> tuple[Any, Any]:
+        """C and h(∅) of some pairs; kept where these are all, which then fit into a tile."""
+        pairs = len(self.rows) * len(self.absent)
+        if not isinstance(drawn, slice) or (rows.stop - rows.start) * (drawn.stop - drawn.start) < pairs:
+            return self._columns_of(rows, drawn)
+        return self._all_columns
+
+    def _columns_of(self, rows: slice, drawn: Any) -> tuple[Any, Any]:
+        """C (width, pairs, n, 1 or units) and h(∅) (width, pairs, 1 or units).
+
+        `drawn` is a slice of background rows, each in a pair with each row; or the background row of every unit.
+        """
+        every, absent = self._data
+        own = some_of(every, rows)
+        weights, arrays, per_row = self.linear.weights, self.linear.arrays, self.absent.per_row
+        stand_in = some_of(absent, rows if per_row else drawn)
+        away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])  # (rows, background, features)
+        empty = weights @ stand_in.T + self.linear.bias[:, None]
+        if not per_row:
+            empty = arrays.joined([empty[:, None]] * len(own), 1)  # the same for every row
+        if self._member is None and self.n_players == self.rows.n_features:
+            columns = weights[:, None, None] * away
+        elif self._member is None:
+            live = some_of(self._live, rows)
+            columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
+        else:
+            members = self._member[some_of(self._live, rows)][:, None] * away[:, :, None]  # (rows, background, n, features)
+            columns = (weights @ members.reshape(-1, members.shape[3]).T).reshape(len(weights), *members.shape[:3])
+        if per_row or isinstance(drawn, slice):
+            width = self.linear.width
+            return columns.reshape(width, -1, self.n_players, 1), empty.reshape(width, -1, 1)
+        return columns.swapaxes(2, 3), empty
+
+    # --- tiles
+
+    def over_units(self, of_pairs: OfUnits, units: tuple[int, int], background: IntArray | None, numbers: int) -> Any:
+        """Replicates (outputs, rows, n, r) of (r, stars or chains of each), a tile at a time; so many numbers a coalition.
+
+        The stars or chains of a tile are in order of their place in the replicate: sums over the places go along replicates.
+        """
+        arrays, size = self.linear.arrays, self.n_players + 1
+        fitting = max(1, self.tile // (numbers * size))
+        tiles = [(some, part) for some in slices(units[0], max(1, fitting // units[1])) for part in slices(units[1], fitting)]
+
+        def of_all_units(rows: slice, drawn: Any) -> Any:
+            parts: list[Any] = []
+            own = self.columns(rows, drawn) if background is None or self.absent.per_row else (None, None)
+            for some, part in tiles:
+                if background is not None and not self.absent.per_row:
+                    own = self.columns(rows, arrays.put(background[some, part].T.reshape(-1), exact=True))
+                found = of_pairs(rows, some, part, *own)
+                if part.start == 0:
+                    parts.append(found)
+                else:
+                    parts[-1] = parts[-1] + found
+            return arrays.joined(parts, 3)
+
+        return self.over_pairs(of_all_units, numbers * size * min(fitting, units[0] * units[1]), background is not None)
+
+    def over_pairs(self, of_pairs: OfPairs, numbers: int, drawing: bool = False) -> Any:
+        """What pairs give, (outputs, rows, …), with means over the background; a pair has so many numbers in a tile."""
+        arrays, count = self.linear.arrays, 1 if drawing else len(self.absent)
+        columns = self.n_players * max(self.linear.width, self.rows.n_features if self.players.grouped else 0)
+        fitting = max(1, self.tile // max(numbers, columns))
+        by_rows = slices(len(self.rows), max(1, fitting // count))
+        if count == 1:
+            return arrays.joined([of_pairs(rows, slice(0, 1)) for rows in by_rows], 1)
+        weights = self.absent.weights
+        share = arrays.put(np.full(count, 1 / count) if weights is None else weights, exact=True)
+        parts = []
+        for rows in by_rows:
+            total: Any = 0
+            for some in slices(count, fitting):
+                found = of_pairs(rows, some)
+                by_row = found.reshape(found.shape[0], rows.stop - rows.start, -1, *found.shape[2:])
+                total = total + (arrays.exactly(by_row) * share[some].reshape(-1, *[1] * (found.ndim - 2))).sum(2)
+            parts.append(total)
+        return arrays.joined(parts, 1)
+
+    # --- outputs
+
+    @property
+    def all_outputs(self) -> bool:
+        """Whether every output of the model is explained, or a function of them all."""
+        return self.output.predicted is None and self.output.column is None
+
+    def outputs_of(self, hidden: Any, rows: slice) -> Any:
+        """What is explained, (outputs, pairs, …), from h (width, pairs, …)."""
+        predictions = self.linear.rest(hidden.reshape(hidden.shape[0], -1))
+        return self.chosen(predictions.reshape(-1, *hidden.shape[1:]), rows)
+
+    def chosen(self, predictions: Any, rows: slice) -> Any:
+        """What is explained, (outputs, pairs, …), of the predictions (k, pairs, …) for these rows."""
+        pairs = predictions.shape[1]
+        if not self.all_outputs:
+            own = self.chosen_of_rows(self._row_of(rows, pairs))
+            if (own == own[0]).all():  # nothing to look up, and nothing to send
+                return predictions[int(own[0])][None]
+            put = self.linear.arrays.put
+            return predictions[put(own, exact=True), put(np.arange(pairs), exact=True)][None]
+        if self.output.function is None:
+            return predictions
+        flat = self.linear.arrays.get(predictions).reshape(len(predictions), -1).T
+        explained = self.output(flat, np.repeat(self._row_of(rows, pairs), len(flat) // pairs))
+        return self.linear.arrays.put(explained.T, exact=True).reshape(-1, *predictions.shape[1:])
+
+    def chosen_outputs(self, rows: slice, pairs: int) -> Any:
+        """The output that is explained of each pair, where there is one."""
+        if self.all_outputs:
+            return None
+        return self.linear.arrays.put(self.chosen_of_rows(self._row_of(rows, pairs)), exact=True)
+
+    def chosen_of_rows(self, rows: IntArray) -> IntArray:
+        """The output that is explained of each of these rows, where there is one."""
+        if self.output.predicted is not None:
+            return self.output.predicted[rows]
+        return np.full(len(rows), self.output.column)
+
+    def _row_of(self, rows: slice, pairs: int) -> IntArray:
+        """The explained row of each pair."""
+        return np.repeat(np.arange(rows.start, rows.stop), pairs // (rows.stop - rows.start))
+
+
+def settled(linear: LinearFirst, output: Output) -> tuple[LinearFirst, Output]:
+    """The model's steps to what is explained, and what is left to do: log-odds of a logistic model are its scores."""
+    scores = linear.log_odds if output.function is logit else None
+    return (linear, output) if scores is None else (scores, Output())
+
+
+def additive(linear: LinearFirst, output: Output) -> bool:
+    """Whether what is explained is linear in the features."""
+    steps, left = settled(linear, output)
+    return not steps.steps and left.function is None
+
+
+def slices(count: int, step: int) -> Iterator[slice]:
+    """So many things, a step at a time."""
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def some_of(array: Any, which: Any) -> Any:
+    """The array's rows in a slice, or by number; itself where these are all: most calls explain one row."""
+    whole = isinstance(which, slice) and (which.start, which.stop) == (0, array.shape[0])
+    return array if whole else array[which]
+
+
+def hidden_at(present: Any, columns: Any, empty: Any) -> Any:
+    """Hidden numbers (width, pairs, m) of coalitions (n, m) from columns (width, pairs, n, 1 or m)."""
+    width, pairs, n_players, own = columns.shape
+    if own == 1:
+        hidden = (columns.reshape(-1, n_players) @ present).reshape(width, pairs, -1)
+        hidden += empty
+        return hidden
+    return (columns * present).sum(2) + empty

@@ -1,0 +1,104 @@
+"""All subsets from columns by doubling, h(S ∪ {k}) = h(S) + C_k, a tile at a time: no table of coalitions is ever made."""
+
+from __future__ import annotations
+
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from owenshap.designs.design import Subsets, size_weights
+from owenshap.fast import fused_subsets as _fused_subsets
+from owenshap.fast.columns import Pairs
+from owenshap.fast.linear_first import Arrays
+from owenshap.support.arrays import FloatArray
+from owenshap.support.bits import from_codes
+
+KEPT_WEIGHTS = 1 << 17  # of coalitions: a megabyte
+
+
+def of_subsets(pairs: Pairs, fused: bool | None = None) -> Any:
+    """Values (outputs, rows, n, 1) from all 2ⁿ coalitions, a tile of low players for each coalition of the others."""
+    n_players, widest = pairs.n_players, pairs.linear.widest
+    if fused is None:
+        fused = pairs.numbers(Subsets(n_players)) >= _fused_subsets.FEWEST_NUMBERS
+    if fused and pairs.output.function is None and _fused_subsets.fits(pairs.linear, n_players):
+        return pairs.over_pairs(partial(_fused_values, pairs), pairs.linear.width * n_players)
+    low = min(n_players, max(1, (pairs.tile // widest).bit_length() - 1))
+    arrays: Any = pairs.linear.arrays
+    small = (n_players - low + 1) << low <= KEPT_WEIGHTS
+    folding = (_kept_folding if small else _Folding)(arrays, n_players, low)
+
+    def of_pairs(rows: slice, drawn: Any) -> Any:
+        columns, empty = pairs.columns(rows, drawn)
+        tile = _doubled(arrays, empty[..., 0], columns[:, :, :low])
+        if low == n_players:
+            return folding(arrays.exactly(pairs.outputs_of(tile, rows)), 0)[..., None]
+        others = _doubled(arrays, 0 * empty[..., 0], columns[:, :, low:])
+        total: Any = 0
+        for high in range(1 << (n_players - low)):
+            hidden = tile + others[..., high, None]
+            total = total + folding(arrays.exactly(pairs.outputs_of(hidden, rows)), high)
+        return total[..., None]
+
+    return pairs.over_pairs(of_pairs, widest << low)
+
+
+def _fused_values(pairs: Pairs, rows: slice, drawn: Any) -> Any:
+    """The same of some pairs, by a kernel of our own."""
+    columns, empty = pairs.columns(rows, drawn)
+    chosen = pairs.chosen_outputs(rows, columns.shape[1])
+    return _fused_subsets.shapley(pairs.linear, columns[..., 0], empty[..., 0], chosen)[..., None]
+
+
+def _doubled(arrays: Arrays, start: Any, columns: Any) -> Any:
+    """Hidden numbers of all coalitions of some players, (width, pairs, 2^players)."""
+    width, pairs, players = columns.shape[:3]
+    hidden, once = arrays.empty((width, pairs, 1 << players)), arrays.put(np.ones(1))
+    hidden[..., 0] = start
+    for player in range(players):
+        half = 1 << player
+        arrays.scaled_sum(hidden[..., :half], columns[:, :, player], once, out=hidden[..., half : 2 * half])
+    return hidden
+
+
+class _Folding:
+    """What the coalitions of a tile add to the Shapley values: Σ (p + m) v over those with the player, less Σ m v over all.
+
+    The weights depend on sizes alone. Sums over the coalitions with a player come from two small marginal tables, over the
+    lower and the upper half of the tile's players, so that nothing as long as the tile is made per player.
+    """
+
+    def __init__(self, arrays: Arrays, n_players: int, low: int) -> None:
+        members, others = size_weights(n_players)
+        sizes = np.bitwise_count(np.arange(1 << low)).astype(np.intp)
+        counts = range(n_players - low + 1)  # of the other players in a coalition
+        self._arrays, self._n_players, self._low, self._half = arrays, n_players, low, low // 2
+        self._gains = [arrays.put((members + others)[sizes + count], exact=True) for count in counts]
+        self._losses = [arrays.put(others[sizes + count], exact=True) for count in counts]
+        self._bits = [arrays.put(_bits(players), exact=True) for players in (self._half, low - self._half)]
+
+    def __call__(self, values: Any, high: int) -> Any:
+        """(outputs, pairs, n) from the values (outputs, pairs, 2^low) with these of the other players present."""
+        shape, half, low = tuple(values.shape[:2]), self._half, self._low
+        gained = (values * self._gains[high.bit_count()]).reshape(*shape, -1, 1 << half)
+        upper = gained.sum(3)
+        added = self._arrays.zeros((*shape, self._n_players))
+        added[..., :half] = gained.sum(2) @ self._bits[0]
+        added[..., half:low] = upper @ self._bits[1]
+        for player in range(low, self._n_players):
+            if high >> (player - low) & 1:
+                added[..., player] = upper.sum(2)
+        added -= (values * self._losses[high.bit_count()]).sum(2)[..., None]
+        return added
+
+
+@lru_cache(maxsize=1)
+def _kept_folding(arrays: Arrays, n_players: int, low: int) -> _Folding:
+    """One that is small enough to be kept for the next call: its weights take longer to make than a device to use."""
+    return _Folding(arrays, n_players, low)
+
+
+def _bits(players: int) -> FloatArray:
+    """Which of so many players are in each of their coalitions, (2^players, players)."""
+    return from_codes(np.arange(1 << players), players).astype(np.float64)

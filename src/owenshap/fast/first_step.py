@@ -1,0 +1,52 @@
+"""The linear first step of a model, where it is known to begin with one."""
+
+from __future__ import annotations
+
+import json
+from functools import singledispatch
+
+import numpy as np
+
+from owenshap.fast.linear_first import LinearFirst, layered
+from owenshap.models import Model
+from owenshap.models.boosting import XgboostModel, xgboost_through_matrix
+from owenshap.models.mlp import MLP
+from owenshap.models.scikit_learn import SklearnModel
+from owenshap.models.torch_module import TorchModel
+
+
+@singledispatch
+def first_step(model: Model) -> LinearFirst | None:  # noqa: ARG001
+    """The model's first step and what follows it, where that step is known to be linear; else None."""
+    return None
+
+
+@first_step.register
+def _of_weights(model: MLP) -> LinearFirst | None:
+    return layered(*model.layers)
+
+
+@first_step.register
+def _of_scikit_learn(model: SklearnModel) -> LinearFirst | None:
+    from owenshap.fast.sklearn_linear import linear_first_of
+
+    return linear_first_of(model.estimator, model.method)
+
+
+@first_step.register
+def _of_torch(model: TorchModel) -> LinearFirst | None:
+    from owenshap.fast.torch_linear import linear_first_of
+
+    return linear_first_of(model.module) if model.method == "__call__" else None
+
+
+@first_step.register
+def _of_boosted_linear(model: XgboostModel) -> LinearFirst | None:
+    """Of a gblinear booster's margin."""
+    if model.linear is None:
+        return None
+    stored = json.loads(model.linear.save_raw("json"))["learner"]["gradient_booster"]["model"]["weights"]
+    features = model.linear.num_features()
+    weights = np.array(stored, np.float64).reshape(features + 1, -1)[:-1].T  # features first, and the bias last
+    at_zero = xgboost_through_matrix(model.linear, True, np.zeros((1, features)))  # with its base
+    return LinearFirst(weights, np.asarray(at_zero, np.float64).reshape(-1), ())

@@ -1,0 +1,307 @@
+"""Models whose first step is linear: what a fast path needs to know of them.
+
+With h = Wx + c a coalition's h is h(∅) plus a sum of columns of C = W·diag(x − baseline): no input row is ever built.
+Arrays have features first and coalitions last, (width, m), which keeps every step of a small network long and contiguous.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.models.mlp import ACTIVATIONS
+from owenshap.support.arrays import FloatArray
+from owenshap.tables import Table
+
+CACHED = 1 << 17  # numbers of one tile: a megabyte, about what stays close to a core
+SHORT = 16  # numbers along an axis
+CLOSE = 1e-3  # of the largest prediction: further off, the structure was not what it looked like
+
+
+class Arrays(Protocol):
+    """The array library that a model computes with, on its device; what differs between libraries and nothing else."""
+
+    @property
+    def tile(self) -> int:
+        """Numbers of one working array that keep the device busy."""
+        ...
+
+    @property
+    def launches(self) -> bool:
+        """Whether work is begun there and awaited when its results are."""
+        ...
+
+    def of_table(self, table: Table) -> Any:
+        """The rows as an array (rows, features); None where they are not all numbers."""
+        ...
+
+    def put(self, array: NDArray[Any], exact: bool = False) -> Any:
+        """A host array on the device, in the model's dtype; in float64, as integers or booleans where exact."""
+        ...
+
+    def get(self, array: Any) -> FloatArray:
+        """An array back on the host."""
+        ...
+
+    def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
+        """The array with its axes in the opposite order on its way to the host; what waits for it."""
+        ...
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        """An array to be filled."""
+        ...
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        """Zeros in float64."""
+        ...
+
+    def joined(self, parts: Sequence[Any], axis: int) -> Any:
+        """The parts one after the other."""
+        ...
+
+    def order(self, ranks: Any) -> Any:
+        """Who has each rank, along the first axis."""
+        ...
+
+    def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
+        """Fill out with base + array · scale."""
+        ...
+
+    def summed(self, array: Any, axis: int) -> Any:
+        """Running sums along an axis, where the array was."""
+        ...
+
+    def along(self, array: Any, index: Any) -> Any:
+        """Of an array (a, b, n, m or 1), what the index (any, m) names along the third axis."""
+        ...
+
+    def along_last(self, array: Any, index: Any) -> Any:
+        """Of an array (a, b, n), what the index (a, b, m) names along the last axis."""
+        ...
+
+    def exactly(self, array: Any) -> Any:
+        """The array in float64."""
+        ...
+
+    def exact_sum(self, array: Any) -> Any:
+        """Sums along the last axis but one, made in float64."""
+        ...
+
+    def affine(self, weights: Any, bias: Any) -> Step:
+        """The step Wh + c; weights (new width, width), and perhaps no bias."""
+        ...
+
+    def running(self) -> AbstractContextManager[Any]:
+        """The context in which all of this happens."""
+        ...
+
+
+@dataclass(frozen=True)
+class NumpyArrays:
+    """numpy on the host."""
+
+    dtype: Any = np.float64
+    tile: int = CACHED
+    launches: bool = False
+
+    def of_table(self, table: Table) -> Any:
+        cells = table.cells()
+        return cells.astype(self.dtype, copy=False) if cells.dtype.kind == "f" and np.isfinite(cells).all() else None
+
+    def put(self, array: NDArray[Any], exact: bool = False) -> Any:
+        return array if exact else array.astype(self.dtype, copy=False)
+
+    def get(self, array: Any) -> FloatArray:
+        return np.asarray(array, np.float64)
+
+    def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
+        return lambda: self.get(array).T
+
+    def empty(self, shape: tuple[int, ...]) -> Any:
+        return np.empty(shape, self.dtype)
+
+    def zeros(self, shape: tuple[int, ...]) -> Any:
+        return np.zeros(shape)
+
+    def joined(self, parts: Sequence[Any], axis: int) -> Any:
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis)
+
+    def order(self, ranks: Any) -> Any:
+        return np.argsort(ranks, axis=0)
+
+    def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
+        if array.shape[-1] == 1 < scale.shape[-1] < SHORT:  # numpy's inner loop would be that short, and all overhead
+            for at in range(scale.shape[-1]):
+                np.add(array[..., 0] * scale[..., at], base[..., at], out=out[..., at])
+        else:
+            np.multiply(array, scale, out=out)
+            out += base
+
+    def summed(self, array: Any, axis: int) -> Any:
+        return np.cumsum(array, axis=axis, out=array)
+
+    def along(self, array: Any, index: Any) -> Any:
+        return np.take_along_axis(array, index[None, None], 2) if array.shape[3] > 1 else array[..., 0].take(index, 2)
+
+    def along_last(self, array: Any, index: Any) -> Any:
+        return np.take_along_axis(array, index, 2)
+
+    def exactly(self, array: Any) -> Any:
+        return np.asarray(array, np.float64)
+
+    def exact_sum(self, array: Any) -> Any:
+        return array.sum(axis=-2, dtype=np.float64)
+
+    def affine(self, weights: Any, bias: Any) -> Step:
+        return affine(weights, bias)
+
+    def running(self) -> AbstractContextManager[Any]:
+        return np.errstate(over="ignore")  # exp of a very negative score: the sigmoid is 0 then, as it should be
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step after the first, (width, m) → (new width, m); it may overwrite what it is given."""
+
+    kind: str
+    apply: Callable[[Any], Any] = field(repr=False)
+    weights: Any = field(default=None, repr=False)
+    bias: Any = field(default=None, repr=False)
+    by_slab: bool = False
+    """Whether it takes (slabs, width, m) as well, and nothing is lost by that."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFirst:
+    """A model that begins with h = Wx + c.
+
+    Parameters
+    ----------
+    weights : (width, features)
+        W, in the model's own array library.
+    bias : (width,)
+        c.
+    steps : tuple of Step
+        From h to the predictions; none where the model is linear.
+    arrays : Arrays
+        The array library.
+    """
+
+    weights: Any = field(repr=False)
+    bias: Any = field(repr=False)
+    steps: tuple[Step, ...]
+    arrays: Arrays = field(default_factory=NumpyArrays)
+
+    @cached_property
+    def width(self) -> int:
+        """Numbers in h."""
+        return int(self.weights.shape[0])
+
+    @cached_property
+    def widest(self) -> int:
+        """The most numbers that one coalition has between two steps."""
+        return max([self.width, *(int(step.weights.shape[0]) for step in self.steps if step.weights is not None)])
+
+    @cached_property
+    def by_slab(self) -> bool:
+        """Whether `rest` takes (slabs, width, m) too: many slabs keep all cores busy where one wide product keeps one."""
+        return all(step.by_slab for step in self.steps)
+
+    def rest(self, hidden: Any) -> Any:
+        """Predictions (k, m) from h (width, m), which may be overwritten."""
+        for step in self.steps:
+            hidden = step.apply(hidden)
+        return hidden
+
+    @cached_property
+    def log_odds(self) -> LinearFirst | None:
+        """The same model before its last step made probabilities: log p / (1 − p) of each; None where it does not do that.
+
+        Scores are sums of whatever size: these log-odds are finite and linear in the last layer where the way through
+        probabilities rounds them to 0 and 1.
+        """
+        if not self.steps:
+            return None
+        *before, last = self.steps
+        if last.kind in ELEMENTWISE:
+            return replace(self, steps=tuple(before))
+        of_scores = LOG_ODDS.get((last.kind, self._scores))
+        if of_scores is None:
+            return None
+        matrix = self.arrays.put(np.array(of_scores))
+        if not before:
+            return replace(self, weights=matrix @ self.weights, bias=matrix @ self.bias, steps=())
+        layer = before[-1]
+        bias = None if layer.bias is None else matrix @ layer.bias
+        return replace(self, steps=(*before[:-1], self.arrays.affine(matrix @ layer.weights, bias)))
+
+    @property
+    def _scores(self) -> int | None:
+        """How many numbers the last step takes, where a linear layer makes them."""
+        if len(self.steps) == 1:
+            return self.width
+        layer = self.steps[-2]
+        return len(layer.weights) if layer.kind == "affine" else None
+
+    def agrees(self, rows: Table, predictions: FloatArray) -> bool:
+        """Whether it gives the model's own predictions (rows, k), of a few rows: structure is found, never believed."""
+        few = np.arange(min(len(rows), 16))
+        own, wanted = self.predict(rows.take(few)), predictions[few]
+        if own is None or own.shape != wanted.shape:
+            return False
+        return bool(np.abs(own - wanted).max() <= CLOSE * np.abs(wanted).max())
+
+    def predict(self, rows: Table) -> FloatArray | None:
+        """Predictions (rows, k); None where the rows are not what it takes."""
+        taken = self.arrays.of_table(rows)
+        if taken is None or taken.shape[1] != self.weights.shape[1]:
+            return None
+        step = max(1, self.arrays.tile // self.widest)
+        with self.arrays.running():
+            parts = [
+                self.arrays.get(self.rest(self.weights @ taken[at : at + step].T + self.bias[:, None])).T
+                for at in range(0, len(rows), step)
+            ]
+        return np.concatenate(parts)
+
+
+ELEMENTWISE = frozenset({"logistic", "sigmoid"})
+"""Last steps that make a probability of each score: the score is its log-odds."""
+
+LOG_ODDS: dict[tuple[str, int | None], list[list[float]]] = {
+    ("two classes", 1): [[-1.0], [1.0]],
+    ("softmax", 2): [[1.0, -1.0], [-1.0, 1.0]],
+}
+"""By last step and number of scores: the log-odds of its probabilities, a matrix times the scores."""
+
+
+def affine(weights: NDArray[Any], bias: NDArray[Any]) -> Step:
+    """The step Wh + c in numpy; weights (new width, width)."""
+
+    def apply(hidden: Any) -> Any:
+        result = weights @ hidden
+        result += bias[:, None]
+        return result
+
+    return Step("affine", apply, weights, bias)
+
+
+STEPS = {name: Step(name, apply) for name, apply in ACTIVATIONS.items()}
+"""Steps in numpy by name; 'identity' is no step."""
+
+
+def layered(weights: Sequence[NDArray[Any]], biases: Sequence[NDArray[Any]], activations: Sequence[str]) -> LinearFirst:
+    """A multilayer perceptron in numpy: weights (new width, width) and biases per layer, and the activation after each."""
+    dtype = np.result_type(np.float32, *weights, *biases)
+    layers = [affine(each.astype(dtype), bias.astype(dtype)) for each, bias in zip(weights, biases, strict=True)]
+    steps: list[Step] = []
+    for layer, activation in zip(layers, activations, strict=True):
+        steps.append(layer)
+        steps += [] if activation == "identity" else [STEPS[activation]]
+    return LinearFirst(layers[0].weights, layers[0].bias, tuple(steps[1:]), NumpyArrays(dtype))

@@ -1,0 +1,101 @@
+"""Stars from columns: a neighbour's h is its centre's, one column more or less."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from owenshap.designs.design import Stars
+from owenshap.fast import fused_stars as _fused_stars
+from owenshap.fast.batched_stars import fusible, joinable, joined, joined_bytes
+from owenshap.fast.columns import Pairs, hidden_at
+
+LONG = 512  # stars of a slab that are worth a product of their own
+
+
+def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
+    """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows), where background rows are drawn."""
+    arrays, (replicates, stars, n_players) = pairs.linear.arrays, design.centres.shape
+    if fused is None:
+        fused = pairs.numbers(design) >= _fused_stars.FEWEST_NUMBERS
+    fused = fused and fusible(pairs, design)
+    if fused and joinable(pairs) and joined_bytes(pairs, design) <= pairs.memory:
+        return joined([(pairs, design)])[0]
+    weights = arrays.put(design.weights)
+
+    def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
+        centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 1, 0)))
+        signs = centres * -2
+        signs += 1  # in place: another such array takes longer to come by than to fill
+        present, sign = centres.reshape(n_players, -1), signs.reshape(n_players, -1)
+        if fused:
+            steps = _fused_steps(pairs, rows, present, columns, empty)
+        else:
+            outputs = _outputs(pairs, rows, present, sign, columns, empty)
+            if design.background is not None:
+                outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
+            steps = outputs[:, :, 1:] - outputs[:, :, :1]
+        steps *= (signs * weights[part, None]).reshape(n_players, -1)
+        return arrays.exact_sum(steps.reshape(*steps.shape[:2], *signs.shape))
+
+    return pairs.over_units(of_pairs, (replicates, stars), design.background, 8 if fused else pairs.linear.widest)
+
+
+def _outputs(pairs: Pairs, rows: slice, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
+    """Outputs of the centres and then of their neighbours, (outputs, pairs, n + 1, stars)."""
+    width, of_rows, n_players = columns.shape[:3]
+    stars = present.shape[1]
+    if not pairs.linear.by_slab or stars < LONG:
+        hidden = pairs.linear.arrays.empty((width, of_rows, n_players + 1, stars))
+        _fill(hidden, pairs, present, signs, columns, empty)
+        return pairs.outputs_of(hidden, rows)
+    slabs = pairs.linear.arrays.empty((of_rows, n_players + 1, width, stars))
+    _fill(_width_first(slabs), pairs, present, signs, columns, empty)
+    predictions = pairs.linear.rest(slabs.reshape(-1, width, stars))
+    return pairs.chosen(_width_first(predictions.reshape(of_rows, n_players + 1, -1, stars)), rows)
+
+
+def _fill(hidden: Any, pairs: Pairs, present: Any, signs: Any, columns: Any, empty: Any) -> None:
+    """Fill in the hidden numbers of the centres and then of their neighbours, (width, pairs, n + 1, stars)."""
+    centres = hidden_at(present, columns, empty)
+    hidden[:, :, 0] = centres
+    pairs.linear.arrays.scaled_sum(centres[:, :, None], columns, signs, out=hidden[:, :, 1:])
+
+
+def _width_first(slabs: Any) -> Any:
+    """Slabs (pairs, n + 1, width, stars) as (width, pairs, n + 1, stars), where they are."""
+    return slabs.swapaxes(0, 2).swapaxes(1, 2)
+
+
+def _fused_steps(pairs: Pairs, rows: slice, present: Any, columns: Any, empty: Any) -> Any:
+    """What the neighbours' outputs differ by from their centres', (outputs, pairs, n, stars), by a kernel of our own."""
+    arrays, (width, count, n_players, _) = pairs.linear.arrays, columns.shape
+    stars = present.shape[1]
+    index = arrays.put(np.arange(count * n_players).reshape(count, n_players), exact=True)
+    units = _fused_stars.Units(
+        row=arrays.put(np.repeat(np.arange(count, dtype=np.int32), stars), exact=True),
+        star=arrays.put(np.tile(np.arange(stars, dtype=np.int32), count), exact=True),
+        counts=arrays.put(np.full(count, n_players, np.int32), exact=True),
+        index=index,
+        scale=0 * index.to(columns.dtype) + 1,
+        present=present.T.bool(),
+        table=columns.reshape(width, -1).T,
+        centres=hidden_at(present, columns, empty).reshape(width, -1).T,
+        chosen=pairs.chosen_outputs(rows, count),
+    )
+    steps = _fused_stars.steps(pairs.linear, units)
+    return steps.reshape(len(steps), count, stars, n_players).swapaxes(2, 3)
+
+
+def _with_ends(outputs: Any, present: Any, signs: Any, ends: Any, arrays: Any) -> Any:
+    """Values of stars (outputs, rows, n + 1, stars), those of the empty and the grand coalition over the whole background."""
+    n_players, stars = present.shape
+    sizes = arrays.zeros((n_players + 1, stars))
+    sizes[0] = present.sum(0)
+    sizes[1:] = sizes[0] + signs
+    exact = arrays.exactly(outputs)
+    for end, size in zip(ends, (0, n_players), strict=True):
+        here = arrays.exactly(sizes == size)
+        exact = exact * (1 - here) + end[..., None, None] * here
+    return exact

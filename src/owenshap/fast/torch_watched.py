@@ -1,0 +1,119 @@
+"""Modules with a forward of their own that begin with a Linear: found by watching a call, used by standing in for that layer.
+
+Watching is a mode of the calling thread, so that nothing is patched and other threads see nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from owenshap.fast.linear_first import Step
+from owenshap.support.extras import needed
+
+FLATTENING = frozenset({"flatten", "view", "reshape"})
+ASKING = frozenset({"size", "dim", "ndimension", "numel", "__len__", "__get__"})  # shape, dtype and device are read by __get__
+
+
+class _RowsUsedError(Exception):
+    """The rows went elsewhere than into one linear layer."""
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A module that begins with a Linear."""
+
+    module: Any
+    layer: Any
+    """The Linear that takes the rows and alone sees them."""
+    flat: bool
+    """Whether rows are flattened before."""
+    outputs: int
+
+    @property
+    def rest(self) -> Step:
+        """What follows the layer: the module's own forward, in which the layer gives the h that is asked about."""
+
+        def apply(hidden: Any) -> Any:
+            count = hidden.shape[1]
+            try:
+                made, _ = _called(self.module, self.layer.weight, hidden.T.contiguous())
+            except Exception:  # it may look at the rows after all, for some h: the plain way is taken for what is not finite
+                return hidden.new_full((self.outputs, count), float("nan"))
+            return made.reshape(count, -1).T
+
+        return Step("other", apply)
+
+
+def watched(module: Any) -> Watched | None:
+    """A module in evaluation mode whose rows go into one Linear and nowhere else; None where they do not."""
+    torch = needed("torch", extra="torch")
+    every = list(module.modules())
+    layer: Any = next((each for each in every if next(each.parameters(recurse=False), None) is not None), None)
+    if type(layer) is not torch.nn.Linear or any(each.training or _compiled(each) for each in every):
+        return None
+    try:
+        with torch.inference_mode():
+            made, flat = _called(module, layer.weight, layer.weight.new_zeros(2, layer.out_features))
+            return Watched(module, layer, flat, made.reshape(2, -1).shape[1])
+    except Exception:  # whatever it does not like about such rows: the plain way is there
+        return None
+
+
+def _called(module: Any, weight: Any, hidden: Any) -> tuple[Any, bool]:
+    """What the module makes of rows whose first h is this, (m, width); and whether it flattens them."""
+    rows = weight.new_zeros(()).expand(len(hidden), weight.shape[1])  # never looked at: they take no memory
+    standing = _standing()(weight, hidden, rows)
+    with standing:
+        made = module(rows)
+    if not standing.done:
+        raise _RowsUsedError("no linear layer")
+    return made, standing.flat
+
+
+@lru_cache(maxsize=1)
+def _standing() -> Any:
+    torch = needed("torch", extra="torch")
+
+    class Standing(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
+        """Gives h in place of the first layer, and allows rows to go nowhere else."""
+
+        def __init__(self, weight: Any, hidden: Any, rows: Any) -> None:
+            super().__init__()
+            self._weight, self._hidden, self._rows = weight, hidden, [rows]
+            self.done = self.flat = False
+
+        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            named = kwargs or {}
+            if not any(each is rows for each in _leaves([args, named]) for rows in self._rows):
+                return function(*args, **named)
+            name = getattr(function, "__name__", "")
+            if function is torch.nn.functional.linear and len(args) > 1 and args[1] is self._weight and not self.done:
+                self.done = True
+                return self._hidden
+            answer = function(*args, **named) if name in ASKING | FLATTENING else self._rows[0]
+            if name in FLATTENING and answer.shape == self._rows[0].shape:
+                self.flat = True
+                self._rows.append(answer)
+            elif torch.is_tensor(answer):
+                raise _RowsUsedError(name)
+            return answer
+
+    return Standing
+
+
+def _leaves(given: Any) -> Iterator[Any]:
+    """What lies in lists, tuples and mappings, however deep."""
+    if isinstance(given, (list, tuple)):
+        for each in given:
+            yield from _leaves(each)
+    elif isinstance(given, dict):
+        yield from _leaves(list(given.values()))
+    else:
+        yield given
+
+
+def _compiled(module: Any) -> bool:
+    return type(module).__module__.startswith("torch._dynamo")

@@ -1,0 +1,244 @@
+"""Which outputs of a model are explained: all, one, the predicted class, or any function of them."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.errors import InputError, ModelError, shown
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.checks import whole_number
+from owenshap.tables import as_array
+
+Choice: TypeAlias = Any
+"""A label may be of any type: what a choice can be, `choose` tells."""
+
+MOST_SHOWN = 20  # labels in an error: more are not read
+
+_warned = False
+"""Whether this process was told that labels come before positions."""
+
+
+@dataclass(frozen=True)
+class Position:
+    """An output by its position."""
+
+    place: int
+
+
+def position(place: int) -> Position:
+    """An output of a model by its position, whatever its label.
+
+    Parameters
+    ----------
+    place : int
+        From 0 on; negative numbers count from the last output.
+
+    Examples
+    --------
+    A model whose classes are 1, 2 and 3: `output=1` is class 1, `output=owenshap.position(1)` is class 2.
+
+    >>> import numpy as np, owenshap
+    >>> double = owenshap.Explainer(lambda rows: rows * 2, baseline=0.0, output=owenshap.position(1))
+    >>> double(np.array([[1.0, 2.0]])).values
+    array([[0., 4.]])
+    """
+    any_number = -sys.maxsize  # which are outputs is known when the model has predicted
+    return Position(whole_number("position", place, any_number, "0 is the first output, -1 the last"))
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the outputs of a model are called, by all who call them something."""
+
+    own: list[str] | None = None
+    """By the user."""
+    labels: Sequence[Any] | None = None
+    """The classes that they stand for, as the model has them."""
+    of_model: list[str] | None = None
+
+    @property
+    def shown(self) -> list[str] | None:
+        """Those that explanations have."""
+        return self.of_model if self.own is None else self.own
+
+    def place(self, choice: Choice) -> int | None:
+        """The output that is called so: by the user's name, else by its label, else by the model's name."""
+        for names in (self.own, self.labels, self.of_model):
+            places = [place for place, name in enumerate(names or ()) if _equal(name, choice)]
+            if len(places) > 1:
+                got = f"{_typed(choice)}, the name of outputs {', '.join(map(str, places))}"
+                raise InputError("output", "name one output", got, f"Choose by position: owenshap.position({places[0]})")
+            if places:
+                return places[0]
+        return None
+
+    def known(self, outputs: int) -> str:
+        """What one output can be chosen by, as it must be typed."""
+        given = [*(self.own or ()), *(self.labels if self.labels is not None else self.of_model or ())]
+        names = list(dict.fromkeys(_typed(each) for each in given))
+        listed = ", ".join(names[:MOST_SHOWN]) + (", …" if len(names) > MOST_SHOWN else "")
+        positions = [f"a number from 0 to {outputs - 1}"] if self.labels is None else []
+        return ", ".join(positions + ([f"one of {listed}"] if listed else []))
+
+
+def logit(probabilities: FloatArray) -> FloatArray:
+    """log(p / (1 − p)); infinite for 0 and 1, which is told with the row where it happens."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.log(probabilities) - np.log1p(-probabilities)
+
+
+LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {"logit": logit}
+
+
+@dataclass(frozen=True, eq=False)
+class Output:
+    """A choice of outputs, settled for the rows that are explained.
+
+    Applied to every single prediction, before any mean over a background.
+    """
+
+    function: Callable[[FloatArray], Any] | None = None
+    """Of predictions (m, k); None leaves them as they are."""
+    column: int | None = None
+    predicted: IntArray | None = field(default=None, repr=False)
+    """The output that is explained of each row, where that is the predicted class."""
+    takes: int | None = None
+    """Outputs of the model, where they are known: every batch must have as many."""
+    gives: int | None = None
+    """Outputs that are explained, where they are known: every batch must give as many."""
+
+    def __call__(self, predictions: FloatArray, rows: IntArray) -> FloatArray:
+        """What is explained of the predictions (m, k) of these rows (m,): (m, outputs)."""
+        check_outputs("the model", predictions, self.takes)
+        if self.predicted is not None:
+            return predictions[np.arange(len(predictions)), self.predicted[rows]][:, None]
+        if self.column is not None:
+            return predictions[:, self.column, None]
+        if self.function is None:
+            return predictions
+        explained = as_predictions(_applied(self.function, predictions), len(predictions), "output")
+        check_outputs("output", explained, self.gives)
+        return explained
+
+    def of_rows(self, rows: IntArray) -> Output:
+        """The choice for these rows alone."""
+        return self if self.predicted is None else replace(self, predicted=self.predicted[rows])
+
+
+def choose(choice: Choice, predictions: FloatArray, names: Names) -> tuple[Output, list[str] | None]:
+    """The output asked for, given the model's predictions (rows, k) of the explained rows; and the names of what it gives.
+
+    Where the model has labels, a class is chosen by its label: the number 1 is the class 1, wherever it stands.
+    """
+    outputs, shown = predictions.shape[1], names.shown
+    everything = Output(takes=outputs)
+    if choice is None:
+        return everything, shown
+    place = names.place(choice)
+    if place is not None:
+        _warn_of_label(choice, place, names, outputs)
+    elif isinstance(choice, Position) or names.labels is None:
+        place = _at(choice.place if isinstance(choice, Position) else choice, outputs)
+    if place is not None:
+        return replace(everything, column=place), None if shown is None else [shown[place]]
+    if isinstance(choice, str) and choice == "predicted":
+        return replace(everything, predicted=_predicted(predictions)), ["predicted"]
+    if isinstance(choice, str) and choice in LINKS:
+        return replace(everything, function=LINKS[choice]), None if shown is None else [f"{choice} {name}" for name in shown]
+    if callable(choice):
+        return replace(everything, function=choice), None
+    raise _unknown(choice, names, outputs)
+
+
+def _unknown(choice: Choice, names: Names, outputs: int) -> InputError:
+    """The error for what is no output, with what is one."""
+    if isinstance(choice, Position):
+        rule = f"be from {-outputs} to {outputs - 1}"
+        return InputError("position", rule, choice.place, f"The model has {outputs} outputs")
+    advice = "None explains all outputs"
+    if _at(choice, outputs) is not None:
+        advice = f"By position it is owenshap.position({choice}); {advice}"
+    rule = f"be {names.known(outputs)}, 'predicted', 'logit' or a function"
+    return InputError("output", rule, _typed(choice), advice)
+
+
+def _at(choice: Choice, outputs: int) -> int | None:
+    """The output at a position; None where it is none."""
+    if not isinstance(choice, (int, np.integer)) or isinstance(choice, bool) or not -outputs <= choice < outputs:
+        return None
+    return int(choice) % outputs
+
+
+def _equal(name: Any, choice: Choice) -> bool:
+    """Whether a label is the one that was chosen; what answers with an array, or not at all, is another."""
+    try:
+        answer = name == choice
+    except Exception:  # of a type that compares with its own kind only
+        return False
+    return isinstance(answer, (bool, np.bool_)) and bool(answer)
+
+
+def _typed(label: Any) -> str:
+    """A label as it is typed in Python."""
+    return shown(label.item() if isinstance(label, np.generic) else label)
+
+
+def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> None:
+    """Tell once that a number is a label, where as a position, which it was until this release, it is another class."""
+    global _warned  # noqa: PLW0603 (once per process)
+    before = _at(choice, outputs)
+    if _warned or before in (None, place) or names.labels is None:
+        return
+    _warned = True
+    message = (
+        f"output={_typed(choice)} is the class with the label {_typed(names.labels[place])}, which is output {place} of the "
+        f"model; owenshap.position({_typed(choice)}) is the output at that position, class {_typed(names.labels[before])}."
+    )
+    warnings.warn(message, UserWarning, stacklevel=4)
+
+
+def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> Any:
+    """What the user's function makes of predictions."""
+    try:
+        return function(predictions)
+    except Exception as error:
+        got = f"{type(error).__name__}({error}) for predictions of shape {predictions.shape}"
+        advice = "Its argument are predictions (m, k) of any batch"
+        raise ModelError("output", "be a function that takes the model's predictions", got, advice) from error
+
+
+def check_outputs(what: str, predictions: FloatArray, wanted: int | None) -> None:
+    """An error where a batch has another number of outputs than those before."""
+    if wanted is not None and predictions.shape[1] != wanted:
+        rule = f"return {wanted} outputs for every batch, as it does for the first"
+        raise ModelError(what, rule, predictions.shape[1], "Mend it for batches of other rows and lengths")
+
+
+def as_predictions(raw: Any, rows: int, what: str) -> FloatArray:
+    """Predictions as float64 (rows, k), or an error that says what is wrong with them."""
+    try:
+        array: NDArray[Any] = raw if type(raw) is np.ndarray else as_array(raw)
+    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors that are elsewhere or need a gradient
+        got = f"{type(raw).__name__} ({type(error).__name__}: {error})"
+        raise ModelError(f"{what}'s predictions", "be an array", got, "Return (m,) or (m, k)") from error
+    if array.dtype.kind not in "biuf":
+        advice = "Explain probabilities or scores: predict='predict_proba', or a function that returns numbers"
+        raise ModelError(f"{what}'s predictions", "be real numbers", f"dtype {array.dtype}", advice)
+    if array.ndim == 0 or len(array) != rows or array.size == 0:
+        rule = f"have one row for each of the {rows} rows of the batch"
+        raise ModelError(f"{what}'s predictions", rule, f"shape {array.shape}", "Return (m,), or (m, k) for k outputs")
+    return array.reshape(rows, -1).astype(np.float64)
+
+
+def _predicted(predictions: FloatArray) -> IntArray:
+    if predictions.shape[1] < 2:
+        advice = "Leave out output, or return a probability per class"
+        raise InputError("output", "not be 'predicted' for a model with one output", "'predicted'", advice)
+    return predictions.argmax(axis=1)

@@ -1,0 +1,66 @@
+"""What a model is: anything that predicts a batch of rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+from owenshap.tables import Table
+
+
+class Model(ABC):
+    """A model of one kind, as a function of batches.
+
+    A new kind of model is one file in this package with one class: it is then found by the names of the types it knows.
+    Its framework is imported when it is used, never before.
+    """
+
+    packages: ClassVar[tuple[str, ...]]
+    """Top-level packages whose types it knows; () for a kind that is found otherwise."""
+
+    batch_elements: int = 1 << 21
+    """Rows × features of a batch that keeps the model busy."""
+
+    launches: bool = False
+    """Whether `begin` returns before the predictions are there: a device goes on with them meanwhile."""
+
+    labels: list[Any] | None = None
+    """The classes that the outputs stand for, as the model has them: numbers, texts, truth values."""
+
+    @property
+    def output_names(self) -> list[str] | None:
+        """Names of the outputs, where the model knows them."""
+        return None if self.labels is None else [str(each) for each in self.labels]
+
+    @classmethod
+    def distance(cls, model: object) -> int | None:
+        """How far up its ancestry the object has a type that this kind knows: the nearest kind takes it. None: not at all."""
+        packages = [each.__module__.partition(".")[0] for each in type(model).__mro__]
+        return next((place for place, package in enumerate(packages) if package in cls.packages), None)
+
+    @classmethod
+    @abstractmethod
+    def of(cls, model: Any, predict: str | None) -> Self:
+        """The object as a model; `predict` names the method to call where there is more than one."""
+
+    @abstractmethod
+    def predict(self, batch: Any) -> Any:
+        """Predictions for a batch, an array (m,) or (m, k)."""
+
+    def begin(self, batch: Any) -> Callable[[], Any]:
+        """Begin to predict a batch, and what waits for the predictions; a kind that launches its work overrides it.
+
+        Called where `launches` only, by one thread, which begins the next batch before it waits for the one before.
+        """
+        predictions = self.predict(batch)
+        return lambda: predictions
+
+    def rows_at_once(self, n_features: int, most: int | None) -> int:
+        """Rows of a batch that keeps the model busy; no more than the most that it takes, where there is such a number."""
+        rows = max(1, self.batch_elements // n_features)
+        return rows if most is None else min(rows, most)
+
+    def prepare(self, table: Table) -> Table:
+        """The table as this model takes it."""
+        return table

@@ -1,0 +1,1 @@
+"""The loop: a plan, its blocks, and what they come to."""

@@ -1,0 +1,331 @@
+"""What is done for a game of n players under a budget: written down before the first evaluation."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, replace
+
+from owenshap.errors import InputError, UnknownMethodError
+from owenshap.estimators import Estimator, found
+from owenshap.estimators.exact import MOST_PLAYERS
+from owenshap.run.cost import magnitude
+from owenshap.statistics.efficiency import FEWEST_TO_SPREAD
+from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Until
+from owenshap.support.checks import whole_number
+from owenshap.surrogates.cross_validated import FOLDS, most_refitted
+from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
+from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
+
+CALLING = 1e-3  # seconds that a call may take without any evaluation
+HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
+MOST_WORK = 2e9  # pairs × players², of a fit where not even a star is affordable: a minute or two
+BATCHES_HELD = 48  # replicates of a run until it is good enough that are in memory at once, at most
+WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an evaluation was measured to take, and how many outputs it gives."""
+
+    seconds: float
+    outputs: int
+
+    @classmethod
+    def measured(cls, elapsed: float, computing: float, evaluations: int, outputs: int) -> Cost:
+        """From one call that evaluated a few coalitions, so that another such call hardly ever tells otherwise.
+
+        Time spent computing counts beyond what a call takes for itself. Time spent waiting (for a machine elsewhere, or for a
+        processor that others use) counts only where no hiccup is that long. The rest is rounded to a power of ten.
+        """
+        waited = elapsed if elapsed > HICCUP else 0.0
+        seconds = max(computing - CALLING, waited, 0.0) / evaluations
+        return cls(magnitude(seconds) if seconds > 1e-9 else 0.0, outputs)
+
+    def __str__(self) -> str:
+        return f"an evaluation takes about {self.seconds:.0e} s" if self.seconds else "an evaluation takes hardly any time"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run does; passed back as `plan=` with the same seed, it repeats the run bit for bit.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        With everything settled that a budget settles.
+    replicates : int
+        How many to make.
+    budget : int
+        The evaluations that they may take.
+    because : str
+        Why this estimator.
+    until : Until, optional
+        What ends the run before its budget.
+    """
+
+    estimator: Estimator
+    replicates: int
+    budget: int
+    because: str
+    until: Until | None = None
+
+
+def default_budget(n_players: int) -> int:
+    """Evaluations where nobody says how many: enough for 30 passes of halved stars, and so for an interval."""
+    return max(2048, 64 * (n_players + 1))
+
+
+def methods() -> list[str]:
+    """The names that `method=` takes.
+
+    >>> import owenshap
+    >>> "halved-owen" in owenshap.methods()
+    True
+    """
+    return ["auto", *found()]
+
+
+def make_plan(
+    n_players: int,
+    method: str | Estimator,
+    budget: int | None,
+    cost: Cost | None = None,
+    until: Until | None = None,
+    memory: float = math.inf,
+) -> Plan:
+    """The plan for a game of n players; what an evaluation was measured to cost, and memory, bear on 'auto' alone."""
+    if budget is not None:
+        budget = whole_number("budget", budget, 2, "It counts evaluations, the empty and the grand coalition among them")
+    if until is not None:
+        return _open_ended(n_players, method, budget, cost, until, memory)
+    if method == "auto":
+        return _auto(n_players, budget, cost, memory)
+    estimator = method if isinstance(method, Estimator) else _by_name(method)
+    return _planned(estimator, n_players, budget, "it was asked for")
+
+
+def exact_plan(n_players: int, because: str) -> Plan:
+    """The plan for exact values."""
+    return _planned(found()["exact"](), n_players, 1 << n_players, because)
+
+
+def exact_at_once(plan: Plan, n_players: int) -> bool:
+    """Whether a run with a clock is to give exact values as soon as it is known that they fit the time."""
+    until = plan.until
+    if until is None or until.seconds is None or not until.exact:
+        return False
+    return 1 << n_players <= min(plan.budget, default_budget(n_players))
+
+
+def settled_for(method: str | Estimator, n_players: int, budget: int) -> Estimator:
+    """The estimator settled for a run that goes on, and begins within a budget as well as it can."""
+    return _going_on(method if isinstance(method, Estimator) else _by_name(method), n_players, budget)
+
+
+def fitting_seconds(pairs: int, outputs: int) -> float:
+    """What the next fit of a process that learns on the way takes, about, on one core."""
+    return 1.3 * _one_fit(pairs) * outputs
+
+
+def check_plan(plan: object, n_players: int) -> None:
+    """A plan that is passed back must be one, and keep to its budget with so many players."""
+    advice = "Give the `plan` of an estimate of a game with as many players"
+    if not isinstance(plan, Plan):
+        raise InputError("plan", "be a Plan", repr(plan), advice)
+    needed = 2 + plan.replicates * plan.estimator.replicate_cost(n_players)
+    if needed > plan.budget and plan.replicates < ENDLESS:
+        rule = f"keep to its budget of {plan.budget:,} with {n_players} players"
+        raise InputError("plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice)
+
+
+def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
+    """A plan must be one for so many players, and its fits must fit into memory."""
+    estimator = plan.estimator
+    if estimator.most_players is not None and n_players > estimator.most_players:
+        rule = f"be at most {estimator.most_players:,} for {estimator.name}"
+        advice = "Use method='castro' or 'linear', or group features into fewer players"
+        raise InputError("n_players", rule, n_players, advice)
+    needed = _bytes_needed(plan, n_players)
+    if needed > memory:
+        rule = f"hold what {estimator.name} needs with this budget and {n_players:,} players, about {needed / 1e6:,.0f}MB"
+        raise InputError("memory", rule, memory, "Raise it, lower the budget, or use method='halved-owen'")
+
+
+def _bytes_needed(plan: Plan, n_players: int) -> int:
+    replicates = plan.replicates if plan.until is None else min(plan.replicates, BATCHES_HELD)
+    return plan.estimator.bytes_needed(n_players, replicates)
+
+
+def _feasible(plan: Plan, n_players: int, memory: float) -> bool:
+    """Whether a plan is for so many players and fits into memory."""
+    most = plan.estimator.most_players
+    return (most is None or n_players <= most) and _bytes_needed(plan, n_players) <= memory
+
+
+def _open_ended(
+    n_players: int, method: str | Estimator, budget: int | None, cost: Cost | None, until: Until, memory: float
+) -> Plan:
+    """A plan that ends when a goal is reached, or the budget where there is one."""
+    default = default_budget(n_players)
+    if method == "auto":
+        plan = _auto(n_players, default if budget is None else min(budget, default), None, memory)
+        until = replace(until, exact=n_players <= MOST_PLAYERS)
+        if until.seconds is not None and not plan.estimator.random:
+            plan, budget = _sampled_first(plan, n_players, budget)
+        if plan.estimator.random:
+            stars = _going_on(found()[plan.estimator.name](), n_players, budget)
+            plan = _worth_fitting(replace(plan, estimator=stars), n_players, budget, cost, memory)
+    else:
+        estimator = method if isinstance(method, Estimator) else _by_name(method)
+        estimator = _going_on(estimator, n_players, budget)
+        one = estimator.replicate_cost(n_players)
+        plan = _planned(estimator, n_players, max(default, 2 + one) if budget is None else budget, "it was asked for")
+    estimator = plan.estimator
+    if not estimator.random or estimator.exact_order(n_players) >= n_players:
+        return plan
+    if not estimator.unbiased(n_players):
+        rule = f"be unbiased with a tolerance, top or seconds, for {n_players} players"
+        raise InputError("method", rule, estimator, "Use rule='stratified', or give a budget alone")
+    replicates = ENDLESS if budget is None else estimator.replicates_within(n_players, budget)
+    return replace(plan, replicates=replicates, budget=ENDLESS if budget is None else budget, until=until)
+
+
+def _sampled_first(exact: Plan, n_players: int, budget: int | None) -> tuple[Plan, int | None]:
+    """A plan that may turn to exact values when it is known what an evaluation takes, and the evaluations it may have.
+
+    Without a budget those are twice what exact values may take: time that they do not fit is over before that.
+    """
+    stars = found()["halved-owen"]()
+    if 1 << n_players <= 2 + stars.open_ended(n_players).replicate_cost(n_players):
+        return exact, budget  # as soon as a first replicate
+    because = f"all 2^{n_players} coalitions do not fit the time"
+    return replace(exact, estimator=stars, because=because), budget or 2 * default_budget(n_players)
+
+
+def _going_on(estimator: Estimator, n_players: int, budget: int | None) -> Estimator:
+    """The estimator settled for a run until it is good enough; for a budget where it would never be looked at anyway."""
+    settled = estimator.open_ended(n_players)
+    if budget is None or settled.replicates_within(n_players, budget) >= FIRST_LOOK // 2:
+        return settled
+    return estimator.within(n_players, budget)
+
+
+def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | None, memory: float) -> Plan:
+    """The plan of a run until it is good enough, with a Gaussian process where an evaluation costs enough to save many."""
+    if cost is None or (budget is not None and budget < default_budget(n_players)):
+        return plan
+    default = default_budget(n_players)
+    fitting = _fitting_seconds(n_players, default, corrected=True) * cost.outputs
+    times = f"{plan.because}, and {cost} and fits about {fitting:.1g} s"
+    if not _pays(n_players, default, fitting, cost):
+        return replace(plan, because=f"{times}, in which stars reach more")
+    fitted = found()["gaussian-process-corrected"]().open_ended(n_players)
+    better = replace(plan, estimator=fitted, because=f"{times}, which they are worth")
+    if not _feasible(replace(better, replicates=BATCHES_HELD), n_players, memory):
+        return replace(plan, because=f"{times}, which they are worth, but not within this memory")
+    return better
+
+
+def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) -> Plan:
+    """Exact where that fits; else a Gaussian process where its fit pays; else halved stars.
+
+    One fit of all pairs is the most accurate as long as it can take them all: a corrected process is fitted on a part of them,
+    and errors several times as large are the price of its interval. Past that more pairs cannot teach it, but correct it.
+    """
+    budget = default_budget(n_players) if budget is None else budget
+    if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
+        return _planned(found()["exact"](), n_players, budget, f"all 2^{n_players} coalitions fit a budget of {budget}")
+    because = f"2^{n_players} coalitions do not fit a budget of {budget}"
+    if budget < 2 * (n_players + 1) + 2:
+        return _less_than_a_star(n_players, budget, f"{because}, nor does a star", memory)
+    if cost is None:
+        return _planned(found()["halved-owen"](), n_players, budget, because)
+    corrected = budget > 2 * MOST_PAIRS + 2
+    fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
+    times = f"{cost} and a fit about {fitting:.1g} s"
+    if not _pays(n_players, budget, fitting, cost):
+        return _planned(found()["halved-owen"](), n_players, budget, f"{because}, and {times}, in which stars reach more")
+    because = f"{because}, and {times}, which it is worth"
+    if corrected:
+        because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
+    name = "gaussian-process-corrected" if corrected else "gaussian-process"
+    plan = _planned(found()[name](), n_players, budget, because)
+    if _feasible(plan, n_players, memory):
+        return plan
+    return _planned(found()["halved-owen"](), n_players, budget, f"{because}, but not within this memory")
+
+
+def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) -> Plan:
+    """A Gaussian process where it can be fitted; else chains."""
+    plan = _planned(found()["gaussian-process"](), n_players, budget, because)
+    if budget * n_players**2 <= 2 * MOST_WORK and _feasible(plan, n_players, memory):
+        return plan
+    return _planned(found()["castro"](), n_players, budget, f"{because}, and a Gaussian process takes too much time or memory")
+
+
+def _pays(n_players: int, budget: int, fitting: float, cost: Cost) -> bool:
+    """Whether a fit is worth the evaluations that could be made meanwhile: with few for each player it learns less."""
+    return fitting <= min(WORTH, budget / n_players) * budget * cost.seconds
+
+
+def _fitting_seconds(n_players: int, budget: int, corrected: bool) -> float:
+    """What fitting a Gaussian process to one output takes, about, on one core."""
+    pairs = max(0, budget - 2) / 2
+    if corrected:
+        return 1.3 * _one_fit(min(pairs, 1000))
+    fits = math.ceil(pairs / MOST_PAIRS) or 1
+    refitted = n_players <= pairs <= most_refitted(n_players)
+    return fits * _one_fit(pairs / fits) * (FOLDS if refitted else 1)
+
+
+def _one_fit(pairs: float) -> float:
+    return 0.008 + 2e-4 * pairs + 2e-6 * pairs * min(pairs, 1600)
+
+
+def _planned(estimator: Estimator, n_players: int, budget: int | None, because: str) -> Plan:
+    if budget is None:
+        fixed = estimator.default_replicates(n_players)
+        if fixed is not None:
+            return Plan(estimator, fixed, 2 + fixed * estimator.replicate_cost(n_players), because)
+        budget = default_budget(n_players)
+    estimator = estimator.within(n_players, budget)
+    replicates = estimator.replicates_within(n_players, budget)
+    if replicates < 1:
+        needed = 2 + estimator.replicate_cost(n_players)
+        rule = f"be at least {needed} for one replicate of {estimator.name} with {n_players} players"
+        fitted = "gaussian-process" if n_players <= MOST_FITTED_PLAYERS else "linear"
+        cheaper = ("castro", n_players + 1) if budget > n_players else (fitted, 2)
+        advice = "Raise it, or use method='{}', which needs {}".format(*cheaper)
+        raise InputError("budget", rule, budget, advice)
+    return Plan(estimator, replicates, budget, because)
+
+
+def _by_name(method: object) -> Estimator:
+    names = methods()
+    if not isinstance(method, str) or method not in names:
+        near = difflib.get_close_matches(str(method), names, n=1, cutoff=0.4)
+        advice = f"Perhaps '{near[0]}' is meant" if near else "owenshap.methods() lists them"
+        raise UnknownMethodError("method", f"be one of {', '.join(names)}, or an Estimator", method, advice)
+    return found()[method]()
+
+
+def leaves_a_gap(plan: Plan) -> bool:
+    """Whether the values of a replicate need not sum to v(N) − v(∅)."""
+    return "efficiency" not in plan.estimator.axioms
+
+
+def fewest_replicates(efficient: bool, plan: Plan) -> int:
+    """With fewer there is no estimate."""
+    return FEWEST_TO_SPREAD if efficient and leaves_a_gap(plan) else 1
+
+
+def needs_spreading(efficient: bool, plan: Plan, n_players: int) -> bool:
+    """Whether the gap must be spread, or an error where it cannot be."""
+    if not efficient or not leaves_a_gap(plan):
+        return False
+    if plan.replicates < FEWEST_TO_SPREAD:
+        needed = 2 + FEWEST_TO_SPREAD * plan.estimator.replicate_cost(n_players)
+        rule = f"be at least {needed} with efficient=True, which needs {FEWEST_TO_SPREAD} replicates"
+        raise InputError("budget", rule, plan.budget, "Raise it, or use method='castro', which leaves no gap")
+    return True

@@ -1,0 +1,1 @@
+"""Replicates in, numbers out."""

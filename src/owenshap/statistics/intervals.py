@@ -1,0 +1,252 @@
+"""Intervals from moments: per value, and for all values at once."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from owenshap.statistics.moments import Moments
+from owenshap.support.arrays import BoolArray, FloatArray
+from owenshap.support.draws import REPLICATES, Draws
+
+FEWEST_FOR_ERRORS = 10  # replicates: fewer tell too little of their spread
+FEWEST_REPLICATES = 30  # of an interval, with a number fixed beforehand: fewer can look calm although their tails are heavy
+LOUD, QUIET = 0.85, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
+LOOKING, SKEWED = 1.0, 0.1  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
+SKEWED_LEARNING = 0.25  # the same where a surrogate learns
+OWN, SHARED = 0.5, 0.5  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
+UNEVEN = 2.0  # times as much where replicates have different weights
+# Squared skewness and excess kurtosis, means over the players, up to which 30 replicates have an interval, and the powers of
+# the replicates that these limits grow with: benchmarks/decisions.md#when-an-interval-is-given.
+MOST_SKEWED, MOST_PEAKED = (1.25, 1.9), (1.95, 0.65)
+COCHRAN = 11  # times the squared skewness: as many replicates at least
+TWO_VALUED = 1.5  # by which excess kurtosis is below squared skewness where replicates have few values; 2 with two of them
+OFF, NO_ACCIDENT = 0.05, 1e-4  # chances of a sum that is so far off: where replicates are skewed, and where they are not
+SUSPECT = 0.02  # of the replicates, a squared skewness: from there on they are skewed
+UNCERTAIN = 0.28  # relative variance of the spread of uneven replicates, up to which an interval is given
+FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
+SURPRISING = 3.0  # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and large
+# Of the game's range: how large an event that nothing has shown is taken to be. Larger would cost evaluations at a tolerance
+# of 1 %, which takes 15 replicates with this.
+UNSEEN = 0.05
+NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
+
+
+@lru_cache(maxsize=64)
+def quantile_of(freedom: int, tail: float) -> float:
+    """What Student's t exceeds with this chance."""
+    from scipy.special import stdtrit  # here: an estimate without an interval does without scipy
+
+    return -float(stdtrit(freedom, tail))
+
+
+def half_widths(
+    moments: Moments,
+    confidence: float,
+    uneven: bool = False,
+    total: FloatArray | float = 0.0,
+    draws: Draws = REPLICATES,
+) -> FloatArray:
+    """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where replicates are skewed.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the replicates; `replicates_for_an_interval` says whether they are enough.
+    confidence : float
+        Of each value's interval.
+    uneven : bool
+        Whether replicates have different weights.
+    total, draws
+        As `unseen_half_width` takes them: no interval is narrower than that.
+
+    Where all replicates of a value agree and those of others do not, an event that changes it may be too rare to have been
+    seen: its interval then has room for one of probability 3/r (at 95 %) that is as large as any seen.
+    """
+    quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
+    squares, pooled = moments.squared_skewness
+    skewness = (UNEVEN if uneven else 1.0) * (OWN * squares + SHARED * pooled)
+    widened = quantile * moments.standard_errors * (1 + skewness * _second_order(quantile, moments.count))
+    floor = unseen_half_width(moments, 1 - confidence, total, draws)
+    return np.maximum(widened, np.where(moments.unseen, np.maximum(rare_half_width(moments, 1 - confidence), floor), floor))
+
+
+def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.0, uneven: bool = False) -> FloatArray:
+    """How many replicates each output (k,) needs, shaped as these are, for Student's t to cover what it says.
+
+    Decided by the mean over the players of squared skewness, less what is usual by accident, and of excess kurtosis where that
+    is more than skewness alone brings with it: single players tell too little of either. Where the values' sum is off by more
+    than t explains, the sooner where replicates are skewed, something that matters was seen too seldom, and it takes at least
+    twice their number.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the replicates.
+    strain : float (k,)
+        How many standard errors the values' sum is off what it must be.
+    uneven : bool
+        Whether replicates have different weights: a few of them can then carry the spread without being skewed. What it is
+        off by has a relative variance of (κ + 2)/r with κ the excess kurtosis.
+    """
+    excess = moments.mean_of_varying(moments.excess)
+    if uneven:
+        return (excess + 2) / UNCERTAIN
+    _, pooled = moments.squared_skewness
+    beyond = np.maximum(pooled - 6 / moments.count, 0)
+    peaked = np.where(excess > pooled - TWO_VALUED, np.maximum(excess, 0), 0)
+    needed = np.maximum(np.maximum(_grown(beyond, *MOST_SKEWED), COCHRAN * beyond), _grown(peaked, *MOST_PEAKED))
+    usual, possible = (quantile_of(moments.count - 1, chance / 2) for chance in (OFF, NO_ACCIDENT))
+    off = strain > np.where(pooled > SUSPECT * moments.count, usual, possible)
+    return np.where(off, np.maximum(needed, 2.0 * moments.count), needed)
+
+
+def _grown(shape: FloatArray, most: float, power: float) -> FloatArray:
+    """The replicates at which a limit that is `most` for 30 of them, and grows with a power of their number, is `shape`."""
+    grown: FloatArray = FEWEST_REPLICATES * (shape / most) ** (1 / power)
+    return grown
+
+
+def stopped_half_widths(
+    moments: Moments, confidence: float, total: FloatArray | float = 0.0, draws: Draws = REPLICATES
+) -> FloatArray:
+    """Half-widths (n, k), per value, at a number of replicates that the spread decided.
+
+    As those of a fixed number, but for what a look may overlook; and where single replicates carry most of the spread,
+    intervals of all players have room for what is rare. None is narrower than `unseen_half_width`, which takes `total`, `draws`.
+    """
+    quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
+    widened = quantile * moments.standard_errors * (1 + 2 * _for_skewness(moments, quantile, moments.count))
+    room = np.where(moments.unseen | _carried_by_few(moments), rare_half_width(moments, 1 - confidence), 0)
+    floor = unseen_half_width(moments, 1 - confidence, total, draws)
+    return np.maximum(np.maximum(widened, room) * _for_looking(moments, moments.count), floor)
+
+
+def simultaneous_half_widths(
+    moments: Moments,
+    confidence: float,
+    scales: FloatArray | float = 1.0,
+    room: FloatArray | float = 0.0,
+    skewed: float = SKEWED,
+    total: FloatArray | float = 0.0,
+    draws: Draws = REPLICATES,
+) -> FloatArray:
+    """Half-widths (n, k) that hold for all players and outputs at once, at a number of replicates that the spread decided.
+
+    The same for all values that vary much, in units of the scales (k,) of the outputs, which is what a tolerance asks for;
+    less for quiet ones, but for all with room for an event too rare to have been seen that is as large as any seen. The error
+    rates of all values add up to 1 − confidence. `room` (k,) is what an earlier series of replicates asks for besides,
+    `skewed` how much to add for skewness. None is narrower than `unseen_half_width`, which takes `total` and `draws`.
+    """
+    rate, cells = 1 - confidence, moments.mean.size
+    errors = watched_errors(moments, confidence, skewed)
+    common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
+    own = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
+    # A quiet player is one whose events are rare, or seem so: that holds of all of them at once only with room for each.
+    quiet = np.maximum(own, rare_half_width(moments, rate / cells))
+    least = np.maximum(rare_half_width(moments, rate), unseen_half_width(moments, rate, total, draws))
+    return np.maximum(np.minimum(common, quiet), np.maximum(least, room))
+
+
+def weight_of_skewness(learns: bool) -> float:
+    """How much a look adds for skewness, where a surrogate learns and where none does."""
+    return SKEWED_LEARNING if learns else SKEWED
+
+
+def watched_errors(moments: Moments, confidence: float, skewed: float = SKEWED, count: int | None = None) -> FloatArray:
+    """Standard errors (n, k) as a stopping rule may trust them.
+
+    A rule that waits for a width watches the spread, not the values: what can go wrong is a look that finds the spread small
+    by accident, the more so where tails are heavy, and replicates so skewed that a small spread comes with a value that is
+    off. Hence a factor for each; both go to 1 as replicates become many. With a `count`, what they would be with so many
+    replicates of the same shape.
+    """
+    count = moments.count if count is None else count
+    quantile = quantile_of(count - 1, (1 - confidence) / (2 * moments.mean.size))
+    errors = moments.standard_errors * math.sqrt(moments.count / count)
+    return errors * _for_looking(moments, count) * (1 + skewed * _for_skewness(moments, quantile, count))
+
+
+def common_half_width(errors: FloatArray, count: int, rate: float, precision: float = 1e-3) -> float:
+    """The one half-width h for which the chances of all values to be off by more add up to the error rate."""
+    from scipy.special import stdtr
+
+    largest = float(errors.max())
+    if largest == 0:
+        return 0.0
+    loud = errors[errors > NEGLIGIBLE * largest]
+    rest = errors.size - len(loud)
+    low, high = quantile_of(count - 1, rate / 2) * largest, quantile_of(count - 1, rate / (2 * errors.size)) * largest
+    while high - low > precision * high:
+        middle = (low + high) / 2
+        chance = 2 * float(stdtr(count - 1, -middle / loud).sum())
+        chance += 2 * rest * float(stdtr(count - 1, -middle / (NEGLIGIBLE * largest)))
+        low, high = (low, middle) if chance <= rate else (middle, high)
+    return high
+
+
+def rare_half_width(moments: Moments, rate: float) -> FloatArray:
+    """Half-widths (k,) that have room for what may be too rare to have been seen.
+
+    An event of probability −ln(rate)/r is missed by all r replicates with the chance `rate`; it is taken to be as large as
+    the replicates of any player lie apart.
+    """
+    return moments.ranges.max(axis=0) * (-math.log(rate) / moments.count)
+
+
+def unseen_half_width(moments: Moments, rate: float, total: FloatArray | float = 0.0, draws: Draws = REPLICATES) -> FloatArray:
+    """Half-widths (k,) that no sample is more certain than: replicates that all agree prove little.
+
+    As for what is rare, but for an event that nothing seen tells the size of: 5 % of the game's range. That is not known either,
+    but no less than |v(N) − v(∅)|, than what the values come to without their signs (the range of the game's additive part),
+    and than replicates of a player lie apart. Only where all of these are 0, so that every coalition seen had the same value,
+    there is nothing to measure with, and it is 0.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the replicates.
+    rate : float
+        The chance to have missed such an event.
+    total : float (k,)
+        v(N) − v(∅).
+    draws : Draws
+        What a replicate is made of.
+    """
+    ranges = np.maximum(np.abs(moments.mean).sum(axis=0), moments.ranges.max(axis=0))
+    event = UNSEEN * draws.leverage * np.maximum(np.abs(total), ranges)
+    half: FloatArray = event * (-math.log(rate) / (draws.count * moments.count))
+    return half
+
+
+def surprises(moments: Moments) -> FloatArray:
+    """How far single replicates of an output (k,) lay apart, where few of them carry the spread of most players; else 0."""
+    often = np.where(moments.unseen, 0, moments.excess).mean(axis=0) < SURPRISING
+    return np.where(often, 0, moments.ranges.max(axis=0))
+
+
+def _carried_by_few(moments: Moments) -> BoolArray:
+    """Whether single replicates carry the spread of an output (k,): more of it than a normal distribution's would."""
+    shape = moments.shape
+    if shape is None:
+        return np.zeros(moments.mean.shape[1], np.bool_)
+    farthest = np.square(np.maximum(shape.highest - moments.mean, moments.mean - shape.lowest)).sum(axis=0)
+    return farthest > (FEW + 1.5 / moments.count) * moments.squares.sum(axis=0)
+
+
+def _for_looking(moments: Moments, count: int) -> FloatArray:
+    """How much too small a look at so many replicates may find the spread by accident."""
+    doubt = np.sqrt((np.maximum(moments.excess, 0) + 2) / count)
+    return np.sqrt(1 + LOOKING * doubt)
+
+
+def _for_skewness(moments: Moments, quantile: float, count: int) -> FloatArray:
+    """How much wider than Student's t an interval must be, to second order (Hall 1988), for so many replicates this skewed."""
+    return np.square(moments.adjusted_skewness) * _second_order(quantile, count)
+
+
+def _second_order(quantile: float, count: int) -> float:
+    """What a squared skewness of 1 adds to Student's t (Hall 1988)."""
+    return (quantile**4 + 2 * quantile**2 - 3) / (18 * count)

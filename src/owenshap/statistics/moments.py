@@ -1,0 +1,171 @@
+"""Count, mean, spread and shape of replicates: mergeable, and all that is kept of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """How replicates lie about their mean, (n, k) each: sums of third and fourth powers, the lowest and the highest."""
+
+    cubes: FloatArray
+    fourths: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Moments of replicates: how many, their mean (n, k), the sum of squares about it (n, k), and their shape.
+
+    The shape is None where there is nothing random to describe.
+    """
+
+    count: int
+    mean: FloatArray
+    squares: FloatArray
+    shape: Shape | None = None
+
+    @classmethod
+    def of(cls, replicates: FloatArray) -> Moments:
+        """Moments of replicates (r, n, k)."""
+        mean: FloatArray = np.add.reduce(replicates, axis=0) / len(replicates)  # as `mean` does it, without what it asks first
+        away = replicates - mean
+        squared = np.square(away)
+        shape = Shape(
+            (squared * away).sum(axis=0), np.square(squared).sum(axis=0), replicates.min(axis=0), replicates.max(axis=0)
+        )
+        return cls(len(replicates), mean, squared.sum(axis=0), shape)
+
+    def merge(self, other: Moments) -> Moments:
+        """Moments of both sets of replicates together."""
+        count = self.count + other.count
+        shift = other.mean - self.mean
+        mean = self.mean + shift * (other.count / count)
+        squares = self.squares + other.squares + np.square(shift) * (self.count * other.count / count)
+        return Moments(count, mean, squares, _merged(self, other, shift))
+
+    def of_outputs(self, which: slice | IntArray) -> Moments:
+        """The moments of some outputs."""
+        shape = self.shape
+        if shape is not None:
+            shape = Shape(*(part[:, which] for part in (shape.cubes, shape.fourths, shape.lowest, shape.highest)))
+        return Moments(self.count, self.mean[:, which], self.squares[:, which], shape)
+
+    def of_players(self, which: slice) -> Moments:
+        """The moments of some players."""
+        shape = self.shape
+        if shape is not None:
+            shape = Shape(shape.cubes[which], shape.fourths[which], shape.lowest[which], shape.highest[which])
+        return Moments(self.count, self.mean[which], self.squares[which], shape)
+
+    @property
+    def variances(self) -> FloatArray:
+        """Variances of a replicate; needs two of them."""
+        return self.squares / (self.count - 1)
+
+    @cached_property
+    def standard_errors(self) -> FloatArray:
+        """Standard errors of the mean; needs two replicates."""
+        result: FloatArray = np.sqrt(self.squares / (self.count - 1) / self.count)
+        return result
+
+    @cached_property
+    def skewness(self) -> FloatArray:
+        """Skewness of a replicate, 0 where replicates do not differ."""
+        if self.shape is None:
+            return np.zeros_like(self.mean)
+        spread = self._spread()
+        found: FloatArray = np.divide(self.shape.cubes / self.count, spread**1.5, out=np.zeros_like(spread), where=spread > 0)
+        return found
+
+    @cached_property
+    def adjusted_skewness(self) -> FloatArray:
+        """The same without its bias for normal replicates; needs three of them."""
+        adjusted: FloatArray = self.skewness * (math.sqrt(self.count * (self.count - 1)) / (self.count - 2))
+        return adjusted
+
+    @cached_property
+    def excess(self) -> FloatArray:
+        """Excess kurtosis of a replicate, 0 where replicates do not differ."""
+        if self.shape is None:
+            return np.zeros_like(self.mean)
+        spread = self._spread()
+        fourth: FloatArray = np.divide(
+            self.shape.fourths / self.count, spread**2, out=np.full_like(spread, 3), where=spread > 0
+        )
+        return fourth - 3
+
+    @cached_property
+    def ranges(self) -> FloatArray:
+        """How far replicates lie apart, the highest from the lowest."""
+        return np.zeros_like(self.mean) if self.shape is None else self.shape.highest - self.shape.lowest
+
+    @cached_property
+    def squared_skewness(self) -> tuple[FloatArray, FloatArray]:
+        """Squared skewness of each value (n, k), and its mean over the players whose replicates differ (k,).
+
+        Less what normal replicates show by accident, 6/r.
+        """
+        squares = np.square(self.adjusted_skewness)
+        return np.maximum(0, squares - 6 / self.count), np.maximum(0, self.mean_of_varying(squares) - 6 / self.count)
+
+    def mean_of_varying(self, of_each: FloatArray) -> FloatArray:
+        """The mean of something (n, k) over the players whose replicates differ, (k,)."""
+        differ = ~self.unseen
+        mean: FloatArray = column_sums(np.where(differ, of_each, 0)) / np.maximum(1, differ.sum(axis=0))
+        return mean
+
+    @cached_property
+    def unseen(self) -> BoolArray:
+        """Where replicates agree but for rounding, (n, k)."""
+        return self.ranges <= 1e-12 * np.maximum(self.ranges.max(axis=0), np.abs(self.mean).max(axis=0))
+
+    def _spread(self) -> FloatArray:
+        """Mean squares about the mean, 0 where only rounding tells replicates apart: powers of those would vanish."""
+        spread = self.squares / self.count
+        return np.where(spread > TINY * np.square(self.mean) + 1e-140, spread, 0)
+
+
+def sums_over_players(replicates: FloatArray) -> FloatArray:
+    """Sums of replicates (r, n, k) over the players, (r, 1, k), player after player whatever the number of outputs."""
+    if replicates.shape[0] * replicates.shape[2] == 1:  # numpy would add them by pairs
+        return np.add.accumulate(replicates, axis=1)[:, -1:]
+    if replicates.shape[2] >= FEW_OUTPUTS:
+        return replicates.sum(axis=1, keepdims=True)
+    sums: FloatArray = np.add.reduce(np.ascontiguousarray(replicates.swapaxes(0, 1)), axis=0)
+    return sums[:, None]
+
+
+FEW_OUTPUTS = 32  # of which numpy's loops along the last axis are all overhead
+TINY = 1e-24  # of a squared mean: a spread that is rounding
+
+
+def _merged(one: Moments, other: Moments, shift: FloatArray) -> Shape | None:
+    """The shape of two sets of replicates together (Pébay 2008)."""
+    if one.shape is None or other.shape is None:
+        return None
+    a, b = one.count, other.count
+    count, squared = a + b, np.square(shift)  # products: a power takes ten times as long
+    cubes = (
+        one.shape.cubes
+        + other.shape.cubes
+        + squared * shift * (a * b * (a - b) / count**2)
+        + 3 * shift * (a * other.squares - b * one.squares) / count
+    )
+    fourths = (
+        one.shape.fourths
+        + other.shape.fourths
+        + np.square(squared) * (a * b * (a * a - a * b + b * b) / count**3)
+        + 6 * squared * (a * a * other.squares + b * b * one.squares) / count**2
+        + 4 * shift * (a * other.shape.cubes - b * one.shape.cubes) / count
+    )
+    lowest, highest = np.minimum(one.shape.lowest, other.shape.lowest), np.maximum(one.shape.highest, other.shape.highest)
+    return Shape(cubes, fourths, lowest, highest)

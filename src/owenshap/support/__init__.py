@@ -1,0 +1,1 @@
+"""What knows nothing of games: arrays, checks, optional imports, executors, progress."""

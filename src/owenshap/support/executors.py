@@ -1,0 +1,140 @@
+"""Work in order, here or on anything with `submit`: threads, processes, a cluster."""
+
+from __future__ import annotations
+
+import pickle
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from owenshap.errors import GameError, InputError
+from owenshap.support.threads import shared_among_workers
+
+Result = TypeVar("Result")
+IN_FLIGHT = 64  # tasks handed out ahead of the oldest that is not done: keeps many workers busy, and memory bounded
+
+
+class Future(Protocol):
+    """A result to come."""
+
+    def result(self) -> Any:
+        """Wait for it."""
+        ...
+
+    def cancel(self) -> Any:
+        """Do not bother."""
+        ...
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Anything that runs a function elsewhere, as concurrent.futures does."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> Future:
+        """Start it."""
+        ...
+
+
+def checked_executor(executor: object) -> Executor | None:
+    """The executor, or an error that says what it lacks."""
+    if executor is None or isinstance(executor, Executor):
+        return executor
+    advice = "Give a concurrent.futures.ThreadPoolExecutor or ProcessPoolExecutor, or None"
+    raise InputError("executor", "have a method submit", type(executor).__name__, advice)
+
+
+def in_order(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], executor: Executor | None) -> Iterator[Result]:
+    """function(*task) for each task, in the order of the tasks, however many run at once."""
+    if executor is None:
+        for task in tasks:
+            yield function(*task)
+        return
+    running: deque[Future] = deque()
+    try:
+        for task in tasks:
+            running.append(_submitted(executor, function, task))
+            if len(running) >= IN_FLIGHT:
+                yield _result(running.popleft())
+        while running:
+            yield _result(running.popleft())
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _submitted(executor: Executor, function: Callable[..., Any], task: tuple[Any, ...]) -> Future:
+    """A task handed to the executor."""
+    try:
+        return executor.submit(_beside_others, function, *task)
+    except BrokenExecutor as error:
+        raise _dead(error) from error
+    except Exception as error:
+        got, advice = f"{type(error).__name__}({error})", "Keep it open: put the call inside its with block"
+        raise InputError("executor", "take work until the call is done", got, advice) from error
+
+
+def _dead(error: Exception) -> GameError:
+    """A worker that ended without a word."""
+    advice = "Run without executor to see why: a crash of the model, memory, a script without if __name__ == '__main__'"
+    return GameError("the executor", "keep its workers alive", f"{type(error).__name__}({error})", advice)
+
+
+def _beside_others(function: Callable[..., Result], *task: Any) -> Result:
+    """What a worker does: its task, and leave the cores to the other workers."""
+    with shared_among_workers():
+        return function(*task)
+
+
+def one_ahead(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
+    """What each of them returns, in order: the next is begun before the one at hand is asked for what it has come to.
+
+    `begun` begins a piece of work when it is asked for one, and gives the function that waits for it. Where it fails, what
+    was begun before is finished first, as it would be one by one.
+    """
+    source, waiting = iter(begun), None
+    while True:
+        failure, following = None, None
+        try:
+            following = next(source, None)
+        except Exception as error:
+            failure = error
+        if waiting is not None:
+            yield waiting()
+        if failure is not None:
+            raise failure
+        if following is None:
+            return
+        waiting = following
+
+
+@contextmanager
+def made_ahead(source: Iterator[Result], ahead: int) -> Iterator[Iterator[Result]]:
+    """What a source gives, made by a thread so many items ahead; nothing more is made once the context is left."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = deque(thread.submit(next, source, None) for _ in range(ahead))
+
+        def items() -> Iterator[Result]:
+            while (item := coming[0].result()) is not None:
+                coming.popleft()
+                coming.append(thread.submit(next, source, None))
+                yield item
+
+        try:
+            yield items()
+        finally:
+            for future in coming:
+                future.cancel()
+
+
+def _result(future: Future) -> Any:
+    try:
+        return future.result()
+    except (BrokenExecutor, CancelledError) as error:
+        raise _dead(error) from error
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        if "pickle" not in str(error) and "local object" not in str(error):  # how Pythons say it
+            raise
+        advice = "Define its function at the top of a module, or use threads"
+        raise InputError("the game", "be picklable to go to another process", str(error), advice) from error

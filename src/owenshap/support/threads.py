@@ -1,0 +1,36 @@
+"""Threads of a library inside threads of a pool: together no more than there are without the pool."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from owenshap.support.extras import needed
+
+_lock = threading.Lock()
+_busy: dict[int, int] = {}
+"""By thread of a pool that is at work: the threads that torch had before the first of them began."""
+
+
+@contextmanager
+def shared_among_workers() -> Iterator[None]:
+    """Inside, torch has its share of its threads where the caller is one of several threads at work; as before afterwards.
+
+    How many threads torch starts is a setting of the thread that asks, so that nobody else's is changed.
+    """
+    own = threading.get_ident()
+    if "torch" not in sys.modules or threading.current_thread() is threading.main_thread() or own in _busy:
+        yield
+        return
+    torch = needed("torch", extra="torch")
+    with _lock:
+        now = torch.get_num_threads()  # asked in any case: a thread's own setting counts only once it has asked
+        whole = _busy[own] = next(iter(_busy.values()), now)
+        torch.set_num_threads(max(1, whole // len(_busy)))
+    try:
+        yield
+    finally:
+        with _lock:
+            torch.set_num_threads(_busy.pop(own))

@@ -1,0 +1,154 @@
+"""What a surrogate is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.bits import pack
+
+
+class FittedSurrogate(ABC):
+    """A game that is like the one its values came from, with Shapley values in closed form."""
+
+    note: str | None = None
+    """What did not go as it should, in words; None where all is well."""
+
+    start: Any = None
+    """What another fit may start from."""
+
+    @property
+    @abstractmethod
+    def shapley_values(self) -> FloatArray:
+        """The surrogate's own Shapley values, (n, k); they sum to v(N) − v(∅) exactly."""
+
+    @property
+    @abstractmethod
+    def leave_one_out(self) -> FloatArray:
+        """At each pair that it was fitted on, the odd part less what a fit without that pair says, (pairs, k)."""
+
+    @abstractmethod
+    def values(self, coalitions: BoolArray) -> FloatArray:
+        """The surrogate's values (m, k); its even part, which no Shapley value sees, is constant."""
+
+
+class Surrogate(ABC):
+    """A game with closed-form Shapley values that is fitted to the values of some coalitions.
+
+    A new surrogate is one file in this package with one frozen dataclass. It sees coalitions and values, never a game.
+    """
+
+    name: ClassVar[str]
+    """What it is called."""
+
+    @abstractmethod
+    def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedSurrogate:
+        """The surrogate of these values.
+
+        Parameters
+        ----------
+        coalitions : bool (m, n)
+            The empty and the grand coalition among them, and any others: of these the ones count whose complement is
+            there too. A coalition may come several times; its values are averaged.
+        values : float (m, k)
+            Their values.
+        start : optional
+            The `start` of an earlier fit, to begin from.
+        """
+
+    def bytes_needed(self, pairs: int, n_players: int) -> int:  # noqa: ARG002 (others' may not know)
+        """About the most memory that a fit to so many pairs takes, for an output."""
+        return 0
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of a coalition and its complement, each once, the pair of the grand and the empty coalition first.
+
+    Parameters
+    ----------
+    signs : float (N, n)
+        1 where a player is in the pair's coalition, −1 where it is in the complement.
+    odd, even : float (N, k)
+        The odd part of the game there, and the even one less the centre.
+    centre : float (k,)
+        The mean of v(N) and v(∅).
+    sizes : int (N,)
+        Players in the pair's coalition, at least half of them.
+    """
+
+    signs: FloatArray
+    odd: FloatArray
+    even: FloatArray
+    centre: FloatArray
+    sizes: IntArray
+
+    @property
+    def total(self) -> FloatArray:
+        """v(N) − v(∅), (k,)."""
+        total: FloatArray = 2 * self.odd[0]
+        return total
+
+
+def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
+    """The pairs among these coalitions (m, n) with these values (m, k)."""
+    coalitions, values = np.asarray(coalitions), np.asarray(values, np.float64)
+    _check(coalitions, values)
+    n_players = coalitions.shape[1]
+    sizes = np.count_nonzero(coalitions, axis=1)
+    # Of the two coalitions of a pair the larger one stands for it; of two equals the one with the first player.
+    swapped = (2 * sizes < n_players) | ((2 * sizes == n_players) & ~coalitions[:, 0])
+    larger = coalitions ^ swapped[:, None]
+    packed = pack(larger)
+    keys = np.ascontiguousarray(packed).view([("", np.uint8)] * packed.shape[1])[:, 0]
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    means = [_mean_by(which, values, side, len(first)) for side in (~swapped, swapped)]
+    complete = (means[0][1] > 0) & (means[1][1] > 0)
+    kept = np.flatnonzero(complete)
+    kept = kept[np.argsort(-sizes_of(larger[first[kept]]), kind="stable")]  # in an order that the caller's does not change
+    members = larger[first[kept]]
+    if not len(members) or not members[0].all():
+        advice = "Add both; their values are what Shapley values sum to"
+        raise InputError("coalitions", "hold the empty and the grand one", f"{len(coalitions)} without", advice)
+    here, there = means[0][0][kept], means[1][0][kept]
+    mean = (here + there) / 2
+    return Pairs(np.where(members, 1.0, -1.0), (here - there) / 2, mean - mean[0], mean[0], sizes_of(members))
+
+
+def sizes_of(coalitions: BoolArray) -> IntArray:
+    """Players of each coalition."""
+    return np.count_nonzero(coalitions, axis=1)
+
+
+def signs_of(coalitions: BoolArray) -> FloatArray:
+    """1 for members, −1 for the others."""
+    return np.where(coalitions, 1.0, -1.0)
+
+
+def efficient(values: FloatArray, total: FloatArray) -> FloatArray:
+    """Values (n, k) with what rounding and jitter left of the gap shared out evenly."""
+    shared: FloatArray = values + (total - column_sums(values)) / len(values)
+    return shared
+
+
+def _mean_by(which: IntArray, values: FloatArray, side: BoolArray, groups: int) -> tuple[FloatArray, IntArray]:
+    """Mean of the values of each group on one side, and how many there are."""
+    counts = np.bincount(which[side], minlength=groups)
+    sums = np.zeros((groups, values.shape[1]))
+    np.add.at(sums, which[side], values[side])
+    return sums / np.maximum(counts, 1)[:, None], counts
+
+
+def _check(coalitions: BoolArray, values: FloatArray) -> None:
+    advice = "Give one row of booleans and one row of values per coalition"
+    if coalitions.ndim != 2 or coalitions.dtype != np.bool_ or not coalitions.size:
+        raise InputError("coalitions", "be boolean (m, n)", f"{coalitions.dtype} of shape {coalitions.shape}", advice)
+    if values.ndim != 2 or len(values) != len(coalitions) or not values.size:
+        raise InputError("values", f"have shape ({len(coalitions)}, k)", f"shape {values.shape}", advice)
+    if not np.isfinite(values).all():
+        raise InputError("values", "be finite", values[~np.isfinite(values)][0].item(), advice)

@@ -1,0 +1,91 @@
+"""The Cholesky factor of a kernel matrix, and what is read off it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from owenshap.support.arrays import FloatArray
+
+JITTER = 1e-9  # of the mean variance: what a Cholesky factor in float64 needs
+LEAF = 80  # rows: a triangle of more is inverted by halves, most of it by products of matrices, which are faster
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """K = LLᵀ of some parameters."""
+
+    lower: FloatArray
+
+    @classmethod
+    def of(cls, kernel: FloatArray, overwrite: bool = False) -> Factor | None:
+        """That of a symmetric matrix, whose memory it takes where it may; None where float64 has none."""
+        if not np.isfinite(kernel[0]).all():
+            return None
+        lower, failed = lapack.dpotrf(kernel.T, lower=1, overwrite_a=overwrite)
+        return None if failed else cls(lower)
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """K⁻¹ times vectors (N,) or (N, k)."""
+        solved: FloatArray = lapack.dpotrs(self.lower, right, lower=1)[0]
+        return solved
+
+    def whitened(self, right: FloatArray) -> FloatArray:
+        """L⁻¹ times vectors (N, k): products of two such are those with K⁻¹ in between."""
+        whitened: FloatArray = blas.dtrsm(1.0, self.lower, right.T, side=1, lower=1, trans_a=1).T
+        return whitened
+
+    def coloured(self, right: FloatArray) -> FloatArray:
+        """L⁻ᵀ times a vector (N,): of a whitened one that is K⁻¹ times what it was."""
+        coloured: FloatArray = blas.dtrsv(self.lower, right, lower=1, trans=1)
+        return coloured
+
+    def inverse(self) -> FloatArray:
+        """K⁻¹, its lower triangle; above there is 0."""
+        inverse: FloatArray = lapack.dlauum(self._lower_inverse(), lower=1, overwrite_c=1)[0]
+        return inverse
+
+    def whole_inverse(self) -> FloatArray:
+        """K⁻¹, both triangles."""
+        lower = self.inverse()
+        diagonal = np.diagonal(lower).copy()
+        whole: FloatArray = np.add(lower.T, lower, order="C")
+        np.fill_diagonal(whole, diagonal)
+        return whole
+
+    def inverse_diagonal(self, overwrite: bool = False) -> FloatArray:
+        """The diagonal of K⁻¹, at half the price; it may take the memory of the factor, which is of no use then."""
+        inverse = lapack.dtrtri(self.lower, lower=1, overwrite_c=1)[0] if overwrite else self._lower_inverse()
+        columns = inverse.T
+        return np.einsum("ab,ab->a", columns, columns)
+
+    @property
+    def log_determinant(self) -> float:
+        """The logarithm of det K."""
+        return 2 * float(np.log(np.diagonal(self.lower)).sum())
+
+    def loss(self, values: FloatArray) -> tuple[float, FloatArray]:
+        """Minus the log likelihood of values (N,), and twice its derivative by K: K⁻¹ − αα′, its upper triangle."""
+        weights = self.solve(values)
+        loss = float(values @ weights) / 2 + self.log_determinant / 2
+        by_kernel: FloatArray = blas.dsyr(-1.0, weights, a=self.inverse(), lower=1, overwrite_a=1).T
+        return loss, by_kernel
+
+    def _lower_inverse(self) -> FloatArray:
+        inverse = np.zeros_like(self.lower)
+        _invert(self.lower, inverse)
+        return inverse
+
+
+def _invert(lower: FloatArray, inverse: FloatArray) -> None:
+    """The inverse of a lower triangle, into zeros."""
+    if len(lower) <= LEAF:
+        inverse[:] = lapack.dtrtri(lower, lower=1)[0]
+        return
+    half = len(lower) // 2
+    _invert(lower[:half, :half], inverse[:half, :half])
+    _invert(lower[half:, half:], inverse[half:, half:])
+    below = blas.dtrmm(-1.0, inverse[:half, :half], lower[half:, :half], side=1, lower=1)
+    inverse[half:, :half] = blas.dtrmm(1.0, inverse[half:, half:], below, lower=1, overwrite_b=1)

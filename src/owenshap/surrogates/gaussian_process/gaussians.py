@@ -1,0 +1,57 @@
+"""The Gaussian kernel of one number, its odd part, and that of a weighted sum as a game."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from owenshap.designs.levels import gauss_legendre
+from owenshap.support.arrays import FloatArray
+
+LARGEST_SUM = 25.0  # of weights in an index part: exp(±25²) is neither 0 nor infinite in float64
+AT_ONCE = 1 << 18  # frequencies × players
+HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
+
+
+def gaussians(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """exp(−(a − b)²/2) and exp(−(a + b)²/2) between all numbers a and all b: exp(−(a² + b²)/2) times exp(ab) and over it."""
+    along = np.multiply.outer(one, other)
+    if max(float(np.abs(each).max(initial=0.0)) for each in (one, other)) < LARGEST_SUM:
+        np.exp(along, out=along)
+        level = np.multiply.outer(np.exp(np.square(one) / -2), np.exp(np.square(other) / -2))
+        apart = level * along
+        return apart, np.divide(level, along, out=along)
+    squares = np.add.outer(np.square(one) / 2, np.square(other) / 2)
+    apart = np.exp(along - squares)
+    along += squares
+    return apart, np.exp(np.negative(along, out=along), out=along)
+
+
+def odd_gaussian(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Half their difference."""
+    apart, along = gaussians(one, other)
+    return (apart - along) / 2
+
+
+def waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The odd Gaussian kernel as Σ share sin(ωa) sin(ωb): frequencies ω, shares, Shapley values (m, n) of sin(ω Σ w_i z_i).
+
+    A sum over equally spaced frequencies repeats itself, far enough from where any a − b is to leave nothing but rounding.
+    """
+    step = 2 * np.pi / (2 * float(np.abs(weights).sum()) + HIGHEST_FREQUENCY)
+    frequencies: FloatArray = step * np.arange(1.0, int(HIGHEST_FREQUENCY / step) + 1)
+    shares: FloatArray = step * np.sqrt(2 / np.pi) * np.exp(-np.square(frequencies) / 2)
+    return frequencies, shares, _wave_shapley(frequencies[:, None] * weights)
+
+
+def _wave_shapley(angles: FloatArray) -> FloatArray:
+    """Shapley values (m, n) of the games sin(Σ angle_i z_i): the imaginary part of a product over players."""
+    if angles.size > AT_ONCE and len(angles) > 1:
+        step = max(1, AT_ONCE // angles.shape[1])
+        return np.concatenate([_wave_shapley(angles[at : at + step]) for at in range(0, len(angles), step)])
+    levels = gauss_legendre((angles.shape[1] + 3) // 4 * 2)  # even: none of them is ½, where a factor can be 0
+    half = len(levels) // 2  # the other levels give conjugates
+    cosines, sines, values = np.cos(angles), np.sin(angles), np.zeros_like(angles)
+    for level, weight in zip(levels.lower[:half].tolist(), levels.weights[:half].tolist(), strict=True):
+        factors = cosines + (2j * level - 1j) * sines
+        values += weight * (factors.prod(axis=1, keepdims=True) / factors).real
+    return 4 * values * sines

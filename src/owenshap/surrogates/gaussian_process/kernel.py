@@ -1,0 +1,373 @@
+"""The kernel of the Gaussian process: odd functions of coalitions, their likelihood and their Shapley values.
+
+A coalition is z ∈ {−1, 1}ⁿ. With a length θ_i > 0 per player, T = Σθ, M = Σ θ_i z_i z′_i, c = (τ/2) Σ θ_i z_i, c′ likewise,
+
+    product   ½ [cosh(c + c′) exp((M − T)/2) − cosh(c − c′) exp(−(M + T)/2)]
+    linear    M / T
+    size      ½ [exp(−κ²(u − u′)²/2) − exp(−κ²(u + u′)²/2)],  u = Σ z_i / √n
+    index     ½ [exp(−(a − a′)²/2) − exp(−(a + a′)²/2)],  a = Σ w_i z_i  (only where asked for)
+    triples   Σ v_ijk z_i z_j z_k z′_i z′_j z′_k, of a few (only where found)
+
+The product part is the odd part of Π_i exp(−θ_i [z_i ≠ z′_i]) times h(z) h(z′), h(z) = exp(c): τ = 0 treats present and absent
+players alike; at τ = 1 players act only together with those present (unanimity), or, which has the same odd part, only with
+those absent. The size part is any odd function of how many players there are. The index part is any odd function of one
+weighted sum, whose weights w are learned: what a link makes of a linear model.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import blas
+
+from owenshap.designs.levels import gauss_legendre
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.surrogates.gaussian_process.even import EvenPart
+from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
+from owenshap.surrogates.gaussian_process.gaussians import gaussians, odd_gaussian, waves
+from owenshap.surrogates.gaussian_process.parameters import OTHERS, Parameters, penalty
+from owenshap.surrogates.gaussian_process.triples import Triples
+
+HALVES = 650.0  # the most lengths together with which none of the two halves of the product part is 0 in float64
+# Pairs: the matrices of more are filled by so many rows, without buffers for gradients. All that these take with so many pairs,
+# some 17 matrices, is what the default memory holds.
+FILLED_AT_ONCE, ROWS = 1350, 64
+CROSSED_AT_ONCE = 1 << 21  # other coalitions × pairs
+
+
+class _Buffers(NamedTuple):
+    """Matrices (N, N) that every call fills anew."""
+
+    kernel: FloatArray
+    exponent: FloatArray
+    """(M − T)/2."""
+    near: FloatArray
+    """exp((M − T)/2)."""
+    far: FloatArray
+    """exp(−(M + T)/2)."""
+    plus: FloatArray
+    """near × cosh(c + c′) × half the scale of the product part."""
+    minus: FloatArray
+    """far × cosh(c − c′), likewise."""
+    work: FloatArray
+
+
+class _Filled(NamedTuple):
+    """What else the gradient needs."""
+
+    total: float
+    """T."""
+    leans: FloatArray
+    """exp(c) and exp(−c), (2, N)."""
+    table: FloatArray
+    """The size part between all sizes."""
+    slope: FloatArray
+    """Its derivative by log κ."""
+
+
+class Likelihood:
+    """The kernel matrix of some pairs, and how likely their values are.
+
+    Parameters
+    ----------
+    signs : float (N, n)
+        The pairs; the first is the grand coalition's, whose value has no noise.
+    """
+
+    def __init__(self, signs: FloatArray) -> None:
+        self.signs = np.ascontiguousarray(signs)
+        count = len(signs)
+        self._noisy = np.ones(count)
+        self._noisy[0] = 0.0
+        total = signs.sum(axis=1).astype(np.int64)
+        self._sizes, self._size = np.unique(total, return_inverse=True)
+        self._bent: tuple[FloatArray, FloatArray] | None = None  # both halves of the index part
+        self._triples = Triples.none()
+        self._between: FloatArray | None = None  # their kernel
+
+    def with_triples(self, triples: Triples) -> Likelihood:
+        """The same with these triples beside the rest; the two share their buffers."""
+        small = len(self.signs) <= FILLED_AT_ONCE
+        if small:
+            _ = self._buffers, self._half  # made before the copy, so that both have the same
+        other = copy(self)
+        other._triples = triples
+        other._between = triples.kernel(self.signs, self.signs) if small and len(triples) else None
+        return other
+
+    @cached_property
+    def _half(self) -> FloatArray:
+        """For sums over a symmetric matrix from its upper triangle, 2 above the diagonal and 1 on it: half of that."""
+        return np.tri(len(self.signs)).T - np.eye(len(self.signs)) / 2
+
+    @cached_property
+    def _of_size(self) -> FloatArray:
+        """Which pairs are of which size, (N, sizes)."""
+        return (self._size[:, None] == np.arange(len(self._sizes))).astype(np.float64)
+
+    @cached_property
+    def _buffers(self) -> _Buffers:
+        # One array: its size tells malloc to keep such memory, which else is given back and zeroed anew for every fit.
+        return _Buffers(*np.empty((len(_Buffers._fields), len(self.signs), len(self.signs))))
+
+    def _fill(self, p: Parameters) -> _Filled:
+        """K and its parts, in buffers that the next call overwrites."""
+        signs, (kernel, exponent, near, far, plus, minus, work) = self.signs, self._buffers
+        total, half = float(p.lengths.sum()), p.lengths / 2
+        np.matmul(signs * half, signs.T, out=exponent)
+        exponent -= total / 2
+        np.exp(exponent, out=near)
+        if total < HALVES:
+            np.divide(np.exp(-total), near, out=far)  # −(M + T)/2 = −T − (M − T)/2, and a quotient is cheaper
+        else:
+            np.subtract(-total, exponent, out=far)
+            np.exp(far, out=far)
+        leans = np.empty((2, len(signs)))
+        np.exp(_clipped(signs @ (half * p.lean)), out=leans[0])
+        np.divide(1.0, leans[0], out=leans[1])
+        scaled = (p.product / 4 * leans).T
+        np.matmul(scaled, leans, out=plus)
+        plus *= near
+        np.matmul(scaled, leans[::-1], out=minus)
+        minus *= far
+        table, slope = _size_table(self._sizes, p.steepness, signs.shape[1])
+        sizes = p.size * table + p.linear  # M/T is 1 + 2/T times the exponent
+        np.take(sizes.take(self._size, axis=0), self._size, axis=1, out=kernel, mode="clip")
+        kernel += plus
+        kernel -= minus
+        np.multiply(exponent, 2 * p.linear / total, out=work)
+        kernel += work
+        if p.weights is not None:
+            sums = signs @ p.weights
+            self._bent = gaussians(sums, sums)
+            np.subtract(*self._bent, out=work)
+            work *= p.bend / 2
+            kernel += work
+        if self._between is not None:
+            kernel += self._between
+        self._add_noise(kernel, p)
+        return _Filled(total, leans, table, slope)
+
+    def _add_noise(self, kernel: FloatArray, p: Parameters) -> None:
+        diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
+        diagonal += p.noise * self._noisy + JITTER / len(kernel) * float(diagonal.sum())
+
+    def _large(self, vector: FloatArray) -> FloatArray:
+        """K of many pairs, by few rows at a time."""
+        kernel = np.empty((len(self.signs), len(self.signs)))
+        for at in range(0, len(kernel), ROWS):
+            kernel[at : at + ROWS] = self.cross(vector, self.signs[at : at + ROWS])
+        self._add_noise(kernel, Parameters.of(vector, self.signs.shape[1]))
+        return kernel
+
+    def factor(self, vector: FloatArray) -> Factor | None:
+        """The Cholesky factor of K; None where float64 has none."""
+        if len(self.signs) > FILLED_AT_ONCE:
+            return Factor.of(self._large(vector), overwrite=True)
+        self._fill(Parameters.of(vector, self.signs.shape[1]))
+        return Factor.of(self._buffers.kernel)
+
+    def loss(self, vector: FloatArray, values: FloatArray, spread: float, left_out: bool = False) -> tuple[float, FloatArray]:
+        """Minus the log of likelihood times prior at values (N,), and its gradient; `spread` is the prior's of log lengths.
+
+        Where `left_out`, in place of the likelihood that of equal normal errors at pairs that are left out one by one: it
+        trusts the kernel's shape only, where the likelihood trusts its claim how variable the game is, here as much as there.
+        """
+        p = Parameters.of(vector, self.signs.shape[1])
+        filled = self._fill(p)
+        factor = Factor.of(self._buffers.kernel, overwrite=True)
+        if factor is None:
+            return 1e10, np.zeros_like(vector)
+        loss, by_kernel = _left_out(factor.whole_inverse(), values) if left_out else factor.loss(values)
+        by_kernel *= self._half
+        prior, by_prior = penalty(vector, self.signs.shape[1], spread)
+        return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
+
+    def loss_of_both(
+        self, vector: FloatArray, own: FloatArray, values: FloatArray, even: EvenPart, spread: float
+    ) -> tuple[float, FloatArray]:
+        """The same with the even part of the game, whose own parameters come last in the gradient."""
+        p = Parameters.of(vector, self.signs.shape[1])
+        filled = self._fill(p)
+        factor, both = Factor.of(self._buffers.kernel, overwrite=True), self._buffers.work
+        np.add(self._buffers.plus, self._buffers.minus, out=both)
+        of_even = None if factor is None else even.loss(both, p.product, own, self._half)
+        if factor is None or of_even is None:
+            return 1e10, np.zeros(len(vector) + len(own))
+        loss, by_kernel = factor.loss(values)
+        by_kernel *= self._half
+        prior, by_prior = penalty(vector, self.signs.shape[1], spread)
+        gradient = self._gradient(p, filled, by_kernel, of_even.by_both) + by_prior
+        gradient[-OTHERS] -= of_even.by_scale  # the even part has a scale of its own
+        return loss + prior + of_even.loss, np.append(gradient, of_even.by_own)
+
+    def _gradient(self, p: Parameters, filled: _Filled, by_kernel: FloatArray, by_both: FloatArray | None = None) -> FloatArray:
+        """By all parameters, from derivatives by K and by plus + minus: upper triangles, in which all is summed up.
+
+        Sums over a matrix times cosh or sinh of c ± c′ are products of the matrix with exp(±c).
+        """
+        signs, (total, leans, table, slope) = self.signs, filled
+        _, exponent, near, far, plus, minus, work = self._buffers
+        by_size = self._of_size.T @ (by_kernel @ self._of_size)
+        by_inner = 2 * float(np.vdot(by_kernel, exponent)) + total * float(by_size.sum())
+        by_plus, by_minus = (by_kernel, by_kernel) if by_both is None else (by_kernel + by_both, by_kernel - by_both)
+        near *= by_plus
+        far *= by_minus
+        along, across = ((each @ leans.T).T + leans @ each for each in (near, far))
+        swapped = across[::-1]
+        by_tilt = p.product / 4 * (leans[0] * (along[0] - swapped[0]) - leans[1] * (along[1] - swapped[1]))
+        by_product = p.product / 8 * float(np.vdot(leans, along) - np.vdot(leans, swapped))
+        plus *= by_plus
+        minus *= by_minus
+        plus += minus
+        np.multiply(by_kernel, 2 * p.linear / total, out=work)
+        plus += work
+        by_signs = blas.dtrmm(0.5, plus.T, signs.T, side=1, lower=1)
+        by_length = np.einsum("ia,ia->i", by_signs, signs.T)
+        by_length += p.lean / 2 * (by_tilt @ signs) - by_product / 2 - p.linear / total**2 * by_inner
+        others = np.array(
+            [
+                by_product,
+                p.linear / total * by_inner,
+                p.noise * float(np.diagonal(by_kernel) @ self._noisy),
+                float(by_tilt @ (signs @ p.lengths)) / 2,
+                p.size * float(np.vdot(by_size, table)),
+                p.size * float(np.vdot(by_size, slope)),
+            ]
+        )
+        by_index = np.zeros(0) if p.weights is None else self._by_index(signs @ p.weights, p.bend, by_kernel)
+        return np.concatenate([by_index, by_length * p.lengths, others])
+
+    def _by_index(self, sums: FloatArray, scale: float, by_kernel: FloatArray) -> FloatArray:
+        """By the weights of the index part, and by the logarithm of its scale."""
+        assert self._bent is not None
+        for each in self._bent:
+            np.multiply(each, by_kernel, out=each)
+        both = np.stack([np.ones_like(sums), sums])
+        one, other = ((each @ both.T).T + both @ each for each in self._bent)
+        by_sum = sums * (other[0] - one[0]) + other[1] + one[1]
+        return scale / 2 * np.append(by_sum @ self.signs, (one[0].sum() - other[0].sum()) / 2)
+
+    def cross(self, vector: FloatArray, others: FloatArray) -> FloatArray:
+        """The kernel (m, N) between other coalitions (m, n) and the pairs, without noise."""
+        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
+        total = p.lengths.sum()
+        inner = others * p.lengths @ signs.T
+        here, there = (np.clip(each @ p.lengths * (p.lean / 2), -150, 150) for each in (others, signs))
+        plus, minus = np.exp((inner - total) / 2), np.exp(-(inner + total) / 2)
+        if p.lean > 0:
+            plus *= np.cosh(here[:, None] + there)
+            minus *= np.cosh(here[:, None] - there)
+        kernel = p.product / 2 * (plus - minus) + p.linear / total * inner
+        scale = p.steepness / np.sqrt(signs.shape[1])
+        kernel += p.size * odd_gaussian(others.sum(axis=1) * scale, signs.sum(axis=1) * scale)
+        if p.weights is not None:
+            kernel += p.bend * odd_gaussian(others @ p.weights, signs @ p.weights)
+        return kernel + self._triples.kernel(others, signs) if len(self._triples) else kernel
+
+    def means(self, vector: FloatArray, weights: FloatArray, others: FloatArray) -> FloatArray:
+        """Posterior means (m,) at other coalitions (m, n), from K⁻¹y; some coalitions at a time."""
+        step = max(1, CROSSED_AT_ONCE // len(weights))
+        parts = [self.cross(vector, others[at : at + step]) @ weights for at in range(0, len(others), step)]
+        return np.concatenate(parts)
+
+    def shapley_variances(self, vector: FloatArray, factor: Factor) -> FloatArray:
+        """Variances (n,) of the Shapley values given the values of the pairs."""
+        operator = self.shapley(vector)
+        return np.maximum(self.shapley_priors(vector) - np.einsum("ai,ai->i", operator, factor.solve(operator)), 0)
+
+    def shapley_priors(self, vector: FloatArray) -> FloatArray:
+        """Variances (n,) of the Shapley values before any value is known."""
+        n_players = self.signs.shape[1]
+        p = Parameters.of(vector, n_players)
+        grand = 2 * n_players * p.steepness**2
+        before = p.product * _product_variances(p) + 4 * p.linear * p.lengths / p.lengths.sum()
+        before += 2 * p.size / n_players**2 * (1 - np.exp(-grand)) + self._triples.shapley_variances(n_players)
+        if p.weights is not None:
+            _, shares, of_players = waves(p.weights)
+            before += p.bend * (shares @ np.square(of_players))
+        return before
+
+    def shapley(self, vector: FloatArray) -> FloatArray:
+        """Shapley values (N, n) of the kernel as a game of its first argument, at each pair as its second.
+
+        Products of players have a multilinear extension that is a product too; Gauss–Legendre integrates it exactly.
+        """
+        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
+        n_players = signs.shape[1]
+        lean = p.lean / 2 * p.lengths
+        tilt = np.clip(signs @ lean, -150, 150)
+        values = np.zeros_like(signs)
+        for side in (1.0, -1.0):
+            present = np.exp(lean + (side * signs - 1) * p.lengths / 2)
+            absent = np.exp(-lean - (side * signs + 1) * p.lengths / 2)
+            part = _product_shapley(absent, present)
+            part *= (p.product / 2 * side * np.exp(side * tilt))[:, None]
+            values += part
+        values += 2 * p.linear / p.lengths.sum() * p.lengths * signs
+        scale = p.steepness / np.sqrt(n_players)
+        at, grand = signs.sum(axis=1) * scale, n_players * scale
+        values += (p.size / n_players * (np.exp(-np.square(at - grand) / 2) - np.exp(-np.square(at + grand) / 2)))[:, None]
+        if p.weights is not None:
+            frequencies, shares, of_players = waves(p.weights)
+            values += np.sin(np.outer(signs @ p.weights, frequencies)) @ (p.bend * shares[:, None] * of_players)
+        return values + self._triples.shapley(signs)
+
+
+def _left_out(inverse: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
+    """N/2 log of the mean squared error at pairs left out, and twice its derivative by K; from K⁻¹, whose memory it takes.
+
+    The error at pair a is r = α_a/d_a, with d the diagonal of K⁻¹. Its square summed up changes with K by
+    2 [K⁻¹ diag(r²/d) K⁻¹ − K⁻¹(r/d)α′]. The first pair, which is known without noise, does not count.
+    """
+    weights, diagonal = inverse @ values, np.diagonal(inverse).copy()
+    errors = weights / diagonal
+    errors[0] = 0.0
+    square = float(errors @ errors) + 1e-300
+    along = inverse @ (errors / diagonal)
+    inverse *= errors / np.sqrt(diagonal)
+    by_kernel = inverse @ inverse.T
+    outer = np.outer(along, weights)
+    by_kernel -= (outer + outer.T) / 2
+    by_kernel *= 2 * len(values) / square
+    return len(values) / 2 * float(np.log(square / len(values))), by_kernel
+
+
+def _clipped(numbers: FloatArray) -> FloatArray:
+    """Between −150 and 150, of which float64 has the exponential of every sum of four."""
+    return np.minimum(np.maximum(numbers, -150.0), 150.0)
+
+
+def _size_table(sums: IntArray, steepness: float, n_players: int) -> tuple[FloatArray, FloatArray]:
+    """The size part between all sizes, and its derivative by log κ."""
+    at = sums * (steepness / np.sqrt(n_players))
+    apart, along = np.square(at[:, None] - at), np.square(at[:, None] + at)
+    one, other = np.exp(-apart / 2) / 2, np.exp(-along / 2) / 2
+    return one - other, along * other - apart * one
+
+
+def _product_shapley(absent: FloatArray, present: FloatArray) -> FloatArray:
+    """Shapley values (N, n) of N games that are products over players, factors > 0."""
+    levels = gauss_legendre((absent.shape[1] + 1) // 2)
+    step, values = present - absent, np.zeros_like(absent)
+    for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
+        factors = absent + level * step
+        np.divide((weight * factors.prod(axis=1))[:, None], factors, out=factors)
+        values += factors
+    return values * step
+
+
+def _product_variances(p: Parameters) -> FloatArray:
+    """Variances (n,) of the Shapley values of a random game whose covariance is the product part."""
+    levels = gauss_legendre((len(p.lengths) + 1) // 2)
+    at, weights = levels.lower, levels.weights
+    both, neither, apart = np.exp(p.lean * p.lengths), np.exp(-p.lean * p.lengths), np.exp(-p.lengths)
+    values = np.zeros(len(p.lengths))
+    for level, weight in zip(at.tolist(), weights.tolist(), strict=True):
+        factors = np.outer((1 - level) * (1 - at), neither) + np.outer(level * at, both)
+        factors += np.outer(level * (1 - at) + at * (1 - level), apart)
+        values += weight * ((weights * factors.prod(axis=1))[:, None] / factors).sum(axis=0)
+    return values * (both + neither - 2 * apart)

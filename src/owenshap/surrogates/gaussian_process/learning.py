@@ -1,0 +1,398 @@
+"""How the parameters of a Gaussian process are learned: from few pairs first and then from more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import OptimizeResult, minimize
+
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.surrogates.gaussian_process import even as _even
+from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, ROWS, Likelihood
+from owenshap.surrogates.gaussian_process.link import fit_link
+from owenshap.surrogates.gaussian_process.members import (
+    Learned,
+    Mean,
+    Member,
+    left_out_error,
+    means,
+    minus_log_likelihood,
+    mixture,
+    together,
+)
+from owenshap.surrogates.gaussian_process.parameters import LOWEST, NOISE, OTHERS, PRIOR_MEAN, SCALES, bounds, has_index
+from owenshap.surrogates.gaussian_process.triples import Search, Triples
+
+# Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
+STAGES = ((128, 22), (320, 5), (1000, 3))
+FEW_PAIRS, SEEN_OF_FEW = 320, 190  # with so few pairs in all, the second stage is the last, and sees no more than that
+AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the first one gave
+# Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
+SPREADS = (2.5, 0.7)
+EVEN, EVEN_PAIRS = 0.5, 160  # share of the even part's log likelihood where lengths are learned, from at most so many pairs
+# Triples are looked for with so many pairs for each player, among at most so many players and pairs; in turns with steps.
+PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, SEARCHED, TRIPLE_STEPS = 4, 100, 1600, 6
+# Rounds, pairs that their steps see, and triples more than in the round before for another: with many pairs for each player
+# sparse games are found whole.
+ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 128, 2), (6, 640, 1)
+STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round before: then there is another, too
+# An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
+INDEX_STEPS, INDEX_MOST = 26, 66
+ENOUGH_FOR_MORE = 2  # pairs for each player: with fewer, more steps learn what means nothing
+SETTLED_STEPS, STILL = 18, 0.5  # from so many steps on: of log likelihood per player in the last ten, then it goes on
+INDEX = ((320, 5), (1000, 3))
+QUIET_STEPS, QUIET = 5, 0.05  # so many steps that gain less per player: then it ends there
+# A link by least squares, of at most so many pairs, is where it is best learned from. What it must gain per player over a
+# linear fit: where one weighted sum does not tell, weights that fit by chance would. The logarithm of the scale that it starts
+# from, above that of the values, and the least scale of all else that is left.
+LINK_PAIRS, LINK_TELLS, LINK_SCALE, LEAST_LEFT = 640, 1.0, 1.0, 1e-6
+# Of log likelihood per player, gained by it after so many steps: below, it ends there.
+HOPELESS = {3: 0.1, 6: 0.5, 10: 0.7}
+WORTH_KEEPING, SURE = 1.0, 2.0  # gained in the end: below, it is left out; and past which nothing else is tried
+NEXT_TO_NOTHING = 1e-3  # of the mean square, the squared leave-one-out error
+POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
+ALIKE = (64, 8)  # pairs and steps
+MANY_PAIRS = 8  # for each player: with more, both priors say the same, and the even part says little more
+# Pairs for each player, or in all, past which parameters are learned by errors at left-out pairs too; its pairs and steps.
+ERRORS_TELL_EACH, ERRORS_TELL = 12, 500
+BY_ERRORS = (1000, 6)
+OF_PARTS = 1_100_000  # numbers in matrices of the few pairs that parameters are first learned from
+POOLED, POOLED_INDEX = ((128, 10),), ((128, 12),)
+UNLIKE = 6.0  # times the pilots' squared leave-one-out error: an output so much worse off learns by itself
+
+
+class _Watch(Protocol):
+    """Sees every step, and raises StopIteration to make it the last."""
+
+    def __call__(self, intermediate_result: OptimizeResult) -> None: ...
+
+
+class Learner:
+    """Parameters of outputs that share their pairs."""
+
+    def __init__(self, signs: FloatArray) -> None:
+        self.full = Likelihood(signs)
+        self._signs = signs
+        self._order = _spread_order(len(signs))
+        self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
+
+    def learn(self, target: FloatArray, even: FloatArray | None, start: list[Learned] | None = None) -> list[Learned]:
+        """What values (N,) of mean square 1 say under each prior, and with an index part if that may pay."""
+        loose, tight = SPREADS
+        n_players, few = self._signs.shape[1], self._seen(STAGES[0][0], target)
+        before = [each for each in start or [] if not has_index(each.vector, n_players)]
+        guess = before[0].vector if before else _first_guess(self._signs, target)
+        first = self._even_steps(guess, target, even, STAGES[0], loose)
+        gain, index = self._try_index(first, target, few)
+        index = [self.steps(vector, target, INDEX, loose, few) for vector in index]
+        if gain > SURE and self._says_all(index[-1], target):
+            return [Learned(first), *map(Learned, index)]
+        first = self.steps(first, target, STAGES[1:], loose, few)
+        others = [Learned(vector) for vector in index]
+        if len(target) <= MANY_PAIRS * n_players:
+            again = self._even_steps(first, target, even, AGAIN[0], tight)
+            others.insert(0, Learned(self.steps(again, target, AGAIN[1:], tight, self._seen(AGAIN[0][0], target))))
+        return [*self._with_triples(first, target, before[0].triples if before else Triples.none()), Learned(first), *others]
+
+    def _even_steps(
+        self, vector: FloatArray, target: FloatArray, even: FloatArray | None, stage: tuple[int, int], spread: float
+    ) -> FloatArray:
+        """Parameters some steps on, from few pairs and both parts of the game."""
+        n_players = self._signs.shape[1]
+        if even is None or len(target) > min(EVEN_PAIRS, MANY_PAIRS * n_players):
+            return self.steps(vector, target, (stage,), spread)
+        which, likelihood = self.part(self._seen(stage[0], target))
+        values, part = target[which], _even.EvenPart(even[which], EVEN)
+
+        def loss(both: FloatArray) -> tuple[float, FloatArray]:
+            return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part, spread)
+
+        limits = bounds(n_players, False) + _even.BOUNDS
+        return _lowest(loss, np.append(vector, _even.FIRST), limits, stage[1])[: -_even.OWN]
+
+    def _says_all(self, vector: FloatArray, target: FloatArray) -> bool:
+        """Whether these parameters leave next to nothing to explain."""
+        return any(np.mean(np.square(mean.left_out)) < NEXT_TO_NOTHING for mean in self.means([Learned(vector)], target))
+
+    def _with_triples(self, vector: FloatArray, target: FloatArray, triples: Triples) -> list[Learned]:
+        """Triples that stand out, and parameters some steps on, in turns: each makes the other easier. None where none do."""
+        count, n_players = self._signs.shape
+        if count < PAIRS_FOR_TRIPLES * n_players or not 3 <= n_players <= PLAYERS_FOR_TRIPLES:
+            return []
+        which, likelihood = self.part(SEARCHED)
+        values = target[which]
+        search = Search(likelihood.signs, values)
+        loss = np.inf
+        rounds, seen, fewest = TRIPLES_OF_MANY if count >= ENOUGH_FOR_ALL * n_players else TRIPLES_OF_FEW
+        for left in reversed(range(rounds + 1)):
+            factor = likelihood.with_triples(triples).factor(vector)
+            if factor is None:
+                break
+            before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
+            triples = search.found(factor, triples)
+            more = len(triples) - before >= max(fewest, before / 10) or loss < loss_before - STILL_TRIPLES * len(values)
+            if not left or not len(triples) or not more:
+                break
+            nearby, limits = _nearby(vector, n_players)
+            vector = self._minimised(
+                self._seen(seen, target), nearby, target, TRIPLE_STEPS, SPREADS[0], limits, triples=triples
+            )
+        return [Learned(vector, triples)] if len(triples) else []
+
+    def _try_index(self, vector: FloatArray, target: FloatArray, few: int) -> tuple[float, list[FloatArray]]:
+        """What few pairs gain per player by an index part, and the parameters with it; none where that is little."""
+        n_players, guess = self._signs.shape[1], self.index_guess(vector, target)
+        if guess is None:
+            return 0.0, []
+        which, likelihood = self.part(few)
+        values = target[which]
+        before, losses = likelihood.loss(vector, values, SPREADS[0])[0], list[float]()
+
+        def watch(intermediate_result: OptimizeResult) -> None:
+            losses.append(float(intermediate_result.fun))
+            hopeless = before - losses[-1] < HOPELESS.get(len(losses), -np.inf) * n_players
+            settled = len(losses) >= SETTLED_STEPS and losses[-11] - losses[-1] < STILL * n_players
+            quiet = len(losses) > QUIET_STEPS and losses[-QUIET_STEPS - 1] - losses[-1] < QUIET * n_players
+            if hopeless or settled or quiet:
+                raise StopIteration
+
+        most = INDEX_MOST if few >= ENOUGH_FOR_MORE * n_players else INDEX_STEPS
+        bent = self._minimised(few, guess, target, most, SPREADS[0], bounds(n_players, True), watch)
+        gain = (_fit(likelihood, vector, values) - _fit(likelihood, bent, values)) / n_players
+        return (gain, [bent]) if gain > WORTH_KEEPING else (0.0, [])
+
+    def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
+        """These parameters with an index part along the linear fit, or along a link if that is likelier; None without a link.
+
+        What a link leaves is all that the other parts are for: without smaller scales most steps would go into those.
+        """
+        weights = _coefficients(self._signs, target)
+        weights /= np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12
+        straight, n_players = np.concatenate([weights, [0.0], vector]), len(weights)
+        which, likelihood = self.part(self._seen(STAGES[0][0], target))
+        if len(which) < ENOUGH_FOR_MORE * n_players:
+            return straight
+        seen = self.part(LINK_PAIRS)[0]
+        link = fit_link(self._signs[seen], target[seen], weights)
+        if link.gain < LINK_TELLS * n_players:
+            return None
+        bent = np.concatenate([link.weights, [LINK_SCALE], vector])
+        bent[SCALES] += np.log(max(link.left, LEAST_LEFT))
+        lowest, highest = np.array(bounds(n_players, True)).T
+        guesses = [straight, np.clip(bent, lowest + 1, highest - 1)]
+        return min(guesses, key=lambda each: likelihood.loss(each, target[which], SPREADS[0])[0])
+
+    def steps(
+        self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], spread: float, seen: int = 0
+    ) -> FloatArray:
+        """Parameters some steps on: from few pairs first, then from more."""
+        n_players = self._signs.shape[1]
+        limits = bounds(n_players, has_index(vector, n_players))
+        for count, steps in stages:
+            if seen >= len(target):
+                break
+            if seen:
+                vector, limits = _nearby(vector, n_players)
+            if seen and len(target) <= FEW_PAIRS:
+                return self._minimised(min(count, SEEN_OF_FEW), vector, target, steps, spread, limits)
+            seen = self._seen(count, target)
+            vector = self._minimised(seen, vector, target, steps, spread, limits)
+        return vector
+
+    def _minimised(
+        self,
+        count: int,
+        vector: FloatArray,
+        target: FloatArray,
+        steps: int,
+        spread: float,
+        limits: list[tuple[float, float]],
+        watch: _Watch | None = None,
+        triples: Triples | None = None,
+        left_out: bool = False,
+    ) -> FloatArray:
+        """Parameters some steps on, from so many pairs: of the likelihood, or of errors at left-out pairs."""
+        which, likelihood = self.part(count)
+        loss = (likelihood if triples is None else likelihood.with_triples(triples)).loss
+        return _lowest(partial(loss, values=target[which], spread=spread, left_out=left_out), vector, limits, steps, watch)
+
+    @staticmethod
+    def _seen(count: int, target: FloatArray) -> int:
+        """How many pairs a stage sees: all where it would leave only few, as long as gradients of them all fit into memory."""
+        return count if len(target) > min(1.5 * count, FILLED_AT_ONCE) else len(target)
+
+    def means(self, learned: list[Learned], target: FloatArray) -> list[Mean]:
+        """Posterior means under these parameters, without those that float64 has no factor for."""
+        if len(self._signs) > FILLED_AT_ONCE:
+            self._parts.clear()  # their buffers beside a matrix of all pairs are too much
+        return means(self.full, learned, target)
+
+    def mixture(self, learned: list[Learned], target: FloatArray, scale: float) -> list[Member]:
+        """Posterior means under these parameters; where they say little, also that of players who are all alike."""
+        n_players, found = self._signs.shape[1], self.means(learned, target)
+        members = mixture(found, n_players, scale)
+        left_out = np.sum([member.share * member.left_out for member in members], axis=0)
+        if not members or np.mean(np.square(left_out)) < POOR * scale**2:
+            return members
+        alike = self.means([Learned(self._alike(target))], target)
+        return mixture([*alike, *found], n_players, scale)  # one with an index part stays last
+
+    @property
+    def errors_tell(self) -> bool:
+        """Whether there are so many pairs that parameters can be learned by errors at left-out ones."""
+        count, n_players = self._signs.shape
+        return count > max(MANY_PAIRS * n_players, min(ERRORS_TELL_EACH * n_players, ERRORS_TELL))
+
+    def by_errors(self, members: list[Member], target: FloatArray, scale: float) -> list[Member]:
+        """These, and with them those of parameters by errors at left-out pairs: from the best of them, and from anew."""
+        n_players = self._signs.shape[1]
+        plain = [member for member in members if not is_alike(member.learned.vector)]
+        if not plain:
+            return members
+        starts = [max(plain, key=lambda member: member.share).learned]
+        if not has_index(starts[0].vector, n_players):
+            starts.append(Learned(_first_guess(self._signs, target)))
+        count, steps = self._seen(BY_ERRORS[0], target), BY_ERRORS[1]
+        groups = [members]
+        for start in starts:
+            limits = bounds(n_players, has_index(start.vector, n_players))
+            vector = self._minimised(
+                count, start.vector, target, steps, SPREADS[0], limits, triples=start.triples, left_out=True
+            )
+            found = self.means([Learned(vector, start.triples)], target)
+            groups.append(mixture(found, n_players, scale))
+        return together([group for group in groups if group], n_players)
+
+    def _alike(self, target: FloatArray) -> FloatArray:
+        """Parameters of a size part alone."""
+        n_players = self._signs.shape[1]
+        limits = bounds(n_players, False)
+        vector = np.array([*([-1.0] * n_players), *LOWEST[:2], -1.0, 0.0, 0.0, 0.0])
+        fixed = [(each, each) for each in vector.tolist()]
+        fixed[NOISE], fixed[-2:] = limits[NOISE], limits[-2:]
+        return self._minimised(self._seen(ALIKE[0], target), vector, target, ALIKE[1], SPREADS[0], fixed)
+
+    def part(self, count: int) -> tuple[IntArray, Likelihood]:
+        """So many pairs, of all sizes, the grand coalition's first."""
+        if count >= len(self._signs):
+            return np.arange(len(self._signs)), self.full
+        if count not in self._parts:
+            which = np.sort(self._order[:count])
+            self._parts[count] = which, Likelihood(self._signs[which])
+        return self._parts[count]
+
+
+class Choices:
+    """Parameters of pilots, for other outputs to go on from, with or without an index part as suits most of them."""
+
+    def __init__(self, learner: Learner, learned: dict[int, list[Learned]], targets: dict[int, FloatArray]) -> None:
+        self._learner = learner
+        n_players = learner.full.signs.shape[1]
+        mixed = [mixture(learner.means(each, targets[k]), n_players, 1.0) for k, each in learned.items()]
+        pilots = [members for members in mixed if members]
+        best = [max(members, key=lambda member: member.share) for members in pilots]
+        self._index = sum(has_index(member.learned.vector, n_players) for member in best) > len(best) / 2
+        self._limit = UNLIKE * float(np.mean([left_out_error(member) for member in best])) if best else 0.0
+        self._which, likelihood = learner.part(POOLED[0][0])
+        vectors = [member.learned.vector[-(n_players + OTHERS) :] for member in best]
+        factors = [(vector, likelihood.factor(vector)) for vector in vectors]
+        self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
+
+    def learned(self, target: FloatArray, even: FloatArray | None) -> list[Learned]:
+        """Parameters some steps on from those under which these values are the most likely; its own where they do not suit."""
+        if self._factors:
+            part = target[self._which]
+            best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
+            learned = [Learned(self._learner.steps(best, target, POOLED, SPREADS[0]))]
+            if self._index:  # beside the other: what few steps make of it may be worse
+                bent = self._learner.index_guess(best, target)
+                if bent is not None:
+                    learned.append(Learned(self._learner.steps(bent, target, POOLED_INDEX, SPREADS[0])))
+            members = mixture(self._learner.means(learned, target), len(best) - OTHERS, 1.0)
+            if members and left_out_error(max(members, key=lambda member: member.share)) <= self._limit:
+                return learned
+        return self._learner.learn(target, even)
+
+
+def matrices_needed(count: int) -> int:
+    """Numbers in the matrices that exist at once when so many pairs are learned from, as it was measured."""
+    if count <= FILLED_AT_ONCE:
+        return int(16.5 * count**2) + OF_PARTS
+    return max(int(16.5 * STAGES[-1][0] ** 2), count**2 + 8 * ROWS * count) + OF_PARTS
+
+
+def is_alike(vector: FloatArray) -> bool:
+    """Whether there is nothing but a size part."""
+    return bool((vector[-OTHERS:][:2] <= LOWEST[:2]).all())
+
+
+def _lowest(
+    loss: Callable[[FloatArray], tuple[float, FloatArray]],
+    vector: FloatArray,
+    limits: list[tuple[float, float]],
+    steps: int,
+    watch: _Watch | None = None,
+) -> FloatArray:
+    """Parameters some steps down from these."""
+    found = minimize(
+        loss,
+        vector,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=limits,
+        callback=watch,
+        options={"maxiter": steps, "maxcor": 20},
+    )
+    lowest: FloatArray = found.x
+    return lowest
+
+
+def _spread_order(count: int) -> IntArray:
+    """Every pair once, the first one first, in an order of which every beginning is spread over all of them."""
+    golden = np.argsort(np.arange(1, count) * 0.6180339887498949 % 1, kind="stable")
+    return np.concatenate([[0], 1 + golden])
+
+
+def _nearby(vector: FloatArray, n_players: int) -> tuple[FloatArray, list[tuple[float, float]]]:
+    """Where to go on from with more pairs, and how far.
+
+    With hardly any noise, pairs that were not seen yet can look so unlikely that the first step would leave for another world.
+    """
+    vector = vector.copy()
+    vector[NOISE] += 2
+    limits = [
+        (max(low, at - 1.5), min(high, at + 1.5))
+        for at, (low, high) in zip(vector.tolist(), bounds(n_players, has_index(vector, n_players)), strict=True)
+    ]
+    limits[NOISE] = (limits[NOISE][0] - 2, limits[NOISE][1])
+    return vector, limits
+
+
+def _first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
+    """Lengths from the coefficients of a linear fit."""
+    n_players = signs.shape[1]
+    coefficients = _coefficients(signs, target)
+    lengths = np.sqrt(np.abs(coefficients) + 1e-3 * np.abs(coefficients).max() + 1e-12)
+    others = PRIOR_MEAN.copy()
+    others[3] = 0.3
+    return np.concatenate([np.log(lengths / lengths.mean() * 4 / n_players), others])
+
+
+def _coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
+    """Of a linear fit, slightly shrunk: (SᵀS + λ)⁻¹Sᵀy = Sᵀ(SSᵀ + λ)⁻¹y, whichever matrix is the smaller."""
+    count, n_players = signs.shape
+    shrinking = 1e-2 * count
+    if count < n_players:
+        weights: FloatArray = np.linalg.solve(signs @ signs.T + shrinking * np.eye(count), target)
+        return weights @ signs
+    coefficients: FloatArray = np.linalg.solve(signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target)
+    return coefficients
+
+
+def _fit(likelihood: Likelihood, vector: FloatArray, target: FloatArray) -> float:
+    """Minus the log likelihood."""
+    factor = likelihood.factor(vector)
+    return np.inf if factor is None else minus_log_likelihood(factor, target)

@@ -1,0 +1,126 @@
+"""What is learned of an output under each prior, and the posterior means that come of it, mixed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from owenshap.support.arrays import FloatArray
+from owenshap.surrogates.gaussian_process.factor import Factor
+from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
+from owenshap.surrogates.gaussian_process.parameters import has_index
+from owenshap.surrogates.gaussian_process.triples import Triples
+
+# What the log likelihood must gain by an index part per player: so much it gains by learning weights that mean nothing.
+WORTH, WORTH_FEW, WORTH_SPREAD = 1.2, 0.3, 0.15
+NEGLIGIBLE = 1e-3  # a share
+
+
+class Learned(NamedTuple):
+    """What is learned from values under one prior."""
+
+    vector: FloatArray
+    triples: Triples = Triples.none()
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One posterior mean of an output."""
+
+    learned: Learned
+    share: float
+    weights: FloatArray = field(repr=False)
+    left_out: FloatArray = field(repr=False)
+
+
+class Mean(NamedTuple):
+    """A posterior mean of values of mean square 1."""
+
+    learned: Learned
+    fit: float
+    """Minus the log likelihood."""
+    weights: FloatArray
+    left_out: FloatArray
+
+
+def means(likelihood: Likelihood, learned: list[Learned], target: FloatArray) -> list[Mean]:
+    """Posterior means under these parameters; without those that float64 has no factor for."""
+    found = (_mean(likelihood, each, target) for each in learned)
+    return [each for each in found if each is not None]
+
+
+def _mean(likelihood: Likelihood, learned: Learned, target: FloatArray) -> Mean | None:
+    """The posterior mean under these parameters, whose factor is gone when the next one is made."""
+    factor = likelihood.with_triples(learned.triples).factor(learned.vector)
+    return None if factor is None else Mean(learned, *posterior_mean(factor, target))
+
+
+def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
+    """Posterior means, mixed by their leave-one-out errors to the power −4.
+
+    One with an index part comes last; it has so many parameters that its leave-one-out error is too low, and what counts is
+    how much likelier it is.
+    """
+    if not found:
+        return []
+    count = len(found[0].left_out)
+    plain = [each for each in found if not has_index(each.learned.vector, n_players)]
+    prices = [_price(each.learned, n_players) for each in found]
+    errors = np.array([np.mean(np.square(each.left_out)) for each in plain]) + 1e-300
+    errors *= np.exp([2 * price / count for price in prices[: len(plain)]])
+    shares = np.square(errors.min(initial=np.inf) / errors)
+    shares /= shares.sum()
+    if len(found) > len(plain):
+        fits = [each.fit + price for each, price in zip(found, prices, strict=True)]
+        gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
+        share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
+        shares = np.append((1 - share) * shares, share)
+    shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
+    shares /= shares.sum()
+    return [
+        Member(each.learned, share, scale * each.weights, scale * each.left_out)
+        for each, share in zip(found, shares.tolist(), strict=True)
+        if share > 0
+    ]
+
+
+def _price(learned: Learned, n_players: int) -> float:
+    """What triples cost in log likelihood: each is chosen out of all."""
+    return len(learned.triples) * float(np.log(comb(n_players, 3) + 1))
+
+
+def together(groups: list[list[Member]], n_players: int) -> list[Member]:
+    """All members, each group's by their leave-one-out errors together, to the power −4."""
+    left_out = [np.sum([member.share * member.left_out for member in group], axis=0) for group in groups]
+    prices = [sum(member.share * _price(member.learned, n_players) for member in group) for group in groups]
+    errors = np.array([np.mean(np.square(each)) for each in left_out]) + 1e-300
+    errors *= np.exp([2 * price / len(left_out[0]) for price in prices])
+    shares = np.square(errors.min() / errors)
+    shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
+    shares /= shares.sum()
+    return [
+        replace(member, share=member.share * share)
+        for group, share in zip(groups, shares.tolist(), strict=True)
+        for member in group
+        if share > 0
+    ]
+
+
+def posterior_mean(factor: Factor, target: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    """Minus the log likelihood, K⁻¹y, and the residual at each pair of a fit without that pair; takes the factor's memory."""
+    weights, fit = factor.solve(target), minus_log_likelihood(factor, target)
+    return fit, weights, weights / factor.inverse_diagonal(overwrite=len(target) > FILLED_AT_ONCE)
+
+
+def minus_log_likelihood(factor: Factor, target: FloatArray) -> float:
+    """Minus the log likelihood."""
+    return float(target @ factor.solve(target)) / 2 + factor.log_determinant / 2
+
+
+def left_out_error(member: Member) -> float:
+    """Mean square of what it is off by at left-out pairs."""
+    return float(np.mean(np.square(member.left_out)))

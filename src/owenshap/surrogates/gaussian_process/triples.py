@@ -1,0 +1,191 @@
+"""Products of three players that stand out: what trees are made of.
+
+The odd part of a game is a sum of products of one, three, five … players' signs. The product kernel takes those of three to be
+as large as their players' lengths say; where a few of them are much larger, as in trees, each gets a variance of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.surrogates.gaussian_process.factor import Factor
+
+# Of the logarithm of how many triples there are: what the log likelihood must gain by one of them.
+WORTH = 0.4
+CANDIDATES = 200  # that are looked at closely, of all triples: those along which the values not explained yet are largest
+PAIRS_EACH = 5  # for each triple that is found
+
+
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """A kernel Σ variance · χ(z) χ(z′) over products χ of three players.
+
+    Parameters
+    ----------
+    players : int (t, 3)
+        The players of each.
+    variances : float (t,)
+        Above 0.
+    """
+
+    players: IntArray
+    variances: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.players)
+
+    @classmethod
+    def none(cls) -> Triples:
+        """No triples."""
+        return cls(np.zeros((0, 3), np.int64), np.zeros(0))
+
+    def products(self, signs: FloatArray) -> FloatArray:
+        """χ of coalitions (m, n), as (m, t)."""
+        return products(signs, self.players)
+
+    def kernel(self, one: FloatArray, other: FloatArray) -> FloatArray:
+        """Between coalitions (m, n) and others (N, n)."""
+        kernel: FloatArray = (self.products(one) * self.variances) @ self.products(other).T
+        return kernel
+
+    def shapley(self, signs: FloatArray) -> FloatArray:
+        """Shapley values (N, n) of the kernel as a game of its first argument: of each χ two thirds are each player's."""
+        return 2 / 3 * (self.products(signs) * self.variances) @ self._members(signs.shape[1])
+
+    def shapley_variances(self, n_players: int) -> FloatArray:
+        """Variances (n,) of the Shapley values of a random game with this kernel."""
+        variances: FloatArray = 4 / 9 * self.variances @ self._members(n_players)
+        return variances
+
+    def _members(self, n_players: int) -> FloatArray:
+        members = np.zeros((len(self), n_players))
+        np.put_along_axis(members, self.players, 1.0, axis=1)
+        return members
+
+
+def products(signs: FloatArray, players: IntArray) -> FloatArray:
+    """Products of three players' signs, (m, t)."""
+    first, second, third = players.T
+    product: FloatArray = signs[:, first] * signs[:, second] * signs[:, third]
+    return product
+
+
+class _Changed(NamedTuple):
+    """What changes of variances make of C⁻¹: L⁻ᵀ (1 − U diag(shares) Uᵀ) L⁻¹."""
+
+    along: FloatArray
+    """U, (N, t)."""
+    shares: FloatArray
+
+
+class Search:
+    """Triples that make values likelier, found one by one.
+
+    With the kernel C = LLᵀ so far, a product χ has s = χ′C⁻¹χ and q = χ′C⁻¹y; the variance (q² − s)/s² makes
+    values y the likeliest, by (q²/s − 1 − log q²/s)/2 (Tipping and Faul, 2003). All of it from L⁻¹χ and L⁻¹y.
+
+    Parameters
+    ----------
+    signs : float (N, n)
+        The pairs.
+    values : float (N,)
+        Theirs.
+    """
+
+    def __init__(self, signs: FloatArray, values: FloatArray) -> None:
+        self._signs, self._values = signs, values
+        n_players = signs.shape[1]
+        self._all = np.stack(np.nonzero(_ascending(n_players)), axis=1)
+        self._worth = WORTH * np.log(max(len(self._all), 2))
+
+    def found(self, factor: Factor, before: Triples) -> Triples:
+        """Triples that pay: those from before, if they still do, and others; the factor is that of the kernel with those."""
+        values = factor.whitened(self._values[:, None])[:, 0]
+        kept, changed = self._again(factor.whitened(before.products(self._signs)), values, before)
+        players, variances = list(kept.players), list(kept.variances)
+        self._add(factor, changed, values, players, variances)
+        return Triples(np.array(players, np.int64).reshape(-1, 3), np.array(variances))
+
+    def _again(self, product: FloatArray, values: FloatArray, before: Triples) -> tuple[Triples, _Changed]:
+        """Variances that are the likeliest now, one after the other; those that pay no longer are left out.
+
+        A change of one variance changes C⁻¹ by one rank, and that all s and q.
+        """
+        variances, within, told = before.variances.copy(), product.T @ product, values @ product
+        mixed, used, shares = np.eye(len(before)), np.zeros_like(within), np.zeros(len(before))
+        for at in range(len(before)):
+            own = float(within[at, at])
+            without = 1 - variances[at] * own  # what s and q are without this very triple: both over this
+            if without <= 1e-9:
+                continue
+            best, gain = _likeliest(np.array([own / without]), np.array([told[at] / without]))
+            variance = float(best[0]) if gain[0] > self._worth / 2 else 0.0
+            change, variances[at] = variance - variances[at], variance
+            share, across = change / (1 + change * own), within[at].copy()
+            shares[at], used[:, at] = share, mixed[:, at]
+            told -= share * told[at] * across
+            within -= np.outer(share * across, across)
+            mixed -= np.outer(share * mixed[:, at], across)
+        stays = variances > 0
+        return Triples(before.players[stays], variances[stays]), _Changed(product @ used, shares)
+
+    def _add(
+        self, factor: Factor, changed: _Changed, values: FloatArray, players: list[IntArray], variances: list[float]
+    ) -> None:
+        """Triples that pay, of those along which most is left to explain, join the lists."""
+        left = values - changed.along @ (changed.shares * (values @ changed.along))
+        candidates = self._candidates(factor.coloured(left))
+        product = factor.whitened(products(self._signs, candidates))
+        known = changed.along.T @ product  # of each, along what has changed
+        within, told = np.einsum("ab,ab->b", product, product) - changed.shares @ np.square(known), left @ product
+        shares, free = changed.shares, ~_among(candidates, players)
+        while len(players) < len(self._signs) // PAIRS_EACH:
+            best, gain = _likeliest(within, told)
+            at = int(np.argmax(np.where(free, gain, 0.0)))
+            if not free[at] or gain[at] < self._worth:
+                break
+            variance = float(best[at])
+            share = variance / (1 + variance * within[at])
+            across = product[:, at] @ product - (shares * known[:, at]) @ known  # χ′C⁻¹χ with all others
+            shares, known = np.append(shares, share), np.concatenate([known, across[None]])
+            told = told - share * told[at] * across
+            within = within - share * np.square(across)
+            players.append(candidates[at])
+            variances.append(variance)
+            free[at] = False
+
+    def _candidates(self, left: FloatArray) -> IntArray:
+        """The triples with the largest q, from C⁻¹y."""
+        signs, n_players = self._signs, self._signs.shape[1]
+        told = np.zeros((n_players, n_players, n_players))
+        for first in range(n_players - 2):
+            others = signs[:, first + 1 :]
+            told[first, first + 1 :, first + 1 :] = others.T @ (others * (left * signs[:, first])[:, None])
+        size = np.abs(told[tuple(self._all.T)])
+        if len(size) > CANDIDATES:
+            return self._all[np.argpartition(-size, CANDIDATES)[:CANDIDATES]]
+        return self._all
+
+
+def _likeliest(within: FloatArray, told: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Variances under which values are the likeliest, from s and q, and the gain in log likelihood."""
+    within = np.maximum(within, 1e-300)
+    ratio = np.maximum(np.square(told) / within, 1.0)
+    return (ratio - 1) / within, (ratio - 1 - np.log(ratio)) / 2
+
+
+def _ascending(n_players: int) -> BoolArray:
+    """Where i < j < k, (n, n, n)."""
+    i, j, k = np.ogrid[:n_players, :n_players, :n_players]
+    ascending: BoolArray = (i < j) & (j < k)
+    return ascending
+
+
+def _among(candidates: IntArray, players: list[IntArray]) -> BoolArray:
+    """Which candidates are found already."""
+    known = {tuple(each.tolist()) for each in players}
+    return np.array([tuple(each) in known for each in candidates.tolist()], np.bool_)

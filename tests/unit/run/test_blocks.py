@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+from owenshap import Castro, HalvedOwen, estimate
+from owenshap.games.game import Declared, FunctionGame, is_compact, is_drawing
+from owenshap.run.blocks import DRAWN_TOGETHER, LARGEST_BLOCK, all_drawn, block_sizes, in_draws
+from owenshap.run.plan import make_plan
+
+
+def game(n_players=6):
+    return FunctionGame(lambda coalitions: np.tanh(coalitions @ np.arange(n_players)), n_players)
+
+
+class Other(Castro):
+    """Somebody's own."""
+
+
+@pytest.mark.parametrize("method", [Castro(), HalvedOwen(), HalvedOwen(levels=20_000)])
+@pytest.mark.parametrize("budget", [150_000, 400_000])
+def test_blocks_are_drawn_together_in_bounded_draws(method, budget):
+    plan = make_plan(6, method, budget)
+    draws, cost = list(in_draws(plan, 6)), plan.estimator.replicate_cost(6)
+    assert [size for draw in draws for size in draw.sizes] == list(block_sizes(plan, 6))
+    assert [draw.first for draw in draws] == np.cumsum([0, *(len(draw.sizes) for draw in draws[:-1])]).tolist()
+    assert all(sum(draw.sizes) * cost <= DRAWN_TOGETHER or len(draw.sizes) == 1 for draw in draws)
+    if cost < LARGEST_BLOCK:
+        assert len(draws[0].sizes) > 1
+
+
+def test_what_others_draw_is_not_cut():
+    plan = make_plan(6, Other(), 50_000)
+    assert all(len(draw.sizes) == 1 for draw in in_draws(plan, 6))
+
+
+def test_blocks_drawn_together_are_those_of_one_generator():
+    plan = make_plan(6, HalvedOwen(), 50_000)
+    (drawn,) = all_drawn(game(), plan.estimator, 3, in_draws(plan, 6))
+    alone = plan.estimator.draw(6, np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,))), plan.replicates)
+    np.testing.assert_array_equal(np.concatenate([each.design.centres for each in drawn.one_by_one()]), alone.centres)
+    assert [each.sizes for each in drawn.one_by_one()] == [[size] for size in drawn.sizes]
+
+
+def test_the_draws_of_a_run_differ():
+    plan = make_plan(6, HalvedOwen(), 200_000)
+    first, second, *_ = all_drawn(game(), plan.estimator, 0, in_draws(plan, 6))
+    count = min(len(first.design.centres), len(second.design.centres))
+    assert (first.design.centres[:count] != second.design.centres[:count]).mean() > 0.2
+
+
+def test_a_class_is_asked_once_what_its_games_can_do():
+    class Plain(Declared):
+        n_players = 2
+
+        def values(self, coalitions):
+            return coalitions.sum(axis=1)
+
+    class Compact(Plain):
+        def design_replicates(self, design, empty, grand):
+            raise NotImplementedError
+
+    for _ in range(2):
+        assert not is_compact(Plain())
+        assert is_compact(Compact())
+        assert not is_drawing(Compact())
+
+
+def test_a_gap_is_that_of_the_replicates_sums():
+    found = estimate(game(), "halved-owen", budget=20_000, seed=1)
+    assert found.sums.mean.shape == (1, 1)
+    np.testing.assert_allclose(found.sums.mean[0], found.moments.mean.sum(axis=0), rtol=1e-12)
+    assert found.moments.mean.shape == (6, 1)

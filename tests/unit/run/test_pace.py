@@ -1,0 +1,96 @@
+"""What a prediction takes, and what 'auto' makes of it."""
+
+import numpy as np
+import pytest
+
+import owenshap
+from owenshap.run import cost as pace
+from owenshap.run.cost import Pace, Trial, magnitude
+
+ROWS = np.random.default_rng(5).normal(size=(3, 16))
+WEIGHTS = np.linspace(-1, 2, 16)
+
+
+class Timed:
+    """A model on a clock of its own: a call takes so long, and each of its rows."""
+
+    def __init__(self, monkeypatch, row, call=0.0):
+        self.row, self.call, self.now, self.rows = row, call, 0.0, 0
+        monkeypatch.setattr(pace, "clock", lambda: self.now)
+
+    def __call__(self, batch):
+        self.now += self.call + self.row * len(batch)
+        self.rows += len(batch)
+        return np.tanh((batch * WEIGHTS).sum(axis=1) / 4)
+
+
+@pytest.mark.parametrize(
+    ("row", "call", "budget", "expected"),
+    [
+        (0.3e-6, 0.0, None, "halved-owen"),
+        (0.3e-6, 5e-3, None, "halved-owen"),  # a long call is no long evaluation
+        (10e-3, 0.0, 400, "gaussian-process"),
+        (10e-3, 0.0, 100, "gaussian-process"),
+        (1.0, 0.0, 100, "gaussian-process"),
+    ],
+)
+def test_auto_weighs_what_a_prediction_takes(monkeypatch, row, call, budget, expected):
+    model = Timed(monkeypatch, row, call)
+    found = owenshap.Explainer(model, baseline=0.0)(ROWS[:1], budget=budget)
+    assert found.method == expected
+    assert found.because[0].startswith(f"{expected}: 2^16 coalitions do not fit a budget of {budget or 2048}")
+    assert model.rows == found.model_rows.sum()
+    by_name = owenshap.Explainer(model, baseline=0.0)(ROWS[:1], budget=budget, method=found.method)
+    np.testing.assert_array_equal(by_name.values, found.values)
+
+
+def test_a_background_makes_evaluations_longer(monkeypatch):
+    model = Timed(monkeypatch, 20e-6)
+    background = np.random.default_rng(6).normal(size=(50, 16))
+    assert owenshap.Explainer(model, baseline=0.0)(ROWS[:1], budget=300).method == "halved-owen"
+    assert owenshap.Explainer(model, background)(ROWS[:1], budget=300).method == "gaussian-process"
+
+
+def test_a_tolerance_weighs_it_too(monkeypatch):
+    for row, expected in ((1e-7, "halved-owen"), (10e-3, "gaussian-process-corrected")):
+        found = owenshap.Explainer(Timed(monkeypatch, row), baseline=0.0)(ROWS[:1], tolerance=0.05)
+        assert found.method == expected
+
+
+def test_each_row_learns_alone(monkeypatch):
+    together = owenshap.Explainer(Timed(monkeypatch, 10e-3), baseline=0.0)(ROWS, budget=200)
+    alone = owenshap.Explainer(Timed(monkeypatch, 10e-3), baseline=0.0)(ROWS[1:2], budget=200)
+    assert together.method == alone.method == "gaussian-process"
+    np.testing.assert_array_equal(together.values[1], alone.values[0])
+
+
+def test_an_explainer_keeps_what_it_found(monkeypatch):
+    model = Timed(monkeypatch, 10e-3)
+    explainer = owenshap.Explainer(model, baseline=0.0)
+    first, model.row = explainer(ROWS[:1], budget=100), 1e-9
+    assert explainer(ROWS[:1], budget=100).method == first.method == "gaussian-process"
+
+
+def test_rows_of_another_number_of_players_say_their_own_reason():
+    rows = ROWS.copy()
+    rows[1, :10], rows[2] = 0, 0
+    found = owenshap.Explainer(lambda batch: np.tanh(batch @ WEIGHTS), baseline=0.0)(rows)
+    assert found.method == "exact and halved-owen"
+    assert found.because[1] == "exact: all 2^6 coalitions fit a budget of 2048"
+    assert found.because[2] == "nothing to do: no player differs from what stands in for it"
+    assert found[1].because == found.because[1]
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [(2e-4, 1e-4), (0.9e-2, 1e-2), (0, 1e-9)])
+def test_only_the_order_of_magnitude_counts(seconds, expected):
+    assert magnitude(seconds) == pytest.approx(expected)
+
+
+def test_a_trial_is_no_longer_than_it_must_be():
+    known, asked = Pace(), []
+    trial = Trial(known, 3, asked.append, counts=True)
+    known.note(3, 3.0)
+    assert trial.seconds(lambda seconds: seconds > 2, 10**6) == 1.0  # it does not matter
+    assert trial.seconds(lambda seconds: seconds > 1e-4, 10**6) == 1.0  # it matters for certain
+    assert not asked
+    assert known.settled

@@ -1,0 +1,210 @@
+import math
+import re
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import refuses, same_examples, smooth
+
+from owenshap import Castro, Exact, FunctionGame, HalvedOwen, Owen, OwenPrinted, UnknownMethodError, estimate, methods
+from owenshap.run.plan import Cost, default_budget, make_plan
+from owenshap.statistics.intervals import FEWEST_REPLICATES
+from owenshap.statistics.stopping import Until
+
+
+def test_the_methods_are_these():
+    assert methods() == [
+        "auto",
+        "castro",
+        "exact",
+        "gaussian-process",
+        "gaussian-process-corrected",
+        "halved-owen",
+        "halved-owen-printed",
+        "linear",
+        "owen",
+        "owen-printed",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"),
+    [("halfed-owen", "halved-owen"), ("casto", "castro"), ("Exact", "exact"), ("owen_printed", "owen-printed")],
+)
+def test_an_unknown_method_suggests_the_nearest(typo, meant):
+    with refuses("method", typo, f"'{meant}'", error=UnknownMethodError):
+        estimate(smooth(), typo)
+
+
+@pytest.mark.parametrize("method", ["zzzzzz", None, 3, HalvedOwen])
+def test_what_is_no_method_is_refused(method):
+    with refuses("method", "castro", "halved-owen", error=UnknownMethodError):
+        estimate(smooth(), method)
+
+
+@pytest.mark.parametrize("budget", [0, -5, 1, 100.0, "100", True, math.inf, math.nan])
+def test_a_budget_is_a_whole_number(budget):
+    with refuses("budget"):
+        estimate(smooth(), "castro", budget=budget)
+
+
+NEEDED = [
+    ("castro", Castro(), 2 + 7),
+    ("antithetic castro", Castro(antithetic=True), 2 + 14),
+    ("owen", Owen(), 2 + 9),
+    ("owen with levels", Owen(levels=5, per_level=2), 2 + 10 * 9),
+    ("halved-owen", HalvedOwen(), 2 + 2 * 9),
+    ("halved-owen with levels", HalvedOwen(levels=5), 2 + 6 * 9),
+    ("owen-printed", OwenPrinted(levels=4, per_level=3), 2 + 15 * 9),
+    ("exact", Exact(), 256),
+]
+
+
+@pytest.mark.parametrize(("estimator", "needed"), [case[1:] for case in NEEDED], ids=[case[0] for case in NEEDED])
+def test_a_budget_below_one_replicate_says_how_many_it_takes(estimator, needed):
+    with refuses("budget", f"at least {needed} ", f"got {needed - 1}.", "8 players"):
+        estimate(smooth(8), estimator, budget=needed - 1)
+    assert estimate(smooth(8), estimator, budget=needed).replicates == 1
+
+
+def test_the_cheapest_method_is_offered_but_not_for_itself():
+    with refuses("budget", "castro", "needs 9"):
+        make_plan(8, "halved-owen", 12)
+    for method, budget in (("castro", 8), ("gaussian-process-corrected", 3)):
+        with refuses("budget", "gaussian-process", "needs 2"):
+            make_plan(8, method, budget)
+
+
+@pytest.mark.parametrize("n_players", [26, 100])
+def test_exact_values_of_many_players_are_refused_with_what_to_do_instead(n_players):
+    for budget in (None, 10**9):
+        with refuses("n_players", "at most 25", str(n_players), "halved-owen", "budget"):
+            make_plan(n_players, "exact", budget)
+
+
+def test_auto_is_exact_where_it_fits_and_halved_where_not():
+    assert make_plan(11, "auto", None).estimator == Exact()
+    assert make_plan(11, "auto", 2047).estimator.name == "halved-owen"
+    assert make_plan(10, "auto", 1024).estimator == Exact()
+    assert make_plan(12, "auto", None).estimator.name == "halved-owen"
+    assert make_plan(26, "auto", 1 << 27).estimator.name == "halved-owen"
+    assert "2^12" in make_plan(12, "auto", None).because
+
+
+@pytest.mark.parametrize(
+    ("n_players", "budget", "seconds", "outputs", "method"),
+    [
+        (10, 1024, 1e-2, 1, "exact"),
+        (16, 80, 1e-2, 1, "gaussian-process"),
+        (16, 2000, 1e-2, 1, "gaussian-process"),
+        (16, 10_002, 1e-2, 1, "gaussian-process"),
+        (16, 10_003, 1e-2, 1, "gaussian-process-corrected"),  # more pairs than one fit takes
+        (16, 2000, 3e-7, 1, "halved-owen"),
+        (16, 2000, 1e-4, 1000, "halved-owen"),  # a fit for each of the outputs
+        (200, 500, 1e-2, 1, "gaussian-process"),  # many players, few evaluations
+        (200, 3000, 1e-2, 1, "gaussian-process"),
+        (30, 75, 1e-4, 1, "halved-owen"),  # few evaluations teach a process less
+        (30, 450, 1e-4, 1, "gaussian-process"),
+        (16, 2000, 0.0, 1, "halved-owen"),
+    ],
+)
+def test_auto_weighs_the_fit_against_the_evaluations(n_players, budget, seconds, outputs, method):
+    plan = make_plan(n_players, "auto", budget, Cost(seconds, outputs))
+    assert plan.estimator.name == method
+    assert method == "exact" or "coalitions do not fit" in plan.because
+    assert method == "exact" or f"an evaluation takes {f'about {seconds:.0e} s' if seconds else 'hardly'}" in plan.because
+
+
+def test_what_the_clock_decided_is_in_the_plan():
+    def slow(coalitions):
+        time.sleep(0.01 * len(coalitions))
+        return np.tanh(coalitions.sum(axis=1) / 5 - 1)
+
+    game = FunctionGame(slow, n_players=14)
+    chosen = estimate(game, budget=100, progress=False)
+    assert chosen.method == "gaussian-process"
+    assert "an evaluation takes about 1e-02 s" in chosen.plan.because
+    assert chosen.evaluations == 100
+    again = estimate(game, plan=chosen.plan, progress=False)
+    np.testing.assert_array_equal(again.values, chosen.values)
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "computing", "seconds"),
+    [
+        (6e-7, 6e-7, 0.0),
+        (9e-4, 9e-4, 0.0),  # a call of a fast model
+        (12e-3, 1e-4, 0.0),  # a fast model on a busy machine
+        (2e-3, 2e-3, 1e-3),
+        (2.6e-3, 2.4e-3, 1e-3),
+        (9e-3, 2e-3, 1e-3),  # again on a busy machine
+        (20e-3, 1e-4, 1e-2),  # a model elsewhere
+        (26e-3, 20e-3, 1e-2),
+        (2.0, 2.0, 1.0),
+    ],
+)
+def test_costs_are_measured_so_that_a_busy_machine_changes_little(elapsed, computing, seconds):
+    assert Cost.measured(elapsed, computing, 2, 3) == Cost(pytest.approx(seconds), 3)
+
+
+def test_a_fast_model_that_is_kept_waiting_does_not_change_the_method():
+    class Interrupted:
+        """Every call is kept waiting, as on a machine with many times the work that it can do."""
+
+        n_players = 14
+
+        def values(self, coalitions):
+            time.sleep(5e-3)
+            return np.tanh(coalitions.sum(axis=1) / 5 - 1)
+
+    assert estimate(Interrupted(), budget=600, progress=False).method == "halved-owen"
+
+
+def test_without_a_budget_the_settings_say_how_much():
+    assert make_plan(8, Owen(levels=7), None).replicates == 1
+    assert make_plan(8, "owen-printed", None).replicates == 1
+    assert make_plan(8, "castro", None).budget == default_budget(8) == 2048
+    assert make_plan(99, "castro", None).budget == default_budget(99) == 6400
+
+
+@same_examples
+@given(st.sampled_from(["castro", "owen", "halved-owen"]), st.integers(1, 100), st.integers(2, 20_000))
+def test_a_plan_keeps_to_its_budget_and_uses_it(method, n_players, budget):
+    try:
+        plan = make_plan(n_players, method, budget)
+    except ValueError as error:
+        needed = int(re.search(r"at least (\d+)", str(error))[1])
+        assert needed > budget
+        assert make_plan(n_players, method, needed).replicates == 1
+        return
+    cost = plan.estimator.replicate_cost(n_players)
+    assert 2 + plan.replicates * cost <= budget
+    assert cost == 0 or 2 + (plan.replicates + 1) * cost > budget
+    assert plan.budget == budget
+
+
+@same_examples
+@given(st.sampled_from([Owen, HalvedOwen]), st.integers(3, 60), st.integers(1, 3), st.integers(0, 5000))
+def test_a_budget_that_allows_thirty_passes_makes_thirty(estimator, n_players, per_level, more):
+    budget = 2 + FEWEST_REPLICATES * 2 * per_level * (n_players + 1) + more
+    plan = make_plan(n_players, estimator(per_level=per_level), budget)
+    assert plan.replicates >= FEWEST_REPLICATES
+
+
+@same_examples
+@given(st.sampled_from([Owen, HalvedOwen]), st.integers(3, 60), st.integers(60, 20_000))
+def test_levels_and_passes_grow_together(estimator, n_players, stars):
+    plan = make_plan(n_players, estimator(), 2 + stars * (n_players + 1))
+    levels = plan.estimator.levels
+    assert plan.replicates >= 15 * levels
+    assert stars < 15 * (levels + plan.estimator.step) ** 2
+
+
+@pytest.mark.parametrize("method", ["halved-owen", "auto"])
+def test_a_tolerance_has_four_levels_whatever_the_budget(method):
+    for budget in (None, 2 + 40 * 31, 100_000):
+        plan = make_plan(30, method, budget, until=Until(0.1))
+        assert plan.estimator.levels == 4
+    assert make_plan(30, method, 2 + 39 * 31, until=Until(0.1)).replicates == 19  # too few for a look

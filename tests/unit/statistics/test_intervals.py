@@ -1,0 +1,189 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from owenshap import HalvedOwen, estimate
+from owenshap.statistics.intervals import (
+    FEWEST_REPLICATES,
+    common_half_width,
+    half_widths,
+    rare_half_width,
+    replicates_for_an_interval,
+    simultaneous_half_widths,
+    stopped_half_widths,
+    watched_errors,
+)
+from owenshap.statistics.moments import Moments
+from owenshap.testing import product, stacked, unanimity
+
+
+def symmetric(count, cells=(4, 2)):
+    """Replicates without skewness."""
+    drawn = np.random.default_rng(0).normal(size=(count // 2, *cells))
+    return np.concatenate([drawn, -drawn])
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize("count", [10, 1000])
+def test_half_widths_are_students_where_nothing_is_skewed(count, confidence):
+    replicates = symmetric(count)
+    half = half_widths(Moments.of(replicates), confidence)
+    lower, upper = stats.t.interval(confidence, count - 1, replicates.mean(axis=0), stats.sem(replicates, axis=0))
+    np.testing.assert_allclose(half, (upper - lower) / 2, rtol=1e-9)
+
+
+def test_skewed_replicates_have_wider_intervals_and_many_replicates_do_not():
+    rng = np.random.default_rng(1)
+    for count, least, most in ((20, 1.1, 3.0), (20_000, 1.0, 1.002)):
+        moments = Moments.of(rng.exponential(size=(count, 6, 1)))
+        student = stats.t.ppf(0.975, count - 1) * moments.standard_errors
+        ratio = (half_widths(moments, 0.95) / student).mean()
+        assert least < ratio < most
+
+
+def test_an_interval_takes_thirty_replicates():
+    assert FEWEST_REPLICATES == 30
+
+
+def test_a_value_whose_replicates_agree_has_room_for_what_is_rare():
+    replicates = np.random.default_rng(2).uniform(0, 2, size=(50, 3, 1))
+    replicates[:, 1] = 0.7
+    moments = Moments.of(replicates)
+    half = half_widths(moments, 0.95)
+    largest = np.ptp(replicates, axis=0).max()
+    assert half[1, 0] == pytest.approx(largest * 3 / 50, rel=0.01)
+    assert rare_half_width(moments, 0.05)[0] == pytest.approx(half[1, 0])
+
+
+def test_where_all_replicates_agree_nothing_is_rare():
+    moments = Moments.of(np.ones((20, 3, 2)) * np.arange(3.0)[:, None])
+    for widths in (half_widths, stopped_half_widths, simultaneous_half_widths):
+        assert (widths(moments, 0.95) == 0).all()
+
+
+def test_the_chances_of_all_values_add_up_to_the_error_rate():
+    errors = np.array([1.0, 0.9, 0.8, 0.5, 0.1, 0.01])
+    half = common_half_width(errors, 30, 0.05)
+    assert 2 * stats.t.sf(half / errors, 29).sum() == pytest.approx(0.05, rel=2e-2)
+    assert stats.t.ppf(0.975, 29) < half < stats.t.ppf(1 - 0.025 / 6, 29)
+    assert common_half_width(np.zeros(3), 30, 0.05) == 0
+
+
+def test_simultaneous_intervals_are_as_wide_for_all_but_the_quiet():
+    replicates = symmetric(400, (5, 1)) * np.array([1.0, 0.95, 0.9, 0.01, 0.001])[:, None]
+    half = simultaneous_half_widths(Moments.of(replicates), 0.95)[:, 0]
+    assert half[0] == half[1] == half[2]
+    assert half[3] < 0.6 * half[0]  # room for an event that one of the five may not have shown: −ln(0.01) of a range in 400
+    assert (half > stopped_half_widths(Moments.of(replicates), 0.95)[:, 0]).all()
+
+
+def test_scales_are_the_units_of_the_outputs():
+    replicates = symmetric(400, (5, 1))
+    both = Moments.of(np.concatenate([replicates, 1000 * replicates], axis=2))
+    half = simultaneous_half_widths(both, 0.95, np.array([1.0, 1000.0]))
+    np.testing.assert_allclose(half[:, 1], 1000 * half[:, 0])
+
+
+def test_looking_costs_less_as_replicates_become_many():
+    ratios = []
+    for count in (20, 200, 20_000):
+        moments = Moments.of(symmetric(count))
+        ratios.append((watched_errors(moments, 0.95) / moments.standard_errors).mean())
+    assert ratios[0] > ratios[1] > ratios[2] > 1
+    assert ratios[2] < 1.01
+
+
+def test_skewed_replicates_need_more_of_them():
+    rng = np.random.default_rng(3)
+    plain = Moments.of(rng.normal(size=(40, 6, 1)))
+    rare = Moments.of((rng.random((40, 6, 1)) < 0.03).astype(float))
+    assert replicates_for_an_interval(plain)[0] < 40 < replicates_for_an_interval(rare)[0]
+
+
+def test_kurtosis_needs_more_replicates_where_nothing_is_skewed():
+    few = symmetric(48)
+    assert (replicates_for_an_interval(Moments.of(few)) < 48).all()
+    few[[0, 24]] *= 12  # a replicate and its negative: no skewness
+    assert (replicates_for_an_interval(Moments.of(few)) > 48).all()
+
+
+@pytest.mark.parametrize(("chance", "needed"), [(0.2, 41), (0.02, 517), (0.005, 2167)])
+def test_replicates_of_two_values_need_what_their_squared_skewness_says(chance, needed):
+    # (1 − 2p)²/p(1 − p) of it, nearly 1/p: the rarer value is seen eleven times, more often where replicates are few. Kurtosis
+    # tells nothing more: asking for it too would take 3,800 in place of 517.
+    bits = (np.random.default_rng(0).random((200_000, 6, 1)) < chance).astype(float)
+    assert replicates_for_an_interval(Moments.of(bits))[0] == pytest.approx(needed, rel=0.05)
+
+
+def test_one_noisy_player_does_not_cost_the_others_their_intervals():
+    replicates = symmetric(100, (30, 1))
+    replicates[:, 0, 0] = np.random.default_rng(0).random(100) < 0.04
+    moments = Moments.of(replicates)
+    assert replicates_for_an_interval(moments)[0] <= 100
+    assert replicates_for_an_interval(moments.of_players(slice(0, 1)))[0] > 100
+    student = stats.t.ppf(0.975, 99) * moments.standard_errors
+    wider = (half_widths(moments, 0.95) / student)[:, 0]
+    assert wider[0] > 1.05 > 1.01 > wider[1:].max()  # its own is what gets wider
+
+
+def test_a_sum_that_is_off_makes_intervals_doubtful_the_sooner_where_replicates_are_skewed():
+    rng = np.random.default_rng(3)
+    plain = Moments.of(rng.normal(size=(100, 6, 1)))
+    skewed = Moments.of((rng.random((100, 6, 1)) < 0.15).astype(float))
+    for strain, doubtful in ((1.5, set()), (2.5, {"skewed"}), (5.0, {"plain", "skewed"}), (np.inf, {"plain", "skewed"})):
+        needed = {
+            name: replicates_for_an_interval(each, np.array([strain]))[0]
+            for name, each in {"plain": plain, "skewed": skewed}.items()
+        }
+        assert {name for name, each in needed.items() if each > 100} == doubtful, strain
+
+
+def test_of_two_outputs_the_skewed_one_has_no_interval():
+    game = stacked(unanimity(12, range(12)), product(np.ones(12), np.linspace(1.05, 1.2, 12)))
+    found = estimate(game, "castro", budget=2 + 11 * 60, progress=False)
+    assert np.isnan(found.lower[:, 0]).all()
+    assert np.isfinite(found.lower[:, 1]).all()
+    assert found.no_interval is None
+    alone = estimate(unanimity(12, range(12)), "castro", budget=2 + 11 * 60, progress=False)
+    assert alone.lower is None
+    assert "too skewed for an interval" in alone.no_interval
+
+
+def test_where_nothing_was_seen_there_is_no_interval():
+    # A pass hardly ever sees all of 30 players: 10 passes agree on 0, and the values must sum to 1.
+    found = estimate(unanimity(40, range(30)), HalvedOwen(levels=2), budget=2 + 82 * 10, progress=False)
+    assert (found.values == 0).all()
+    assert found.lower is None
+
+
+def test_quiet_players_have_room_for_what_each_of_them_may_not_have_shown():
+    # 30 players of whom one varies much: an event that one of them did not show is not one that none of them did.
+    replicates = np.random.default_rng(0).normal(size=(200, 30, 1)) * 1e-6
+    replicates[:, 0] *= 1e6
+    moments = Moments.of(replicates)
+    half = simultaneous_half_widths(moments, 0.95)
+    common = half.max()
+    assert half[0] == common
+    np.testing.assert_allclose(half[1:], min(common, rare_half_width(moments, 0.05 / 30)[0]))
+
+
+def test_uneven_replicates_need_as_many_as_make_their_spread_certain():
+    even = symmetric(48)
+    few = even.copy()
+    few[[0, 24]] = 50  # a replicate and its negative
+    few[24] *= -1
+    skewed = np.random.default_rng(0).exponential(size=(48, 4, 2)) ** 1.5  # which alone does not matter
+    for replicates, enough in ((even, True), (few, False), (skewed, True)):
+        assert (replicates_for_an_interval(Moments.of(replicates), uneven=True) <= 48).all() == enough
+    assert (replicates_for_an_interval(Moments.of(skewed)) > 48).all()
+
+
+def test_heavy_tails_seldom_have_an_interval_with_the_default_budget_and_others_do():
+    # Few coalitions carry the value of a product whose factors multiply to a log-normal: 30 passes that missed them look calm.
+    steps = np.random.default_rng(5).normal(0, 0.55, 30)
+    heavy = product(np.exp(-steps / 2), np.exp(steps / 2))
+    runs = [estimate(heavy, "halved-owen", seed=seed, progress=False) for seed in range(100)]
+    assert all(run.replicates >= FEWEST_REPLICATES for run in runs)
+    assert sum(run.lower is not None for run in runs) < 10
+    calm = product(np.ones(30), np.linspace(1.0, 1.05, 30))
+    assert sum(estimate(calm, "halved-owen", seed=seed, progress=False).lower is not None for seed in range(20)) > 15

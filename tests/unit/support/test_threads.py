@@ -1,0 +1,70 @@
+"""torch's own threads inside those of a pool."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from owenshap import Explainer
+from owenshap.support.executors import in_order
+
+
+@pytest.fixture
+def eight():
+    """torch with eight threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(8)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_workers_share_the_threads_that_torch_has(eight):
+    together, seen = threading.Barrier(4), []
+
+    def work(number):
+        together.wait(10)  # all four are at work
+        seen.append(torch.get_num_threads())
+        together.wait(10)
+        return number
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(in_order(work, [(number,) for number in range(4)], pool)) == [0, 1, 2, 3]
+        assert sorted(seen) == [2, 2, 4, 8]  # as many as there were when each of them began
+        seen.clear()
+        assert list(pool.map(lambda _: torch.get_num_threads(), range(4))) == [8] * 4  # the pool is not ours
+    assert torch.get_num_threads() == 8
+
+
+def test_a_single_worker_has_all_threads(eight):
+    with ThreadPoolExecutor(1) as pool:
+        assert list(in_order(torch.get_num_threads, [()] * 3, pool)) == [8] * 3
+
+
+def test_a_worker_that_fails_gives_its_threads_back(eight):
+    def fails():
+        raise OSError("gone")
+
+    with ThreadPoolExecutor(1) as pool:
+        with pytest.raises(OSError, match="gone"):
+            list(in_order(fails, [()], pool))
+        assert pool.submit(torch.get_num_threads).result() == 8
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_with_one_thread_of_torch_bits_are_the_same_with_and_without_a_pool(fast):
+    before = torch.get_num_threads()
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(16, 13), nn.SiLU(), nn.Linear(13, 9), nn.SiLU(), nn.Linear(9, 2), nn.Softmax(1))
+    explainer, row = Explainer(network, baseline=0.0, fast=fast), torch.randn(1, 16)
+    torch.set_num_threads(1)
+    try:
+        alone = explainer(row, method="halved-owen", budget=340_002, progress=False)
+        with ThreadPoolExecutor(2) as pool:
+            shared = explainer(row, method="halved-owen", budget=340_002, progress=False, executor=pool)
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_array_equal(alone.values, shared.values)
+    np.testing.assert_array_equal(alone.upper, shared.upper)

@@ -1,0 +1,162 @@
+"""A surrogate that predicts nothing gives way, and the estimate says so."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import owenshap
+from owenshap.designs.pairs import draw_pairs
+from owenshap.estimators.base import with_complements
+from owenshap.estimators.exact import Exact
+from owenshap.support.bits import from_codes
+from owenshap.surrogates.base import pairs_of
+from owenshap.surrogates.cross_validated import FOLDS, CrossValidated
+from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
+from owenshap.surrogates.linear import FittedLinear, LinearSurrogate
+from owenshap.testing import random_unanimity_sum, weighted_voting
+
+PROCESS = CrossValidated(GaussianProcessSurrogate())
+
+
+class Overconfident(LinearSurrogate):
+    """Coefficients ten times too large, and no errors left out."""
+
+    name = "overconfident"
+
+    def fit(self, coalitions, values, start=None):
+        fitted = super().fit(coalitions, values)
+        shares = fitted.coefficients.mean(axis=0)
+        return FittedLinear(shares + 10 * (fitted.coefficients - shares), fitted.centre, 10 * fitted.residuals)
+
+
+class Unfitted(LinearSurrogate):
+    """Says nothing, and so has no errors."""
+
+    name = "unfitted"
+
+    def fit(self, coalitions, values, start=None):
+        pairs = pairs_of(coalitions, values)
+        return FittedLinear(np.zeros((coalitions.shape[1], len(pairs.total))), pairs.centre, np.zeros_like(pairs.odd))
+
+
+def voting(seed):
+    return weighted_voting(np.random.default_rng(seed).integers(1, 30, 40).tolist(), 300)
+
+
+def pairs_for(n_players, count, seed=0):
+    return with_complements(draw_pairs(n_players, count, np.random.default_rng(seed)))
+
+
+def relative_error(found, exact):
+    return np.square(found - exact).sum() / np.square(exact).sum()
+
+
+@pytest.mark.parametrize("count", [20, 60])  # fitted again, or one left out
+def test_what_predicts_badly_gives_way_to_least_squares(count):
+    weights, coalitions = np.arange(1.0, 11), pairs_for(10, count)
+    fitted = CrossValidated(Overconfident()).fit(coalitions, (coalitions @ weights + np.sin(coalitions.sum(axis=1)))[:, None])
+    assert fitted.chosen.tolist() == [1]
+    assert fitted.note.startswith("overconfident predicts left-out pairs no better than least squares (error ")
+    assert fitted.note.endswith(": the values are those of least squares")
+    assert relative_error(fitted.shapley_values[:, 0], weights) < 1e-2
+
+
+@pytest.mark.parametrize("count", [3, 20, 60])
+def test_what_could_not_be_fitted_gives_way_and_constant_outputs_do_not(count):
+    weights, coalitions = np.arange(1.0, 11), pairs_for(10, count)
+    values = np.column_stack([coalitions @ weights, np.full(len(coalitions), 0.1)])
+    fitted = CrossValidated(Unfitted()).fit(coalitions, values)
+    assert fitted.chosen[0] > 0
+    assert fitted.chosen[1] == 0
+    assert fitted.note.startswith("unfitted could not be fitted in 1 of 2 outputs, the first is 0: the values are those of")
+    assert fitted.shapley_values.sum(axis=0) == pytest.approx([55.0, 0.0])
+
+
+def test_a_vote_that_few_pairs_cannot_tell_is_shared_equally():
+    # Without the check the squared error is 6 times the squared norm of the values.
+    game, coalitions = voting(1), pairs_for(40, 75, seed=1)
+    fitted = PROCESS.fit(coalitions, game.values(coalitions)[:, None])
+    assert "equal shares" in fitted.note
+    np.testing.assert_allclose(fitted.shapley_values[:, 0], 1 / 40)
+    assert relative_error(fitted.candidates[0].shapley_values[:, 0], game.shapley_values) > 2
+
+
+@pytest.mark.parametrize("count", [5, 30, 100])
+def test_a_good_fit_stays_and_says_nothing(count):
+    coalitions = pairs_for(14, count)
+    values = np.tanh(coalitions @ np.random.default_rng(0).normal(size=(14, 2)) / 2)
+    fitted, alone = PROCESS.fit(coalitions, values), PROCESS.surrogate.fit(coalitions, values)
+    assert fitted.note is None
+    np.testing.assert_array_equal(fitted.shapley_values, alone.shapley_values)
+    np.testing.assert_array_equal(fitted.leave_one_out, alone.leave_one_out)
+    assert fitted.start.keys() == alone.start.keys()
+
+
+class Counting(GaussianProcessSurrogate):
+    """Counts its fits."""
+
+    fits = 0
+
+    def fit(self, coalitions, values, start=None):
+        Counting.fits += 1
+        return super().fit(coalitions, values, start)
+
+
+def test_only_what_is_in_doubt_is_fitted_again():
+    coalitions, counts = pairs_for(40, 75, seed=1), []
+    for values in (coalitions @ np.linspace(-0.2, 0.3, 40), voting(1).values(coalitions)):
+        Counting.fits = 0
+        CrossValidated(Counting()).fit(coalitions, values[:, None])
+        counts.append(Counting.fits)
+    assert counts == [2, 1 + FOLDS]
+
+
+def test_each_output_is_judged_by_itself():
+    game, coalitions = voting(1), pairs_for(40, 75, seed=1)
+    values = np.column_stack([np.tanh(coalitions @ np.linspace(-0.2, 0.3, 40)), game.values(coalitions)])
+    both = PROCESS.fit(coalitions, values)
+    assert both.chosen.tolist() == [0, 2]
+    assert "in 1 of 2 outputs, the first is 1" in both.note
+    for k in range(2):
+        alone = PROCESS.fit(coalitions, values[:, [k]])
+        np.testing.assert_array_equal(alone.shapley_values[:, 0], both.shapley_values[:, k])
+
+
+@pytest.mark.parametrize("surrogate", [Overconfident(), Unfitted(), GaussianProcessSurrogate()], ids=lambda each: each.name)
+@pytest.mark.parametrize("count", [4, 20])
+def test_shapley_values_are_those_of_its_own_values(surrogate, count):
+    """What corrects a surrogate relies on it, whatever was chosen."""
+    coalitions = pairs_for(8, count)
+    values = random_unanimity_sum(8, 20, 4, seed=0).values(coalitions)[:, None]
+    fitted = CrossValidated(surrogate).fit(coalitions, values)
+    table = fitted.values(from_codes(np.arange(256), 8))
+    exact = Exact().replicates(Exact().draw(8, np.random.default_rng(0), 1), table)[0]
+    np.testing.assert_allclose(fitted.shapley_values, exact, rtol=0, atol=1e-8)
+
+
+def test_the_estimate_says_so():
+    game = voting(2)
+    found = owenshap.estimate(game, "gaussian-process", budget=152, seed=4, progress=False)
+    assert "equal shares" in found.note
+    assert found.note in repr(found)
+    np.testing.assert_allclose(found.values, 1 / 40)
+    with ThreadPoolExecutor(2) as executor:
+        again = owenshap.estimate(game, plan=found.plan, seed=4, executor=executor, progress=False)
+    assert again.note == found.note
+    assert owenshap.estimate(game, "gaussian-process", budget=152, seed=5, progress=False).note is None
+
+
+def test_a_process_on_halved_stars_beats_the_stars():
+    """From the very same evaluations, on average over games."""
+    gains = []
+    for seed in range(8):
+        game = random_unanimity_sum(50, 150, 6, seed=seed)
+        stars = owenshap.HalvedOwen(levels=10)
+        design = stars.draw(50, np.random.default_rng(seed), 1)
+        coalitions = np.concatenate([[[True] * 50, [False] * 50], design.coalitions(np.arange(len(design)))])
+        values = game.values(coalitions)[:, None]
+        fitted = PROCESS.fit(coalitions, values).shapley_values[:, 0]
+        plain = stars.replicates(design, values[2:])[0, :, 0]
+        gains.append(relative_error(plain, game.shapley_values) / relative_error(fitted, game.shapley_values))
+    assert np.log(gains).mean() > np.log(1.1)
