@@ -205,15 +205,18 @@ class Explainer:
         Asked before anything is evaluated until it did so once; from then on the games' grand coalitions are compared, which
         costs nothing. What a function makes of predictions may be far apart where they are close, so there it is asked always.
         """
-        linear = self._model.linear_first() if self._fast else None
-        calls_layers = linear is not None and any(step.kind == "other" for step in linear.steps)
-        if calls_layers and self._batch_rows is not None:
-            return None  # those steps give the model's layers as many rows as they like
+        linear = self._first_step() if self._fast else None
         if linear is None or any(linear.arrays.of_table(each) is None for each in (rows, absent.table)):
             return None
         if not self._agreed or output.function is not None or rows.n_features != linear.weights.shape[1]:
             self._agreed = linear.agrees(rows, predictions)
         return linear if self._agreed else None
+
+    def _first_step(self) -> LinearFirst | None:
+        """The model's linear first step; None where its other layers would get more rows than they take."""
+        linear = self._model.linear_first()
+        calls_layers = linear is not None and any(step.kind == "other" for step in linear.steps)
+        return None if calls_layers and self._batch_rows is not None else linear
 
     def _trial(self, rows: Table, linear: LinearFirst | None, besides: int) -> Trial:
         """How to find out what a row takes: from the columns of a linear first step less than a forward of the rest."""
