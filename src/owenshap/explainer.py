@@ -212,12 +212,6 @@ class Explainer:
             self._agreed = linear.agrees(rows, predictions)
         return linear if self._agreed else None
 
-    def _first_step(self) -> LinearFirst | None:
-        """The model's linear first step; None where its other layers would get more rows than they take."""
-        linear = self._model.linear_first()
-        calls_layers = linear is not None and any(step.kind == "other" for step in linear.steps)
-        return None if calls_layers and self._batch_rows is not None else linear
-
     def _trial(self, rows: Table, linear: LinearFirst | None, besides: int) -> Trial:
         """How to find out what a row takes: from the columns of a linear first step less than a forward of the rest."""
         if linear is None:
@@ -256,6 +250,12 @@ class Explainer:
             theirs = _explained(linear, output, table, instead[which], np.full(len(which), row))
             ranges[row] = np.ptp(np.concatenate([theirs, own[None]]), axis=0)
         return ranges
+
+    def _first_step(self) -> LinearFirst | None:
+        """The model's linear first step; None where its other layers would get more rows than they take."""
+        linear = self._model.linear_first()
+        calls_layers = linear is not None and any(step.kind == "other" for step in linear.steps)
+        return None if calls_layers and self._batch_rows is not None else linear
 
     def _players_of(self, rows: Table) -> Players:
         """The players of these rows; those of the last rows where features are called the same."""
