@@ -132,7 +132,7 @@ def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
 
 
 def distinct_names(names: list[str] | None, features: int) -> list[str]:
-    """A name for each feature, no two of them the same: groups, columns and explanations go by names."""
+    """A name for each feature, no two the same: groups, columns and explanations go by names."""
     if names is None:
         return [f"feature {i}" for i in range(features)]
     names = [str(name) for name in names]
@@ -141,7 +141,8 @@ def distinct_names(names: list[str] | None, features: int) -> list[str]:
     if len(set(names)) < features:
         double = next(name for name in names if names.count(name) > 1)
         places = " and ".join(str(place) for place, name in enumerate(names) if name == double)
-        raise InputError("feature_names", "name each column once", f"{double!r} for columns {places}", "Rename all but one")
+        got = f"{double!r} for columns {places}"
+        raise InputError("feature_names", "name each column once", got, "Rename all but one")
     return names
 
 

@@ -92,7 +92,7 @@ class ArrayTable(Table):
 
 
 def shown_cells(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy of the cells for people to look at: float, but objects where they are, or where floats would be rounded."""
+    """A copy of the cells for people to look at: objects where floats would round them, else floats."""
     as_objects = array.dtype.kind == "O" or rounded_by_float(array).any()
     return array.astype(np.object_ if as_objects else np.float64)
 
@@ -132,7 +132,8 @@ def _check_integers(data: Any, array: NDArray[Any], what: str) -> None:
         return
     for cell in np.asarray(data, np.object_)[large]:
         if isinstance(cell, (int, np.integer)) and int(cell) != int(float(cell)):
-            raise InputError(what, "have integers that float64 holds", cell, "Give a DataFrame, whose columns have dtypes")
+            advice = "Give a DataFrame, whose columns have dtypes"
+            raise InputError(what, "have integers that float64 holds", cell, advice)
 
 
 def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
@@ -144,7 +145,8 @@ def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
         return None
     if array.dtype.kind == dtype.kind == "f":
         return cast if (np.isinf(cast) == np.isinf(array)).all() else None
-    if "f" in (array.dtype.kind, dtype.kind) and (rounded_by_float(array) | rounded_by_float(cast)).any():
+    rounded = rounded_by_float(array) | rounded_by_float(cast)
+    if "f" in (array.dtype.kind, dtype.kind) and rounded.any():
         return None  # numpy compares integers with floats as floats
     return cast if _equal(cast, array).all() else None
 
@@ -166,7 +168,7 @@ def _equal_objects(one: Any, other: Any) -> bool:
 
 
 def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
-    """Where no model can tell cells of one dtype apart: as `_equal`, but zeros have signs and objects have types."""
+    """Where no model can tell cells of one dtype apart: zeros have signs, and objects have types."""
     if array.dtype.kind == "O":
         return same_objects(array, other)
     same = _equal(array, other)
@@ -185,7 +187,8 @@ def _same_object(one: Any, other: Any) -> bool:
         return False
     if type(one) is not type(other):
         return _missing(one) and _missing(other)
-    return not isinstance(one, (float, np.floating)) or one != 0 or np.signbit(one) == np.signbit(other)
+    is_zero = isinstance(one, (float, np.floating)) and one == 0
+    return not is_zero or bool(np.signbit(one) == np.signbit(other))
 
 
 def _missing(cell: Any) -> bool:
