@@ -13,7 +13,7 @@ MOST_SHOWN = 300  # characters of what was given: more are not read
 
 
 def shown(value: object) -> str:
-    """What was given as it is typed, shortened; its type where that cannot be shown, as an integer of 5,000 digits."""
+    """What was given as it is typed, shortened; its type where it cannot be, as 10**5000."""
     try:
         text = repr(value)
     except Exception:

@@ -51,9 +51,10 @@ class Explainer:
     players : mapping, optional
         Groups of columns that are one player each, as in {"address": ["city", "zip"]}. Other columns stay single players.
     output : label, str, int, position or callable, optional
-        What is explained: a class by its label where the model has labels (`output=1` is the class 1, wherever it stands),
-        else an output by its number from 0 on; an output by its name, or by `owenshap.position(i)`; 'predicted' (each row's
-        predicted class), 'logit' of all outputs, or a function of the predictions (m, k). By default all outputs.
+        What is explained: a class by its label where the model has labels (`output=1` is the class
+        1, wherever it stands), else an output by its number from 0 on; an output by its name, or by
+        `owenshap.position(i)`; 'predicted' (each row's predicted class), 'logit' of all outputs, or
+        a function of the predictions (m, k). By default all outputs.
     predict : str, optional
         The model's method to call, where it has several.
     feature_names, output_names : list of str, optional
@@ -98,13 +99,17 @@ class Explainer:
             raise InputError("background_weights", "come with a background", "a baseline", "Leave them out")
         parse_bytes(memory)
         self._model = as_model(model, predict)
-        feature_names = None if feature_names is None else checked_names("feature_names", feature_names)
-        self._feature_names, self._memory = feature_names, memory
-        self._output_names = None if output_names is None else checked_names("output_names", output_names)
+        if feature_names is not None:
+            feature_names = checked_names("feature_names", feature_names)
+        if output_names is not None:
+            output_names = checked_names("output_names", output_names)
+        if batch_rows is not None:
+            batch_rows = whole_number("batch_rows", batch_rows, 1, "It counts rows")
+        self._feature_names, self._output_names, self._memory = feature_names, output_names, memory
         self._players = None if players is None else checked_groups(players)
+        self._batch_rows = batch_rows
         self._baseline, self._output = own_copy(baseline), output
         self._fast, self._agreed = fast, False
-        self._batch_rows = None if batch_rows is None else whole_number("batch_rows", batch_rows, 1, "It counts rows")
         self._pace, self._linear_pace = Pace(), Pace()
         self._background: Absent | None = None
         self._constant: tuple[Table, Absent] | None = None
@@ -204,9 +209,7 @@ class Explainer:
         Asked before anything is evaluated until it did so once; from then on the games' grand coalitions are compared, which
         costs nothing. What a function makes of predictions may be far apart where they are close, so there it is asked always.
         """
-        linear = first_step(self._model) if self._fast else None
-        if linear is not None and self._batch_rows is not None and any(step.kind == "other" for step in linear.steps):
-            return None  # such a step calls layers of the model, with as many rows as it likes
+        linear = self._first_step() if self._fast else None
         if linear is None or any(linear.arrays.of_table(each) is None for each in (rows, absent.table)):
             return None
         if not self._agreed or output.function is not None or rows.n_features != linear.weights.shape[1]:
@@ -252,6 +255,12 @@ class Explainer:
             ranges[row] = np.ptp(np.concatenate([theirs, own[None]]), axis=0)
         return ranges
 
+    def _first_step(self) -> LinearFirst | None:
+        """The model's linear first step; None where its other layers would get more rows than they take."""
+        linear = first_step(self._model)
+        calls_layers = linear is not None and any(step.kind == "other" for step in linear.steps)
+        return None if calls_layers and self._batch_rows is not None else linear
+
     def _players_of(self, rows: Table) -> Players:
         """The players of these rows; those of the last rows where features are called the same."""
         last = self._last_players
@@ -266,8 +275,9 @@ class Explainer:
             rule = f"have a name for each of the model's {outputs} outputs"
             raise InputError("output_names", rule, own, "Leave them out for the model's own")
         labels, names = self._model.labels, self._model.output_names
-        fitting = [each if each is not None and len(each) == outputs else None for each in (labels, names)]
-        return Names(own, *fitting)
+        labels = labels if labels is not None and len(labels) == outputs else None
+        names = names if names is not None and len(names) == outputs else None
+        return Names(own, labels, names)
 
     def _predicted(self, rows: Table) -> FloatArray:
         """The model's predictions of the rows themselves, (rows, k)."""

@@ -181,6 +181,7 @@ class Together:
     def _game(self, which: IntArray, outputs: int, memory: int) -> ModelGame:
         rows = self.rows if len(which) == len(self.rows) else self.rows.take(which)
         fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
+        busy = self.model.rows_at_once(rows.n_features, self.batch_rows)
         parts: dict[str, Any] = {
             "model": self.model,
             "rows": rows,
@@ -189,7 +190,7 @@ class Together:
             "live": np.nonzero(self.live[which])[1].reshape(len(which), -1),
             "output": self.output.of_rows(which),
             "labels": which,
-            "batch_rows": max(1, min(fitting, self.model.rows_at_once(rows.n_features, self.batch_rows))),
+            "batch_rows": max(1, min(fitting, busy)),
         }
         if self.linear is None:
             return ModelGame(**parts) if self.draws is None else DrawingModelGame(**parts, draws=self.draws)

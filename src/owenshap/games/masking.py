@@ -39,9 +39,9 @@ class Absent:
 
 
 def of_background(background: Any, weights: ArrayLike | None, names: list[str] | None) -> Absent:
-    """Absent players take their features from a copy of the background's rows, averaged over all of them."""
+    """Absent players take their features from a copy of the background, averaged over all its rows."""
     table = as_table(background, names)
-    table = table.copied(0, len(table))  # what its owner does with the original later changes no explanation
+    table = table.copied(0, len(table))  # later edits of the original change nothing
     if len(table) == 0:
         raise InputError("background", "have at least one row", "none", "Give rows of the training data")
     if weights is None:
@@ -66,8 +66,10 @@ def _as_float(baseline: Any) -> float:
         number = float(baseline)
     except (OverflowError, TypeError):
         number = math.nan
-    if isinstance(baseline, (int, np.integer)) and (math.isnan(number) or int(number) != int(baseline)):
-        raise InputError("baseline", "be a number that float64 has", baseline, "Give a row of integers, one per feature")
+    whole = isinstance(baseline, (int, np.integer))
+    if whole and (math.isnan(number) or int(number) != int(baseline)):
+        advice = "Give a row of integers, one per feature"
+        raise InputError("baseline", "be a number that float64 has", baseline, advice)
     return number
 
 

@@ -42,15 +42,17 @@ def position(place: int) -> Position:
 
     Examples
     --------
-    A model whose classes are 1, 2 and 3: `output=1` is class 1, `output=owenshap.position(1)` is class 2.
+    Of a model with classes 1, 2, 3, `output=1` is class 1 and `output=owenshap.position(1)` class 2.
 
     >>> import numpy as np, owenshap
-    >>> double = owenshap.Explainer(lambda rows: rows * 2, baseline=0.0, output=owenshap.position(1))
-    >>> double(np.array([[1.0, 2.0]])).values
+    >>> second = owenshap.position(1)
+    >>> explainer = owenshap.Explainer(lambda rows: rows * 2, baseline=0.0, output=second)
+    >>> explainer(np.array([[1.0, 2.0]])).values
     array([[0., 4.]])
     """
     any_number = -sys.maxsize  # which are outputs is known when the model has predicted
-    return Position(whole_number("position", place, any_number, "0 is the first output, -1 the last"))
+    advice = "0 is the first output, -1 the last"
+    return Position(whole_number("position", place, any_number, advice))
 
 
 @dataclass(frozen=True)
@@ -69,19 +71,21 @@ class Names:
         return self.of_model if self.own is None else self.own
 
     def place(self, choice: Choice) -> int | None:
-        """The output that is called so: by the user's name, else by its label, else by the model's name."""
+        """The output that is called so: by the user, else by its label, else by the model."""
         for names in (self.own, self.labels, self.of_model):
             places = [place for place, name in enumerate(names or ()) if _equal(name, choice)]
             if len(places) > 1:
                 got = f"{_typed(choice)}, the name of outputs {', '.join(map(str, places))}"
-                raise InputError("output", "name one output", got, f"Choose by position: owenshap.position({places[0]})")
+                advice = f"Choose by position: owenshap.position({places[0]})"
+                raise InputError("output", "name one output", got, advice)
             if places:
                 return places[0]
         return None
 
     def known(self, outputs: int) -> str:
         """What one output can be chosen by, as it must be typed."""
-        given = [*(self.own or ()), *(self.labels if self.labels is not None else self.of_model or ())]
+        of_model = self.of_model if self.labels is None else self.labels
+        given = [*(self.own or ()), *(of_model or ())]
         names = list(dict.fromkeys(_typed(each) for each in given))
         listed = ", ".join(names[:MOST_SHOWN]) + (", …" if len(names) > MOST_SHOWN else "")
         positions = [f"a number from 0 to {outputs - 1}"] if self.labels is None else []
@@ -133,9 +137,9 @@ class Output:
 
 
 def choose(choice: Choice, predictions: FloatArray, names: Names) -> tuple[Output, list[str] | None]:
-    """The output asked for, given the model's predictions (rows, k) of the explained rows; and the names of what it gives.
+    """The output asked for, given the predictions (rows, k) of the explained rows; and its names.
 
-    Where the model has labels, a class is chosen by its label: the number 1 is the class 1, wherever it stands.
+    Where the model has labels, a class is chosen by its label: 1 is the class 1, wherever it stands.
     """
     outputs, shown = predictions.shape[1], names.shown
     everything = Output(takes=outputs)
@@ -151,7 +155,8 @@ def choose(choice: Choice, predictions: FloatArray, names: Names) -> tuple[Outpu
     if isinstance(choice, str) and choice == "predicted":
         return replace(everything, predicted=_predicted(predictions)), ["predicted"]
     if isinstance(choice, str) and choice in LINKS:
-        return replace(everything, function=LINKS[choice]), None if shown is None else [f"{choice} {name}" for name in shown]
+        linked = None if shown is None else [f"{choice} {name}" for name in shown]
+        return replace(everything, function=LINKS[choice]), linked
     if callable(choice):
         return replace(everything, function=choice), None
     raise _unknown(choice, names, outputs)
@@ -171,13 +176,12 @@ def _unknown(choice: Choice, names: Names, outputs: int) -> InputError:
 
 def _at(choice: Choice, outputs: int) -> int | None:
     """The output at a position; None where it is none."""
-    if not isinstance(choice, (int, np.integer)) or isinstance(choice, bool) or not -outputs <= choice < outputs:
-        return None
-    return int(choice) % outputs
+    whole = isinstance(choice, (int, np.integer)) and not isinstance(choice, bool)
+    return int(choice) % outputs if whole and -outputs <= choice < outputs else None
 
 
 def _equal(name: Any, choice: Choice) -> bool:
-    """Whether a label is the one that was chosen; what answers with an array, or not at all, is another."""
+    """Whether a label is the one that was chosen; no answer, or an array of them, is a no."""
     try:
         answer = name == choice
     except Exception:  # of a type that compares with its own kind only
@@ -191,15 +195,16 @@ def _typed(label: Any) -> str:
 
 
 def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> None:
-    """Tell once that a number is a label, where as a position, which it was until this release, it is another class."""
+    """Tell once that a number is a label, where it is another class as the position that it was."""
     global _warned  # noqa: PLW0603 (once per process)
     before = _at(choice, outputs)
     if _warned or before in (None, place) or names.labels is None:
         return
     _warned = True
+    number, label, other = (_typed(each) for each in (choice, names.labels[place], names.labels[before]))
     message = (
-        f"output={_typed(choice)} is the class with the label {_typed(names.labels[place])}, which is output {place} of the "
-        f"model; owenshap.position({_typed(choice)}) is the output at that position, class {_typed(names.labels[before])}."
+        f"output={number} is the class with the label {label}, which is output {place} of the model; "
+        f"owenshap.position({number}) is the output at that position, class {other}."
     )
     warnings.warn(message, UserWarning, stacklevel=4)
 
@@ -210,15 +215,16 @@ def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> 
         return function(predictions)
     except Exception as error:
         got = f"{type(error).__name__}({error}) for predictions of shape {predictions.shape}"
-        advice = "Its argument are predictions (m, k) of any batch"
-        raise ModelError("output", "be a function that takes the model's predictions", got, advice) from error
+        rule, advice = "be a function that takes predictions", "They are (m, k), of any batch"
+        raise ModelError("output", rule, got, advice) from error
 
 
 def check_outputs(what: str, predictions: FloatArray, wanted: int | None) -> None:
     """An error where a batch has another number of outputs than those before."""
     if wanted is not None and predictions.shape[1] != wanted:
         rule = f"return {wanted} outputs for every batch, as it does for the first"
-        raise ModelError(what, rule, predictions.shape[1], "Mend it for batches of other rows and lengths")
+        advice = "Mend it for batches of other rows and lengths"
+        raise ModelError(what, rule, predictions.shape[1], advice)
 
 
 def as_predictions(raw: Any, rows: int, what: str) -> FloatArray:

@@ -94,13 +94,15 @@ def checked_groups(groups: object) -> dict[str, list[Any]]:
     """The columns of each group, by its name as text: two groups have two names."""
     if not isinstance(groups, Mapping):
         advice = "Leave it out for one player per column"
-        raise InputError("players", "map names to columns, as in {'address': ['city', 'zip']}", groups, advice)
+        rule = "map names to columns, as in {'address': ['city', 'zip']}"
+        raise InputError("players", rule, groups, advice)
     found: dict[str, list[Any]] = {}
     keys: dict[str, object] = {}
     for key, columns in groups.items():
         name = str(key)
         if name in found:
-            raise InputError("players", "have names of their own", f"{keys[name]!r} and {key!r}", "Rename one of the two")
+            got = f"{keys[name]!r} and {key!r}"
+            raise InputError("players", "have names of their own", got, "Rename one of the two")
         found[name] = _listed(columns, name)
         keys[name] = key
     return found

@@ -26,7 +26,7 @@ class Model(ABC):
     """Whether `begin` returns before the predictions are there: a device goes on with them meanwhile."""
 
     labels: list[Any] | None = None
-    """The classes that the outputs stand for, as the model has them: numbers, texts, truth values."""
+    """The classes that the outputs stand for, as the model has them: numbers, texts, booleans."""
 
     @property
     def output_names(self) -> list[str] | None:
@@ -57,7 +57,7 @@ class Model(ABC):
         return lambda: predictions
 
     def rows_at_once(self, n_features: int, most: int | None) -> int:
-        """Rows of a batch that keeps the model busy; no more than the most that it takes, where there is such a number."""
+        """Rows of a batch that keeps the model busy; no more than the most that it takes."""
         rows = max(1, self.batch_elements // n_features)
         return rows if most is None else min(rows, most)
 

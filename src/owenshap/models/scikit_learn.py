@@ -48,10 +48,11 @@ def _labels(model: Any, method: str) -> list[Any] | None:
     if isinstance(classes, list):
         return [f"target {target}: {each}" for target, of_target in enumerate(classes) for each in of_target]
     labels = [*classes]
-    return labels[1:] if method == "decision_function" and len(labels) == 2 else labels  # two classes have one score
+    one_score = method == "decision_function" and len(labels) == 2
+    return labels[1:] if one_score else labels
 
 
 def _by_pairs(model: Any) -> bool:
-    """Whether scores are those of pairs of classes, of which there are as many as classes where these are three."""
+    """Whether scores are those of pairs of classes: of three classes there are three pairs too."""
     last = getattr(model, "steps", [(None, model)])[-1][1]
     return getattr(last, "decision_function_shape", None) == "ovo" and len(model.classes_) > 2

@@ -135,7 +135,8 @@ class Rounds:
         needed = sum(len(task[0].labels) * self._least(task) for task in self._tasks)
         if total is not None and needed > total:
             before = self._shared.before
-            rule = f"be at least {needed + before:,} for a first estimate of each of the {self._count + before:,} rows"
+            needed, rows = needed + before, self._count + before
+            rule = f"be at least {needed:,} for a first estimate of each of the {rows:,} rows"
             raise InputError("total_budget", rule, total + before, "Raise it, or explain fewer rows")
 
     def _least(self, task: Task) -> int:

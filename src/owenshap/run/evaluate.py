@@ -116,7 +116,7 @@ def rows_within(memory: str | int, n_players: int) -> int:
 
 def parse_bytes(memory: str | int) -> int:
     """'256MB' → 256,000,000."""
-    endless = isinstance(memory, int) and memory > sys.maxsize  # and may have too many digits to be written
+    endless = isinstance(memory, int) and memory > sys.maxsize  # Python may refuse to write it
     count = None if isinstance(memory, bool) or endless else _bytes(str(memory))
     if count is None:
         advice = "Units: B, KB, MB, GB, KiB, MiB, GiB"

@@ -28,7 +28,7 @@ def times_columns(matrix: FloatArray, columns: FloatArray) -> FloatArray:
 
 
 def unmasked(data: Any) -> NDArray[Any]:
-    """Data as an array; a ValueError where some of its cells are masked, which an array would show."""
+    """Data as an array; a ValueError where cells are masked, which an array would show."""
     if np.ma.is_masked(data):
         raise ValueError(f"{data.mask.sum()} masked cells")
     return np.asarray(data)
@@ -39,5 +39,6 @@ def rounded_by_float(array: NDArray[Any]) -> BoolArray:
     if array.dtype.kind not in "iu" or array.itemsize < 8:
         return np.zeros(array.shape, np.bool_)
     floats = array.astype(np.float64)
-    inside = floats < 2.0 ** (63 if array.dtype.kind == "i" else 64)  # the largest integers are rounded up to what is none
+    limit = 2.0 ** (63 if array.dtype.kind == "i" else 64)  # what the largest integers are rounded to
+    inside = floats < limit
     return ~(inside & (np.where(inside, floats, 0).astype(array.dtype) == array))

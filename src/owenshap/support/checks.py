@@ -31,7 +31,8 @@ def checked_names(what: str, names: Any) -> list[str]:
             raise TypeError
         return [str(name) for name in names]
     except TypeError:
-        raise InputError(what, "be a list of names", shown(names), "As in ['age', 'income']") from None
+        advice = "As in ['age', 'income']"
+        raise InputError(what, "be a list of names", shown(names), advice) from None
 
 
 def whole_number(what: str, value: object, at_least: int, advice: str) -> int:

@@ -71,14 +71,16 @@ def _submitted(executor: Executor, function: Callable[..., Any], task: tuple[Any
     except BrokenExecutor as error:
         raise _dead(error) from error
     except Exception as error:
-        got, advice = f"{type(error).__name__}({error})", "Keep it open: put the call inside its with block"
+        got = f"{type(error).__name__}({error})"
+        advice = "Keep it open: put the call inside its with block"
         raise InputError("executor", "take work until the call is done", got, advice) from error
 
 
 def _dead(error: Exception) -> GameError:
     """A worker that ended without a word."""
-    advice = "Run without executor to see why: a crash of the model, memory, a script without if __name__ == '__main__'"
-    return GameError("the executor", "keep its workers alive", f"{type(error).__name__}({error})", advice)
+    got = f"{type(error).__name__}({error})"
+    advice = "Run without it to see why: memory, a crash, or no if __name__ == '__main__' in a script"
+    return GameError("the executor", "keep its workers alive", got, advice)
 
 
 def _beside_others(function: Callable[..., Result], *task: Any) -> Result:

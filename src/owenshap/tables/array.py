@@ -111,7 +111,8 @@ def _check_integers(data: Any, array: NDArray[Any], what: str) -> None:
         return
     for cell in np.asarray(data, np.object_)[large]:
         if isinstance(cell, (int, np.integer)) and int(cell) != int(float(cell)):
-            raise InputError(what, "have integers that float64 holds", cell, "Give a DataFrame, whose columns have dtypes")
+            advice = "Give a DataFrame, whose columns have dtypes"
+            raise InputError(what, "have integers that float64 holds", cell, advice)
 
 
 def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
@@ -123,7 +124,8 @@ def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
         return None
     if array.dtype.kind == dtype.kind == "f":
         return cast if (np.isinf(cast) == np.isinf(array)).all() else None
-    if "f" in (array.dtype.kind, dtype.kind) and (rounded_by_float(array) | rounded_by_float(cast)).any():
+    rounded = rounded_by_float(array) | rounded_by_float(cast)
+    if "f" in (array.dtype.kind, dtype.kind) and rounded.any():
         return None  # numpy compares integers with floats as floats
     return cast if _equal(cast, array).all() else None
 
@@ -138,7 +140,7 @@ def _equal(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
 
 
 def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
-    """Where no model can tell cells of one dtype apart: as `_equal`, but zeros have signs and objects have types."""
+    """Where no model can tell cells of one dtype apart: zeros have signs, and objects have types."""
     if array.dtype.kind == "O":
         return same_objects(array, other)
     same = _equal(array, other)

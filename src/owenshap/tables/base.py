@@ -135,7 +135,7 @@ def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
 
 
 def distinct_names(names: list[str] | None, features: int) -> list[str]:
-    """A name for each feature, no two of them the same: groups, columns and explanations go by names."""
+    """A name for each feature, no two the same: groups, columns and explanations go by names."""
     if names is None:
         return [f"feature {i}" for i in range(features)]
     names = [str(name) for name in names]
@@ -144,7 +144,8 @@ def distinct_names(names: list[str] | None, features: int) -> list[str]:
     if len(set(names)) < features:
         double = next(name for name in names if names.count(name) > 1)
         places = " and ".join(str(place) for place, name in enumerate(names) if name == double)
-        raise InputError("feature_names", "name each column once", f"{double!r} for columns {places}", "Rename all but one")
+        got = f"{double!r} for columns {places}"
+        raise InputError("feature_names", "name each column once", got, "Rename all but one")
     return names
 
 
@@ -154,8 +155,15 @@ def lossy_dtype(what: str, column: str, wanted: object, got: object) -> InputErr
     return InputError(what, rule, str(got), "Convert it, or give a background of the same dtypes")
 
 
+def _equal_objects(one: Any, other: Any) -> bool:
+    try:
+        return bool(one is other or one == other or (one != one and other != other))  # noqa: PLR0124
+    except (TypeError, ValueError):  # taken to differ, which costs evaluations but changes no value
+        return False
+
+
 def shown_cells(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy of the cells for people to look at: float, but objects where they are, or where floats would be rounded."""
+    """A copy of the cells for people to look at: objects where floats would round them, else floats."""
     as_objects = array.dtype.kind == "O" or rounded_by_float(array).any()
     return array.astype(np.object_ if as_objects else np.float64)
 
@@ -176,13 +184,6 @@ def chosen(present: BoolArray, own: NDArray[Any], other: NDArray[Any]) -> NDArra
     return own[:, None]
 
 
-def _equal_objects(one: Any, other: Any) -> bool:
-    try:
-        return bool(one is other or one == other or (one != one and other != other))  # noqa: PLR0124
-    except (TypeError, ValueError):  # taken to differ, which costs evaluations but changes no value
-        return False
-
-
 def same_objects(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
     """Where no model can tell objects apart."""
     return np.frompyfunc(_same_object, 2, 1)(array, other).astype(np.bool_)
@@ -193,7 +194,8 @@ def _same_object(one: Any, other: Any) -> bool:
         return False
     if type(one) is not type(other):
         return _missing(one) and _missing(other)
-    return not isinstance(one, (float, np.floating)) or one != 0 or np.signbit(one) == np.signbit(other)
+    is_zero = isinstance(one, (float, np.floating)) and one == 0
+    return not is_zero or bool(np.signbit(one) == np.signbit(other))
 
 
 def _missing(cell: Any) -> bool:

@@ -129,7 +129,10 @@ def _differs(own: Any, background: Any) -> BoolArray:
 
 
 def _apart(column: Any, other: Any) -> BoolArray:
-    """Where a model can tell a column from another of its dtype, or from one cell: zeros have signs, objects have types."""
+    """Where a model can tell a column from another of its dtype, or from one cell.
+
+    Zeros have signs, and objects have types.
+    """
     unlike = _unlike(column, other)
     if column.dtype.kind == "f":
         own, others = _floats(column), _floats(other)

@@ -107,7 +107,8 @@ def _differs(own: Any, background: Any) -> BoolArray:
 
 def _apart(own: Any, other: Any) -> BoolArray:
     """Where columns differ, zeros of other sign too."""
-    return np.asarray(own.ne_missing(other).to_numpy() | (_negative_zeros(own) != _negative_zeros(other)))
+    signs = _negative_zeros(own) != _negative_zeros(other)
+    return np.asarray(own.ne_missing(other).to_numpy() | signs)
 
 
 def _negative_zeros(column: Any) -> BoolArray:
@@ -119,7 +120,9 @@ def _negative_zeros(column: Any) -> BoolArray:
 
 def _rounded(column: Any) -> bool:
     """Whether a column has integers that float64 does not have."""
-    return bool(column.dtype.is_integer() and rounded_by_float(column.fill_null(0).to_numpy()).any())
+    if not column.dtype.is_integer():
+        return False
+    return bool(rounded_by_float(column.fill_null(0).to_numpy()).any())
 
 
 def _cast(column: Any, wanted: Any, what: str) -> Any:

@@ -45,7 +45,9 @@ class TensorTable(Table):
             raise InputError("data", "be a table of rows and features", got, "For one row x give x[None]")
         shape = tuple(data.shape[1:])
         flat = data.detach().flatten(1)
-        return cls(flat, [*_numbered(flat.shape[1])] if names is None else distinct_names(names, flat.shape[1]), shape)
+        features = flat.shape[1]
+        names = [*_numbered(features)] if names is None else distinct_names(names, features)
+        return cls(flat, names, shape)
 
     @classmethod
     def of_table(cls, table: Table) -> Self:
@@ -273,8 +275,10 @@ def _shape(data: Any, what: str) -> tuple[int, ...]:
 
 
 def _check_integers(tensor: Any, what: str) -> None:
-    """An error where floats would not hold integers; shorter floats have fewer digits, and that is all."""
-    if not tensor.dtype.is_floating_point and not _same(tensor.double().to(tensor.dtype), tensor).all():
+    """An error where the longest floats would not hold integers; shorter ones have fewer digits."""
+    if tensor.dtype.is_floating_point:
+        return
+    if not _same(tensor.double().to(tensor.dtype), tensor).all():
         advice = "Give the model's own dtype, rounded as it was for training"
         raise InputError(what, "hold integers that float64 has", f"{tensor.dtype} beyond 2**53", advice)
 
