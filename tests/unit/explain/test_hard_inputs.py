@@ -331,7 +331,11 @@ def outputs_by_content(batch):
     return np.ones((len(batch), 2 + int((batch == 0).any()))) * batch[:, :1]
 
 
-@pytest.mark.parametrize("output", [None, 0, 1, "predicted", "logit", lambda predictions: predictions[:, :2]], ids=str)
+@pytest.mark.parametrize(
+    "output",
+    [None, 0, 1, "predicted", "logit", lambda predictions: predictions[:, :2]],
+    ids=["all", "0", "1", "predicted", "logit", "function"],
+)
 def test_a_model_with_other_outputs_for_composites_is_told(output):
     with refuses("the model", "return 2 outputs for every batch", "got 3", error=ModelError):
         exactly(outputs_by_content, np.abs(ROWS) / 9 + 0.01, baseline=0.0, output=output)
