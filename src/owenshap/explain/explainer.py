@@ -196,7 +196,7 @@ class Explainer:
                 finished = together.explanation(done, explained, names, seed, confidence) if done else None
                 error.explanation = finished  # type: ignore[union-attr]
                 if isinstance(error, KeyboardInterrupt):
-                    error.add_note(_interrupted(finished))
+                    error.add_note(_interrupted(finished, len(rows)))
                 raise
             if together.linear is None or together.agrees(done, explained):
                 return together.explanation(done, explained, names, seed, confidence)
@@ -296,12 +296,12 @@ class Explainer:
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
 
-def _interrupted(finished: Explanation | None) -> str:
+def _interrupted(finished: Explanation | None, rows: int) -> str:
     """Where to find what was done before an interrupt."""
     if finished is None:
-        return "owenshap: no row was finished yet; fewer rows a call are finished sooner."
-    words = "the exception's `explanation` holds them, as in `except KeyboardInterrupt as stop: stop.explanation`"
-    return f"owenshap: {len(finished.values):,} rows were finished; {words}."
+        return "owenshap: no row is explained yet; fewer rows a call are done sooner."
+    where = "the exception's `explanation` holds them, as in `except KeyboardInterrupt as stop: stop.explanation`"
+    return f"owenshap: {len(finished.values):,} of {rows:,} rows are explained; {where}."
 
 
 def _explained(

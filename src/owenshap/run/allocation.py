@@ -87,10 +87,22 @@ class Rounds:
         self._tasks, self._shared, self._executor, self._report = tasks, shared, executor, report
         self._clock, self._spent = shared.clock, 0
         self._count = sum(len(game.labels) for game, *_ in tasks)
+        self._open: dict[int, _Row] = {}
+        """Rows that have a first estimate and are not done, by identity."""
 
     def run(self) -> Iterator[tuple[ModelGame, Estimate]]:
-        """Every row with its estimate, as it is done."""
+        """Every row with its estimate, as it is done; after an interrupt, what the others have come to."""
         self._check_total()
+        try:
+            yield from self._run()
+        except KeyboardInterrupt:
+            for row in self._open.values():
+                if row.run.moments is not None:
+                    reason = f"an interrupt: {row.run.count:,} replicates took {row.run.evaluations:,}"
+                    yield row.game, self._ended(row, reason)
+            raise
+
+    def _run(self) -> Iterator[tuple[ModelGame, Estimate]]:
         rows: list[_Row] = []
         for number, (game, plan, settings, _) in enumerate(self._tasks):
             if plan.until is None:
@@ -100,6 +112,7 @@ class Rounds:
             else:
                 begun, exact = self._begun(number)
                 rows += begun
+                self._open |= {id(row): row for row in begun}
                 yield from exact
         while rows:
             going_on = []
@@ -108,6 +121,7 @@ class Rounds:
                 if ended is None:
                     going_on.append(row)
                 else:
+                    del self._open[id(row)]
                     yield row.game, ended
             rows = []
             targets = self._next(going_on)
@@ -115,6 +129,7 @@ class Rounds:
                 if id(row) in targets:
                     rows.append(row)
                 else:
+                    del self._open[id(row)]
                     yield row.game, self._ended(row, self._out_of_it(row))
             self._go_on([(row, target) for row in rows if (target := targets[id(row)]) > row.run.count])
         self._report(self._spent, self._spent)

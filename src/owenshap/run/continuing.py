@@ -29,7 +29,12 @@ from owenshap.support.executors import IN_FLIGHT, Executor, in_order
 from owenshap.support.progress import Meter, close, meter, note, silent
 
 UNTIL_KNOWN = 2  # times the evaluations to the first look: what a run is taken to need before anything is known
-MADE_FOR_ONE = 8  # replicates, for each of the next block where a clock may end the run: so much of the time may stay unused
+
+# Replicates made for each one of the next block where a clock may end the run: an eighth of the time may stay unused.
+MADE_FOR_ONE = 8
+
+# Times what a fit is reckoned to take. Those of few pairs took 3 to 8 times that on a busy machine; later the last one tells.
+FIRST_FITS = 5.0
 
 
 class Continuing:
@@ -63,7 +68,7 @@ class Continuing:
         self._learner = plan.estimator.learner(game.n_players) if learned is None else learned.copy()
         self.looks = 0 if earlier is None else earlier.looks
         self._made = 0  # replicates by this run, those that only served a fit too
-        self._slowness = 1.0  # of fits here, as the last one showed
+        self._slowness = FIRST_FITS
 
     @property
     def affordable(self) -> int:
@@ -117,7 +122,7 @@ class Continuing:
 
     def begin(self, report: Callable[[int], None]) -> None:
         """Make a first block, which tells what an evaluation takes; not yet for a look."""
-        self._make(self._sizes(self._block(0)), report)
+        self._make(self._sizes(min(self.affordable, self._block(0))), report)
 
     def advance(self, replicates: int, report: Callable[[int], None]) -> None:
         """Go on to so many replicates for another look, or as far as the budget and the time reach."""

@@ -424,7 +424,7 @@ def test_an_interrupt_keeps_the_rows_that_are_done(monkeypatch, settings):
     with pytest.raises(KeyboardInterrupt) as caught:
         owenshap.Explainer(stopped, baseline=0.0)(ROWS, **settings)
     np.testing.assert_array_equal(caught.value.explanation.values, whole.values[:8])
-    assert "8 rows were finished" in caught.value.__notes__[0]
+    assert "8 of 12 rows are explained" in caught.value.__notes__[0]
     assert "explanation" in caught.value.__notes__[0]
 
 
@@ -437,7 +437,7 @@ def test_an_interrupt_before_any_row_is_done_says_so():
     with pytest.raises(KeyboardInterrupt) as caught:
         owenshap.Explainer(stopped, baseline=0.0)(ROWS, method="exact")
     assert caught.value.explanation is None
-    assert "no row was finished" in caught.value.__notes__[0]
+    assert "no row is explained" in caught.value.__notes__[0]
 
 
 def test_a_model_that_cannot_go_to_another_process_is_told():

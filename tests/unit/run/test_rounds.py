@@ -177,3 +177,20 @@ def test_time_takes_no_exact_values_that_it_has_not():
 def test_a_tolerance_may_come_before_the_time():
     answer = explained(seconds=300.0, tolerance=0.2, method="halved-owen")
     assert all(why.startswith("tolerance of 0.2") for why in answer.stopped_by)
+
+
+@pytest.mark.parametrize("settings", [{"seconds": 300.0}, {"total_budget": 10**6}], ids=str)
+def test_an_interrupt_keeps_what_rows_have_come_to(settings):
+    class Stopped(Counting):
+        def __call__(self, batch):
+            if self.rows > 20_000:
+                raise KeyboardInterrupt
+            return super().__call__(batch)
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        explained(model=Stopped(), method="castro", tolerance=1e-9, **settings)
+    kept = caught.value.explanation
+    assert "6 of 6 rows are explained" in caught.value.__notes__[0]
+    assert all(why.startswith("an interrupt: ") for why in kept.stopped_by)
+    assert kept.evaluations.sum() <= 21_000
+    assert (kept.lower < kept.upper).all()

@@ -11,7 +11,7 @@ import pytest
 
 from owenshap import Explainer, FunctionGame, GaussianProcessCorrected, HalvedOwen, estimate, estimating
 
-BUSY = 0.1  # seconds by which a machine that others use may be late
+BUSY = 0.2  # seconds by which a machine that others use may be late
 
 
 class Slow:
@@ -145,7 +145,7 @@ def test_workers_keep_to_the_time():
     with ThreadPoolExecutor(4) as pool:
         answer, took = timed(lambda: estimate(FunctionGame(slow, 20), "castro", seconds=0.4, executor=pool))
         assert took <= 1.2 * 0.4 + BUSY
-    assert answer.evaluations > 1.5 * 0.4 / 2e-3  # more than one of them makes
+    assert answer.evaluations > 1.2 * 0.4 / 2e-3  # more than one of them makes
     alone = estimate(FunctionGame(Slow(0.0), 20), plan=answer.plan)
     np.testing.assert_array_equal(alone.values, answer.values)
 
