@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_plots import explanation_of
+from explanations import explanation_of
 
 from owenshap import Explainer
+from owenshap.explain.colours import NEGATIVE, NEUTRAL, POSITIVE
 from owenshap.explain.notebook import html
-from owenshap.plots.canvas import NEGATIVE, NEUTRAL, POSITIVE
 
 
 def parsed(explanation):

@@ -9,6 +9,7 @@ from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
 
 import owenshap
 from owenshap import MLP, Castro, Explainer, InputError
+from owenshap.explain import explainer
 from owenshap.explain.rows import Together
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_game import CACHES, LinearModelGame
@@ -111,7 +112,7 @@ def test_it_can_be_switched_off(compact):
 def test_structure_that_does_not_give_the_models_predictions_is_not_used(compact, monkeypatch):
     other = first_step(network(seed=9))
     model = network()
-    monkeypatch.setattr(MLP, "linear_first", lambda self: other)
+    monkeypatch.setattr(explainer, "first_step", lambda model: other)
     monkeypatch.setattr(MLP, "predict", lambda self, batch: np.asarray(batch)[:, :3])
     Explainer(model, baseline=0.0)(rows(), method="castro", budget=100)
     assert not compact

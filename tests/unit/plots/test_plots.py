@@ -9,19 +9,21 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from explanations import explanation_of
 from matplotlib.colors import to_hex, to_rgb
 from naive import random_table, refuses
 from scipy import stats
 
 import owenshap
-from owenshap import Explanation, MissingExtraError, plots
+from owenshap import MissingExtraError, plots
 from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
+from owenshap.explain.colours import NEGATIVE, POSITIVE
 from owenshap.explain.summary import lines
 from owenshap.explain.words import Digits, shorten
 from owenshap.plots import canvas
 from owenshap.plots.beeswarm import swarm
 
-RED, BLUE = canvas.POSITIVE, canvas.NEGATIVE
+RED, BLUE = POSITIVE, NEGATIVE
 
 
 @pytest.fixture(autouse=True)
@@ -31,33 +33,6 @@ def _close():
     yield
     plt.close("all")
     assert dict(mpl.rcParams) == before
-
-
-def explanation_of(values, half=0.1, data=None, names=None, gap=0.0, axes=None, **changes):
-    """An explanation with these values: (players,), (rows, players) or with outputs, made by hand."""
-    values = np.asarray(values, float)
-    axes = axes or {1: ("players",), 2: ("rows", "players"), 3: ("rows", "players", "outputs")}[values.ndim]
-    players = values.shape[axes.index("players")]
-    base = np.full(values.sum(axis=axes.index("players")).shape, 0.5)[()]
-    shape = tuple(n for n, axis in zip(values.shape, axes, strict=True) if axis != "outputs")
-    parts = {
-        "values": values,
-        "base_values": base,
-        "predictions": base + values.sum(axis=axes.index("players")) + gap,
-        "data": np.arange(np.prod(shape), dtype=float).reshape(shape) if data is None else data,
-        "feature_names": names or [f"f{i}" for i in range(players)],
-        "output_names": None,
-        "standard_errors": None if half is None else np.full(values.shape, half / 2),
-        "lower": None if half is None else values - half,
-        "upper": None if half is None else values + half,
-        "evaluations": np.full(shape[:-1], 100)[()],
-        "model_rows": np.full(shape[:-1], 300)[()],
-        "method": "castro",
-        "seed": 7,
-        "confidence": 0.95,
-        "axes": axes,
-    }
-    return Explanation(**parts | changes)
 
 
 def bars(ax):
@@ -172,7 +147,7 @@ def test_importance_is_the_mean_of_absolute_values():
     found = bars(plots.bar(explanation_of(values)))
     assert [label for label, *_ in found] == ["f1", "f3", "f4", "f2", "f0"]
     np.testing.assert_allclose([length for _, length, _ in found], np.sort(np.abs(values).mean(axis=0))[::-1])
-    assert {color for *_, color in found} == {canvas.NEUTRAL}
+    assert {color for *_, color in found} == {NEUTRAL}
 
 
 def test_without_error_of_estimation_the_interval_is_students_over_rows():
