@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from functools import cache
 
-from owenshap.estimators.base import AXIOMS, Estimator, told
+from owenshap.estimators.base import AXIOMS, Estimator, combined_notes
 from owenshap.support.discovery import concrete
 
-__all__ = ["AXIOMS", "Estimator", "found", "told"]
+__all__ = ["AXIOMS", "Estimator", "found", "combined_notes"]
 
 
 @cache

@@ -93,6 +93,9 @@ class Estimator(ABC):
     most_players: ClassVar[int | None] = None
     """Players of a game that it is meant for; None: any number."""
 
+    closed_form: ClassVar[bool] = False
+    """Whether an additive game gives the values itself, and nothing is drawn."""
+
     by_design: ClassVar[bool] = False
     """Whether its replicates are what its designs' own reductions give: the weighted contributions of stars, the mean over
     the chains of a replicate, the Shapley weights of all subsets. A game may then compute them without coalitions."""
@@ -179,7 +182,7 @@ class Estimator(ABC):
         return None
 
 
-def told(notes: Iterable[str | None]) -> str | None:
+def combined_notes(notes: Iterable[str | None]) -> str | None:
     """Several notes as one, each once; None where nothing is to be said."""
     return "; ".join(dict.fromkeys(note for note in notes if note)) or None
 
@@ -330,7 +333,7 @@ class FittedPairs(Estimator):
         length = 2 + self.replicate_cost(design.n_players)
         parts = range(0, len(design), length)
         fits = [self._fitted(design.coalitions(np.arange(at, at + length)), values[at : at + length]) for at in parts]
-        return np.stack([fit.shapley_values for fit in fits]), told(fit.note for fit in fits)
+        return np.stack([fit.shapley_values for fit in fits]), combined_notes(fit.note for fit in fits)
 
     def unbiased(self, n_players: int) -> bool:
         return self._complete(n_players)
@@ -394,6 +397,7 @@ class ClosedForm(Estimator):
     """φ_j = Σ over the player's features of W_f (x_f − E b_f), read off an additive game; only its ends are evaluated."""
 
     name = "linear closed form"
+    closed_form = True
     citation = "Shapley (1953), A value for n-person games"
     axioms = AXIOMS
     random = False

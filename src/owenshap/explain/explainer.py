@@ -25,6 +25,7 @@ from owenshap.run.allocation import Shared
 from owenshap.run.cost import Pace, Trial, timed
 from owenshap.run.evaluate import parse_bytes
 from owenshap.run.result import Estimate
+from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import Until, checked_until
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import checked_confidence, checked_names, whole_number
@@ -185,13 +186,13 @@ class Explainer:
         together = Together(
             self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial, self._batch_rows
         )
-        settings = {"seed": seed, "confidence": confidence, "efficient": efficient, "memory": self._memory}
+        settings = Settings.checked(seed, confidence, efficient, self._memory)
         workers = checked_executor(executor)
         while True:
             tasks = together.tasks(method, budget, predictions.shape[1], settings)
             done: list[tuple[ModelGame, Estimate]] = []
             try:
-                done.extend(estimates(tasks, together.sharing, workers, progress))
+                done.extend(estimates(tasks, settings, together.sharing, workers, progress))
             except (OwenshapError, KeyboardInterrupt) as error:
                 finished = together.explanation(done, explained, names, seed, confidence) if done else None
                 error.explanation = finished  # type: ignore[union-attr]

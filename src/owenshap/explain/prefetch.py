@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
 
 from owenshap.designs.design import Stars
 from owenshap.estimators.base import Passes
 from owenshap.fast import fused_stars as _fused_stars
 from owenshap.fast.linear_game import LinearModelGame, value_ahead
+from owenshap.run.allocation import Task
 from owenshap.run.blocks import MOST_TOGETHER, all_drawn, in_draws
+from owenshap.run.settings import Settings
 
-Task = TypeVar("Task", bound=tuple[Any, ...])  # a game, its plan, its settings, and what else there is
 
-
-def valued_ahead(tasks: Sequence[Task]) -> Iterator[Task]:
+def valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
     """The tasks in order, the games of some next ones valued together."""
     waiting: list[Task] = []
     work: list[tuple[LinearModelGame, Stars]] = []
     used = 0
     for task in tasks:
-        design = _design_ahead(task) if len(tasks) > 1 else None
+        design = _design_ahead(task, settings) if len(tasks) > 1 else None
         size = 0 if design is None else design[0].joined_bytes(design[1])
         if design is None or used + size > design[0].memory:
             _value(work)
@@ -39,15 +38,15 @@ def _value(work: list[tuple[LinearModelGame, Stars]]) -> None:
         value_ahead(work)
 
 
-def _design_ahead(task: tuple[Any, ...]) -> tuple[LinearModelGame, Stars] | None:
+def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Stars] | None:
     """A game with all stars that its estimate will ask for at once, where other games' can be valued with them."""
-    game, plan, settings, *_ = task
+    game, plan = task.game, task.plan
     if type(game) is not LinearModelGame or not isinstance(plan.estimator, Passes) or not plan.estimator.by_design:
         return None
     if plan.until is not None or plan.replicates * plan.estimator.replicate_cost(game.n_players) > MOST_TOGETHER:
         return None
     if not _fused_stars.fits(game.linear):
         return None
-    first, *others = all_drawn(game, plan.estimator, settings["seed"], in_draws(plan, game.n_players))
+    first, *others = all_drawn(game, plan.estimator, settings.seed, in_draws(plan, game.n_players))
     design = first.design.joined([each.design for each in others])
     return (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any
@@ -24,14 +24,12 @@ from owenshap.games.model_game import DrawingModelGame, ModelGame
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.allocation import Rounds, Shared
+from owenshap.run.allocation import Allocation, Shared, Task
 from owenshap.run.blocks import LARGEST_BLOCK
-from owenshap.run.continuing import Continuing, better_exactly, exactly, stop_reason
 from owenshap.run.cost import Trial, magnitude
-from owenshap.run.evaluate import parse_bytes
-from owenshap.run.plan import Cost, Plan, check_feasible, default_budget, make_plan, needs_spreading, settled_for
+from owenshap.run.plan import Cost, Plan, check_feasible, default_budget, make_plan, settled_for
 from owenshap.run.result import Estimate
-from owenshap.run.tasks import Task, at_once, without_replicates
+from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.executors import Executor, in_order
@@ -76,9 +74,9 @@ class Together:
         """Which players differ from something that may stand in for them, (rows, players): the others are null players."""
         return self.players.any_of(self.absent.differs(self.rows))
 
-    def tasks(self, method: str | Estimator, budget: int | None, outputs: int, settings: dict[str, Any]) -> list[Task]:
+    def tasks(self, method: str | Estimator, budget: int | None, outputs: int, settings: Settings) -> list[Task]:
         """The games to estimate, each with its plan; a model's outputs bound how many rows fit into memory together."""
-        counts, memory = self.live.sum(axis=1), parse_bytes(settings["memory"])
+        counts, memory = self.live.sum(axis=1), settings.memory
         most = ROWS_TOGETHER  # from columns a game takes as much memory as it is given, however many rows it has
         if self.linear is None:
             most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
@@ -87,13 +85,13 @@ class Together:
             plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget, outputs, memory)
             check_feasible(plan, n_players, memory)
             if share < math.inf and plan.estimator is not LINEAR.estimator:
-                plan = self._within_share(plan, n_players, method, budget, share, settings["efficient"])
+                plan = self._within_share(plan, n_players, method, budget, share, settings.efficient)
             same = np.flatnonzero(counts == n_players)
             learning = plan.until is not None and plan.estimator.together
             most = 1 if learning or plan.estimator.adaptive(n_players, outputs) else most  # every row learns for itself
             for which in (same[start : start + most] for start in range(0, len(same), most)):
                 ranges = None if self.ranges is None else self.ranges[which]
-                tasks.append((self._game(which, outputs, memory), plan, settings, ranges))
+                tasks.append(Task(self._game(which, outputs, memory), plan, ranges))
         return tasks
 
     @property
@@ -289,81 +287,58 @@ class Together:
 
 
 def estimates(
-    tasks: list[Task], shared: Shared | None, executor: Executor | None, progress: bool | Meter | None
+    tasks: list[Task],
+    settings: Settings,
+    shared: Shared | None,
+    executor: Executor | None,
+    progress: bool | Meter | None,
 ) -> Iterator[tuple[ModelGame, Estimate]]:
-    """The games with their estimates. Workers take whole games; where there is only one, or rows share something, blocks."""
-    costs = [
-        len(game.labels) * (2 + min(plan.replicates, UNKNOWN) * plan.estimator.replicate_cost(game.n_players))
-        for game, plan, *_ in tasks
-    ]
-    report, expected, before = meter(progress, "explaining"), max(1, sum(costs)), 0
+    """The games with their estimates. Workers take whole games; where there is only one, or rows share, blocks."""
+    report = meter(progress, "explaining")
     try:
         if shared is not None:
-            yield from Rounds(tasks, shared, executor, report).run()
+            yield from _of_rows(Allocation(tasks, settings, shared, executor, report))
             return
-        if executor is not None and len(tasks) > 1:
-            for found, cost in zip(in_order(_estimate, tasks, executor), costs, strict=True):
-                before += cost
-                report(before, expected)
-                yield from found
-            return
-        for (game, plan, settings, ranges), cost in zip(valued_ahead(tasks), costs, strict=True):
-            share = silent if report is silent else partial(_share, report, before, len(game.labels), expected)
-            if plan.until is None:
-                yield game, at_once(game, plan, settings, executor, share)
-            else:
-                yield from _until(game, plan, settings, ranges, executor, share)
+        costs = [task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost) for task in tasks]
+        expected = max(1, sum(costs))
+        before = 0
+        for found, cost in zip(_each(tasks, settings, executor, report, costs), costs, strict=True):
+            yield from found
             before += cost
-        report(expected, expected)
+            report(min(before, expected), expected)
     finally:
         close(report)
 
 
-def _estimate(
-    game: ModelGame, plan: Plan, settings: dict[str, Any], ranges: FloatArray | None
-) -> list[tuple[ModelGame, Estimate]]:
-    """What a worker does with a whole game."""
-    if plan.until is None:
-        return [(game, at_once(game, plan, settings, None, silent))]
-    return list(_until(game, plan, settings, ranges, None, silent))
+def _each(
+    tasks: list[Task], settings: Settings, executor: Executor | None, report: Meter, costs: list[int]
+) -> Iterator[Iterable[tuple[ModelGame, Estimate]]]:
+    """The estimates of each task, by itself."""
+    if executor is not None and len(tasks) > 1:
+        yield from in_order(_finished, ((task, settings) for task in tasks), executor)
+        return
+    expected = max(1, sum(costs))
+    before = 0
+    for task, cost in zip(valued_ahead(tasks, settings), costs, strict=True):
+        share = silent if report is silent else partial(_share, report, before, expected)
+        yield _of_rows(Allocation([task], settings, None, executor, share))
+        before += cost
 
 
-def _until(
-    game: ModelGame, plan: Plan, settings: dict[str, Any], ranges: FloatArray | None, executor: Executor | None, report: Meter
-) -> Iterator[tuple[ModelGame, Estimate]]:
-    """Rows of a game as they reach their goal: each at its own look, and the others go on without it."""
-    assert plan.until is not None
-    confidence, cost = settings["confidence"], plan.estimator.replicate_cost(game.n_players)
-    spread = needs_spreading(settings["efficient"], plan, game.n_players)
-    run = Continuing(game, plan, settings["seed"], settings["memory"], executor, spread)
-    outputs = run.ends.outputs // len(game.labels)
-    ranges = np.abs(run.ends.grand - run.ends.empty) if ranges is None else ranges.reshape(-1)
-    tolerances, left = plan.until.tolerances(ranges), np.arange(len(game.labels))
-    while len(left):
-        run.advance(run.next_look, lambda done: report(done, done))
-        own = None if tolerances is None else tolerances.reshape(-1, outputs)[left].reshape(-1)
-        looks = [run.look(slice(i * outputs, (i + 1) * outputs), own, confidence) for i in range(len(left))]
-        going_on: list[int] = []
-        for i, found in enumerate(looks):
-            columns, alone = np.arange(i * outputs, (i + 1) * outputs), game.of_rows(left[i : i + 1])
-            reason = stop_reason(plan, found, run, cost, own if own is None else own[columns])
-            if reason is not None:
-                yield alone, without_replicates(run.estimate(columns, own, confidence, reason, True))
-            elif run.relearn(found):
-                going_on.append(i)
-            elif better_exactly(plan, found, run):
-                yield alone, exactly(alone, plan, run.evaluations, run.ends.of_outputs(columns), settings, executor)
-            else:
-                going_on.append(i)
-        if len(going_on) < len(left):
-            left = left[going_on]
-            if len(left):
-                run.only(game.of_rows(left), (np.array(going_on)[:, None] * outputs + np.arange(outputs)).reshape(-1))
+def _finished(task: Task, settings: Settings) -> list[tuple[ModelGame, Estimate]]:
+    """What a worker does with a whole task."""
+    return list(_of_rows(Allocation([task], settings)))
 
 
-def _share(report: Meter, before: int, rows: int, expected: int, done: int, _: int) -> None:
-    """A game's own progress as a share of all games'."""
-    report(min(before + done * rows, expected - 1), expected)
+def _of_rows(run: Allocation) -> Iterator[tuple[ModelGame, Estimate]]:
+    for game, estimate in run.results():
+        assert isinstance(game, ModelGame)
+        yield game, estimate
+
+
+def _share(report: Meter, before: int, expected: int, done: int, _: int) -> None:
+    """A task's own progress as a share of all tasks'."""
+    report(min(before + done, expected - 1), expected)
 
 
 @lru_cache(maxsize=64, typed=True)

@@ -95,6 +95,14 @@ class GameOfRows(Game, Protocol):
         """Number of each row."""
         ...
 
+    def of_rows(self, which: IntArray, /) -> GameOfRows:
+        """The game of some of its rows."""
+        ...
+
+    def release(self) -> None:
+        """Let go of what is kept between calls."""
+        ...
+
 
 @runtime_checkable
 class AdditiveGame(Game, Protocol):
@@ -132,13 +140,14 @@ def is_compact(game: Game) -> TypeGuard[CompactGame]:
     return _provides(game, CompactGame)
 
 
-def _is_of_rows(game: Game) -> TypeGuard[GameOfRows]:
+def is_of_rows(game: Game) -> TypeGuard[GameOfRows]:
+    """Whether several rows may play it together."""
     return _provides(game, GameOfRows)
 
 
 def rows_of(game: Game) -> int:
     """How many rows play a game together."""
-    return len(game.labels) if _is_of_rows(game) else 1
+    return len(game.labels) if is_of_rows(game) else 1
 
 
 @dataclass(frozen=True)

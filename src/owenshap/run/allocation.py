@@ -1,36 +1,74 @@
-"""Rows that share a budget or a time: they go on in rounds, those first that need it most.
+"""Who goes on: the one loop over sessions.
 
-Every row has a run of its own, whose blocks are those that it would have alone. A round takes rows on to their next looks, and
-rows of one game that stand at the same place are evaluated together.
+A task is a game with its plan. Each of its rows has a session; a round looks at every session, ends those
+that are over, and takes others on: to their next look where each has a budget of its own, or those first
+that need it most where all share a total or a time. Rows of one game that stand at the same place are
+evaluated together, and no row's bits depend on that.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from owenshap.errors import InputError
-from owenshap.games.model_game import ModelGame
-from owenshap.run.continuing import Continuing, better_exactly, exactly
+from owenshap.errors import InputError, OwenshapError
+from owenshap.games.game import Game, is_of_rows, rows_of
 from owenshap.run.evaluate import Ends
 from owenshap.run.plan import Plan, exact_at_once, fewest_replicates, needs_spreading
 from owenshap.run.result import Estimate
-from owenshap.run.tasks import Task, at_once, without_replicates
+from owenshap.run.session import Session
+from owenshap.run.settings import Settings
 from owenshap.statistics.intervals import simultaneous_half_widths
-from owenshap.statistics.moments import Moments, Shape
-from owenshap.statistics.stopping import FIRST_LOOK, LEARNER_LOOK, Clock, Look, Until, next_look
+from owenshap.statistics.stopping import FIRST_LOOK, LEARNER_LOOK, Clock, Until, Verdict, next_look
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor
-from owenshap.support.progress import Meter, silent
+from owenshap.support.progress import Meter, note, silent
 
 FEWEST_TO_RANK = 4  # replicates from which on a half-width says which rows are the least certain, if not how much so
 NEAR = 0.9  # of the greatest need: rows from there on are taken on together
+UNTIL_KNOWN = 2  # times the evaluations to the first look: what a run is taken to need before anything is known
+
+Snapshot = Callable[[], Estimate]  # made when it is read: most are not
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A game with its plan.
+
+    Parameters
+    ----------
+    game : Game
+        Perhaps of several rows, which play it together.
+    plan : Plan
+        For each of its rows.
+    ranges : float (rows, outputs), optional
+        What a relative tolerance is a share of; by default |v(N) − v(∅)|.
+    """
+
+    game: Game
+    plan: Plan
+    ranges: FloatArray | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows play the game together."""
+        return rows_of(self.game)
+
+    @property
+    def cost(self) -> int:
+        """Evaluations of a replicate, at most."""
+        return self.plan.estimator.replicate_cost(self.game.n_players)
+
+    def of_rows(self, places: Sequence[int]) -> Game:
+        """The game of some of its rows."""
+        if len(places) == self.rows:
+            return self.game
+        assert is_of_rows(self.game)
+        return self.game.of_rows(np.array(places))
 
 
 @dataclass(frozen=True)
@@ -69,277 +107,413 @@ class Shared:
 class _Row:
     """A row on its way."""
 
-    task: int
+    task: Task
     place: int
     """Among the rows of its task's game."""
-    game: ModelGame
-    run: Continuing
-    tolerances: FloatArray | None
-    found: Look | None = None
+    session: Session
+    verdict: Verdict | None = None
+    """Of the latest look; None where replicates were made since."""
     need: float = field(default=math.inf)
     """How much it needs to go on: the most needy rows do."""
 
+    @property
+    def cost(self) -> int:
+        return self.session.cost
 
-class Rounds:
-    """The estimates of all rows of some games, which share a budget or a time."""
+    @property
+    def alone(self) -> bool:
+        """Whether it cannot be evaluated together with others: it learns for itself, or keeps its replicates."""
+        plan = self.task.plan
+        efficient = self.session.settings.efficient
+        return plan.estimator.together or needs_spreading(efficient, plan, self.session.game.n_players)
 
-    def __init__(self, tasks: Sequence[Task], shared: Shared, executor: Executor | None, report: Meter) -> None:
-        self._tasks, self._shared, self._executor, self._report = tasks, shared, executor, report
-        self._clock, self._spent = shared.clock, 0
-        self._count = sum(len(game.labels) for game, *_ in tasks)
+
+class Allocation:
+    """Runs tasks to their end, and is the only thing that does.
+
+    Parameters
+    ----------
+    tasks : list of Task
+        What to run.
+    settings : Settings
+        For all of them.
+    shared : Shared, optional
+        What all rows have together; by default each has a budget of its own.
+    executor : optional
+        Workers that blocks are given to.
+    report : Meter
+        Is told how far it is.
+    clock : Clock, optional
+        The limit of time of a single task.
+    ends : Ends, optional
+        v(∅) and v(N) of a single task, where they are known.
+    resume : Estimate, optional
+        Where a single task goes on from.
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        settings: Settings,
+        shared: Shared | None = None,
+        executor: Executor | None = None,
+        report: Meter = silent,
+        clock: Clock | None = None,
+        ends: Ends | None = None,
+        resume: Estimate | None = None,
+    ) -> None:
+        self._tasks, self._settings, self._shared = tasks, settings, shared
+        self._executor, self._report = executor, report
+        self._clock = clock or (Clock(Until(), 0.0) if shared is None else shared.clock)
+        self._ends, self._resume = ends, resume
+        self._spent = 0
+        """Evaluations of all rows."""
+        self._expected = 0
+        """How many they are expected to be in the end, where nothing is shared."""
         self._open: dict[int, _Row] = {}
         """Rows that have a first estimate and are not done, by identity."""
+        self._latest: Snapshot | None = None
 
-    def run(self) -> Iterator[tuple[ModelGame, Estimate]]:
-        """Every row with its estimate, as it is done; after an interrupt, what the others have come to."""
+    def results(self) -> Iterator[tuple[Game, Estimate]]:
+        """Every game of rows with its estimate, as it is done; after an interrupt, what the others have come to.
+
+        Nobody goes on from these: they stay to the end, and their replicates would fill the memory.
+        """
+        for game, snapshot, done in self.run():
+            if done:
+                yield game, replace(snapshot(), kept=None)
+
+    def run(self) -> Iterator[tuple[Game, Snapshot, bool]]:
+        """Snapshots as they come, each to be read before the next, and whether it is the last of its game."""
         self._check_total()
         try:
-            yield from self._run()
-        except KeyboardInterrupt:
-            for row in self._open.values():
-                if row.run.moments is not None:
-                    reason = f"an interrupt: {row.run.count:,} replicates took {row.run.evaluations:,}"
-                    yield row.game, self._ended(row, reason)
-            raise
-
-    def _run(self) -> Iterator[tuple[ModelGame, Estimate]]:
-        rows: list[_Row] = []
-        for number, (game, plan, settings, _) in enumerate(self._tasks):
-            if plan.until is None:
-                found = at_once(game, plan, settings, self._executor, silent)
-                self._spend(found.evaluations * len(game.labels))
-                yield game, found
+            if self._shared is None:
+                for task in self._tasks:
+                    yield from self._rounds([task])
             else:
-                begun, exact = self._begun(number)
+                yield from self._rounds(self._tasks)
+        except OwenshapError as error:
+            error.estimate = None if self._latest is None else self._latest()
+            raise
+        except KeyboardInterrupt:
+            yield from self._interrupted()
+            raise
+        self._report(self._spent, self._spent)
+
+    def _rounds(self, tasks: Sequence[Task]) -> Iterator[tuple[Game, Snapshot, bool]]:
+        """Sessions of some tasks, in rounds until all are over."""
+        rows: list[_Row] = []
+        for number, task in enumerate(tasks):
+            if task.plan.until is None:
+                yield from self._fixed(task)
+                continue
+            for places in self._groups(task):
+                session = self._session(task, places)
+                if self._exact_at_once(session, tasks[number:]):
+                    yield session.game, _made(self._exactly(session)), True
+                    continue
+                begun = self._begun(task, places, session)
                 rows += begun
                 self._open |= {id(row): row for row in begun}
-                yield from exact
         while rows:
-            going_on = []
+            going_on: list[_Row] = []
             for row in rows:
-                ended = self._looked(row, len(rows))
-                if ended is None:
-                    going_on.append(row)
-                else:
+                snapshot, done = self._looked(row, len(rows))
+                if done:
                     del self._open[id(row)]
-                    yield row.game, ended
+                else:
+                    going_on.append(row)
+                if snapshot is not None:
+                    self._latest = snapshot
+                    yield row.session.game, snapshot, done
+            targets = self._targets(going_on)
             rows = []
-            targets = self._next(going_on)
             for row in going_on:
                 if id(row) in targets:
                     rows.append(row)
                 else:
                     del self._open[id(row)]
-                    yield row.game, self._ended(row, self._out_of_it(row))
-            self._go_on([(row, target) for row in rows if (target := targets[id(row)]) > row.run.count])
-        self._report(self._spent, self._spent)
+                    yield row.session.game, _made(row.session.result(self._out_of_it(row))), True
+            self._go_on([(row, targets[id(row)]) for row in rows])
+
+    def _interrupted(self) -> Iterator[tuple[Game, Snapshot, bool]]:
+        """What rows that share something have come to: all of them would be lost otherwise."""
+        for row in self._open.values() if self._shared is not None else ():
+            session = row.session
+            if session.moments is not None:
+                reason = f"an interrupt: {session.count:,} replicates took {session.evaluations:,}"
+                yield session.game, _made(session.result(reason)), True
+
+    # --- fixed budgets
+
+    def _fixed(self, task: Task) -> Iterator[tuple[Game, Snapshot, bool]]:
+        """A session that is never looked at: a snapshot after every block."""
+        session = self._session(task, range(task.rows))
+        self._expected = self._spent + task.rows * task.plan.evaluations(task.game.n_players)
+        for _ in session.advancing(task.plan.replicates):
+            if session.enough:
+                self._latest = session.result
+                yield task.game, session.result, session.count >= task.plan.replicates
+        self._release(session)
+        self._spend(session.evaluations * task.rows)
+
+    # --- what is told
+
+    def _session(self, task: Task, places: Sequence[int]) -> Session:
+        """The session of some rows of a task, nothing made yet."""
+        game = task.of_rows(places)
+        session = Session(game, task.plan, self._settings, self._executor, self._clock, self._ends)
+        if self._resume is not None:
+            session.resume(self._resume)
+        if task.plan.until is not None:
+            ranges = np.abs(session.ends.grand - session.ends.empty)
+            if task.ranges is not None:
+                ranges = task.ranges[list(places)].reshape(-1)
+            session.tolerances = task.plan.until.tolerances(ranges)
+        if self._report is not silent:
+            before = self._spent
+            session.report = lambda done: self._tell(before + done * len(places))
+        return session
+
+    def _spend(self, evaluations: int) -> None:
+        self._spent += evaluations
+        self._tell(self._spent)
+
+    def _tell(self, done: int) -> None:
+        """How far it is; the end is told at the end."""
+        expected = self._expected
+        if self._shared is not None:
+            expected = self._shared.total or self._shared.expected(done)
+        self._report(min(done, max(expected, 2) - 1), max(expected, 1))
 
     # --- the total
 
     @property
     def _left(self) -> float:
-        return math.inf if self._shared.total is None else self._shared.total - self._spent
-
-    def _spend(self, evaluations: int) -> None:
-        self._spent += evaluations
-        expected = self._shared.total or self._shared.expected(self._spent)
-        self._report(min(self._spent, expected - 1), expected)
+        """Evaluations that are left for all rows."""
+        if self._shared is None or self._shared.total is None:
+            return math.inf
+        return self._shared.total - self._spent
 
     def _check_total(self) -> None:
+        """An error where not even a first estimate of every row fits the total."""
+        if self._shared is None or self._shared.total is None:
+            return
         total = self._shared.total
-        needed = sum(len(task[0].labels) * self._least(task) for task in self._tasks)
-        if total is not None and needed > total:
+        needed = sum(task.rows * self._least(task) for task in self._tasks)
+        if needed > total:
             before = self._shared.before
-            needed, rows = needed + before, self._count + before
-            rule = f"be at least {needed:,} for a first estimate of each of the {rows:,} rows"
+            rows = sum(task.rows for task in self._tasks) + before
+            rule = f"be at least {needed + before:,} for a first estimate of each of the {rows:,} rows"
             raise InputError("total_budget", rule, total + before, "Raise it, or explain fewer rows")
 
     def _least(self, task: Task) -> int:
-        """Evaluations of the first estimate of a row of this game, at most."""
-        game, plan, settings, _ = task
-        n_players, cost = game.n_players, plan.estimator.replicate_cost(game.n_players)
-        if plan.until is None:
-            return 2 + plan.replicates * cost
-        first, learner = self._first(plan, n_players, settings["efficient"]), plan.estimator.learner(n_players)
-        return 2 + cost * (first if learner is None else min(first + learner.first, plan.replicates))
+        """Evaluations of the first estimate of a row of this task, at most."""
+        if task.plan.until is None:
+            return task.plan.evaluations(task.game.n_players)
+        first = self._first(task)
+        learner = task.plan.estimator.learner(task.game.n_players)
+        if learner is not None:
+            first = min(first + learner.first, task.plan.replicates)
+        return 2 + task.cost * first
 
-    def _first(self, plan: Plan, n_players: int, efficient: bool) -> int:
-        """Replicates of a row's first estimate: half of an equal share, but no more than a look takes."""
-        fewest = fewest_replicates(efficient, plan)
+    def _first(self, task: Task) -> int:
+        """Replicates of a row's first estimate where rows share: half of an equal share, but no more than a look takes."""
+        assert self._shared is not None
+        fewest = fewest_replicates(self._settings.efficient, task.plan)
         if self._shared.total is None:
             return fewest
-        if plan.estimator.learner(n_players) is not None:
+        if task.plan.estimator.learner(task.game.n_players) is not None:
             return LEARNER_LOOK
-        half, cost = self._shared.total // self._count // 2, plan.estimator.replicate_cost(n_players)
-        return max(fewest, min((half - 2) // cost, next_look(0, cost), plan.replicates))
+        half = self._shared.total // sum(each.rows for each in self._tasks) // 2
+        return max(fewest, min((half - 2) // task.cost, next_look(0, task.cost), task.plan.replicates))
 
-    # --- rows
+    # --- beginning
 
-    def _begun(self, number: int) -> tuple[list[_Row], list[tuple[ModelGame, Estimate]]]:
-        """The rows of a game, each with its first estimate; those apart that are done, with exact values at once."""
-        game, plan, settings, ranges = self._tasks[number]
-        spread = needs_spreading(settings["efficient"], plan, game.n_players)
-        rows: list[_Row] = []
-        exact: list[tuple[ModelGame, Estimate]] = []
-        together = [np.arange(len(game.labels))] if not spread else list(np.arange(len(game.labels))[:, None])
-        for places in together:
-            some = game.of_rows(places) if spread else game
-            run = Continuing(some, plan, settings["seed"], settings["memory"], self._executor, spread, clock=self._clock)
-            if exact_at_once(plan, game.n_players) and self._fits_exactly(plan, None, run, self._waiting(number)):
-                values = exactly(some, plan, run.evaluations, run.ends, settings, self._executor)
-                some.release()
-                self._spend(values.evaluations * len(places))
-                exact.append((some, values))
-                continue
-            own = np.abs(run.ends.grand - run.ends.empty).reshape(len(places), -1) if ranges is None else ranges[places]
-            run.advance(self._first(plan, game.n_players, settings["efficient"]), lambda _: None)
-            some.release()
-            self._spend(run.evaluations * len(places))
-            assert plan.until is not None
-            for at, place in enumerate(places.tolist()):
-                alone = game if len(game.labels) == 1 else game.of_rows(np.array([place]))
-                part = run if len(places) == 1 else _part(run, at, alone)
-                rows.append(_Row(number, place, alone, part, plan.until.tolerances(own[at])))
-        return rows, exact
+    def _groups(self, task: Task) -> list[Sequence[int]]:
+        """Rows of a task that begin together: all, but where their replicates are kept out of a common total."""
+        spread = needs_spreading(self._settings.efficient, task.plan, task.game.n_players)
+        if self._shared is None or not spread:
+            return [range(task.rows)]
+        return [[place] for place in range(task.rows)]
 
-    def _waiting(self, number: int) -> float:
-        """Rows from this game on that are to have exact values at once, as many as they would be with its players."""
-        here = self._tasks[number][0].n_players
-        waiting = [game for game, plan, *_ in self._tasks[number:] if exact_at_once(plan, game.n_players)]
-        return sum(len(game.labels) * 2.0 ** (game.n_players - here) for game in waiting)
+    def _exact_at_once(self, session: Session, waiting: Sequence[Task]) -> bool:
+        """Whether to have exact values before anything is sampled, given the tasks that wait for the same."""
+        if not session.exact_at_once:
+            return False
+        here = session.game.n_players
+        alike = [task for task in waiting if exact_at_once(task.plan, task.game.n_players)]
+        rows = sum(task.rows * 2.0 ** (task.game.n_players - here) for task in alike)
+        if self._shared is None and not session.better_exactly(None):
+            session.begin()
+        return self._fits_exactly(session, None, rows)
 
-    def _fits_exactly(self, plan: Plan, found: Look | None, run: Continuing, rows: float) -> bool:
-        """Whether exact values are better, and fit what is left if so many rows have them."""
-        own = len(run.game.labels)  # type: ignore[attr-defined]
-        return own << run.game.n_players <= self._left and better_exactly(plan, found, run, rows / own)
+    def _begun(self, task: Task, places: Sequence[int], session: Session) -> list[_Row]:
+        """The rows of a session, each with its first estimate and then a session of its own."""
+        if session.count < FIRST_LOOK:  # an earlier estimate may be good enough as it is
+            self._expected = self._first_guess(task, session)
+            before = session.evaluations if self._resume is not None else 0
+            session.advance(session.next_look if self._shared is None else self._first(task))
+            self._release(session)
+            self._spend((session.evaluations - before) * len(places))
+        parts = [session] if len(places) == 1 else self._split(task, places, session)
+        return [_Row(task, place, part) for place, part in zip(places, parts, strict=True)]
 
-    def _looked(self, row: _Row, rows: int) -> Estimate | None:
-        """Look at one of so many rows: its estimate where it is done, else how much it needs to go on."""
-        _, plan, settings, _ = self._tasks[row.task]
-        run, anew = row.run, row.found is None
-        found = row.found = row.found or run.look(slice(None), row.tolerances, settings["confidence"])
-        assert plan.until is not None
-        if found.done:
-            return self._ended(row, found.reached(plan.until, row.tolerances, run.evaluations))
-        if self._clock.late(run.evaluations):
-            return self._ended(row, f"{self._clock} for all rows: {self._missed(row)}")
-        if run.count >= run.affordable:
-            return self._ended(row, f"budget of {plan.budget:,} evaluations: {self._missed(row)}")
-        if anew and self._fits_exactly(plan, found, run, rows):
-            exact = exactly(row.game, plan, run.evaluations, run.ends, settings, self._executor)
-            self._spend(exact.evaluations - run.evaluations)
-            return exact
-        if anew:
-            row.need = 1 / run.evaluations if self._shared.total is None else _width(row, settings["confidence"])
-        return None
+    def _split(self, task: Task, places: Sequence[int], session: Session) -> list[Session]:
+        """A session for each of the rows that went on together."""
+        outputs = session.ends.outputs // len(places)
+        ranges = (np.arange(at * outputs, (at + 1) * outputs) for at in range(len(places)))
+        return [
+            session.of_rows(task.of_rows([place]), which)
+            for place, which in zip(places, ranges, strict=True)
+        ]
 
-    def _ended(self, row: _Row, reason: str) -> Estimate:
-        confidence = self._tasks[row.task][2]["confidence"]
-        return without_replicates(row.run.estimate(slice(None), row.tolerances, confidence, reason, True))
+    def _first_guess(self, task: Task, session: Session) -> int:
+        """Evaluations in the end, before anything is known."""
+        to_a_look = UNTIL_KNOWN * task.cost * session.next_look
+        return self._spent + task.rows * min(task.plan.budget, session.evaluations + to_a_look)
 
-    def _missed(self, row: _Row) -> str:
-        plan, run = self._tasks[row.task][1], row.run
-        assert plan.until is not None
-        assert row.found is not None
-        cost = plan.estimator.replicate_cost(row.game.n_players)
-        return row.found.missed(plan.until, row.tolerances, run.count, run.evaluations, cost)
+    # --- looking
+
+    def _looked(self, row: _Row, rows: int) -> tuple[Snapshot | None, bool]:
+        """Verdict at one of so many rows: a snapshot of it where there is one, and whether it is over."""
+        session = row.session
+        anew = row.verdict is None
+        verdict = row.verdict = row.verdict or session.look()
+        reason = session.over(verdict) if self._shared is None else self._over(row, verdict)
+        if reason is not None:
+            return _made(session.result(reason)), True
+        snapshot = None
+        if self._shared is None:
+            snapshot = self._seen(row, verdict)
+            if session.relearn(verdict):
+                return snapshot, False
+        if anew and self._fits_exactly(session, verdict, rows if self._shared is not None else 1):
+            return _made(self._exactly(session)), True
+        if anew and self._shared is not None:
+            row.need = 1 / session.evaluations if self._shared.total is None else _width(row)
+        return snapshot, False
+
+    def _seen(self, row: _Row, verdict: Verdict) -> Snapshot | None:
+        """What a look at a single game is told: a snapshot, and how far it is."""
+        session = row.session
+        assert session.plan.until is not None
+        if len(self._tasks) > 1 or row.task.rows > 1:
+            return None
+        if self._report is not silent:
+            self._expected = session.expected(verdict)
+            note(self._report, verdict.standing(session.plan.until, session.tolerances))
+        return _made(session.result(f"nothing yet: {session.count:,} replicates are done", finished=False))
+
+    def _over(self, row: _Row, verdict: Verdict) -> str | None:
+        """Why a row that shares stops here; None where it goes on."""
+        session = row.session
+        assert session.plan.until is not None
+        if not verdict.done and self._clock.late(session.evaluations):
+            return f"{self._clock} for all rows: {session.missed(verdict)}"
+        return session.reached_or_spent(verdict)
 
     def _out_of_it(self, row: _Row) -> str:
-        if self._clock.late(row.run.evaluations):
-            return f"{self._clock} for all rows: {self._missed(row)}"
-        return f"total budget of {self._shared.total:,} evaluations for all rows: {self._missed(row)}"
+        """Why a row stops that nothing is left for."""
+        assert self._shared is not None
+        assert row.verdict is not None
+        missed = row.session.missed(row.verdict)
+        if self._clock.late(row.session.evaluations):
+            return f"{self._clock} for all rows: {missed}"
+        return f"total budget of {self._shared.total:,} evaluations for all rows: {missed}"
+
+    def _fits_exactly(self, session: Session, verdict: Verdict | None, rows: float) -> bool:
+        """Whether exact values are better, and fit what is left if so many rows have them."""
+        own = rows_of(session.game)
+        return own << session.game.n_players <= self._left and session.better_exactly(verdict, rows / own)
+
+    def _exactly(self, session: Session) -> Estimate:
+        before = session.evaluations
+        estimate = session.exactly()
+        self._release(session)
+        self._spend((estimate.evaluations - before) * rows_of(session.game))
+        return estimate
 
     # --- a round
 
-    def _next(self, rows: list[_Row]) -> dict[int, int]:
+    def _targets(self, rows: list[_Row]) -> dict[int, int]:
         """Replicates that rows go on to in this round, by identity; those that nothing is left for are not in it."""
-        left, targets = self._left, {id(row): row.run.count for row in rows if self._cost(row) <= self._left}
+        if self._shared is None:
+            return {id(row): row.session.next_look for row in rows}
+        left = self._left
+        targets = {id(row): row.session.count for row in rows if row.cost <= left}
         able = [row for row in rows if id(row) in targets]
         most = max((row.need for row in able), default=0.0)
         needy = [row for row in able if row.need >= NEAR * most]
         equal = left / max(1, len(needy)) if math.isinf(most) else left  # where nothing is known yet, nobody comes first
-        for row in sorted(needy, key=lambda row: (-row.need, row.run.evaluations, row.game.labels[0])):
-            if left < self._cost(row):
+        for row in sorted(needy, key=_by_need):
+            if left < row.cost:
                 break
-            target = self._target(row, min(left, max(equal, self._cost(row))))
-            left -= (target - row.run.count) * self._cost(row)
+            target = self._target(row, min(left, max(equal, row.cost)))
+            left -= (target - row.session.count) * row.cost
             targets[id(row)] = target
         return targets
 
-    def _cost(self, row: _Row) -> int:
-        return self._tasks[row.task][1].estimator.replicate_cost(row.game.n_players)
-
     def _target(self, row: _Row, left: float) -> int:
         """Replicates at the row's next look, or as many as are left for it; a learner learns anew where that pays."""
-        run, cost = row.run, self._cost(row)
-        assert row.found is not None
-        if left >= cost * LEARNER_LOOK:
-            run.relearn(row.found)
-        if self._shared.total is None and run.count < FIRST_LOOK:
-            return min(max(1, 2 * run.count), FIRST_LOOK, run.affordable)  # a clock is looked at sooner
-        affordable = run.next_look if math.isinf(left) else run.count + int(left // cost)
-        return min(run.next_look, affordable)
+        assert self._shared is not None
+        session = row.session
+        if left >= row.cost * LEARNER_LOOK:
+            session.relearn(row.verdict)
+        if self._shared.total is None and session.count < FIRST_LOOK:
+            return min(max(1, 2 * session.count), FIRST_LOOK, session.affordable)  # a clock is looked at sooner
+        affordable = session.next_look if math.isinf(left) else session.count + int(left // row.cost)
+        return min(session.next_look, affordable)
 
     def _go_on(self, targets: list[tuple[_Row, int]]) -> None:
-        """Take rows on, those of one game together that stand at the same place."""
+        """Take rows on, those of one task together that stand at the same place."""
         groups: dict[tuple[int, ...], list[_Row]] = {}
         for row, target in targets:
-            _, plan, settings, _ = self._tasks[row.task]
-            alone = plan.estimator.together or needs_spreading(settings["efficient"], plan, row.game.n_players)
-            key = (row.task, row.run.count, row.run.blocks, target, row.place if alone else -1)
-            groups.setdefault(key, []).append(row)
-        for (task, _, _, target, _), rows in groups.items():
-            game = self._tasks[task][0].of_rows(np.array([row.place for row in rows])) if len(rows) > 1 else rows[0].game
-            run = rows[0].run if len(rows) == 1 else _joined([row.run for row in rows], game)
-            if run.moments is not None and self._clock.late(run.evaluations, run.seconds_ahead()):
+            if target > row.session.count:
+                alone = row.alone and self._shared is not None
+                key = (id(row.task), row.session.count, row.session.blocks, target, row.place if alone else -1)
+                groups.setdefault(key, []).append(row)
+        for (*_, target, _), rows in groups.items():
+            task = rows[0].task
+            places = [row.place for row in rows]
+            session = rows[0].session
+            if len(rows) > 1:
+                session = Session.joined([row.session for row in rows], task.of_rows(places))
+            if self._shared is not None and session.enough and self._clock.late(session.evaluations, session.seconds_ahead()):
                 continue  # others may have learned anew, and nothing else yet
-            before = run.evaluations
-            run.advance(target, lambda _: None)
-            game.release()
-            self._spend((run.evaluations - before) * len(rows))
-            for at, row in enumerate(rows):
-                row.found, row.run = None, run if len(rows) == 1 else _part(run, at, row.game)
+            before = session.evaluations
+            session.advance(target)
+            self._release(session)
+            self._spend((session.evaluations - before) * len(rows))
+            parts = [session] if len(rows) == 1 else self._split(task, places, session)
+            for row, part in zip(rows, parts, strict=True):
+                row.verdict = None
+                row.session = part
+
+    @staticmethod
+    def _release(session: Session) -> None:
+        if is_of_rows(session.game):
+            session.game.release()
 
 
-def _width(row: _Row, confidence: float) -> float:
+def _made(estimate: Estimate) -> Snapshot:
+    """A snapshot that is made already."""
+    return lambda: estimate
+
+
+def _by_need(row: _Row) -> tuple[float, int, int]:
+    game = row.session.game
+    return -row.need, row.session.evaluations, int(game.labels[0]) if is_of_rows(game) else 0
+
+
+def _width(row: _Row) -> float:
     """The half-width that a row has reached, in units of its tolerance where there is one."""
-    assert row.found is not None
-    moments = row.run.moments
+    assert row.verdict is not None
+    session = row.session
+    moments = session.moments
     if moments is None or moments.count < FEWEST_TO_RANK:
         return math.inf
-    if row.tolerances is not None and math.isfinite(row.found.half_width):
-        return row.found.half_width
-    scales: Any = 1.0 if row.tolerances is None else row.tolerances
-    return float((simultaneous_half_widths(moments, confidence, scales) / scales).max())
-
-
-def _part(run: Continuing, at: int, game: ModelGame) -> Continuing:
-    """The run of one of the rows that went on together."""
-    own = copy.copy(run)
-    outputs = run.ends.outputs // len(run.game.labels)  # type: ignore[attr-defined]
-    own.only(game, np.arange(at * outputs, (at + 1) * outputs))
-    return own
-
-
-def _joined(runs: Sequence[Continuing], game: ModelGame) -> Continuing:
-    """One run of rows that stand at the same place."""
-    together = copy.copy(runs[0])
-    together.game = game
-    ends = [run.ends for run in runs]
-    empty, grand = (np.concatenate([getattr(each, name) for each in ends]) for name in ("empty", "grand"))
-    together.ends = Ends(empty, grand, ends[0].scalar)
-    together.moments = _side_by_side([run.moments for run in runs])
-    together.sums = _side_by_side([run.sums for run in runs])
-    return together
-
-
-def _side_by_side(parts: Sequence[Moments | None]) -> Moments | None:
-    """Moments of as many replicates, of the outputs of all of them."""
-    known = [part for part in parts if part is not None]
-    if not known:
-        return None
-    mean, squares = (np.concatenate(each, axis=1) for each in zip(*((part.mean, part.squares) for part in known), strict=True))
-    shapes = [part.shape for part in known if part.shape is not None]
-    names = [each.name for each in fields(Shape)]
-    shape = Shape(*(np.concatenate([getattr(each, name) for each in shapes], axis=1) for name in names)) if shapes else None
-    return Moments(known[0].count, mean, squares, shape)
+    if session.tolerances is not None and math.isfinite(row.verdict.half_width):
+        return row.verdict.half_width
+    scales: FloatArray | float = 1.0 if session.tolerances is None else session.tolerances
+    return float((simultaneous_half_widths(moments, session.settings.confidence, scales) / scales).max())

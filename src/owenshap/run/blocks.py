@@ -57,6 +57,8 @@ class Blocks(NamedTuple):
     """Number of the first."""
     sizes: list[int]
     """Replicates of each."""
+    done: int = 0
+    """How many of them are done already; they are drawn again, and left out."""
 
 
 class Drawn(NamedTuple):
@@ -113,16 +115,20 @@ def all_drawn(game: Game, estimator: Drawing, seed: int, blocks: Iterable[Blocks
     n_players, drawing = game.n_players, game if is_drawing(game) else None
     kept = estimator if keep and isinstance(estimator, Estimator) and drawing is None else None
     small = 0 if kept is None else DRAWN_TOGETHER // max(1, kept.replicate_cost(n_players))
-    for first, sizes in blocks:
+    for first, sizes, done in blocks:
         replicates = sum(sizes)
         if kept is not None and replicates <= small and first < KEPT_BLOCKS:
-            yield Drawn(_kept_design(kept, n_players, seed, first, replicates), sizes)
-            continue
-        rng = _generator(seed, first)
-        design = estimator.draw(n_players, rng, replicates)
-        if drawing is not None and design.units is not None:
-            design = design.over(drawing.draw_background(rng, design.units))
-        yield Drawn(design, sizes)
+            design = _kept_design(kept, n_players, seed, first, replicates)
+        else:
+            rng = _generator(seed, first)
+            design = estimator.draw(n_players, rng, replicates)
+            if drawing is not None and design.units is not None:
+                design = design.over(drawing.draw_background(rng, design.units))
+        drawn = Drawn(design, sizes)
+        if done:
+            yield from drawn.one_by_one()[done:]
+        else:
+            yield drawn
 
 
 def _generator(seed: int, number: int) -> np.random.Generator:

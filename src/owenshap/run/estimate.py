@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game
-from owenshap.run.continuing import resumed, run_until, timed_ends
-from owenshap.run.evaluate import parse_bytes, rows_within
-from owenshap.run.plan import Cost, Plan, check_feasible, check_plan, make_plan, needs_spreading
+from owenshap.run.allocation import Allocation, Snapshot, Task
+from owenshap.run.evaluate import Ends
+from owenshap.run.plan import Cost, Plan, check_feasible, check_plan, leaves_a_gap, make_plan, needs_spreading
 from owenshap.run.result import Estimate
-from owenshap.run.running import Snapshot, run_plan
+from owenshap.run.session import timed_ends
+from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import Clock, Until, checked_until
-from owenshap.support.checks import checked_confidence, whole_number
+from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor
-from owenshap.support.progress import Meter, meter
+from owenshap.support.progress import Meter, close, meter
 
 
 def estimate(
@@ -91,28 +93,16 @@ def estimate(
     >>> estimate.values.shape, estimate.evaluations <= 2000
     ((16,), True)
     """
+    run = _Request(**locals()).snapshots()
     latest = None
     try:
-        for latest in _snapshots(  # noqa: B007
-            game,
-            method,
-            budget=budget,
-            tolerance=tolerance,
-            top=top,
-            seconds=seconds,
-            confidence=confidence,
-            seed=seed,
-            plan=plan,
-            resume=resume,
-            efficient=efficient,
-            executor=executor,
-            progress=progress,
-            memory=memory,
-        ):
+        for latest in run:  # noqa: B007
             pass
     except KeyboardInterrupt as interrupt:
         done = latest().evaluations if latest else 0
-        interrupt.add_note(f"owenshap: {done:,} evaluations were done; iterate over owenshap.estimating(...) to keep them.")
+        interrupt.add_note(
+            f"owenshap: {done:,} evaluations were done; iterate over owenshap.estimating(...) to keep them."
+        )
         raise
     assert latest is not None
     return latest()
@@ -150,91 +140,118 @@ def estimating(
     >>> snapshot.evaluations
     3000
     """
-    run = _snapshots(
-        game,
-        method,
-        budget=budget,
-        tolerance=tolerance,
-        top=top,
-        seconds=seconds,
-        confidence=confidence,
-        seed=seed,
-        plan=plan,
-        resume=resume,
-        efficient=efficient,
-        executor=executor,
-        progress=progress,
-        memory=memory,
-    )
+    run = _Request(**locals()).snapshots()
     return (snapshot() for snapshot in run)
 
 
-def _snapshots(
-    game: Game,
-    method: str | Estimator,
-    *,
-    budget: int | None,
-    tolerance: float | str | None,
-    top: int | None,
-    seconds: float | None,
-    confidence: float,
-    seed: int,
-    plan: Plan | None,
-    resume: Estimate | None,
-    efficient: bool,
-    executor: Executor | None,
-    progress: bool | Meter | None,
-    memory: str | int,
-) -> Iterator[Snapshot]:
-    """Check what is asked, plan it, and run it as its snapshots are asked for."""
-    if not isinstance(game, Game):
-        advice = "Wrap a function in FunctionGame(fn, n_players), a table of values in TableGame(values)"
-        raise InputError("game", "have n_players and values", type(game).__name__, advice)
-    n_players = whole_number("n_players", game.n_players, 1, "Give the number of players")
-    seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
-    confidence = checked_confidence(confidence)
-    began, until, ends = time.monotonic(), checked_until(tolerance, top, seconds, n_players), None
-    clock = Clock(until or Until(), began)
-    if resume is not None:
-        plan = resumed(resume, n_players, plan, method, budget, until, efficient)
-        seed = resume.seed
-    elif plan is None:
-        plan = make_plan(n_players, method, budget, until=until, memory=parse_bytes(memory))
-        if method == "auto" and plan.estimator.random:
-            started, computed = time.perf_counter(), time.thread_time()
-            ends = timed_ends(game, clock)
-            elapsed, computing = time.perf_counter() - started, time.thread_time() - computed
-            cost = Cost.measured(elapsed, computing, 2, ends.outputs)
-            plan = make_plan(n_players, method, budget, cost, until, parse_bytes(memory))
-    elif budget is not None or method != "auto" or until is not None:
-        raise InputError("plan", "come alone", "method, budget or tolerance beside it", "The plan says all")
-    else:
-        check_plan(plan, n_players)
-        clock = Clock(plan.until or Until(), began)
-    check_feasible(plan, n_players, parse_bytes(memory))
-    if plan.until is not None:
-        return run_until(
-            game,
-            plan,
-            seed=seed,
-            confidence=confidence,
-            spread=needs_spreading(efficient, plan, n_players),
-            executor=checked_executor(executor),
-            report=meter(progress, plan.estimator.name),
-            memory=memory,
-            resume=resume,
-            ends=ends,
-            clock=clock,
+@dataclass(frozen=True, eq=False)
+class _Request:
+    """What is asked of a game, as it was given."""
+
+    game: Game
+    method: str | Estimator
+    budget: int | None
+    tolerance: float | str | None
+    top: int | None
+    seconds: float | None
+    confidence: float
+    seed: int
+    plan: Plan | None
+    resume: Estimate | None
+    efficient: bool
+    executor: Executor | None
+    progress: bool | Meter | None
+    memory: str | int
+
+    def snapshots(self) -> Iterator[Snapshot]:
+        """Check what is asked, plan it, and run it as its snapshots are asked for."""
+        began = time.monotonic()
+        game = self.game
+        if not isinstance(game, Game):
+            advice = "Wrap a function in FunctionGame(fn, n_players), a table of values in TableGame(values)"
+            raise InputError("game", "have n_players and values", type(game).__name__, advice)
+        n_players = whole_number("n_players", game.n_players, 1, "Give the number of players")
+        settings = Settings.checked(self.seed, self.confidence, self.efficient, self.memory)
+        until = checked_until(self.tolerance, self.top, self.seconds, n_players)
+        clock = Clock(until or Until(), began)
+        ends = None
+        if self.resume is not None:
+            plan = _resumed_plan(self, until, n_players)
+            settings = replace(settings, seed=self.resume.seed)
+            ends = self.resume.ends
+        elif self.plan is None:
+            plan, ends = self._planned(until, clock, n_players, settings.memory)
+        else:
+            plan = self._repeated(until, n_players)
+            clock = Clock(plan.until or Until(), began)
+        check_feasible(plan, n_players, settings.memory)
+        needs_spreading(settings.efficient, plan, n_players)
+        executor = checked_executor(self.executor)
+        report = meter(self.progress, plan.estimator.name)
+        run = Allocation([Task(game, plan)], settings, None, executor, report, clock, ends, self.resume)
+        return (snapshot for _, snapshot, _ in _closing(run.run(), report))
+
+    def _planned(
+        self, until: Until | None, clock: Clock, n_players: int, memory: int
+    ) -> tuple[Plan, Ends | None]:
+        """A new plan; 'auto' asks what v(∅) and v(N) took, which are then known."""
+        plan = make_plan(n_players, self.method, self.budget, until=until, memory=memory)
+        if self.method != "auto" or not plan.estimator.random:
+            return plan, None
+        started = time.perf_counter()
+        computed = time.thread_time()
+        ends = timed_ends(self.game, clock)
+        elapsed = time.perf_counter() - started
+        computing = time.thread_time() - computed
+        cost = Cost.measured(elapsed, computing, 2, ends.outputs)
+        return make_plan(n_players, self.method, self.budget, cost, until, memory), ends
+
+    def _repeated(self, until: Until | None, n_players: int) -> Plan:
+        """The plan of an earlier estimate, as it was."""
+        if self.budget is not None or self.method != "auto" or until is not None:
+            raise InputError("plan", "come alone", "method, budget or tolerance beside it", "The plan says all")
+        return check_plan(self.plan, n_players)
+
+
+def _closing(
+    steps: Iterator[tuple[Game, Snapshot, bool]], report: Meter
+) -> Iterator[tuple[Game, Snapshot, bool]]:
+    """The same, and the bar is closed whatever ends it."""
+    try:
+        yield from steps
+    finally:
+        close(report)
+
+
+def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Plan:
+    """The plan to go on with from an earlier estimate."""
+    earlier = request.resume
+    advice = "Give an estimate of the same game, and a tolerance or a larger budget, without method and plan"
+    if not isinstance(earlier, Estimate):
+        raise InputError("resume", "be an Estimate", type(earlier).__name__, advice)
+    if request.plan is not None or request.method != "auto":
+        raise InputError("resume", "come without plan and method", "them", advice)
+    if len(earlier.moments.mean) != n_players:
+        raise InputError("resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice)
+    estimator = earlier.plan.estimator
+    if estimator.together and earlier.learner is None:
+        what = f"an estimate by {estimator.name} with a fixed budget"
+        raise InputError("resume", "be of independent replicates", what, "Begin anew, with a tolerance")
+    if not estimator.random:
+        raise InputError("resume", "leave something to do", f"an estimate by {estimator.name}", "It is exact")
+    if request.budget is None and until is None:
+        raise InputError("resume", "come with a tolerance, top, seconds or budget", "none of them", advice)
+    plan = make_plan(n_players, estimator, request.budget, until=until or Until())
+    # A learner has spent more than its latest replicates took.
+    needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
+    if earlier.learner is not None:
+        needed = earlier.evaluations
+    if plan.budget < needed:
+        rule = f"be at least the {needed:,} evaluations of the earlier estimate"
+        raise InputError("budget", rule, request.budget, "Raise it")
+    if request.efficient and leaves_a_gap(plan) and earlier.kept is None:
+        got = "one whose replicates were not kept"
+        raise InputError(
+            "resume", "be an estimate with efficient=True, as this is", got, "Begin anew, or leave it out"
         )
-    return run_plan(
-        game,
-        plan,
-        seed=seed,
-        confidence=confidence,
-        spread=needs_spreading(efficient, plan, n_players),
-        executor=checked_executor(executor),
-        report=meter(progress, plan.estimator.name),
-        rows_at_once=rows_within(memory, n_players),
-        memory=parse_bytes(memory),
-        ends=ends,
-    )
+    return plan

@@ -70,6 +70,10 @@ class Plan:
     because: str
     until: Until | None = None
 
+    def evaluations(self, n_players: int) -> int:
+        """Evaluations of all replicates, at most."""
+        return 2 + self.replicates * self.estimator.replicate_cost(n_players)
+
 
 def default_budget(n_players: int) -> int:
     """Evaluations where nobody says how many: enough for 30 passes of halved stars, and so for an interval."""
@@ -128,15 +132,16 @@ def fitting_seconds(pairs: int, outputs: int) -> float:
     return 1.3 * _one_fit(pairs) * outputs
 
 
-def check_plan(plan: object, n_players: int) -> None:
-    """A plan that is passed back must be one, and keep to its budget with so many players."""
+def check_plan(plan: object, n_players: int) -> Plan:
+    """A plan that is passed back; it must be one, and keep to its budget with so many players."""
     advice = "Give the `plan` of an estimate of a game with as many players"
     if not isinstance(plan, Plan):
         raise InputError("plan", "be a Plan", repr(plan), advice)
-    needed = 2 + plan.replicates * plan.estimator.replicate_cost(n_players)
+    needed = plan.evaluations(n_players)
     if needed > plan.budget and plan.replicates < ENDLESS:
         rule = f"keep to its budget of {plan.budget:,} with {n_players} players"
         raise InputError("plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice)
+    return plan
 
 
 def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
@@ -329,3 +334,14 @@ def needs_spreading(efficient: bool, plan: Plan, n_players: int) -> bool:
         rule = f"be at least {needed} with efficient=True, which needs {FEWEST_TO_SPREAD} replicates"
         raise InputError("budget", rule, plan.budget, "Raise it, or use method='castro', which leaves no gap")
     return True
+
+
+def check_kept(plan: Plan, n_players: int, outputs: int, memory: int) -> None:
+    """All replicates are kept where the gap is spread: their number must be known, and fit into memory."""
+    if plan.replicates == ENDLESS:
+        rule = "be given with efficient=True and a tolerance"
+        raise InputError("budget", rule, None, "All replicates are kept in memory")
+    held = 4 * 8 * plan.replicates * n_players * outputs
+    if held > memory:
+        advice = "Raise it, lower the budget, or leave out efficient=True"
+        raise InputError("memory", f"hold {held:,} bytes of replicates to spread the gap", memory, advice)

@@ -2,113 +2,152 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from owenshap.errors import InputError
 from owenshap.statistics.efficiency import FEWEST_TO_SPREAD, spread_gap
-from owenshap.statistics.moments import Moments, sums_over_players
-from owenshap.statistics.stopping import ENDLESS
+from owenshap.statistics.moments import Moments, side_by_side, sums_over_players
 from owenshap.support.arrays import FloatArray, IntArray
 
-TOGETHER = 1 << 12  # numbers of an output reduced to moments at once: they drown the overhead and fit a cache
+AT_ONCE = 1 << 12  # numbers of an output reduced to moments at once: they drown the overhead and fit a cache
 
 
-class Merged:
-    """Replicates as they come, kept as moments but for the latest few: those of small blocks are reduced together.
+class Accumulator:
+    """Moments of replicates as they come, and of their sums over the players.
 
-    Nothing but the sequence of blocks decides which, and looking at the moments changes nothing.
+    Small blocks are reduced together. Nothing but the sequence of blocks decides which, and asking for
+    the moments changes nothing.
 
     Parameters
     ----------
-    smaller : int
-        How many times smaller blocks are than with few outputs: so many times fewer are reduced together.
+    sums : bool
+        Whether the sums over the players are kept too.
+    at_once : int
+        Numbers of an output that are reduced together; 0 reduces every block by itself.
+    spread_to : float (k,), optional
+        What each replicate must sum to. The gap of each is spread by weights from all others, so all
+        replicates are kept.
     """
 
-    enough = True  # for moments, from the first replicate on
-
-    def __init__(self, smaller: int = 1) -> None:
-        self._together = TOGETHER // smaller
+    def __init__(
+        self, sums: bool = True, at_once: int = 0, spread_to: FloatArray | None = None
+    ) -> None:
+        self._with_sums, self._at_once, self._spread_to = sums, at_once, spread_to
         self._moments: Moments | None = None
-        self._latest: list[FloatArray] = []
+        """Of the values, and of their sums as of one player more; of the sums alone where the gap is spread."""
+        self._blocks: list[FloatArray] = []
+        """Not reduced yet."""
         self._numbers = 0
+        self._kept: list[FloatArray] = []
+        """All replicates, where the gap is spread."""
 
     def add(self, replicates: FloatArray) -> None:
-        """One block more."""
-        self._latest.append(replicates)
-        self._numbers += replicates.shape[0] * replicates.shape[1]  # whatever the outputs: none may depend on the others
-        if self._numbers >= self._together:
-            self._moments, self._latest, self._numbers = self.moments(), [], 0
-
-    def moments(self) -> Moments | None:
-        """Moments of all replicates so far."""
-        if not self._latest:
-            return self._moments
-        together = self._latest[0] if len(self._latest) == 1 else np.concatenate(self._latest)
-        latest = Moments.of(self._reduced(together))
-        return latest if self._moments is None else self._moments.merge(latest)
-
-    @staticmethod
-    def _reduced(replicates: FloatArray) -> FloatArray:
-        return replicates
-
-
-class Sums(Merged):
-    """The same of the replicates' sums over the players."""
-
-    @staticmethod
-    def _reduced(replicates: FloatArray) -> FloatArray:
-        return sums_over_players(replicates)
-
-
-class WithSums(Merged):
-    """The same of both: the sums are those of one player more."""
-
-    @staticmethod
-    def _reduced(replicates: FloatArray) -> FloatArray:
-        return np.concatenate([replicates, sums_over_players(replicates)], axis=1)
-
-
-class Gathered:
-    """Replicates as they come, all kept, because the gap of each is spread by weights from all others."""
-
-    def __init__(
-        self, replicates: int, n_players: int, total: FloatArray, memory: int, earlier: FloatArray | None = None
-    ) -> None:
-        held = 4 * 8 * replicates * n_players * len(total)
-        if replicates == ENDLESS:
-            raise InputError(
-                "budget", "be given with efficient=True and a tolerance", None, "All replicates are kept in memory"
-            )
-        if held > memory:
-            advice = "Raise it, lower the budget, or leave out efficient=True"
-            raise InputError("memory", f"hold {held:,} bytes of replicates to spread the gap", memory, advice)
-        self._total = total
-        self._kept: list[FloatArray] = [] if earlier is None else [earlier]
+        """One block more, (r, n, k)."""
+        if self._spread_to is not None:
+            self._kept.append(replicates)
+        self._blocks.append(replicates)
+        self._numbers += replicates.shape[0] * replicates.shape[1]  # whatever the outputs: none depends on the others
+        if self._numbers >= self._at_once:
+            self._moments = self._reduced()
+            self._blocks = []
+            self._numbers = 0
 
     @property
     def count(self) -> int:
-        """How many there are."""
-        return sum(map(len, self._kept))
-
-    @property
-    def kept(self) -> FloatArray:
-        """All of them as they came, (r, n, k)."""
-        return np.concatenate(self._kept)
+        """Replicates so far."""
+        reduced = 0 if self._moments is None else self._moments.count
+        if self._spread_to is not None:
+            return sum(map(len, self._kept))
+        return reduced + sum(map(len, self._blocks))
 
     @property
     def enough(self) -> bool:
-        """Whether there are enough for weights."""
-        return self.count >= FEWEST_TO_SPREAD
+        """Whether there are moments: from the first replicate on, or from as many as weights take."""
+        return self.count >= (1 if self._spread_to is None else FEWEST_TO_SPREAD)
 
-    def add(self, replicates: FloatArray) -> None:
-        """One block more."""
-        self._kept.append(replicates)
-
+    @property
     def moments(self) -> Moments | None:
-        """Moments of all replicates so far, once there are enough for weights."""
-        return Moments.of(spread_gap(self.kept, self._total)) if self.enough else None
+        """Of the values of all replicates so far; None where there are not enough."""
+        if not self.enough:
+            return None
+        if self._spread_to is not None:
+            return Moments.of(spread_gap(np.concatenate(self._kept), self._spread_to))
+        reduced = self._reduced()
+        return reduced.of_players(slice(-1)) if reduced is not None and self._with_sums else reduced
 
-    def only(self, outputs: IntArray) -> None:
-        """Go on with some of the outputs alone."""
-        self._total = self._total[outputs]
-        self._kept = [each[:, :, outputs] for each in self._kept]
+    @property
+    def sums(self) -> Moments | None:
+        """Of the sums over the players; None where they are not kept."""
+        reduced = self._reduced() if self._with_sums else None
+        return None if reduced is None else reduced.of_players(slice(-1, None))
+
+    @property
+    def kept(self) -> FloatArray | None:
+        """All replicates (r, n, k), where the gap is spread."""
+        return np.concatenate(self._kept) if self._kept else None
+
+    def _reduced(self) -> Moments | None:
+        if not self._blocks:
+            return self._moments
+        together = self._blocks[0] if len(self._blocks) == 1 else np.concatenate(self._blocks)
+        latest = Moments.of(self._columns(together))
+        return latest if self._moments is None else self._moments.merge(latest)
+
+    def _columns(self, replicates: FloatArray) -> FloatArray:
+        """What is reduced of replicates."""
+        if not self._with_sums:
+            return replicates
+        sums = sums_over_players(replicates)
+        return sums if self._spread_to is not None else np.concatenate([replicates, sums], axis=1)
+
+    def of_outputs(self, outputs: IntArray) -> Accumulator:
+        """The same of some outputs."""
+        some = Accumulator(self._with_sums, self._at_once)
+        some._spread_to = None if self._spread_to is None else self._spread_to[outputs]
+        some._moments = None if self._moments is None else self._moments.of_outputs(outputs)
+        some._blocks = [block[:, :, outputs] for block in self._blocks]
+        some._kept = [block[:, :, outputs] for block in self._kept]
+        some._numbers = self._numbers
+        return some
+
+    @staticmethod
+    def joined(parts: Sequence[Accumulator]) -> Accumulator:
+        """One of the outputs of all of these, which have as many replicates of the same blocks, all reduced."""
+        first = parts[0]
+        together = Accumulator(first._with_sums, first._at_once)
+        reduced = [part._moments for part in parts if part._moments is not None]
+        together._moments = side_by_side(reduced) if reduced else None
+        if first._spread_to is not None:
+            together._spread_to = np.concatenate([part._spread_to for part in parts if part._spread_to is not None])
+            blocks = zip(*(part._kept for part in parts), strict=True)
+            together._kept = [np.concatenate(block, axis=2) for block in blocks]
+        return together
+
+    def resume(self, moments: Moments, sums: Moments | None, kept: FloatArray | None) -> None:
+        """Begin with what an earlier accumulator came to."""
+        if self._spread_to is not None:
+            assert kept is not None
+            self._kept = [kept]
+            self._moments = sums
+            return
+        if kept is not None:  # the moments are of spread replicates
+            moments = Moments.of(kept)
+        self._moments = moments if sums is None else moments.with_player(sums)
+
+    def state(self) -> dict[str, FloatArray]:
+        """What it holds, as arrays."""
+        arrays: dict[str, FloatArray] = {} if self._moments is None else self._moments.arrays()
+        arrays |= {f"block {number}": block for number, block in enumerate(self._blocks)}
+        return arrays | {f"kept {number}": block for number, block in enumerate(self._kept)}
+
+    def restore(self, arrays: dict[str, FloatArray]) -> None:
+        """Take up what `state` gave."""
+        self._moments = Moments.of_arrays(arrays)
+        self._blocks = [arrays[name] for name in sorted(arrays, key=_number) if name.startswith("block ")]
+        self._kept = [arrays[name] for name in sorted(arrays, key=_number) if name.startswith("kept ")]
+        self._numbers = sum(block.shape[0] * block.shape[1] for block in self._blocks)
+
+
+def _number(name: str) -> int:
+    return int(name.rpartition(" ")[2]) if name.rpartition(" ")[2].isdigit() else -1

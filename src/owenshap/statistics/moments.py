@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
@@ -59,12 +60,37 @@ class Moments:
             shape = Shape(*(part[:, which] for part in (shape.cubes, shape.fourths, shape.lowest, shape.highest)))
         return Moments(self.count, self.mean[:, which], self.squares[:, which], shape)
 
+    def arrays(self) -> dict[str, FloatArray]:
+        """All of it as arrays."""
+        arrays = {"count": np.array(float(self.count)), "mean": self.mean, "squares": self.squares}
+        if self.shape is not None:
+            arrays |= {each.name: getattr(self.shape, each.name) for each in fields(Shape)}
+        return arrays
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, FloatArray]) -> Moments | None:
+        """What `arrays` gave; None where nothing was there."""
+        if "mean" not in arrays:
+            return None
+        names = [each.name for each in fields(Shape)]
+        shape = Shape(*(arrays[name] for name in names)) if names[0] in arrays else None
+        return cls(int(arrays["count"]), arrays["mean"], arrays["squares"], shape)
+
     def of_players(self, which: slice) -> Moments:
         """The moments of some players."""
         shape = self.shape
         if shape is not None:
             shape = Shape(shape.cubes[which], shape.fourths[which], shape.lowest[which], shape.highest[which])
         return Moments(self.count, self.mean[which], self.squares[which], shape)
+
+    def with_player(self, other: Moments) -> Moments:
+        """The moments of one player more, of as many replicates."""
+        mine, theirs = self.arrays(), other.arrays()
+        names = mine.keys() - {"count"}
+        arrays = {name: np.concatenate([mine[name], theirs[name]]) for name in names}
+        joined = Moments.of_arrays(arrays | {"count": mine["count"]})
+        assert joined is not None
+        return joined
 
     @property
     def variances(self) -> FloatArray:
@@ -132,6 +158,16 @@ class Moments:
         """Mean squares about the mean, 0 where only rounding tells replicates apart: powers of those would vanish."""
         spread = self.squares / self.count
         return np.where(spread > TINY * np.square(self.mean) + 1e-140, spread, 0)
+
+
+def side_by_side(parts: Sequence[Moments]) -> Moments:
+    """Moments of as many replicates each, of the outputs of all of them."""
+    together = [part.arrays() for part in parts]
+    names = together[0].keys() - {"count"}
+    arrays = {name: np.concatenate([each[name] for each in together], axis=1) for name in names}
+    joined = Moments.of_arrays(arrays | {"count": together[0]["count"]})
+    assert joined is not None
+    return joined
 
 
 def sums_over_players(replicates: FloatArray) -> FloatArray:

@@ -200,7 +200,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Look:
+class Verdict:
     """What a look at a row's replicates found."""
 
     half_width: float
@@ -292,8 +292,8 @@ def look(
     room: FloatArray | float = 0.0,
     skewed: float = SKEWED,
     draws: Draws = REPLICATES,
-) -> Look:
-    """Look at the moments of one row's replicates (n, k).
+) -> Verdict:
+    """Verdict at the moments of one row's replicates (n, k).
 
     Parameters
     ----------
@@ -317,13 +317,13 @@ def look(
         What a replicate is made of.
     """
     if moments.count < FIRST_LOOK:
-        return Look(math.inf, False, False, math.inf, None)
+        return Verdict(math.inf, False, False, math.inf, None)
     order = None
     if until.top is not None:
         order = _ordered(moments, total, until.top, tolerances, spent(confidence, number), room, skewed, draws)
     if tolerances is None:
         return (
-            Look(math.nan, False, False, math.nan, None)
+            Verdict(math.nan, False, False, math.nan, None)
             if order is None
             else _look_at_order(order, sums, total, confidence, skewed)
         )
@@ -334,7 +334,7 @@ def look(
     floor = float((unseen_half_width(moments, rate, total, draws) / tolerances).max())
     half_width = max(common, rare, floor)
     at_most = moments.count * max(common**2, rare, floor)
-    return Look(
+    return Verdict(
         half_width,
         half_width <= 1 and doubt is None,
         order is not None and order.settled and doubt is None,
@@ -347,11 +347,11 @@ def look(
     )
 
 
-def _look_at_order(order: Order, sums: Moments | None, total: FloatArray, confidence: float, skewed: float) -> Look:
+def _look_at_order(order: Order, sums: Moments | None, total: FloatArray, confidence: float, skewed: float) -> Verdict:
     """A look at nothing but which players are the top."""
     doubt = None if sums is None else _doubt(sums, total, order.ties, confidence, skewed)
     by_spread = partial(float, order.by_spread)
-    return Look(math.nan, False, order.settled and doubt is None, order.needed, doubt, by_spread, order.needed, None, order)
+    return Verdict(math.nan, False, order.settled and doubt is None, order.needed, doubt, by_spread, order.needed, None, order)
 
 
 def _unseen(count: int, rate: float, draws: Draws) -> str:

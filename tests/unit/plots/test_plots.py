@@ -17,7 +17,7 @@ from scipy import stats
 import owenshap
 from owenshap import MissingExtraError, plots
 from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
-from owenshap.explain.colours import NEGATIVE, POSITIVE
+from owenshap.explain.colours import NEGATIVE, NEUTRAL, POSITIVE
 from owenshap.explain.summary import lines
 from owenshap.explain.words import Digits, shorten
 from owenshap.plots import canvas

@@ -11,7 +11,7 @@ from scipy.special import bdtrc
 from owenshap import Castro, Explainer, FunctionGame, HalvedOwen, estimate, estimating
 from owenshap.run.result import Estimate
 from owenshap.statistics.moments import Moments
-from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Look, Until, checked_until, look, next_look, spent
+from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Verdict, Until, checked_until, look, next_look, spent
 from owenshap.support.progress import Bar, note
 from owenshap.testing import additive, stacked, unanimity
 
@@ -506,13 +506,13 @@ def test_a_bar_shows_how_far_it_is():
 
 
 def look_at(half_width):
-    return Look(half_width, False, False, 100.0, None)
+    return Verdict(half_width, False, False, 100.0, None)
 
 
 @pytest.mark.parametrize("needed", [10.0, 51.0, 400.0])
 def test_a_budget_that_is_named_is_more_than_what_is_spent(needed):
     # A learner's latest 50 replicates took a part of what it spent: the budget counts from there.
-    found = Look(2.0, False, False, needed, None)
+    found = Verdict(2.0, False, False, needed, None)
     words = found.missed(Until(0.1), np.array([0.1]), 50, 2498, 4)
     named = int(re.search(r"budget of about ([\d,]+)", words)[1].replace(",", ""))
     more = max(needed - 50, 1) * 4

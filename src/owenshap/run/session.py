@@ -1,0 +1,512 @@
+"""A session: one run of one game, and the only thing that makes replicates.
+
+It draws blocks, evaluates them, keeps what they come to, learns where its estimator learns, and says
+whether it is over. A fixed budget is a session that is never looked at. Written to plain data by
+`state` and taken up again by `restore`, it goes on with the same bits.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.estimators import combined_notes
+from owenshap.estimators.base import Learner
+from owenshap.games.game import AdditiveGame, Game
+from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
+from owenshap.run.evaluate import Ends, evaluate, evaluate_ends
+from owenshap.run.plan import Plan, check_kept, exact_at_once, exact_plan, fitting_seconds, leaves_a_gap, needs_spreading
+from owenshap.run.result import Estimate
+from owenshap.run.settings import Settings
+from owenshap.statistics.accumulators import AT_ONCE, Accumulator
+from owenshap.statistics.intervals import surprises, weight_of_skewness
+from owenshap.statistics.moments import Moments
+from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Clock, Verdict, look, never, next_look
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.executors import IN_FLIGHT, Executor, in_order
+
+MADE_FOR_ONE = 8
+"""Replicates made, for each of the next block where a clock may end the run: so much of the time may stay unused."""
+
+
+class Session:
+    """One run of one game: what it has come to, and how to go on.
+
+    Parameters
+    ----------
+    game : Game
+        What is estimated.
+    plan : Plan
+        How, and when to stop.
+    settings : Settings
+        Seed, confidence, memory.
+    executor : optional
+        Workers that blocks are given to.
+    clock : Clock
+        A limit of time, which other sessions may share.
+    ends : Ends, optional
+        v(∅) and v(N), where they are known already.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        plan: Plan,
+        settings: Settings,
+        executor: Executor | None = None,
+        clock: Clock = never,
+        ends: Ends | None = None,
+    ) -> None:
+        self.game, self.plan, self.settings, self.clock = game, plan, settings, clock
+        self._executor = executor
+        self._spread = needs_spreading(settings.efficient, plan, game.n_players)
+        self.ends = timed_ends(game, clock) if ends is None else ends
+        self.evaluations = 2
+        self.blocks = 0
+        """Blocks of replicates that are done."""
+        self.looks = 0
+        """Looks so far, over which the error rate of `top` is spent."""
+        self.tolerances: FloatArray | None = None
+        """What each output (k,) is to be within, where a tolerance is asked for."""
+        self.note: str | None = None
+        """What did not go as planned, in words."""
+        self.report: Callable[[int], None] = _nothing
+        """Is told the evaluations as they are made."""
+        self.learner: Learner | None = None if plan.until is None else plan.estimator.learner(game.n_players)
+        if self._spread:
+            check_kept(plan, game.n_players, self.ends.outputs, settings.memory)
+        self._replicates = self._nothing_yet()
+        self._made = 0  # replicates by this session, those that only served a fit too
+        self._slowness = 1.0  # of fits here, as the last one showed
+
+    def _nothing_yet(self) -> Accumulator:
+        """What replicates are added to."""
+        looked_at = self.plan.until is not None
+        return Accumulator(
+            sums=looked_at or leaves_a_gap(self.plan),
+            at_once=0 if looked_at else AT_ONCE // blocks_smaller(self.game, self.ends),
+            spread_to=self.ends.grand - self.ends.empty if self._spread else None,
+        )
+
+    # --- what it has come to
+
+    @property
+    def count(self) -> int:
+        """Replicates so far."""
+        return self._replicates.count
+
+    @property
+    def enough(self) -> bool:
+        """Whether there are enough replicates for an estimate."""
+        return self._replicates.enough
+
+    @property
+    def moments(self) -> Moments | None:
+        """Of the replicates so far; None where there are not enough for an estimate."""
+        return self._replicates.moments
+
+    @property
+    def cost(self) -> int:
+        """Evaluations of a replicate, at most."""
+        return self.plan.estimator.replicate_cost(self.game.n_players)
+
+    @property
+    def affordable(self) -> int:
+        """Replicates that the budget leaves, those made so far among them."""
+        if self.learner is None:
+            return self.plan.replicates
+        return self.count + (self.plan.budget - self.evaluations) // self.cost
+
+    @property
+    def next_look(self) -> int:
+        """Replicates at the next look."""
+        return min(next_look(self.count, self.cost, self.learner is not None), self.affordable)
+
+    # --- making replicates
+
+    def advance(self, replicates: int) -> None:
+        """Go on to so many replicates, or as far as the budget and the time reach."""
+        for _ in self.advancing(replicates):
+            pass
+
+    def advancing(self, replicates: int) -> Iterator[None]:
+        """The same, block by block."""
+        if self.plan.estimator.closed_form:
+            self._closed_form()
+            yield
+        elif self.plan.until is None:
+            yield from self._sampled(self._blocks_left(), self.plan.evaluations(self.game.n_players))
+        else:
+            yield from self._towards_a_look(replicates)
+
+    def begin(self) -> None:
+        """Make a first block, which tells what an evaluation takes; not yet for a look."""
+        self._make(self._sizes(min(self.affordable, self._block_size(0))))
+
+    def _closed_form(self) -> None:
+        """Values of an additive game: nothing to sample, nothing to be unsure of."""
+        values = self.game.shapley_values() if isinstance(self.game, AdditiveGame) else None
+        if values is None:
+            advice = "Leave out plan, or give that of another method"
+            raise InputError("game", "be additive for values in closed form", type(self.game).__name__, advice)
+        self._replicates.add(values[None])
+
+    def _blocks_left(self) -> Iterator[Blocks]:
+        """The blocks of a fixed budget that are not done yet."""
+        smaller = blocks_smaller(self.game, self.ends)
+        for first, sizes, _ in in_draws(self.plan, self.game.n_players, smaller):
+            done = min(max(self.blocks - first, 0), len(sizes))
+            if done < len(sizes):
+                yield Blocks(first, sizes, done)
+
+    def _towards_a_look(self, replicates: int) -> Iterator[None]:
+        made = self._made
+        learner = self.learner
+        if learner is not None and not learner.begun and self.count < learner.first:
+            yield from self._go_on(min(learner.first, replicates))
+            self.relearn()
+        yield from self._go_on(replicates)
+        self.looks += self._made > made
+
+    def _go_on(self, replicates: int) -> Iterator[None]:
+        """Make blocks up to so many replicates, or to the end of that before the one that would be late."""
+        target = min(replicates, self.affordable)
+        while self.count < target:
+            if self._replicates.enough and self.clock.late(self.evaluations, self.seconds_ahead()):
+                return
+            self._make(self._sizes(target - self.count))
+            yield
+
+    def _make(self, sizes: list[int]) -> None:
+        """Blocks of so many replicates each, drawn each for itself: how many are asked for depends on the workers."""
+        began = time.monotonic()
+        before = self.evaluations
+        blocks = [Blocks(number, [size]) for number, size in enumerate(sizes, self.blocks)]
+        for _ in self._sampled(blocks) if self.learner is None else self._learned(self.learner, blocks):
+            pass
+        self._made += sum(sizes)
+        self.clock.worked((self.evaluations - before) * self.ends.outputs, time.monotonic() - began)
+
+    def _sampled(self, blocks: Iterator[Blocks] | Sequence[Blocks], expected: int = 0) -> Iterator[None]:
+        """Blocks of replicates that are independent of each other."""
+        block: FloatArray | None = None
+        settings = self.settings
+        for part in worked(
+            self.game,
+            self.plan.estimator,
+            settings.seed,
+            blocks,
+            self.ends,
+            self._executor,
+            settings.coalitions_at_once(self.game.n_players),
+            settings.memory,
+            expected,
+        ):
+            self.evaluations += part.evaluations
+            block = part.replicates if block is None else block + part.replicates
+            self.note = combined_notes((self.note, part.note))
+            self.report(self.evaluations)
+            if part.last:
+                self._add(block)
+                block = None
+                yield
+
+    def _learned(self, learner: Learner, blocks: Sequence[Blocks]) -> Iterator[None]:
+        """Blocks of a learner, which sees the values block by block."""
+        drawn = [each.design for each in all_drawn(self.game, learner, self.settings.seed, blocks)]
+        at_once = self.settings.coalitions_at_once(self.game.n_players)
+        tasks = ((self.game, design, self.ends, at_once) for design in drawn)
+        for design, (values, used) in zip(drawn, in_order(evaluate, tasks, self._executor), strict=True):
+            self.evaluations += used
+            self.report(self.evaluations)
+            self._add(learner.replicates(design, values))
+            self.note = learner.note
+            yield
+
+    def _add(self, replicates: FloatArray) -> None:
+        self._replicates.add(replicates)
+        self.blocks += 1
+
+    # --- how large the next blocks are
+
+    def _sizes(self, left: int) -> list[int]:
+        """Replicates of the blocks to make at once, of so many that are left to make.
+
+        With a clock they begin with one and grow with those made so far, so that little is left undone
+        when the time is over.
+        """
+        at_once = 1 if self._executor is None else IN_FLIGHT
+        sizes: list[int] = []
+        made = self._made
+        while left and len(sizes) < at_once:
+            size = min(left, self._block_size(made))
+            if sizes and self._too_many(made + size - self._made):
+                break
+            sizes.append(size)
+            made += size
+            left -= size
+        return sizes
+
+    def _block_size(self, made: int) -> int:
+        """Replicates of the block after so many; few where a clock may end the run, or did: nothing else decides."""
+        cost = max(1, self.cost)
+        largest = largest_block(cost, blocks_smaller(self.game, self.ends))
+        if self.plan.until is None or not self.plan.until.by_clock:
+            return largest
+        chain = self.game.n_players // cost  # with fewer evaluations a call would hardly be worth it
+        return min(largest, max(1, chain, made // MADE_FOR_ONE))
+
+    def _too_many(self, replicates: int) -> bool:
+        """Whether so many are more than workers should be given at once: no more than were timed, and fit the time."""
+        assert self.plan.until is not None
+        if not self.plan.until.by_clock:
+            return False
+        repeats = self.learner is not None and self.plan.until.seconds is None  # which ends where the time did
+        return repeats or replicates > self._made or self._seconds(replicates) > self.clock.left
+
+    def _seconds(self, replicates: int) -> float:
+        """What so many replicates take."""
+        return self.clock.seconds(replicates * self.cost * self.ends.outputs)
+
+    def seconds_ahead(self, verdict: Verdict | None = None) -> float:
+        """What the next step takes: a fit, where a look found that it pays, or a block; nothing where all is spent."""
+        fit = 0.0
+        if verdict is not None and self.learner is not None:
+            fit = self._fit_seconds(verdict.needed_by_spread)
+        return fit or self._seconds(min(self.affordable - self.count, self._block_size(self._made)))
+
+    def _fit_seconds(self, needed: float = math.inf) -> float:
+        """What the next fit takes, where so many replicates are needed; 0 where it does not pay."""
+        learner = self.learner
+        if learner is None or not learner.pays(self.count, needed, self.affordable - self.count):
+            return 0.0
+        return self._slowness * fitting_seconds(learner.pairs, self.ends.outputs)
+
+    # --- learning
+
+    def relearn(self, verdict: Verdict | None = None) -> bool:
+        """Begin anew with what was learned, where that pays by what a look found; whether it did."""
+        learner = self.learner
+        if learner is None:
+            return False
+        needed = math.inf if verdict is None else verdict.needed_by_spread
+        seconds = self._fit_seconds(needed)
+        if not seconds or self.clock.late(self.evaluations, seconds):
+            return False
+        began = time.monotonic()
+        learner.relearn(self.count, needed, self.affordable - self.count)
+        self._slowness *= (time.monotonic() - began) / seconds
+        moments = self.moments
+        if moments is not None and self.count >= FIRST_LOOK:
+            learner.surprises = np.maximum(learner.surprises, surprises(moments))
+            learner.before += self.count
+        self._replicates = self._nothing_yet()
+        self.note = learner.note
+        return True
+
+    def room(self) -> FloatArray | None:
+        """Half-widths (k,) for what the surrogates before this one were surprised by: seldom and much.
+
+        What they had not learned, this one may not have either: pairs like those are learned where they
+        were seen, and where they were not, the new series may miss them as the old ones did. They are as
+        rare as all series together allow.
+        """
+        learner = self.learner
+        if learner is None or not learner.before:
+            return None
+        rate = -math.log(1 - self.settings.confidence)
+        half: FloatArray = learner.surprises * (rate / (learner.before + self.count))
+        return half
+
+    # --- looking
+
+    def look(self) -> Verdict:
+        """What the replicates so far say: within the tolerance, settled, or what is still needed."""
+        assert self.plan.until is not None
+        moments = self.moments
+        assert moments is not None
+        room = self.room()
+        return look(
+            moments,
+            self._replicates.sums,
+            self.ends.grand - self.ends.empty,
+            self.plan.until,
+            self.tolerances,
+            self.settings.confidence,
+            max(1, self.looks),
+            0.0 if room is None else room,
+            weight_of_skewness(self.learner is not None),
+            self.plan.estimator.draws(self.game.n_players),
+        )
+
+    def over(self, verdict: Verdict) -> str | None:
+        """Why the session stops here, in words with numbers; None where it goes on."""
+        if not verdict.done and self.clock.late(self.evaluations, self.seconds_ahead(verdict)):
+            return f"{self.clock}: {self.missed(verdict)}"
+        return self.reached_or_spent(verdict)
+
+    def reached_or_spent(self, verdict: Verdict) -> str | None:
+        """The same but for the time."""
+        assert self.plan.until is not None
+        if verdict.done:
+            return verdict.reached(self.plan.until, self.tolerances, self.evaluations)
+        if self.count >= self.affordable:
+            return f"budget of {self.plan.budget:,} evaluations: {self.missed(verdict)}"
+        return None
+
+    def missed(self, verdict: Verdict) -> str:
+        """What was not reached, and what it would take."""
+        assert self.plan.until is not None
+        return verdict.missed(self.plan.until, self.tolerances, self.count, self.evaluations, self.cost)
+
+    def expected(self, verdict: Verdict) -> int:
+        """Evaluations at the end, as far as a look can tell."""
+        more = verdict.replicates_needed - self.count
+        further = max(1.0, more) * self.cost if math.isfinite(more) else self.evaluations
+        return int(min(self.evaluations + further, self.plan.budget))
+
+    # --- exact values instead
+
+    @property
+    def exact_at_once(self) -> bool:
+        """Whether to have exact values before anything is sampled, if they fit the time."""
+        return exact_at_once(self.plan, self.game.n_players)
+
+    def better_exactly(self, verdict: Verdict | None, rows: float = 1) -> bool:
+        """Whether all coalitions are fewer than what sampling still needs, and fit budget and time of so many rows."""
+        until = self.plan.until
+        assert until is not None
+        every = 1 << self.game.n_players
+        if not until.exact or self.evaluations + every - 2 > self.plan.budget:
+            return False
+        if self.clock.seconds((every - 2) * self.ends.outputs * rows) > self.clock.left:
+            return False
+        if self.exact_at_once:
+            return True
+        if verdict is None:
+            return False
+        # What a look knows at once is more than it takes: where that is less than all coalitions, it is not asked further.
+        if not every < (verdict.at_most - self.count) * self.cost < math.inf:
+            return False
+        return (verdict.replicates_needed - self.count) * self.cost > every
+
+    def exactly(self) -> Estimate:
+        """Exact values in place of sampling; the evaluations made so far count."""
+        because = "sampling takes more evaluations than all coalitions"
+        showed = "be cheaper than sampling"
+        if self.exact_at_once:
+            because = f"all 2^{self.game.n_players} coalitions fit the time"
+            showed = "fit the time"
+        plan = exact_plan(self.game.n_players, because)
+        settings = replace(self.settings, efficient=False)
+        session = Session(self.game, plan, settings, self._executor, ends=self.ends)
+        before = self.evaluations
+        session.report = lambda done: self.report(before + done - 2)
+        session.advance(plan.replicates)
+        estimate = session.result()
+        if before == 2:
+            return estimate
+        words = f"{estimate.stopped_by}, after {before:,} that showed it to {showed}"
+        return replace(estimate, evaluations=estimate.evaluations + before - 2, stopped_by=words)
+
+    # --- results
+
+    def result(self, stopped_by: str | None = None, finished: bool = True) -> Estimate:
+        """What it has come to; a finished one has the plan that repeats it."""
+        moments = self.moments
+        assert moments is not None
+        learner = self.learner
+        return Estimate(
+            self._plan_to_repeat() if finished else self.plan,
+            self.evaluations,
+            self._all_done() if stopped_by is None else stopped_by,
+            self.settings.seed,
+            self.settings.confidence,
+            moments,
+            self.ends,
+            self.blocks,
+            self.looks,
+            self._replicates.sums,
+            self.tolerances,
+            self.room(),
+            None if learner is None else learner.copy(),
+            self.note,
+            self._replicates.kept,
+        )
+
+    def _plan_to_repeat(self) -> Plan:
+        plan = self.plan
+        if plan.until is None:
+            return plan
+        plan = replace(plan, until=plan.until.without_clock(self.evaluations))
+        if self.learner is not None:  # what a learner does next depends on what it may spend
+            return plan
+        endless = plan.budget == ENDLESS
+        budget = max(self.evaluations, 2 + self.count * self.cost) if endless else plan.budget
+        return replace(plan, replicates=self.count, budget=budget)
+
+    def _all_done(self) -> str:
+        """Why a fixed budget ended, or that it has not."""
+        plan = self.plan
+        if plan.estimator.closed_form:
+            return "closed form: the model is linear"
+        if self.count < plan.replicates:
+            return f"nothing yet: {self.count:,} of {plan.replicates:,} replicates are done"
+        if not plan.estimator.random:
+            return f"all {self.evaluations:,} coalitions are evaluated"
+        return (
+            f"budget of {plan.budget:,} evaluations: {self.count:,} replicates took {self.evaluations:,}, "
+            f"one more may take {self.cost:,}"
+        )
+
+    # --- rows that go on together
+
+    def of_rows(self, game: Game, outputs: IntArray) -> Session:
+        """The session of some of the rows of its game, which have these outputs."""
+        own = copy.copy(self)
+        own.game = game
+        own.ends = self.ends.of_outputs(outputs)
+        own.tolerances = None if self.tolerances is None else self.tolerances[outputs]
+        own._replicates = self._replicates.of_outputs(outputs)
+        return own
+
+    @staticmethod
+    def joined(sessions: Sequence[Session], game: Game) -> Session:
+        """One session of rows that stand at the same place, of the game that they play together."""
+        together = copy.copy(sessions[0])
+        together.game = game
+        ends = [each.ends for each in sessions]
+        empty = np.concatenate([each.empty for each in ends])
+        together.ends = Ends(empty, np.concatenate([each.grand for each in ends]), ends[0].scalar)
+        tolerances = [each.tolerances for each in sessions if each.tolerances is not None]
+        together.tolerances = np.concatenate(tolerances) if tolerances else None
+        together._replicates = Accumulator.joined([each._replicates for each in sessions])
+        return together
+
+    # --- going on from an earlier estimate
+
+    def resume(self, earlier: Estimate) -> None:
+        """Take up what an earlier estimate of the same game came to."""
+        self.evaluations = earlier.evaluations
+        self.blocks = earlier.blocks
+        self.looks = earlier.looks
+        self.learner = None if earlier.learner is None else earlier.learner.copy()
+        self._replicates.resume(earlier.moments, earlier.sums, earlier.kept)
+
+
+def timed_ends(game: Game, clock: Clock) -> Ends:
+    """The values of the empty and the grand coalition: the first that a clock learns of what work takes."""
+    began = time.monotonic()
+    ends = evaluate_ends(game)
+    clock.worked(2 * ends.outputs, time.monotonic() - began)
+    return ends
+
+
+def _nothing(evaluations: int) -> None:
+    """Tell nobody."""
