@@ -55,7 +55,8 @@ def estimate(
         of |v(N) − v(∅)| such as '1%'. Without a budget the run goes on until then. 'auto' goes over to exact values where
         those are cheaper.
     top : int, optional
-        Stop as soon as it is settled which players have the `top` largest absolute values (in every output).
+        Stop as soon as it is settled which players have the `top` largest absolute values (in every output), but for ties
+        within the tolerance, or 0.1 % of the range without one. 'auto' goes over to exact values here too.
     seconds : float, optional
         Stop after this time, before the block of replicates that would end later; a first replicate is finished however short
         it is, and so is a method that was asked for by name and has but one. 'auto' takes exact values only where they fit it.

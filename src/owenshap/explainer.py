@@ -148,7 +148,8 @@ class Explainer:
             Stop a row as soon as all its values are within it, at once: in units of the output, or a share such as '1%' of the
             range of the output over the background and the row. Each row stops on its own.
         top : int, optional
-            Stop a row as soon as it is settled which of its players have the `top` largest absolute values.
+            Stop a row as soon as it is settled which of its players have the `top` largest absolute values, but for ties, as
+            for `owenshap.estimate`. A row with no more live players is settled at its first look.
         seconds : float, optional
             Stop after this time, of the whole call: rows go on in turn, so that each has about as many evaluations. Every row
             has a first estimate, however short the time.
