@@ -19,6 +19,7 @@ from owenshap.surrogates.gaussian_process import MOST_PLAYERS as MOST_FITTED_PLA
 CALLING = 1e-3  # seconds that a call may take without any evaluation
 HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
 MOST_WORK = 2e9  # pairs × players², of a fit where not even a star is affordable: a minute or two
+LITTLE_MEMORY = 16 * 10**6  # bytes: a block and what is made of it take about as much
 HELD = 1200  # evaluations that a run until it is good enough learns from, and keeps in memory, at most
 WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
 
@@ -134,10 +135,12 @@ def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
 
 
 def _bytes_needed(plan: Plan, n_players: int) -> int:
+    """What a plan's fits take; nothing where that is little, as every run takes as much."""
     estimator, replicates = plan.estimator, plan.replicates
     if plan.until is not None:
         replicates = min(replicates, HELD // max(1, estimator.replicate_cost(n_players)) + 1)
-    return estimator.bytes_needed(n_players, replicates)
+    needed = estimator.bytes_needed(n_players, replicates)
+    return needed if needed > LITTLE_MEMORY else 0
 
 
 def _feasible(plan: Plan, n_players: int, memory: float) -> bool:
