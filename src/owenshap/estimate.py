@@ -78,7 +78,7 @@ def estimate(
     progress : bool or callable, optional
         None: a bar where stderr is a terminal. A callable gets (evaluations done, evaluations expected).
     memory : str or int
-        Bound on working arrays.
+        Bound on working arrays, beside the answer itself. A method whose fit needs more is an error; 'auto' takes another.
 
     Returns
     -------

@@ -62,7 +62,7 @@ class Explainer:
         Whether a model that begins with a linear step (perceptrons, linear and logistic models, linear SVMs) is evaluated
         from the columns of that step, which gives the same values sooner. A linear model's values then come in closed form.
     memory : str or int
-        Bound on working arrays.
+        Bound on working arrays, beside the answer itself. A method whose fit needs more is an error; 'auto' takes another.
     batch_rows : int, optional
         The most rows that the model takes at once. By default as many as keep it busy.
 

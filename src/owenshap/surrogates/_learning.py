@@ -320,7 +320,7 @@ class Choices:
 def matrices_needed(count: int) -> int:
     """Numbers in the matrices that exist at once when so many pairs are learned from, as it was measured."""
     if count <= FILLED_AT_ONCE:
-        return int(16.5 * count**2) + OF_PARTS
+        return int(16.5 * count**2) + min(OF_PARTS, 16 * count**2)
     return max(int(16.5 * STAGES[-1][0] ** 2), count**2 + 8 * ROWS * count) + OF_PARTS
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from owenshap.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates._base import FittedSurrogate, Surrogate
+from owenshap.surrogates._gaussians import waves_needed
 from owenshap.surrogates._kernel import Likelihood
 from owenshap.surrogates._learning import Choices, Learner, is_alike, matrices_needed
 from owenshap.surrogates._members import Learned, Member
@@ -47,7 +48,9 @@ class GaussianProcessSurrogate(Surrogate):
 
     def bytes_needed(self, pairs: int, n_players: int) -> int:
         count = min(pairs, MOST_PAIRS) + 1
-        return 8 * (matrices_needed(count) + 5 * count * n_players)  # and some tables as large as the pairs themselves
+        tables = 5 * count * n_players  # as large as the pairs themselves
+        steps = 200 * n_players  # that the optimiser remembers
+        return 8 * (matrices_needed(count) + tables + steps + waves_needed(n_players))
 
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
         pairs = pairs_of(coalitions, values)
