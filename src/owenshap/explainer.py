@@ -31,7 +31,6 @@ from owenshap.rounds import Shared
 from owenshap.stopping import Until, checked_until
 from owenshap.tables import Table, as_table
 
-
 MOST_COMPARED = 16  # rows, and composites, of which a linear first step must give the model's own predictions
 MOST_STAND_INS = 64  # the same for background rows, spread over all of them: few calls have many
 
@@ -187,9 +186,7 @@ class Explainer:
             # the model is not what it was when its first step was found linear
             together = replace(together, linear=None, trial=self._trial(rows, None, besides, checked))
 
-    def _linear(
-        self, rows: Table, absent: Absent, predictions: FloatArray, output: Output
-    ) -> tuple[LinearFirst | None, int]:
+    def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> tuple[LinearFirst | None, int]:
         """The model's linear first step, where it is to be used and gives the model's own predictions; rows asked for that.
 
         Asked before anything is evaluated, once for what stands in for absent features: of explained rows, of what stands

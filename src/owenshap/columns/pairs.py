@@ -84,7 +84,7 @@ class Pairs:
 
     @cached_property
     def _empties(self) -> Any:
-        """h of all that stands in for absent features, (width, stand-ins); None where that is much."""
+        """H of all that stands in for absent features, (width, stand-ins); None where that is much."""
         absent = self._data[1]
         if self.linear.width * len(absent) > self.tile:
             return None

@@ -262,7 +262,7 @@ class LinearFirst:
         return hidden
 
     def first(self, rows: Any) -> Any:
-        """h (width, m) of rows (m, features)."""
+        """H (width, m) of rows (m, features)."""
         return times(self.arrays, self.weights[:, None], rows.T)[:, 0] + self.bias[:, None]
 
     def kept_first(self, table: Table, rows: Any) -> Any:
@@ -320,10 +320,7 @@ class LinearFirst:
             return None
         step = max(1, self.arrays.tile // self.widest)
         with self.arrays.running():
-            parts = [
-                self.arrays.get(self.rest(self.first(taken[at : at + step]))).T
-                for at in range(0, len(rows), step)
-            ]
+            parts = [self.arrays.get(self.rest(self.first(taken[at : at + step]))).T for at in range(0, len(rows), step)]
         return np.concatenate(parts)
 
 
@@ -338,10 +335,10 @@ LOG_ODDS: dict[tuple[str, int | None], list[list[float]]] = {
 
 
 def times(arrays: Arrays, left: Any, right: Any) -> Any:
-    """left (a, pairs, b) times right (b, m), as (a, pairs, m).
+    """Of left (a, pairs, b) and right (b, m), the products (a, pairs, m).
 
-    On a host in products of one shape, a panel of columns with a pair each: as many as there are of the more of them go
-    into one call.
+    On a host each pair meets each panel of columns in a product of its own, so that all have one shape. One call makes
+    those of all pairs with a panel, or of all panels with a pair, whichever are more.
     """
     pairs, columns = left.shape[1], right.shape[1]
     if not arrays.fixed:

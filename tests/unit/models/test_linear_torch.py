@@ -6,6 +6,7 @@ from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
 
 from owenshap import Explainer
 from owenshap.models import as_model, linear_first
+from owenshap.models._torch_linear import TorchArrays
 from owenshap.models.linear_first import LinearFirst
 
 torch = pytest.importorskip("torch")
@@ -78,6 +79,14 @@ def test_stars_by_panel_with_background_rows_that_are_drawn(panels):
 def test_no_panels_where_a_step_cannot_take_them(panels):
     agree(network(middle=lambda: nn.LayerNorm(4)), rows(), *DESIGNS["halved stars"], baseline=0.0)
     assert {len(shape) for shape in panels} == {2}
+
+
+@pytest.mark.parametrize("absent", ABSENT.values(), ids=ABSENT)
+@pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
+def test_products_as_wide_as_they_come_on_a_device(method, budget, absent, monkeypatch, compact):
+    monkeypatch.setattr(TorchArrays, "fixed", False)
+    agree(network(), rows(), method, budget, players={"a": [0, 3]}, **absent)
+    assert compact
 
 
 def test_the_same_bits_on_any_number_of_threads():
