@@ -84,7 +84,7 @@ class Pairs:
 
     @cached_property
     def _empties(self) -> Any:
-        """H of all that stands in for absent features, (width, stand-ins); None where that is much."""
+        """The h of all that stands in for absent features, (width, stand-ins); None where that is much."""
         absent = self._data[1]
         if self.linear.width * len(absent) > self.tile:
             return None
@@ -175,11 +175,11 @@ class Pairs:
                 by_row = found.reshape(found.shape[0], rows.stop - rows.start, -1, *found.shape[2:])
                 exact = arrays.exactly(by_row) * share[some].reshape(-1, *[1] * (found.ndim - 2))
                 if not arrays.fixed:
-                    total = total + exact.sum(2)
+                    total = total + exact.sum(2).swapaxes(0, 1)
                     continue
                 for each in exact.swapaxes(0, 2):  # one by one: wherever tiles end, sums have one order
-                    total = total + each.swapaxes(0, 1)
-            parts.append(total)
+                    total = total + each
+            parts.append(total.swapaxes(0, 1))
         return arrays.joined(parts, 1)
 
     # --- outputs

@@ -23,7 +23,7 @@ SHORT = 16  # numbers along an axis
 # Columns of every product on a host. The last bits of a product depend on its shape, and in some kernels on where a column
 # stands; kernels take 4 to 48 columns at once, which divide these, so that no column is ever one that is left over.
 PANEL = 192
-COPIED = 20 * PANEL  # columns up to which filling up a panel takes less as one copy than as a call of its own
+COPIED = 1 << 16  # numbers up to which filling up a panel takes less as one copy than as a call of its own
 FIRST_PANEL = 48  # the same for products with the first layer, of which a call may have few columns
 CLOSE = 1e-3  # of the largest prediction: further off, the structure was not what it looked like
 
@@ -244,7 +244,7 @@ class LinearFirst:
         if not self.by_panel:
             return self._stepped(hidden)
         columns = hidden.shape[1]
-        whole = columns - columns % PANEL if columns > COPIED else 0
+        whole = columns - columns % PANEL if columns * len(hidden) > COPIED else 0
         parts = [self._rest_of_panels(hidden[:, :whole])] if whole else []
         if whole < columns:
             others = self.arrays.padded(hidden[:, whole:], -(-(columns - whole) // PANEL) * PANEL)
@@ -262,7 +262,7 @@ class LinearFirst:
         return hidden
 
     def first(self, rows: Any) -> Any:
-        """H (width, m) of rows (m, features)."""
+        """The h (width, m) of rows (m, features)."""
         return times(self.arrays, self.weights[:, None], rows.T)[:, 0] + self.bias[:, None]
 
     def kept_first(self, table: Table, rows: Any) -> Any:

@@ -322,6 +322,14 @@ def test_one_linear_layer_has_its_values_in_closed_form():
     np.testing.assert_allclose(explanation.values, rows()[:, :, None] * weights.T, atol=1e-12)
 
 
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_time_for_all_rows(layers):
+    model = nn.Linear(FEATURES, 2).double() if layers == 1 else network()
+    found = Explainer(model, baseline=0.0)(rows(), seconds=5)
+    exact = Explainer(model, baseline=0.0)(rows(), method="exact")
+    np.testing.assert_allclose(found.values, exact.values, atol=1e-12)
+
+
 ONE_LAYER = {
     "sigmoid": [nn.Linear(FEATURES, 2), nn.Sigmoid()],
     "softmax": [nn.Linear(FEATURES, 2), nn.Softmax(1)],
