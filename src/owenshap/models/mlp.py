@@ -74,7 +74,7 @@ class MLP(Model):
         linear = self.linear_first()
         rows = np.asarray(batch).reshape(len(batch), -1)
         with linear.arrays.running():
-            return linear.rest(linear.weights @ rows.astype(linear.weights.dtype).T + linear.bias[:, None]).T
+            return linear.rest(linear.first(rows.astype(linear.weights.dtype))).T
 
     def __call__(self, rows: ArrayLike) -> NDArray[Any]:
         """Predictions (m, k) of rows."""
