@@ -114,8 +114,8 @@ class GaussianProcessCorrected(Estimator):
         return self._surrogate.bytes_needed(fitted, n_players) + BYTES_A_PLAYER * drawn * n_players
 
     def draws(self, n_players: int) -> Draws:
-        # Half of what an event changes is in the odd part, and w_i of that in a value: (n − 1)/s of it where the smaller
-        # coalition of the pair has s players. The root mean square over the sizes.
+        # Half of what an event changes is in the odd part, and w_i of that in a value: at most
+        # (n − 1)/s where the smaller coalition of a pair has s players. The root mean square.
         sizes = np.arange(1, n_players)
         moved = (n_players - 1) / (2 * np.minimum(sizes, n_players - sizes))
         return Draws("pairs", self.pairs or 1, float(np.sqrt(np.square(moved).mean())))

@@ -33,6 +33,9 @@ from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter
 from owenshap.tables import Table, as_table, own_copy
 
+MOST_COMPARED = 16  # rows, and composites, of which a linear first step must give the model's own predictions
+MOST_STAND_INS = 64  # the same for background rows, spread over all of them: few calls have many
+
 
 class Explainer:
     """Explains the predictions of a model: what each feature, or group of features, added to them.
@@ -64,7 +67,7 @@ class Explainer:
         Whether a model that begins with a linear step (perceptrons, linear and logistic models, linear SVMs) is evaluated
         from the columns of that step, which gives the same values sooner. A linear model's values then come in closed form.
     memory : str or int
-        Bound on working arrays.
+        Bound on working arrays, beside the answer itself. A method whose fit needs more is an error; 'auto' takes another.
     batch_rows : int, optional
         The most rows that the model takes at once. By default as many as keep it busy.
 
@@ -110,7 +113,8 @@ class Explainer:
         self._players = None if players is None else checked_groups(players)
         self._batch_rows = batch_rows
         self._baseline, self._output = own_copy(baseline), output
-        self._fast, self._agreed = fast, False
+        self._fast = fast
+        self._agreed: Absent | None = None
         self._pace, self._linear_pace = Pace(), Pace()
         self._background: Absent | None = None
         self._constant: tuple[Table, Absent] | None = None
@@ -150,7 +154,8 @@ class Explainer:
             Stop a row as soon as all its values are within it, at once: in units of the output, or a share such as '1%' of the
             range of the output over the background and the row. Each row stops on its own.
         top : int, optional
-            Stop a row as soon as it is settled which of its players have the `top` largest absolute values.
+            Stop a row as soon as it is settled which of its players have the `top` largest absolute values, but for ties, as
+            for `owenshap.estimate`. A row with no more live players is settled at its first look.
         seconds : float, optional
             Stop after this time, of the whole call: rows go on in turn, so that each has about as many evaluations. Every row
             has a first estimate, however short the time.
@@ -177,12 +182,12 @@ class Explainer:
         self._pace.note(len(rows), took)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
         players, draws = self._players_of(rows), _checked_draws(background_draws)
-        linear = self._linear(rows, absent, predictions, output)
+        linear, checked = self._linear(rows, absent, predictions, output)
         explained = _explained(linear, output, rows, predictions, np.arange(len(rows)))
         output = replace(output, gives=explained.shape[1])
         ranges = self._ranges(explained, absent, output, linear) if until is not None and until.share is not None else None
         besides = 0 if ranges is None else len(absent.table)
-        trial = self._trial(rows, linear, besides)
+        trial = self._trial(rows, linear, besides, checked)
         together = Together(
             self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial, self._batch_rows
         )
@@ -202,24 +207,47 @@ class Explainer:
             if together.linear is None or together.agrees(done, explained):
                 return together.explanation(done, explained, names, seed, confidence)
             # the model is not what it was when its first step was found linear
-            together = replace(together, linear=None, trial=self._trial(rows, None, besides))
+            together = replace(together, linear=None, trial=self._trial(rows, None, besides, checked))
 
-    def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> LinearFirst | None:
-        """The model's linear first step, where it is to be used and gives the model's own predictions.
+    def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> tuple[LinearFirst | None, int]:
+        """The model's linear first step, where it is to be used and gives the model's own predictions; rows asked for that.
 
-        Asked before anything is evaluated until it did so once; from then on the games' grand coalitions are compared, which
-        costs nothing. What a function makes of predictions may be far apart where they are close, so there it is asked always.
+        Asked before anything is evaluated, once for what stands in for absent features: of explained rows, of what stands
+        in, and of composites of both. From then on the games' grand coalitions are compared, which costs nothing. What a
+        function makes of predictions may be far apart where they are close, so there explained rows are compared always.
         """
         linear = self._first_step() if self._fast else None
         if linear is None or any(linear.arrays.of_table(each) is None for each in (rows, absent.table)):
-            return None
-        if not self._agreed or output.function is not None or rows.n_features != linear.weights.shape[1]:
-            self._agreed = linear.agrees(rows, predictions)
-        return linear if self._agreed else None
+            return None, 0
+        known = self._agreed is absent and rows.n_features == linear.weights.shape[1]
+        if known and output.function is None:
+            return linear, 0
+        few = np.arange(min(len(rows), MOST_COMPARED))
+        if not linear.agrees(rows.take(few), predictions[few]):
+            return None, 0
+        if known:
+            return linear, 0
+        batch = _composites(rows, absent)
+        if not self._composites_agree(linear, batch):
+            return None, len(batch)
+        self._agreed = absent
+        return linear, len(batch)
 
-    def _trial(self, rows: Table, linear: LinearFirst | None, besides: int) -> Trial:
-        """How to find out what a row takes: from the columns of a linear first step less than a forward of the rest."""
+    def _composites_agree(self, linear: LinearFirst, batch: Any) -> bool:
+        """Whether the model's own predictions of these composites are what its linear first step leads to."""
+        table = self._model.prepare(as_table(batch))
+        try:
+            return linear.agrees(table, self._predicted(table))
+        except ModelError:
+            return False  # the plain way tells where it happens
+
+    def _trial(self, rows: Table, linear: LinearFirst | None, besides: int, checked: int) -> Trial:
+        """How to find out what a row takes: from the columns of a linear first step less than a forward of the rest.
+
+        Rows that were checked are counted where the model itself is asked; from columns, values count as what they stand for.
+        """
         if linear is None:
+            besides += checked
             return Trial(self._pace, len(rows), lambda which: self._predicted(rows.take(which)), True, besides)
         return Trial(self._linear_pace, len(rows), lambda which: linear.predict(rows.take(which)), False, besides)
 
@@ -303,6 +331,17 @@ def _interrupted(finished: Explanation | None, rows: int) -> str:
         return "owenshap: no row is explained yet; fewer rows a call are done sooner."
     where = "the exception's `explanation` holds them, as in `except KeyboardInterrupt as stop: stop.explanation`"
     return f"owenshap: {len(finished.values):,} of {rows:,} rows are explained; {where}."
+
+
+def _composites(rows: Table, absent: Absent) -> Any:
+    """Some of what stands in for absent features, and some composites of it with the rows, as the model takes them."""
+    stand_ins = np.unique(np.linspace(0, len(absent.table) - 1, MOST_STAND_INS).astype(np.intp))
+    mixed = np.linspace(0, len(absent.table) - 1, MOST_COMPARED).astype(np.intp)
+    drawn = np.concatenate([stand_ins, mixed])
+    present = np.zeros((len(drawn), rows.n_features), np.bool_)
+    present[len(stand_ins) :] = np.random.default_rng(0).random((len(mixed), rows.n_features)) < 0.5
+    row = drawn if absent.per_row else np.arange(len(drawn)) % len(rows)
+    return rows.composer(absent.table, np.arange(rows.n_features))(row, present, drawn[:, None])
 
 
 def _explained(

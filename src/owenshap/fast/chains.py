@@ -14,6 +14,8 @@ def of_chains(pairs: Pairs, design: Chains, ends: Any) -> Any:
     """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows)."""
     linear, (replicates, chains, n_players) = pairs.linear, design.ranks.shape
     arrays = linear.arrays
+    if n_players == 1:  # no coalition lies between the ends
+        return arrays.zeros((*ends.shape[1:], 1, replicates)) + (ends[1] - ends[0])[..., None, None]
     # all in one go, whatever the tiles
     ranks = arrays.put(np.ascontiguousarray(design.ranks.transpose(2, 1, 0)), exact=True)
     inner = arrays.order(ranks)[:-1]
@@ -24,7 +26,7 @@ def of_chains(pairs: Pairs, design: Chains, ends: Any) -> Any:
         added[:, :, :1] += empty[:, :, None]
         steps = _steps(pairs, pairs.outputs_of(arrays.summed(added, 2), rows), ends[:, :, rows])
         contributions = arrays.along(steps, places.reshape(n_players, -1)).reshape(*steps.shape[:2], *places.shape)
-        return contributions[..., 0, :] if chains == 1 else contributions.sum(-2) / chains
+        return contributions[..., 0, :] if chains == 1 else arrays.exact_sum(contributions) / chains
 
     return pairs.over_units(of_pairs, (replicates, chains), design.background, linear.widest)
 

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from owenshap.designs.design import Design
-from owenshap.fast.linear_first import LinearFirst
+from owenshap.fast.linear_first import Arrays, LinearFirst, times
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output, logit
 from owenshap.games.players import Players
 from owenshap.support.arrays import IntArray
 from owenshap.tables import Table
+
+BLOCK = 1 << 17  # numbers of a working array that one sum is made of
 
 OfPairs = Callable[[slice, Any], Any]
 """(rows, background rows) -> what these pairs give, (outputs, pairs, …)."""
@@ -55,6 +57,11 @@ class Pairs:
         """Numbers of one working array."""
         return max(1, min(self.linear.arrays.tile, self.memory // (4 * self.linear.weights.itemsize)))  # of some four arrays
 
+    @property
+    def block(self) -> int:
+        """Numbers of a working array that one sum is made of: on a host the same however much memory there is."""
+        return BLOCK if self.linear.arrays.fixed else self.tile
+
     # --- columns
 
     @cached_property
@@ -76,6 +83,14 @@ class Pairs:
         return self.linear.arrays.put(np.arange(len(self.players))[:, None] == self.players.player_of)
 
     @cached_property
+    def _empties(self) -> Any:
+        """The h of all that stands in for absent features, (width, stand-ins); None where that is much."""
+        absent = self._data[1]
+        if self.linear.width * len(absent) > self.tile:
+            return None
+        return self.linear.kept_first(self.absent.table, absent)
+
+    @cached_property
     def _all_columns(self) -> tuple[Any, Any]:
         """C and h(∅) of all pairs: asked for by the ends and by every group of blocks."""
         return self._columns_of(slice(0, len(self.rows)), slice(0, len(self.absent)))
@@ -95,9 +110,10 @@ class Pairs:
         every, absent = self._data
         own = some_of(every, rows)
         weights, arrays, per_row = self.linear.weights, self.linear.arrays, self.absent.per_row
-        stand_in = some_of(absent, rows if per_row else drawn)
+        which = rows if per_row else drawn
+        stand_in = some_of(absent, which)
         away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])  # (rows, background, features)
-        empty = weights @ stand_in.T + self.linear.bias[:, None]
+        empty = self.linear.first(stand_in) if self._empties is None else some_of(self._empties.T, which).T
         if not per_row:
             empty = arrays.joined([empty[:, None]] * len(own), 1)  # the same for every row
         if self._member is None and self.n_players == self.rows.n_features:
@@ -107,7 +123,8 @@ class Pairs:
             columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
         else:
             members = self._member[some_of(self._live, rows)][:, None] * away[:, :, None]  # (rows, background, n, features)
-            columns = (weights @ members.reshape(-1, members.shape[3]).T).reshape(len(weights), *members.shape[:3])
+            products = times(arrays, weights[:, None], members.reshape(-1, members.shape[3]).T)
+            columns = products.reshape(len(weights), *members.shape[:3])
         if per_row or isinstance(drawn, slice):
             width = self.linear.width
             return columns.reshape(width, -1, self.n_players, 1), empty.reshape(width, -1, 1)
@@ -121,8 +138,9 @@ class Pairs:
         The stars or chains of a tile are in order of their place in the replicate: sums over the places go along replicates.
         """
         arrays, size = self.linear.arrays, self.n_players + 1
-        fitting = max(1, self.tile // (numbers * size))
-        tiles = [(some, part) for some in slices(units[0], max(1, fitting // units[1])) for part in slices(units[1], fitting)]
+        of_each = min(units[1], max(1, self.block // (numbers * size)))  # what a sum is cut into, whatever the memory
+        replicates = min(units[0], max(1, self.tile // (numbers * size * of_each)))
+        tiles = [(some, part) for some in slices(units[0], replicates) for part in slices(units[1], of_each)]
 
         def of_all_units(rows: slice, drawn: Any) -> Any:
             parts: list[Any] = []
@@ -137,7 +155,7 @@ class Pairs:
                     parts[-1] = parts[-1] + found
             return arrays.joined(parts, 3)
 
-        return self.over_pairs(of_all_units, numbers * size * min(fitting, units[0] * units[1]), background is not None)
+        return self.over_pairs(of_all_units, numbers * size * replicates * of_each, background is not None)
 
     def over_pairs(self, of_pairs: OfPairs, numbers: int, drawing: bool = False) -> Any:
         """What pairs give, (outputs, rows, …), with means over the background; a pair has so many numbers in a tile."""
@@ -155,8 +173,13 @@ class Pairs:
             for some in slices(count, fitting):
                 found = of_pairs(rows, some)
                 by_row = found.reshape(found.shape[0], rows.stop - rows.start, -1, *found.shape[2:])
-                total = total + (arrays.exactly(by_row) * share[some].reshape(-1, *[1] * (found.ndim - 2))).sum(2)
-            parts.append(total)
+                exact = arrays.exactly(by_row) * share[some].reshape(-1, *[1] * (found.ndim - 2))
+                if not arrays.fixed:
+                    total = total + exact.sum(2).swapaxes(0, 1)
+                    continue
+                for each in exact.swapaxes(0, 2):  # one by one: wherever tiles end, sums have one order
+                    total = total + each
+            parts.append(total.swapaxes(0, 1))
         return arrays.joined(parts, 1)
 
     # --- outputs
@@ -227,11 +250,10 @@ def some_of(array: Any, which: Any) -> Any:
     return array if whole else array[which]
 
 
-def hidden_at(present: Any, columns: Any, empty: Any) -> Any:
+def hidden_at(arrays: Arrays, present: Any, columns: Any, empty: Any) -> Any:
     """Hidden numbers (width, pairs, m) of coalitions (n, m) from columns (width, pairs, n, 1 or m)."""
-    width, pairs, n_players, own = columns.shape
-    if own == 1:
-        hidden = (columns.reshape(-1, n_players) @ present).reshape(width, pairs, -1)
+    if columns.shape[3] == 1:
+        hidden = times(arrays, columns[..., 0], present)
         hidden += empty
         return hidden
-    return (columns * present).sum(2) + empty
+    return (columns.swapaxes(2, 3) * present.T).sum(-1) + empty  # players last: sums along them have one order

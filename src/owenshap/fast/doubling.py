@@ -24,7 +24,7 @@ def of_subsets(pairs: Pairs, fused: bool | None = None) -> Any:
         fused = pairs.numbers(Subsets(n_players)) >= _fused_subsets.FEWEST_NUMBERS
     if fused and pairs.output.function is None and _fused_subsets.fits(pairs.linear, n_players):
         return pairs.over_pairs(partial(_fused_values, pairs), pairs.linear.width * n_players)
-    low = min(n_players, max(1, (pairs.tile // widest).bit_length() - 1))
+    low = min(n_players, max(1, (pairs.block // widest).bit_length() - 1))
     arrays: Any = pairs.linear.arrays
     small = (n_players - low + 1) << low <= KEPT_WEIGHTS
     folding = (_kept_folding if small else _Folding)(arrays, n_players, low)
@@ -84,8 +84,8 @@ class _Folding:
         gained = (values * self._gains[high.bit_count()]).reshape(*shape, -1, 1 << half)
         upper = gained.sum(3)
         added = self._arrays.zeros((*shape, self._n_players))
-        added[..., :half] = gained.sum(2) @ self._bits[0]
-        added[..., half:low] = upper @ self._bits[1]
+        added[..., :half] = _with_each(gained.sum(2), self._bits[0])
+        added[..., half:low] = _with_each(upper, self._bits[1])
         for player in range(low, self._n_players):
             if high >> (player - low) & 1:
                 added[..., player] = upper.sum(2)
@@ -99,6 +99,11 @@ def _kept_folding(arrays: Arrays, n_players: int, low: int) -> _Folding:
     return _Folding(arrays, n_players, low)
 
 
+def _with_each(sums: Any, bits: Any) -> Any:
+    """Of sums (…, 2^players), those of the coalitions with each player, in one order whatever the other axes are."""
+    return (sums[..., None, :] * bits).sum(-1)
+
+
 def _bits(players: int) -> FloatArray:
-    """Which of so many players are in each of their coalitions, (2^players, players)."""
-    return from_codes(np.arange(1 << players), players).astype(np.float64)
+    """Which coalitions of so many players have each of them, (players, 2^players)."""
+    return np.ascontiguousarray(from_codes(np.arange(1 << players), players).T, np.float64)

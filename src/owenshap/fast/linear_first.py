@@ -21,6 +21,11 @@ from owenshap.tables import Table
 
 CACHED = 1 << 17  # numbers of one tile: a megabyte, about what stays close to a core
 SHORT = 16  # numbers along an axis
+# Columns of every product on a host. The last bits of a product depend on its shape, and in some kernels on where a column
+# stands; kernels take 4 to 48 columns at once, which divide these, so that no column is ever one that is left over.
+PANEL = 192
+COPIED = 1 << 16  # numbers up to which filling up a panel takes less as one copy than as a call of its own
+FIRST_PANEL = 48  # the same for products with the first layer, of which a call may have few columns
 CLOSE = 1e-3  # of the largest prediction: further off, the structure was not what it looked like
 
 
@@ -35,6 +40,11 @@ class Arrays(Protocol):
     @property
     def launches(self) -> bool:
         """Whether work is begun there and awaited when its results are."""
+        ...
+
+    @property
+    def fixed(self) -> bool:
+        """Whether all products have one shape and sums one order: bits then depend on nothing else in the call."""
         ...
 
     def of_table(self, table: Table) -> Any:
@@ -65,6 +75,14 @@ class Arrays(Protocol):
         """The parts one after the other."""
         ...
 
+    def padded(self, array: Any, columns: int) -> Any:
+        """The array (a, m) with zeros up to so many columns, row after row in memory."""
+        ...
+
+    def products(self, left: Any, right: Any) -> Any:
+        """(m or 1, a, b) times (m or 1, b, c): m products, each made as if it were alone."""
+        ...
+
     def order(self, ranks: Any) -> Any:
         """Who has each rank, along the first axis."""
         ...
@@ -90,7 +108,7 @@ class Arrays(Protocol):
         ...
 
     def exact_sum(self, array: Any) -> Any:
-        """Sums along the last axis but one, made in float64."""
+        """Sums along the last axis but one, made in float64, each in the same order whatever the other axes are."""
         ...
 
     def affine(self, weights: Any, bias: Any) -> Step:
@@ -109,6 +127,7 @@ class NumpyArrays:
     dtype: Any = np.float64
     tile: int = CACHED
     launches: bool = False
+    fixed: bool = True
 
     def of_table(self, table: Table) -> Any:
         cells = table.cells()
@@ -131,6 +150,14 @@ class NumpyArrays:
 
     def joined(self, parts: Sequence[Any], axis: int) -> Any:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis)
+
+    def padded(self, array: Any, columns: int) -> Any:
+        found = np.zeros((len(array), columns), array.dtype)
+        found[:, : array.shape[1]] = array
+        return found
+
+    def products(self, left: Any, right: Any) -> Any:
+        return left @ right
 
     def order(self, ranks: Any) -> Any:
         return np.argsort(ranks, axis=0)
@@ -156,7 +183,7 @@ class NumpyArrays:
         return np.asarray(array, np.float64)
 
     def exact_sum(self, array: Any) -> Any:
-        return array.sum(axis=-2, dtype=np.float64)
+        return in_halves(self.exactly(array))
 
     def affine(self, weights: Any, bias: Any) -> Step:
         return affine(weights, bias)
@@ -173,8 +200,8 @@ class Step:
     apply: Callable[[Any], Any] = field(repr=False)
     weights: Any = field(default=None, repr=False)
     bias: Any = field(default=None, repr=False)
-    by_slab: bool = False
-    """Whether it takes (slabs, width, m) as well, and nothing is lost by that."""
+    by_panel: bool = False
+    """Whether it takes (panels, width, m) as well, and nothing is lost by that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,15 +236,46 @@ class LinearFirst:
         return max([self.width, *(int(step.weights.shape[0]) for step in self.steps if step.weights is not None)])
 
     @cached_property
-    def by_slab(self) -> bool:
-        """Whether `rest` takes (slabs, width, m) too: many slabs keep all cores busy where one wide product keeps one."""
-        return all(step.by_slab for step in self.steps)
+    def by_panel(self) -> bool:
+        """Whether all steps are made a panel at a time: a column then has the same bits in whatever company."""
+        return self.arrays.fixed and all(step.by_panel for step in self.steps)
 
     def rest(self, hidden: Any) -> Any:
         """Predictions (k, m) from h (width, m), which may be overwritten."""
+        if not self.by_panel:
+            return self._stepped(hidden)
+        columns = hidden.shape[1]
+        whole = columns - columns % PANEL if columns * len(hidden) > COPIED else 0
+        parts = [self._rest_of_panels(hidden[:, :whole])] if whole else []
+        if whole < columns:
+            others = self.arrays.padded(hidden[:, whole:], -(-(columns - whole) // PANEL) * PANEL)
+            parts.append(self._rest_of_panels(others)[:, : columns - whole])
+        return self.arrays.joined(parts, 1)
+
+    def _rest_of_panels(self, hidden: Any) -> Any:
+        """The same for whole panels: many products of one shape, which keep all cores busy."""
+        panels = self._stepped(hidden.reshape(len(hidden), -1, PANEL).swapaxes(0, 1))
+        return panels.swapaxes(0, 1).reshape(panels.shape[1], -1)
+
+    def _stepped(self, hidden: Any) -> Any:
         for step in self.steps:
             hidden = step.apply(hidden)
         return hidden
+
+    def first(self, rows: Any) -> Any:
+        """The h (width, m) of rows (m, features)."""
+        return times(self.arrays, self.weights[:, None], rows.T)[:, 0] + self.bias[:, None]
+
+    def kept_first(self, table: Table, rows: Any) -> Any:
+        """The same for the rows of a table, kept while it is asked for the same table: games share what stands in."""
+        kept = self._kept
+        if kept is None or kept[0] is not table:
+            kept = self.__dict__["_kept"] = table, self.first(rows)
+        return kept[1]
+
+    @cached_property
+    def _kept(self) -> Any:
+        return None
 
     @cached_property
     def log_odds(self) -> LinearFirst | None:
@@ -250,12 +308,11 @@ class LinearFirst:
         return len(layer.weights) if layer.kind == "affine" else None
 
     def agrees(self, rows: Table, predictions: FloatArray) -> bool:
-        """Whether it gives the model's own predictions (rows, k), of a few rows: structure is found, never believed."""
-        few = np.arange(min(len(rows), 16))
-        own, wanted = self.predict(rows.take(few)), predictions[few]
-        if own is None or own.shape != wanted.shape:
+        """Whether it gives the model's own predictions (rows, k): structure is found, never believed."""
+        own = self.predict(rows)
+        if own is None or own.shape != predictions.shape:
             return False
-        return bool(np.abs(own - wanted).max() <= CLOSE * np.abs(wanted).max())
+        return bool(np.abs(own - predictions).max() <= CLOSE * np.abs(predictions).max())
 
     def predict(self, rows: Table) -> FloatArray | None:
         """Predictions (rows, k); None where the rows are not what it takes."""
@@ -264,10 +321,7 @@ class LinearFirst:
             return None
         step = max(1, self.arrays.tile // self.widest)
         with self.arrays.running():
-            parts = [
-                self.arrays.get(self.rest(self.weights @ taken[at : at + step].T + self.bias[:, None])).T
-                for at in range(0, len(rows), step)
-            ]
+            parts = [self.arrays.get(self.rest(self.first(taken[at : at + step]))).T for at in range(0, len(rows), step)]
         return np.concatenate(parts)
 
 
@@ -281,6 +335,36 @@ LOG_ODDS: dict[tuple[str, int | None], list[list[float]]] = {
 """By last step and number of scores: the log-odds of its probabilities, a matrix times the scores."""
 
 
+def times(arrays: Arrays, left: Any, right: Any) -> Any:
+    """Of left (a, pairs, b) and right (b, m), the products (a, pairs, m).
+
+    On a host each pair meets each panel of columns in a product of its own, so that all have one shape. One call makes
+    those of all pairs with a panel, or of all panels with a pair, whichever are more.
+    """
+    pairs, columns = left.shape[1], right.shape[1]
+    if not arrays.fixed:
+        return (left.reshape(-1, len(right)) @ right).reshape(len(left), pairs, columns)
+    padded = arrays.padded(right, -(-columns // FIRST_PANEL) * FIRST_PANEL)
+    panels = padded.reshape(len(right), -1, FIRST_PANEL).swapaxes(0, 1)
+    if pairs > len(panels):
+        by_pair = left.swapaxes(0, 1)
+        found = arrays.joined([arrays.products(by_pair, panel[None]) for panel in panels], 2)
+        return found.swapaxes(0, 1)[..., :columns]
+    each = [arrays.products(left[:, pair][None], panels).swapaxes(0, 1) for pair in range(pairs)]
+    return arrays.joined([found.reshape(len(left), 1, -1)[..., :columns] for found in each], 1)
+
+
+def in_halves(array: Any) -> Any:
+    """Sums along the last axis but one, half on half until one is left: in one order whatever the other axes are."""
+    while (count := array.shape[-2]) > 1:
+        half = count // 2
+        summed = array[..., :half, :] + array[..., half : 2 * half, :]
+        if count % 2:
+            summed[..., :1, :] += array[..., -1:, :]
+        array = summed
+    return array[..., 0, :]
+
+
 def affine(weights: NDArray[Any], bias: NDArray[Any]) -> Step:
     """The step Wh + c in numpy; weights (new width, width)."""
 
@@ -289,10 +373,10 @@ def affine(weights: NDArray[Any], bias: NDArray[Any]) -> Step:
         result += bias[:, None]
         return result
 
-    return Step("affine", apply, weights, bias)
+    return Step("affine", apply, weights, bias, by_panel=True)
 
 
-STEPS = {name: Step(name, apply) for name, apply in ACTIVATIONS.items()}
+STEPS = {name: Step(name, apply, by_panel=True) for name, apply in ACTIVATIONS.items()}
 """Steps in numpy by name; 'identity' is no step."""
 
 

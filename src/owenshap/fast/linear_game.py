@@ -83,7 +83,7 @@ class LinearModelGame(ModelGame):
 
         def of_pairs(rows: slice, drawn: Any) -> Any:
             columns, empty = pairs.columns(rows, drawn)
-            return pairs.outputs_of(hidden_at(present, columns, empty), rows)
+            return pairs.outputs_of(hidden_at(self.linear.arrays, present, columns, empty), rows)
 
         found = self.linear.arrays.get(pairs.over_pairs(of_pairs, self.linear.widest * count))
         return found.transpose(2, 1, 0).reshape(count, -1)

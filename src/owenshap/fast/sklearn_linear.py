@@ -57,12 +57,15 @@ CLASSIFIERS = frozenset(
 )
 LOGISTIC = frozenset({"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"})
 KERNEL_MACHINES = {"SVC": "decision_function", "NuSVC": "decision_function", "SVR": "predict", "NuSVR": "predict"}
+CALLED = frozenset({"predict", "predict_proba", "decision_function", "transform"})
 PERCEPTRONS = {"MLPClassifier": "predict_proba", "MLPRegressor": "predict"}
 
 
 def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     """A fitted estimator's linear first step, where `method` is known to begin with one."""
     scalers, final = _pipeline(estimator)
+    if any(_replaced(each) for each in (estimator, *scalers, final)):
+        return None
     found = None if final is None else _layers(final, method)
     if found is None:
         return None
@@ -82,6 +85,11 @@ def _pipeline(estimator: Any) -> tuple[list[Any], Any]:
         return [], estimator
     steps = [step for _, step in estimator.steps]
     return [step for step in steps[:-1] if step is not None and step != "passthrough"], steps[-1]
+
+
+def _replaced(thing: Any) -> bool:
+    """Whether somebody put a method of their own on the estimator itself."""
+    return not CALLED.isdisjoint(getattr(thing, "__dict__", ()))
 
 
 def _name(thing: Any) -> str | None:

@@ -11,8 +11,6 @@ from owenshap.fast import fused_stars as _fused_stars
 from owenshap.fast.batched_stars import fusible, joinable, joined, joined_bytes
 from owenshap.fast.columns import Pairs, hidden_at
 
-LONG = 512  # stars of a slab that are worth a product of their own
-
 
 def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows), where background rows are drawn."""
@@ -45,27 +43,11 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
 def _outputs(pairs: Pairs, rows: slice, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
     """Outputs of the centres and then of their neighbours, (outputs, pairs, n + 1, stars)."""
     width, of_rows, n_players = columns.shape[:3]
-    stars = present.shape[1]
-    if not pairs.linear.by_slab or stars < LONG:
-        hidden = pairs.linear.arrays.empty((width, of_rows, n_players + 1, stars))
-        _fill(hidden, pairs, present, signs, columns, empty)
-        return pairs.outputs_of(hidden, rows)
-    slabs = pairs.linear.arrays.empty((of_rows, n_players + 1, width, stars))
-    _fill(_width_first(slabs), pairs, present, signs, columns, empty)
-    predictions = pairs.linear.rest(slabs.reshape(-1, width, stars))
-    return pairs.chosen(_width_first(predictions.reshape(of_rows, n_players + 1, -1, stars)), rows)
-
-
-def _fill(hidden: Any, pairs: Pairs, present: Any, signs: Any, columns: Any, empty: Any) -> None:
-    """Fill in the hidden numbers of the centres and then of their neighbours, (width, pairs, n + 1, stars)."""
-    centres = hidden_at(present, columns, empty)
+    arrays, stars = pairs.linear.arrays, present.shape[1]
+    hidden, centres = arrays.empty((width, of_rows, n_players + 1, stars)), hidden_at(arrays, present, columns, empty)
     hidden[:, :, 0] = centres
-    pairs.linear.arrays.scaled_sum(centres[:, :, None], columns, signs, out=hidden[:, :, 1:])
-
-
-def _width_first(slabs: Any) -> Any:
-    """Slabs (pairs, n + 1, width, stars) as (width, pairs, n + 1, stars), where they are."""
-    return slabs.swapaxes(0, 2).swapaxes(1, 2)
+    arrays.scaled_sum(centres[:, :, None], columns, signs, out=hidden[:, :, 1:])
+    return pairs.outputs_of(hidden, rows)
 
 
 def _fused_steps(pairs: Pairs, rows: slice, present: Any, columns: Any, empty: Any) -> Any:
@@ -81,7 +63,7 @@ def _fused_steps(pairs: Pairs, rows: slice, present: Any, columns: Any, empty: A
         scale=0 * index.to(columns.dtype) + 1,
         present=present.T.bool(),
         table=columns.reshape(width, -1).T,
-        centres=hidden_at(present, columns, empty).reshape(width, -1).T,
+        centres=hidden_at(arrays, present, columns, empty).reshape(width, -1).T,
         chosen=pairs.chosen_outputs(rows, count),
     )
     steps = _fused_stars.steps(pairs.linear, units)

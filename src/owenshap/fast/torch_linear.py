@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.fast.linear_first import LinearFirst, Step
+from owenshap.fast.linear_first import LinearFirst, Step, in_halves
 from owenshap.fast.torch_watched import watched
 from owenshap.support.arrays import FloatArray
 from owenshap.support.extras import needed
@@ -41,6 +41,8 @@ BY_ELEMENT = frozenset(
 )
 NOTHING = frozenset({"Identity", "Dropout", "AlphaDropout"})  # in evaluation mode, in which modules predict here
 
+CALLED = frozenset({"forward", "_call_impl"})  # what calling a module calls, where somebody put it on the module itself
+
 
 @dataclass(frozen=True)
 class TorchArrays:
@@ -61,6 +63,11 @@ class TorchArrays:
     def launches(self) -> bool:
         """Whether work is begun there and awaited when its results are."""
         return bool(self.device.type == "cuda")
+
+    @property
+    def fixed(self) -> bool:
+        """On the host: a device is kept busy by products as wide as they come."""
+        return bool(self.device.type == "cpu")
 
     def of_table(self, table: Table) -> Any:
         if not isinstance(table, TensorTable) or not (self.flat or len(table.shape) == 1):
@@ -93,6 +100,14 @@ class TorchArrays:
     def joined(self, parts: Sequence[Any], axis: int) -> Any:
         return parts[0] if len(parts) == 1 else self.torch.cat(list(parts), axis)
 
+    def padded(self, array: Any, columns: int) -> Any:
+        extra = columns - array.shape[1]
+        return self.torch.nn.functional.pad(array, (0, extra)) if extra else array.contiguous()
+
+    def products(self, left: Any, right: Any) -> Any:
+        count = max(len(left), len(right))
+        return self.torch.bmm(left.expand(count, -1, -1), right.expand(count, -1, -1))
+
     def order(self, ranks: Any) -> Any:
         places = ranks.long()
         every = self.torch.arange(len(places), device=self.device).reshape(-1, *[1] * (places.ndim - 1))
@@ -117,6 +132,8 @@ class TorchArrays:
         return array.double()
 
     def exact_sum(self, array: Any) -> Any:
+        if self.fixed:
+            return in_halves(array.double())
         return array.contiguous().sum(-2, dtype=self.torch.float64)  # a copy takes less than sums along strides do more
 
     def affine(self, weights: Any, bias: Any) -> Step:
@@ -129,7 +146,7 @@ class TorchArrays:
 def linear_first_of(module: Any) -> LinearFirst | None:
     """A module's linear first step; None where it is not known to begin with one."""
     torch = needed("torch", extra="torch")
-    if any(map(_hooked, submodules(module))):
+    if _hooked_everywhere(torch) or any(_changed(each, torch) for each in submodules(module)):
         return None
     layers = [each for each in _layers(module, torch) if type(each).__name__ not in NOTHING]
     flat = bool(layers) and type(layers[0]) is torch.nn.Flatten and (layers[0].start_dim, layers[0].end_dim) == (1, -1)
@@ -157,8 +174,20 @@ def _layers(module: Any, torch: Any) -> list[Any]:
     return [module]
 
 
-def _hooked(module: Any) -> bool:
-    return bool(module._forward_hooks or module._forward_pre_hooks)
+def _changed(module: Any, torch: Any) -> bool:
+    """Whether calling a module does more, or other things, than the forward of its type."""
+    kind = type(module)
+    if module._forward_hooks or module._forward_pre_hooks or not CALLED.isdisjoint(vars(module)):
+        return True
+    if kind.__call__ is not torch.nn.Module.__call__ or kind._call_impl is not torch.nn.Module._call_impl:
+        return True
+    return kind.__module__.startswith("torch.nn.modules") and not kind.forward.__module__.startswith("torch.nn.modules")
+
+
+def _hooked_everywhere(torch: Any) -> bool:
+    """Whether hooks are registered for all modules."""
+    everywhere = torch.nn.modules.module
+    return bool(everywhere._global_forward_hooks or everywhere._global_forward_pre_hooks)
 
 
 def _step(layer: Any, torch: Any) -> Step:
@@ -168,22 +197,22 @@ def _step(layer: Any, torch: Any) -> Step:
     if ours and name in IN_PLACE:
         return _in_place(name)
     if ours and name in BY_ELEMENT:
-        return Step(name.lower(), layer, by_slab=True)
+        return Step(name.lower(), layer, by_panel=True)
     if ours and name in ("Softmax", "LogSoftmax") and layer.dim in (1, -1):
         apply = torch.softmax if name == "Softmax" else torch.log_softmax
-        return Step(name.lower(), lambda hidden: apply(hidden, -2), by_slab=True)
+        return Step(name.lower(), lambda hidden: apply(hidden, -2), by_panel=True)
     return Step("other", lambda hidden: layer(hidden.T.contiguous()).flatten(1).T)
 
 
 @cache
 def _in_place(name: str) -> Step:
-    return Step(name.lower(), getattr(needed("torch", extra="torch").Tensor, IN_PLACE[name]), by_slab=True)
+    return Step(name.lower(), getattr(needed("torch", extra="torch").Tensor, IN_PLACE[name]), by_panel=True)
 
 
 def _affine(weights: Any, bias: Any, torch: Any) -> Step:
     on_host = weights.device.type == "cpu"  # elsewhere a wide product keeps the whole device busy
     if bias is None:
-        return Step("affine", lambda hidden: weights @ hidden, weights, by_slab=on_host)
+        return Step("affine", lambda hidden: _product(weights, hidden, torch), weights, by_panel=on_host)
     column = bias.unsqueeze(1)
 
     def apply(hidden: Any) -> Any:
@@ -192,3 +221,8 @@ def _affine(weights: Any, bias: Any, torch: Any) -> Step:
         return torch.baddbmm(column, weights.expand(len(hidden), *weights.shape), hidden)
 
     return Step("affine", apply, weights, bias, on_host)
+
+
+def _product(weights: Any, hidden: Any, torch: Any) -> Any:
+    """Wh of (width, m), or of (panels, width, m) one by one."""
+    return weights @ hidden if hidden.ndim == 2 else torch.bmm(weights.expand(len(hidden), *weights.shape), hidden)

@@ -23,15 +23,15 @@ def _logistic(hidden: Any) -> Any:
 
 
 def _softmax(hidden: Any) -> Any:
-    hidden -= hidden.max(axis=0)
+    hidden -= hidden.max(axis=-2, keepdims=True)
     np.exp(hidden, out=hidden)
-    hidden /= hidden.sum(axis=0)
+    hidden /= hidden.sum(axis=-2, keepdims=True)
     return hidden
 
 
 def _two_classes(hidden: Any) -> Any:
     second = _logistic(hidden)
-    return np.concatenate([1 - second, second])
+    return np.concatenate([1 - second, second], axis=-2)
 
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {

@@ -91,8 +91,8 @@ def timed(function: Callable[[Argument], Result], argument: Argument) -> tuple[R
 
 
 def magnitude(seconds: float) -> float:
-    """The power of ten nearest to it."""
-    return 10.0 ** round(math.log10(max(seconds, 1e-9)))
+    """The power of ten nearest to it; infinite where nothing is known yet."""
+    return 10.0 ** round(math.log10(max(seconds, 1e-9))) if math.isfinite(seconds) else math.inf
 
 
 def clock() -> float:

@@ -56,7 +56,8 @@ def estimate(
         of |v(N) − v(∅)| such as '1%'. Without a budget the run goes on until then. 'auto' goes over to exact values where
         those are cheaper.
     top : int, optional
-        Stop as soon as it is settled which players have the `top` largest absolute values (in every output).
+        Stop as soon as it is settled which players have the `top` largest absolute values (in every output), but for ties
+        within the tolerance, or 0.1 % of the range without one. 'auto' goes over to exact values here too.
     seconds : float, optional
         Stop after this time, before the block of replicates that would end later; a first replicate is finished however short
         it is, and so is a method that was asked for by name and has but one. 'auto' takes exact values only where they fit it.
@@ -78,7 +79,7 @@ def estimate(
     progress : bool or callable, optional
         None: a bar where stderr is a terminal. A callable gets (evaluations done, evaluations expected).
     memory : str or int
-        Bound on working arrays.
+        Bound on working arrays, beside the answer itself. A method whose fit needs more is an error; 'auto' takes another.
 
     Returns
     -------

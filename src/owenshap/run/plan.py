@@ -20,7 +20,8 @@ from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_
 CALLING = 1e-3  # seconds that a call may take without any evaluation
 HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
 MOST_WORK = 2e9  # pairs × players², of a fit where not even a star is affordable: a minute or two
-BATCHES_HELD = 48  # replicates of a run until it is good enough that are in memory at once, at most
+LITTLE_MEMORY = 16 * 10**6  # bytes: a block and what is made of it take about as much
+HELD = 1200  # evaluations that a run until it is good enough learns from, and keeps in memory, at most
 WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
 
 
@@ -158,8 +159,12 @@ def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
 
 
 def _bytes_needed(plan: Plan, n_players: int) -> int:
-    replicates = plan.replicates if plan.until is None else min(plan.replicates, BATCHES_HELD)
-    return plan.estimator.bytes_needed(n_players, replicates)
+    """What a plan's fits take; nothing where that is little, as every run takes as much."""
+    estimator, replicates = plan.estimator, plan.replicates
+    if plan.until is not None:
+        replicates = min(replicates, HELD // max(1, estimator.replicate_cost(n_players)) + 1)
+    needed = estimator.bytes_needed(n_players, replicates)
+    return needed if needed > LITTLE_MEMORY else 0
 
 
 def _feasible(plan: Plan, n_players: int, memory: float) -> bool:
@@ -227,7 +232,7 @@ def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | 
         return replace(plan, because=f"{times}, in which stars reach more")
     fitted = found()["gaussian-process-corrected"]().open_ended(n_players)
     better = replace(plan, estimator=fitted, because=f"{times}, which they are worth")
-    if not _feasible(replace(better, replicates=BATCHES_HELD), n_players, memory):
+    if not _feasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory):
         return replace(plan, because=f"{times}, which they are worth, but not within this memory")
     return better
 

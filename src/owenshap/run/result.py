@@ -231,7 +231,7 @@ class Estimate:
 
     @property
     def _seen(self) -> tuple[FloatArray, Draws]:
-        """v(N) − v(∅), and what replicates are made of: no interval is narrower than what these could have missed."""
+        """v(N) − v(∅), and what replicates are made of: they decide what could have gone unseen."""
         return self.ends.grand - self.ends.empty, self.plan.estimator.draws(len(self.moments.mean))
 
     @property

@@ -28,8 +28,8 @@ SUSPECT = 0.02  # of the replicates, a squared skewness: from there on they are 
 UNCERTAIN = 0.28  # relative variance of the spread of uneven replicates, up to which an interval is given
 FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
 SURPRISING = 3.0  # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and large
-# Of the game's range: how large an event that nothing has shown is taken to be. Larger would cost evaluations at a tolerance
-# of 1 %, which takes 15 replicates with this.
+# Of the game's range: how large an event that nothing has shown is taken to be. A tolerance of 1 %
+# then takes 15 replicates, which the first look has anyway.
 UNSEEN = 0.05
 NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
 
@@ -70,7 +70,8 @@ def half_widths(
     skewness = (UNEVEN if uneven else 1.0) * (OWN * squares + SHARED * pooled)
     widened = quantile * moments.standard_errors * (1 + skewness * _second_order(quantile, moments.count))
     floor = unseen_half_width(moments, 1 - confidence, total, draws)
-    return np.maximum(widened, np.where(moments.unseen, np.maximum(rare_half_width(moments, 1 - confidence), floor), floor))
+    rare = np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0)
+    return np.maximum(np.maximum(widened, rare), floor)
 
 
 def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.0, uneven: bool = False) -> FloatArray:
@@ -115,7 +116,8 @@ def stopped_half_widths(
     """Half-widths (n, k), per value, at a number of replicates that the spread decided.
 
     As those of a fixed number, but for what a look may overlook; and where single replicates carry most of the spread,
-    intervals of all players have room for what is rare. None is narrower than `unseen_half_width`, which takes `total`, `draws`.
+    intervals of all players have room for what is rare. None is narrower than `unseen_half_width`,
+    which takes `total` and `draws`.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
     widened = quantile * moments.standard_errors * (1 + 2 * _for_skewness(moments, quantile, moments.count))
@@ -138,7 +140,8 @@ def simultaneous_half_widths(
     The same for all values that vary much, in units of the scales (k,) of the outputs, which is what a tolerance asks for;
     less for quiet ones, but for all with room for an event too rare to have been seen that is as large as any seen. The error
     rates of all values add up to 1 − confidence. `room` (k,) is what an earlier series of replicates asks for besides,
-    `skewed` how much to add for skewness. None is narrower than `unseen_half_width`, which takes `total` and `draws`.
+    `skewed` how much to add for skewness. None is narrower than `unseen_half_width`, which takes
+    `total` and `draws`.
     """
     rate, cells = 1 - confidence, moments.mean.size
     errors = watched_errors(moments, confidence, skewed)
@@ -199,10 +202,11 @@ def rare_half_width(moments: Moments, rate: float) -> FloatArray:
 def unseen_half_width(moments: Moments, rate: float, total: FloatArray | float = 0.0, draws: Draws = REPLICATES) -> FloatArray:
     """Half-widths (k,) that no sample is more certain than: replicates that all agree prove little.
 
-    As for what is rare, but for an event that nothing seen tells the size of: 5 % of the game's range. That is not known either,
-    but no less than |v(N) − v(∅)|, than what the values come to without their signs (the range of the game's additive part),
-    and than replicates of a player lie apart. Only where all of these are 0, so that every coalition seen had the same value,
-    there is nothing to measure with, and it is 0.
+    As for what is rare, but for an event that nothing seen tells the size of: 5 % of the game's
+    range. That is not known either, but it is taken to be the largest of |v(N) − v(∅)|, the sum
+    of the values without their signs (the range of the game's additive part), and how far the
+    replicates of a player lie apart. Where all of these are 0 there is nothing to measure with,
+    and only there it is 0.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ GROWTH = 1.08  # from look to look: what is overshot on average is half of it
 BETWEEN_LOOKS = 600  # evaluations at least, so that looks cost little
 BETWEEN_LEARNER_LOOKS = 40  # the same where a surrogate learns, beside whose fits looks cost nothing
 ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
-TIED = 0.001  # of the range, where no tolerance says it: a tenth of what values are usually wanted to
+TIED = 0.001  # of the range, where no tolerance says it: a tenth of the usual tolerance
 GAP_ALARM = 1e-4  # chance that a gap this large, in standard errors, is an accident: then something rare is missing
 
 
@@ -216,7 +216,7 @@ class Verdict:
     count_needed: Callable[[], float] | None = None
     """Counts those that would with quantiles that fall; None where nothing is known of them."""
     to_see: float = 0.0
-    """Replicates at least: fewer could have missed an event that matters, however much they agree."""
+    """Replicates at least: fewer could have missed what matters, however much they agree."""
     unseen: str | None = None
     """Which event that is, in words, where nothing else makes the half-width as large."""
     order: Order | None = None
@@ -224,7 +224,7 @@ class Verdict:
 
     @cached_property
     def replicates_needed(self) -> float:
-        """How many replicates would reach the goal, about; found when it is asked for, so that looks cost little."""
+        """How many replicates would reach the goal, about; found when asked for: looks cost little."""
         within = max(self.to_see, self.needed_by_spread)
         return within if self.order is None else min(within, self.order.needed)
 
@@ -243,9 +243,8 @@ class Verdict:
         if self.within:
             words = f"tolerance of {until.tolerance}: all values are within {self._width(until, tolerances)}"
         else:
-            words = (
-                f"top {until.top}: it is settled which players have the largest values{self.order.words if self.order else ''}"
-            )
+            but = self.order.words if self.order else ""
+            words = f"top {until.top}: it is settled which players have the largest values{but}"
         after = f"{words} after {evaluations:,} evaluations"
         return f"{after}; {self.unseen}" if self.within and self.unseen else after
 
@@ -322,11 +321,7 @@ def look(
     if until.top is not None:
         order = _ordered(moments, total, until.top, tolerances, spent(confidence, number), room, skewed, draws)
     if tolerances is None:
-        return (
-            Verdict(math.nan, False, False, math.nan, None)
-            if order is None
-            else _look_at_order(order, sums, total, confidence, skewed)
-        )
+        return _look_at_order(order, sums, total, confidence, skewed)
     rate = 1 - confidence
     common = common_half_width(watched_errors(moments, confidence, skewed) / tolerances, moments.count, LOUD * rate)
     rare = float((np.maximum(rare_half_width(moments, rate), room) / tolerances).max())
@@ -347,11 +342,14 @@ def look(
     )
 
 
-def _look_at_order(order: Order, sums: Moments | None, total: FloatArray, confidence: float, skewed: float) -> Verdict:
-    """A look at nothing but which players are the top."""
+def _look_at_order(order: Order | None, sums: Moments | None, total: FloatArray, confidence: float, skewed: float) -> Verdict:
+    """A look at nothing but which players are the top, or at nothing at all."""
+    if order is None:
+        return Verdict(math.nan, False, False, math.nan, None)
     doubt = None if sums is None else _doubt(sums, total, order.ties, confidence, skewed)
+    settled, needed = order.settled and doubt is None, order.needed
     by_spread = partial(float, order.by_spread)
-    return Verdict(math.nan, False, order.settled and doubt is None, order.needed, doubt, by_spread, order.needed, None, order)
+    return Verdict(math.nan, False, settled, needed, doubt, by_spread, needed, order=order)
 
 
 def _unseen(count: int, rate: float, draws: Draws) -> str:
@@ -379,7 +377,7 @@ def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence:
     """What is known for certain and does not fit: values that should sum to the total and are far from it."""
     gap = np.abs(total - sums.mean[0])
     limit = quantile_of(sums.count - 1, GAP_ALARM / (2 * len(gap))) * watched_errors(sums, confidence, skewed)[0]
-    worst = int(np.argmax((gap - limit) / tolerances))
+    worst = int(np.argmax((gap - limit) / np.where(tolerances > 0, tolerances, 1)))
     if gap[worst] <= limit[worst] + 0.01 * tolerances[worst]:
         return None
     return (
@@ -398,7 +396,7 @@ def _ordered(
     skewed: float,
     draws: Draws,
 ) -> Order:
-    """Whether the players of largest absolute value are the same wherever the values lie within their intervals, but for ties."""
+    """Whether those of largest absolute value are the same wherever in their intervals values lie."""
     quantile = quantile_of(moments.count - 1, (1 - confidence) / (2 * moments.mean.size))
     spread = quantile * watched_errors(moments, confidence, skewed)
     rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
@@ -412,15 +410,16 @@ def _ordered(
     most = np.take_along_axis(size + half, order[top:], axis=0).max(axis=0)
     apart = _apart(size, order, top, ties)
     by_spread = moments.count * _largest_share(spread, apart) ** 2
-    needed = max(by_spread, moments.count * _largest_share(np.broadcast_to(floor, size.shape), apart))
-    return Order(bool((most - least <= ties).all()), float((most - least).max()), needed, by_spread, ties)
+    to_see = moments.count * _largest_share(np.broadcast_to(floor, size.shape), apart)
+    settled, tied = bool((most - least <= ties).all()), float((most - least).max())
+    return Order(settled, tied, max(by_spread, to_see), by_spread, ties)
 
 
 def _ties(moments: Moments, total: FloatArray, half: FloatArray) -> FloatArray:
-    """Up to which difference values of each output (k,) count as equal, where no tolerance says it: a share of the range.
+    """Up to which difference values of an output (k,) count as equal, where no tolerance says it.
 
-    Of the range that is certain, |v(N) − v(∅)| or what the values come to at least without their signs; where that is nothing,
-    of what replicates lie apart.
+    A share of the range that is certain, |v(N) − v(∅)| or what the values come to at least without
+    their signs; where that is nothing, of how far replicates lie apart.
     """
     certain = np.maximum(np.abs(total), np.maximum(np.abs(moments.mean) - half, 0).sum(axis=0))
     ties: FloatArray = TIED * np.where(certain > 0, certain, moments.ranges.max(axis=0))
@@ -428,14 +427,14 @@ def _ties(moments: Moments, total: FloatArray, half: FloatArray) -> FloatArray:
 
 
 def _apart(size: FloatArray, order: IntArray, top: int, ties: FloatArray) -> FloatArray:
-    """How far each value (n, k) may be off, either way, without being on the wrong side of the middle by more than half a tie."""
+    """How far each value (n, k) may be off: to the middle of the two at the limit, and half a tie."""
     last, first = (np.take_along_axis(size, order[at : at + 1], axis=0) for at in (top - 1, top))
     apart: FloatArray = np.abs(size - (last + first) / 2) + ties / 2
     return apart
 
 
 def _largest_share(half: FloatArray, apart: FloatArray) -> float:
-    """The largest half-width in units of how far a value may be off; infinite where it may not be off at all."""
+    """The largest half-width in units of how far a value may be off; infinite where that is 0."""
     shares = np.divide(half, apart, out=np.full_like(apart, np.inf), where=apart > 0)
     return float(np.where(half > 0, shares, 0).max())
 

@@ -16,7 +16,8 @@ class Draws:
     count : int
         How many make a replicate.
     leverage : float
-        How far an event that changes the game's values by 1 moves the values of a draw that meets it, about.
+        How far an event that changes the game's values by 1 moves the values of a draw that meets
+        it, about.
     """
 
     called: str = "replicates"

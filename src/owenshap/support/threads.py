@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from contextlib import contextmanager
 from owenshap.support.extras import needed
 
 _lock = threading.Lock()
+_home = os.getpid()
+"""The process that this module was imported in: another one that finds it imported was forked."""
 _busy: dict[int, int] = {}
 """By thread of a pool that is at work: the threads that torch had before the first of them began."""
 
@@ -18,8 +21,13 @@ _busy: dict[int, int] = {}
 def shared_among_workers() -> Iterator[None]:
     """Inside, torch has its share of its threads where the caller is one of several threads at work; as before afterwards.
 
-    How many threads torch starts is a setting of the thread that asks, so that nobody else's is changed.
+    How many threads torch starts is a setting of the thread that asks, so that nobody else's is changed. A process that was
+    forked has none of the threads that torch had started, and would wait for them forever: there torch has one, for good.
     """
+    if "torch" in sys.modules and os.getpid() != _home:
+        needed("torch", extra="torch").set_num_threads(1)
+        yield
+        return
     own = threading.get_ident()
     if "torch" not in sys.modules or threading.current_thread() is threading.main_thread() or own in _busy:
         yield

@@ -10,6 +10,7 @@ from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
 import owenshap
 from owenshap import MLP, Castro, Explainer, InputError
 from owenshap.explain import explainer
+from owenshap.explain.explainer import MOST_COMPARED
 from owenshap.explain.rows import Together
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_game import CACHES, LinearModelGame
@@ -118,6 +119,55 @@ def test_structure_that_does_not_give_the_models_predictions_is_not_used(compact
     assert not compact
 
 
+class Limited(MLP):
+    """A perceptron that predicts otherwise than its weights say, far from the explained rows."""
+
+    def __init__(self, inner, limit):
+        self._inner, self._limit, self.sizes = inner, limit, []
+
+    def linear_first(self):
+        return self._inner.linear_first()
+
+    def predict(self, batch):
+        self.sizes.append(len(batch))
+        return self._inner.predict(np.clip(batch, -self._limit, self._limit))
+
+
+ELSEWHERE = {
+    "background": {"background": 3 * BACKGROUND},
+    "last background rows": {"background": np.concatenate([BACKGROUND / 10] * 40 + [3 * BACKGROUND] * 4)},
+    "a row": {"baseline": 3 * BACKGROUND[0]},
+    "a row each": {"baseline": 3 * BACKGROUND[:5]},
+}
+
+
+@pytest.mark.parametrize("absent", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_structure_is_compared_where_features_are_absent(absent, compact):
+    model = Limited(network(), 0.5)
+    found = Explainer(model, **absent)(rows() / 10, method="castro", budget=20)
+    assert not compact
+    assert sum(model.sizes) == found.model_rows.sum()
+
+
+def test_structure_is_compared_on_composites(compact):
+    class Mixed(Limited):
+        def predict(self, batch):
+            values = super().predict(batch)
+            return values + (batch[:, :1] > 5) * (batch[:, 1:2] < 5)
+
+    model = Mixed(network(), np.inf)
+    Explainer(model, baseline=0.0)(np.full((2, FEATURES), 10.0), method="castro", budget=20)
+    assert not compact
+
+
+def test_structure_is_compared_once_for_a_background():
+    model = Limited(network(), np.inf)
+    explainer = Explainer(model, BACKGROUND)
+    first, again = (explainer(rows(), method="castro", budget=20) for _ in range(2))
+    assert model.sizes == [5, len(BACKGROUND) + MOST_COMPARED, 5]
+    np.testing.assert_array_equal(first.model_rows, again.model_rows)
+
+
 class OwnReduction(Castro):
     name = "own"
 
@@ -198,6 +248,27 @@ def test_wrong_perceptrons_are_named(arguments, says):
 def test_a_perceptron_predicts():
     model = MLP([np.array([[1.0], [2.0]])], [np.array([0.5])])
     np.testing.assert_array_equal(model([[1, 1], [0, 1]]), [[3.5], [2.5]])
+
+
+@pytest.mark.parametrize("antithetic", [False, True])
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_chains_of_a_row_with_one_live_player(kind, antithetic, compact):
+    model = network()
+    if kind == "torch":
+        torch = pytest.importorskip("torch")
+        model = torch.nn.Sequential(torch.nn.Linear(FEATURES, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2)).double()
+    x = rows()
+    x[0, 1:] = 0
+    for settings in ({"baseline": 0.0}, {"baseline": 0.0, "output": lambda p: p[:, :1] ** 2}):
+        agree(model, x, Castro(antithetic=antithetic), 100, **settings)
+    assert 1 in {design.n_players for design in compact}
+
+
+def test_chains_of_one_player_over_a_background_that_is_drawn(compact):
+    x, background = rows(), BACKGROUND.copy()
+    background[:, 1:] = x[0, 1:]
+    agree(network(), x[:1], "castro", 100, draws=2, background=background)
+    assert compact
 
 
 def test_a_model_that_is_no_longer_what_it_was_is_noticed_at_the_next_call():

@@ -185,3 +185,34 @@ class Shifted(LinearRegression):
 
 def test_a_subclass_may_predict_otherwise():
     assert first_step(as_model(Shifted().fit(X, SCORE))) is None
+
+
+@pytest.mark.parametrize("place", ["model", "scaler", "pipeline"])
+def test_a_method_that_was_replaced_is_left_to_the_plain_way(place):
+    model = make_pipeline(StandardScaler(), Ridge()).fit(X, SCORE)
+    assert first_step(as_model(model)) is not None
+    thing, name = {"model": (model[-1], "predict"), "scaler": (model[0], "transform"), "pipeline": (model, "predict")}[place]
+    own = getattr(thing, name)
+    setattr(thing, name, lambda rows: own(np.clip(rows, -1, 1)))
+    assert first_step(as_model(model)) is None
+
+
+TIMED = {
+    "regression": lambda: Ridge().fit(X, SCORE),
+    "probabilities": lambda: LogisticRegression().fit(X, TWO),
+    "pipeline": lambda: make_pipeline(StandardScaler(), Ridge()).fit(X, SCORE),
+    "perceptron": lambda: MLPClassifier(**MLP_SETTINGS).fit(X, TWO),
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("output", [None, "logit"])
+@pytest.mark.parametrize("make", TIMED.values(), ids=TIMED)
+def test_a_time_for_all_rows(make, output):
+    model = make()
+    output = output if hasattr(model, "predict_proba") else None
+    timed, exact = (
+        Explainer(model, baseline=0.0, output=output, fast=fast)(X[:4], **settings)
+        for fast, settings in ((True, {"seconds": 5}), (False, {"method": "exact"}))
+    )
+    np.testing.assert_allclose(timed.values, exact.values, atol=1e-6 * np.abs(exact.values).max())

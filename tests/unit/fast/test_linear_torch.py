@@ -5,9 +5,10 @@ import pytest
 from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
 
 from owenshap import Explainer
-from owenshap.fast import stars
+from owenshap.fast import linear_first
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_first import LinearFirst
+from owenshap.fast.torch_linear import TorchArrays
 from owenshap.models import as_model
 
 torch = pytest.importorskip("torch")
@@ -56,35 +57,42 @@ def test_float32(method, budget, compact):
 
 
 @pytest.fixture
-def slabs(monkeypatch):
-    """Stars by slab however few there are; the shapes of what the steps were given."""
-    shapes, rest = [], LinearFirst.rest
-    monkeypatch.setattr(stars, "LONG", 1)
-    monkeypatch.setattr(LinearFirst, "rest", lambda self, hidden: (shapes.append(hidden.shape), rest(self, hidden))[1])
+def panels(monkeypatch):
+    """Small panels, never copied as a whole; the shapes of what the steps were given."""
+    shapes, stepped = [], LinearFirst._stepped
+    monkeypatch.setattr(linear_first, "PANEL", 8)
+    monkeypatch.setattr(linear_first, "COPIED", 0)
+    monkeypatch.setattr(LinearFirst, "_stepped", lambda self, hidden: (shapes.append(hidden.shape), stepped(self, hidden))[1])
     return shapes
 
 
 @pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS)
 @pytest.mark.parametrize("absent", ABSENT.values(), ids=ABSENT)
-def test_stars_by_slab(absent, output, slabs):
+def test_stars_by_panel(absent, output, panels):
     agree(network(), rows(), *DESIGNS["halved stars"], output=output, players={"a": [0, 3]}, **absent)
-    assert {len(shape) for shape in slabs} == {2, 3}  # the ends, and the stars
+    assert {shape[2] for shape in panels} == {8}
 
 
-def test_stars_by_slab_with_background_rows_that_are_drawn(slabs):
+def test_stars_by_panel_with_background_rows_that_are_drawn(panels):
     agree(network(), rows(), *DESIGNS["halved stars"], draws=3, background=BACKGROUND)
-    assert {len(shape) for shape in slabs} == {2, 3}
+    assert {shape[2] for shape in panels} == {8}
 
 
-def test_no_slabs_where_a_step_cannot_take_them(slabs):
+def test_no_panels_where_a_step_cannot_take_them(panels):
     agree(network(middle=lambda: nn.LayerNorm(4)), rows(), *DESIGNS["halved stars"], baseline=0.0)
-    assert {len(shape) for shape in slabs} == {2}
+    assert {len(shape) for shape in panels} == {2}
 
 
-@pytest.mark.parametrize("long", [1, 1 << 30], ids=["by slab", "wide"])
-def test_the_same_bits_on_any_number_of_threads(long, monkeypatch):
+@pytest.mark.parametrize("absent", ABSENT.values(), ids=ABSENT)
+@pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
+def test_products_as_wide_as_they_come_on_a_device(method, budget, absent, monkeypatch, compact):
+    monkeypatch.setattr(TorchArrays, "fixed", False)
+    agree(network(), rows(), method, budget, players={"a": [0, 3]}, **absent)
+    assert compact
+
+
+def test_the_same_bits_on_any_number_of_threads():
     """But for steps whose own last bits depend on where threads cut an array, as torch's sigmoid and softmax do."""
-    monkeypatch.setattr(stars, "LONG", long)
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(FEATURES, 13), nn.ReLU(), nn.Linear(13, 9), nn.ReLU(), nn.Linear(9, 2)).eval()
     explainer, x, found = Explainer(model, baseline=0.0), rows().astype(np.float32), []
@@ -232,7 +240,7 @@ ELSEWHERE = {
 def test_rows_that_are_looked_at_for_some_coalitions_only(compact):
     def fixed(module, batch):
         scores = module.last(torch.tanh(module.first(batch)))
-        return scores + batch[:, :1] if len(batch) > 16 else scores + 0 * scores
+        return scores + batch[:, :1] if len(batch) > 32 else scores + 0 * scores
 
     model = Own(fixed).double().eval()
     found = Explainer(model, baseline=0.0)(rows(), method="castro", budget=300)
@@ -251,9 +259,28 @@ def hooked():
     return model
 
 
+def replaced(module, name="forward"):
+    """A network that limits what it is given, by a method that was put on the module or one of its layers."""
+    model = network()
+    found = model if module is None else model[module]
+    own = getattr(found, name)
+    setattr(found, name, lambda batch: own(batch.clamp(-1, 1)))
+    return model
+
+
+class Limiting(nn.Sequential):
+    def __call__(self, batch):
+        return super().__call__(batch.clamp(-1, 1))
+
+
 OTHERS = {
     "own forward while training": lambda: Own(FORWARDS["functions"]).train(),
     "hooks": hooked,
+    "a replaced forward": lambda: replaced(None),
+    "a replaced call": lambda: replaced(None, "_call_impl"),
+    "a layer's replaced forward": lambda: replaced(0),
+    "a later layer's replaced forward": lambda: replaced(3),
+    "a type that is called otherwise": lambda: Limiting(*network()),
     "begins otherwise": lambda: nn.Sequential(nn.Tanh(), nn.Linear(FEATURES, 1)),
     "half": lambda: network(torch.float16),
     "norm while training": lambda: network(middle=lambda: nn.BatchNorm1d(4)).train(),
@@ -265,12 +292,44 @@ def test_what_is_not_known_to_be_linear_first_is_left_alone(model):
     assert first_step(as_model(model())) is None
 
 
+@pytest.mark.parametrize("kind", ["register_module_forward_pre_hook", "register_module_forward_hook"])
+def test_hooks_of_all_modules_are_left_to_the_plain_way(kind):
+    handle = getattr(nn.modules.module, kind)(lambda *_: None)
+    try:
+        assert first_step(as_model(network())) is None
+    finally:
+        handle.remove()
+    assert first_step(as_model(network())) is not None
+
+
+def test_a_layer_whose_type_was_changed_is_left_to_the_plain_way(monkeypatch):
+    own = nn.Tanh.forward
+    monkeypatch.setattr(nn.Tanh, "forward", lambda self, batch: own(self, batch) ** 2)
+    assert first_step(as_model(network())) is None
+
+
+@pytest.mark.parametrize("change", [lambda: replaced(None), lambda: replaced(0)], ids=["model", "layer"])
+def test_a_forward_that_shows_only_outside_the_explained_rows(change):
+    """It limits what it is given to [-1, 1], where the explained rows lie and the background does not."""
+    inside, outside = rows() / 10, 3 * BACKGROUND
+    found, plain = (Explainer(change(), outside, fast=fast)(inside, method="exact") for fast in (True, False))
+    np.testing.assert_array_equal(found.values, plain.values)
+
+
 def test_one_linear_layer_has_its_values_in_closed_form():
     model = nn.Linear(FEATURES, 2).double()
     explanation = Explainer(model, baseline=0.0)(rows())
     assert explanation.method == "linear closed form"
     weights = model.weight.detach().numpy()
     np.testing.assert_allclose(explanation.values, rows()[:, :, None] * weights.T, atol=1e-12)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_time_for_all_rows(layers):
+    model = nn.Linear(FEATURES, 2).double() if layers == 1 else network()
+    found = Explainer(model, baseline=0.0)(rows(), seconds=5)
+    exact = Explainer(model, baseline=0.0)(rows(), method="exact")
+    np.testing.assert_allclose(found.values, exact.values, atol=1e-12)
 
 
 ONE_LAYER = {

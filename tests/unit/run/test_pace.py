@@ -94,3 +94,8 @@ def test_a_trial_is_no_longer_than_it_must_be():
     assert trial.seconds(lambda seconds: seconds > 1e-4, 10**6) == 1.0  # it matters for certain
     assert not asked
     assert known.settled
+
+
+def test_what_is_not_known_has_no_magnitude():
+    assert magnitude(np.inf) == np.inf
+    assert magnitude(3e-4) == 10.0 ** round(np.log10(3e-4))

@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from owenshap import HalvedOwen, estimate
+from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
 from owenshap.statistics.intervals import (
     FEWEST_REPLICATES,
     common_half_width,
@@ -14,7 +15,8 @@ from owenshap.statistics.intervals import (
     watched_errors,
 )
 from owenshap.statistics.moments import Moments
-from owenshap.testing import product, stacked, unanimity
+from owenshap.support.draws import Draws
+from owenshap.testing import additive, product, stacked, unanimity
 
 
 def symmetric(count, cells=(4, 2)):
@@ -55,10 +57,45 @@ def test_a_value_whose_replicates_agree_has_room_for_what_is_rare():
     assert rare_half_width(moments, 0.05)[0] == pytest.approx(half[1, 0])
 
 
-def test_where_all_replicates_agree_nothing_is_rare():
-    moments = Moments.of(np.ones((20, 3, 2)) * np.arange(3.0)[:, None])
-    for widths in (half_widths, stopped_half_widths, simultaneous_half_widths):
-        assert (widths(moments, 0.95) == 0).all()
+ALL_WIDTHS = (half_widths, stopped_half_widths, simultaneous_half_widths)
+
+
+@pytest.mark.parametrize("widths", ALL_WIDTHS)
+def test_no_interval_is_narrower_than_what_replicates_that_agree_could_have_missed(widths):
+    # An event of 1 in 20/3 replicates, as large as 5 % of the range: of 3 where the values are 0, 1 and 2.
+    agree = Moments.of(np.ones((20, 3, 2)) * np.arange(3.0)[:, None])
+    np.testing.assert_allclose(widths(agree, 0.95), 0.05 * 3 * -np.log(0.05) / 20)
+    np.testing.assert_allclose(widths(agree, 0.99), 0.05 * 3 * -np.log(0.01) / 20)
+    by_total = widths(agree, 0.95, total=np.array([-12.0, 1.0]))
+    np.testing.assert_allclose(by_total, 0.05 * np.array([[12.0, 3.0]] * 3) * -np.log(0.05) / 20)
+    np.testing.assert_allclose(widths(agree, 0.95, draws=Draws("pairs", 6, 2.0)), widths(agree, 0.95) / 3)
+
+
+@pytest.mark.parametrize("widths", ALL_WIDTHS)
+def test_only_where_nothing_at_all_varies_an_interval_has_no_width(widths):
+    assert (widths(Moments.of(np.zeros((20, 3, 2))), 0.95) == 0).all()
+    quiet = np.zeros((40, 3, 1))
+    quiet[::2, 0], quiet[1::2, 0] = 1, -1  # whose values are 0: how far replicates lie apart is a range too
+    assert (widths(Moments.of(quiet), 0.95) > 0).all()
+
+
+@pytest.mark.parametrize("method", ["castro", "owen", "halved-owen", "gaussian-process-corrected"])
+def test_sampled_intervals_have_a_width_and_exact_ones_none(method):
+    game = additive(np.linspace(-1, 2, 12))
+    with_budget = estimate(game, method, budget=1000, progress=False)
+    with_tolerance = estimate(game, method, tolerance=0.2, progress=False)
+    for found in (with_budget, with_tolerance):
+        half = -np.log(0.05) * 0.05 * np.abs(game.shapley_values).sum() / found.replicates
+        draws = found.plan.estimator.draws(12)
+        assert (found.half_widths >= 0.999 * half * draws.leverage / draws.count).all()
+    assert (estimate(game, "exact").half_widths == 0).all()
+
+
+def test_a_pair_moves_values_by_its_weights():
+    # The root mean square of (n − 1)/2s over the sizes 1, 2 and 1 of the smaller coalitions.
+    draws = GaussianProcessCorrected(pairs=5).draws(4)
+    assert (draws.called, draws.count) == ("pairs", 5)
+    assert draws.leverage == pytest.approx(np.sqrt((2.25 + 0.5625 + 2.25) / 3))
 
 
 def test_the_chances_of_all_values_add_up_to_the_error_rate():

@@ -10,13 +10,15 @@ from scipy.special import bdtrc
 
 from owenshap import Castro, Explainer, FunctionGame, HalvedOwen, estimate, estimating
 from owenshap.run.result import Estimate
+from owenshap.statistics import intervals
 from owenshap.statistics.moments import Moments
-from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Verdict, Until, checked_until, look, next_look, spent
+from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Until, Verdict, checked_until, look, next_look, spent
 from owenshap.support.progress import Bar, note
-from owenshap.testing import additive, stacked, unanimity
+from owenshap.testing import KnownGame, additive, stacked, unanimity
 
 SAMPLING = ["castro", "owen", "halved-owen", Castro(antithetic=True), HalvedOwen(levels=4)]
 sampling = pytest.mark.parametrize("method", SAMPLING, ids=str)
+LEARNING = "gaussian-process-corrected"
 
 
 # --- what may be asked for ---------------------------------------------------------------------------------------------
@@ -209,11 +211,56 @@ def test_top_stops_when_the_largest_are_settled():
     assert set(np.argsort(-rough.values)[:2]) == {3, 7}
 
 
-def test_equals_are_never_settled():
+def test_equals_take_long_to_settle_and_it_says_how_long():
     result = estimate(unanimity(20, range(4)), "castro", top=2, budget=20_000)
-    assert "top 2 is not settled" in result.stopped_by
+    assert re.search(r"top 2 is not settled; a budget of about [\d,]+ would settle it", result.stopped_by)
     both = estimate(unanimity(20, range(4)), "castro", top=2, tolerance=0.1)
     assert both.stopped_by.startswith("tolerance")
+
+
+@pytest.mark.parametrize("tied", [4, 12])
+def test_exact_values_settle_what_is_tied_where_those_are_cheaper(tied):
+    game = Watched(unanimity(12, range(tied)))
+    result = estimate(game, top=2)
+    assert result.method == "exact"
+    assert result.evaluations == game.evaluations < 4096 + 1100
+    rows = np.ones((2, 12))
+    explanation = Explainer(lambda rows: np.tanh(rows.sum(axis=1) / 4), baseline=0.0)(rows, top=2)
+    assert (explanation.evaluations < 4096 + 1100).all()
+
+
+def test_ties_are_settled_as_ties():
+    # 20 equal players: within a thousandth of their range, or the tolerance, nobody is larger than anybody else.
+    alone = estimate(additive([1.0] * 20), "castro", top=2)
+    ties = re.search(r"top 2: it is settled .*, but for ties within ([\d.]+) after", alone.stopped_by)
+    assert float(ties[1]) <= 0.001 * 20
+    moments = Moments.of(1 + 0.01 * np.random.default_rng(0).normal(size=(100, 6, 1)))
+    for tolerance, settled in ((0.003, False), (0.03, True)):
+        found = look(moments, None, np.array([6.0]), Until(tolerance, 2), np.array([tolerance]), 0.95, 1)
+        assert found.order.settled == settled
+        assert (found.order.needed <= moments.count) == settled
+
+
+def test_what_would_settle_the_order_is_about_what_does():
+    game = smooth(12)
+    short = estimate(game, "castro", top=3, budget=2000)
+    named = int(re.search(r"about ([\d,]+) would settle it", short.stopped_by)[1].replace(",", ""))
+    taken = estimate(game, "castro", top=3).evaluations
+    assert taken / 2 < named < taken * 4
+
+
+@pytest.mark.parametrize("method", ["castro", "halved-owen", LEARNING, "auto"])
+@pytest.mark.parametrize("shared", [{}, {"total_budget": 30_000}], ids=str)
+def test_a_row_with_no_more_live_players_than_the_top_is_settled_at_the_first_look(method, shared):
+    rows = np.random.default_rng(0).normal(size=(4, 10))
+    for row in range(3):
+        rows[row, 1 + row :] = 0  # 1, 2 and 3 live players
+    explanation = Explainer(lambda rows: np.tanh(rows.sum(axis=1)), baseline=0.0)(
+        rows, method=method, top=3, budget=3000, progress=False, **shared
+    )
+    assert explanation.values.shape == (4, 10)
+    assert explanation.evaluations[2] <= 250
+    assert "budget" not in explanation.stopped_by[2]
 
 
 def test_a_clock_stops_it_and_its_plan_repeats_it():
@@ -314,6 +361,40 @@ def test_values_far_from_their_sum_do_not_stop_it():
         assert result.stopped_by.startswith("budget")
 
 
+def hidden(height=3.0):
+    """An additive game, and {0, …, 3} is worth more without {4, …, 7}: 1 coalition in 256, 1 chain in 70 meets it."""
+    weights = np.random.default_rng(0).normal(size=14)
+    values = weights + height / 280 * np.repeat([1, -1, 0], [4, 4, 6])
+
+    def worth(coalitions):
+        return coalitions @ weights + height * (coalitions[:, :4].all(axis=1) & ~coalitions[:, 4:8].any(axis=1))
+
+    return KnownGame(worth, 14, values)
+
+
+@pytest.mark.parametrize("method", ["castro", "halved-owen", LEARNING])
+def test_a_budget_too_small_to_have_seen_an_event_says_which(method):
+    result = estimate(additive(hidden().shapley_values), method, tolerance=0.005, budget=1500, progress=False)
+    draws = result.plan.estimator.draws(14)
+    words = re.search(r"an event in fewer than 1 of (\d+) (\w+) could have gone unseen", result.stopped_by)
+    assert words[2] == draws.called
+    assert int(words[1]) == round(draws.count * result.replicates / -math.log(0.05))
+    named = int(re.search(r"a budget of about ([\d,]+) would reach it", result.stopped_by)[1].replace(",", ""))
+    taken = estimate(additive(hidden().shapley_values), method, tolerance=0.005, progress=False)
+    assert taken.evaluations / 1.3 < named < taken.evaluations * 1.3
+    assert taken.stopped_by.endswith(f"{draws.called} could have gone unseen")
+    assert "all values are within 0.004" in taken.stopped_by
+
+
+@sampling
+def test_at_one_per_cent_the_floor_costs_nothing(method, monkeypatch):
+    game = smooth(12)
+    taken = estimate(game, method, tolerance="1%")
+    monkeypatch.setattr(intervals, "UNSEEN", 0.0)
+    assert estimate(game, method, tolerance="1%").evaluations == taken.evaluations
+    assert taken.replicates >= 15
+
+
 # --- rows ---------------------------------------------------------------------------------------------------------------
 
 
@@ -402,8 +483,6 @@ def test_rows_sum_to_their_total_where_asked():
 
 
 # --- surrogates that go on learning -------------------------------------------------------------------------------------
-
-LEARNING = "gaussian-process-corrected"
 
 
 def wavy(n_players=12):

@@ -1,5 +1,8 @@
 """torch's own threads inside those of a pool."""
 
+import multiprocessing
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -68,3 +71,31 @@ def test_with_one_thread_of_torch_bits_are_the_same_with_and_without_a_pool(fast
         torch.set_num_threads(before)
     np.testing.assert_array_equal(alone.values, shared.values)
     np.testing.assert_array_equal(alone.upper, shared.upper)
+
+
+FORKING = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np, torch
+from owenshap import Explainer
+
+torch.manual_seed(0)
+layers = [torch.nn.Linear(30, 200), torch.nn.ReLU(), torch.nn.Linear(200, 50), torch.nn.ReLU(), torch.nn.Linear(50, 2)]
+x = np.random.default_rng(0).normal(size=(6, 30)).astype(np.float32)
+x[1, 0] = x[2, :2] = 0  # three games
+for fast in (True, False):
+    explainer, settings = Explainer(torch.nn.Sequential(*layers), baseline=0.0, fast=fast), {"method": "castro", "budget": 2000}
+    torch.set_num_threads(2)
+    explainer(x, **settings)  # starts torch's threads
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
+        found = explainer(x, **settings, executor=pool)
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(1)
+    np.testing.assert_array_equal(found.values, explainer(x, **settings).values)
+"""
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="nothing is forked here")
+def test_forked_workers_do_not_wait_for_threads_that_they_do_not_have():
+    subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=120)

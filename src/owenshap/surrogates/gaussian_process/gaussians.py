@@ -43,6 +43,12 @@ def waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     return frequencies, shares, _wave_shapley(frequencies[:, None] * weights)
 
 
+def waves_needed(n_players: int) -> int:
+    """Numbers that `waves` holds at once, about: frequencies go with the square root of the players."""
+    each = 3 * int(n_players**1.5)
+    return each + 7 * min(each, AT_ONCE)
+
+
 def _wave_shapley(angles: FloatArray) -> FloatArray:
     """Shapley values (m, n) of the games sin(Σ angle_i z_i): the imaginary part of a product over players."""
     if angles.size > AT_ONCE and len(angles) > 1:

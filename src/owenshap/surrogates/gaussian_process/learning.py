@@ -10,7 +10,6 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, ROWS, Likelihood
 from owenshap.surrogates.gaussian_process.link import fit_link
 from owenshap.surrogates.gaussian_process.members import (
@@ -24,6 +23,7 @@ from owenshap.surrogates.gaussian_process.members import (
     together,
 )
 from owenshap.surrogates.gaussian_process.parameters import LOWEST, NOISE, OTHERS, PRIOR_MEAN, SCALES, bounds, has_index
+from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
@@ -320,7 +320,7 @@ class Choices:
 def matrices_needed(count: int) -> int:
     """Numbers in the matrices that exist at once when so many pairs are learned from, as it was measured."""
     if count <= FILLED_AT_ONCE:
-        return int(16.5 * count**2) + OF_PARTS
+        return int(16.5 * count**2) + min(OF_PARTS, 16 * count**2)
     return max(int(16.5 * STAGES[-1][0] ** 2), count**2 + 8 * ROWS * count) + OF_PARTS
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates.base import FittedSurrogate, Pairs, Surrogate, efficient, pairs_of, signs_of
 from owenshap.surrogates.gaussian_process.choosing import most_telling
+from owenshap.surrogates.gaussian_process.gaussians import waves_needed
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.learning import Choices, Learner, is_alike, matrices_needed
 from owenshap.surrogates.gaussian_process.members import Learned, Member
@@ -46,7 +47,9 @@ class GaussianProcessSurrogate(Surrogate):
 
     def bytes_needed(self, pairs: int, n_players: int) -> int:
         count = min(pairs, MOST_PAIRS) + 1
-        return 8 * (matrices_needed(count) + 5 * count * n_players)  # and some tables as large as the pairs themselves
+        tables = 5 * count * n_players  # as large as the pairs themselves
+        steps = 200 * n_players  # that the optimiser remembers
+        return 8 * (matrices_needed(count) + tables + steps + waves_needed(n_players))
 
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
         pairs = pairs_of(coalitions, values)

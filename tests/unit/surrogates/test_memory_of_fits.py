@@ -1,0 +1,96 @@
+"""Fits keep to the memory that they say they need, and cutting them into parts changes nothing."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from owenshap.designs.pairs import even_pairs
+from owenshap.support.arrays import BoolArray, FloatArray
+from owenshap.surrogates import Surrogate, _gaussians, _kernel, _learning, _members
+from owenshap.surrogates.cross_validated import CrossValidated
+from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.factor import Factor
+from owenshap.surrogates.gaussian_process.kernel import Likelihood
+from owenshap.surrogates.gaussian_process.members import Learned, means
+from owenshap.surrogates.gaussian_process.parameters import OTHERS
+from owenshap.surrogates.linear import LinearSurrogate
+
+
+def pairs(count: int, n_players: int) -> tuple[BoolArray, FloatArray]:
+    """The ends and so many pairs with the values of a bent sum."""
+    drawn = even_pairs(n_players, count, np.random.default_rng(0))
+    ends = np.array([[True], [False]]).repeat(n_players, axis=1)
+    coalitions = np.concatenate([ends, drawn, ~drawn])
+    weights = np.random.default_rng(1).normal(size=n_players) / np.sqrt(n_players)
+    return coalitions, np.tanh(coalitions @ weights)[:, None]
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "count", "n_players"),
+    [
+        (LinearSurrogate(), 2_000, 100),
+        (LinearSurrogate(), 100, 700),
+        (CrossValidated(GaussianProcessSurrogate()), 150, 12),
+        (CrossValidated(GaussianProcessSurrogate()), 20, 400),
+    ],
+)
+def test_a_fit_takes_no_more_memory_than_it_says(surrogate: Surrogate, count: int, n_players: int) -> None:
+    coalitions, values = pairs(count, n_players)
+    surrogate.fit(*pairs(20, 8))  # what a first call loads
+    tracemalloc.start()
+    try:
+        fitted = surrogate.fit(coalitions, values)
+        assert fitted.shapley_values.shape == (n_players, 1)
+        used = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert used < surrogate.bytes_needed(count, n_players)
+
+
+def test_means_of_many_pairs_hold_one_matrix_and_are_those_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    coalitions, values = pairs(700, 12)
+    signs, target = np.where(coalitions[2:702], 1.0, -1.0), values[2:702, 0]
+    learned = [Learned(np.zeros(12 + OTHERS)), Learned(np.full(12 + OTHERS, 0.1))]
+    usual = means(Likelihood(signs), learned, target)
+    for module in (_kernel, _members, _learning):
+        monkeypatch.setattr(module, "FILLED_AT_ONCE", 500)
+    likelihood = Likelihood(signs)
+    tracemalloc.start()
+    try:
+        parted = means(likelihood, learned, target)
+        used = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert used < 2 * 8 * 700**2  # one of all pairs, and some rows
+    for one, other in zip(usual, parted, strict=True):
+        np.testing.assert_allclose(one.left_out, other.left_out, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(one.fit, other.fit, rtol=1e-9)
+
+
+def test_a_factor_in_its_own_memory_has_the_same_diagonal() -> None:
+    matrix = np.cov(np.random.default_rng(0).normal(size=(90, 300))) + np.eye(90)
+    factor = Factor.of(matrix)
+    assert factor is not None
+    wanted = np.diagonal(np.linalg.inv(matrix))
+    np.testing.assert_allclose(factor.inverse_diagonal(), wanted, rtol=1e-10)
+    np.testing.assert_allclose(factor.inverse_diagonal(overwrite=True), wanted, rtol=1e-10)
+
+
+def test_waves_in_parts_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = np.random.default_rng(0).normal(size=9)
+    whole = _gaussians.waves(weights)
+    monkeypatch.setattr(_gaussians, "AT_ONCE", 20)
+    for one, other in zip(whole, _gaussians.waves(weights), strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("count", [10, 40])
+def test_a_linear_guess_is_the_same_by_pairs_and_by_players(count: int) -> None:
+    coalitions, values = pairs(count, 25)
+    signs, target = np.where(coalitions[2 : 2 + count], 1.0, -1.0), values[2 : 2 + count, 0]
+    by_players = signs.T @ signs + 1e-2 * count * np.eye(25)
+    wanted = np.linalg.solve(by_players, signs.T @ target)
+    np.testing.assert_allclose(_learning._coefficients(signs, target), wanted, rtol=1e-9, atol=1e-12)
