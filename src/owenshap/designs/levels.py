@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,16 @@ class Levels:
 
     def __len__(self) -> int:
         return len(self.lower)
+
+    def state(self) -> dict[str, Any]:
+        """The rule as plain data."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Levels:
+        """The rule that `state` was written of."""
+        arrays = {name: np.asarray(value) for name, value in state.items() if name != "degree"}
+        return cls(**arrays, degree=state["degree"])
 
     @property
     def coalitions(self) -> int:

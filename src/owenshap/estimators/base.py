@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -51,8 +51,11 @@ class Learner(Protocol):
     def begun(self) -> bool:
         """Whether there was a fit."""
 
-    def copy(self) -> Self:
-        """The same to go on from, perhaps to another goal; this one stays as it is."""
+    def state(self) -> dict[str, Any]:
+        """What it has seen and when it learned, as plain data."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state` gave, and learn it again: the same bits."""
 
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
         """A design of this many replicates, drawn with what is learned."""
@@ -98,12 +101,13 @@ class Estimator(ABC):
 
     by_design: ClassVar[bool] = False
     """Whether its replicates are what its designs' own reductions give: the weighted contributions of stars, the mean over
-    the chains of a replicate, the Shapley weights of all subsets. A game may then compute them without coalitions."""
+    the chains of a replicate, the Shapley weights of all subsets. A game may then compute them without coalitions, designs
+    may be cut between replicates, and what is drawn depends on nothing but the generator."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        if "replicates" in vars(cls) and "by_design" not in vars(cls):
-            cls.by_design = False  # a reduction of its own
+        if {"draw", "replicates"} & vars(cls).keys() and "by_design" not in vars(cls):
+            cls.by_design = False  # a design or a reduction of its own, of which nothing is known
 
     @abstractmethod
     def replicate_cost(self, n_players: int) -> int:
@@ -181,6 +185,15 @@ class Estimator(ABC):
         """Replicates where no budget is given; None where only a budget can tell."""
         return None
 
+    def state(self) -> dict[str, Any]:
+        """Its name and settings as plain data."""
+        return {"name": self.name} | {each.name: _plain(getattr(self, each.name)) for each in _settings_of(self)}
+
+    @classmethod
+    def restored(cls, settings: Mapping[str, Any]) -> Self:
+        """The estimator with these settings, as `state` gave them."""
+        return cls(**{name: Levels.restored(value) if isinstance(value, dict) else value for name, value in settings.items()})
+
 
 def combined_notes(notes: Iterable[str | None]) -> str | None:
     """Several notes as one, each once; None where nothing is to be said."""
@@ -190,6 +203,14 @@ def combined_notes(notes: Iterable[str | None]) -> str | None:
 PASSES_A_LEVEL = 15  # under a budget: 30 passes over 2 levels, 60 over 4, since the sum over a long pass hides its tails
 GOING_ON = 4  # levels of a run until it is good enough: with 2 its first look is too early, more make it late
 DRAWN_AT_ONCE = 1 << 20  # uniform numbers in memory at a time
+
+
+def _settings_of(estimator: Estimator) -> Iterable[Field[Any]]:
+    return fields(estimator) if is_dataclass(estimator) else ()
+
+
+def _plain(setting: Any) -> Any:
+    return setting.state() if isinstance(setting, Levels) else setting
 
 
 class Passes(Estimator):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from copy import copy
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -231,6 +230,7 @@ class Forward:
         self._coalitions: list[BoolArray] = []
         self._values: list[FloatArray] = []
         self._seen = self._fitted_on = 0
+        self._fits: list[int] = []  # batches of pairs that each fit was of
         self._needed_before = np.inf
         self._ends: tuple[BoolArray, FloatArray] | None = None
         self._fitted: FittedSurrogate | None = None
@@ -239,12 +239,33 @@ class Forward:
         self.before = 0
         """Replicates of these series."""
 
-    def copy(self) -> Forward:
-        """The same to go on from, perhaps to another goal, so that the gain of the last fit says nothing; this one stays."""
-        same = copy(self)
-        same._coalitions, same._values = self._coalitions.copy(), self._values.copy()
-        same._needed_before = np.inf
-        return same
+    def state(self) -> dict[str, Any]:
+        """What it has seen and when it learned, as plain data."""
+        return {
+            "coalitions": list(self._coalitions),
+            "values": list(self._values),
+            "ends": None if self._ends is None else list(self._ends),
+            "fits": list(self._fits),
+            "surprises": self.surprises,
+            "before": self.before,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take up what `state` gave, and fit again as it was fitted: the same bits.
+
+        The goal may be another, so that the gain of the last fit says nothing.
+        """
+        self._ends = None if state["ends"] is None else tuple(state["ends"])
+        coalitions, values = list(state["coalitions"]), list(state["values"])
+        for batches in state["fits"]:
+            self._coalitions, self._values = coalitions[:batches], values[:batches]
+            self._seen = sum(map(len, self._coalitions)) // 2
+            self._fit()
+        self._coalitions, self._values = coalitions, values
+        self._seen = sum(map(len, coalitions)) // 2
+        self._needed_before = np.inf
+        self.surprises = state["surprises"]
+        self.before = state["before"]
 
     @property
     def note(self) -> str | None:
@@ -303,14 +324,20 @@ class Forward:
         if not self.pays(count, needed, affordable):
             return False
         first = self._fitted is None
+        self._fit()
+        self._needed_before = np.inf if first else needed
+        return True
+
+    def _fit(self) -> None:
+        """Fit to all pairs so far, from where the last fit ended."""
         assert self._ends is not None
         start = None if self._fitted is None else self._fitted.start
         ends, at_ends = self._ends
         coalitions, values = np.concatenate([ends, *self._coalitions]), np.concatenate([at_ends, *self._values])
         self._fitted = self._surrogate.fit(coalitions, values, start)
         self._chances = _chances_of_sizes(pairs_of(coalitions, values).sizes[1:], self._fitted.leave_one_out[1:], ends.shape[1])
-        self._fitted_on, self._needed_before = self._seen, np.inf if first else needed
-        return True
+        self._fitted_on = self._seen
+        self._fits.append(len(self._coalitions))
 
     def _keep(self, coalitions: BoolArray, values: FloatArray, count: int) -> None:
         """Pairs for the next fit, as many as it may have."""

@@ -181,7 +181,7 @@ class Allocation:
         """
         for game, snapshot, done in self.run():
             if done:
-                yield game, replace(snapshot(), kept=None)
+                yield game, replace(snapshot(), state=None)
 
     def run(self) -> Iterator[tuple[Game, Snapshot, bool]]:
         """Snapshots as they come, each to be read before the next, and whether it is the last of its game."""
@@ -264,7 +264,8 @@ class Allocation:
         game = task.of_rows(places)
         session = Session(game, task.plan, self._settings, self._executor, self._clock, self._ends)
         if self._resume is not None:
-            session.resume(self._resume)
+            assert self._resume.state is not None
+            session.resume(self._resume.state)
         if task.plan.until is not None:
             ranges = np.abs(session.ends.grand - session.ends.empty)
             if task.ranges is not None:

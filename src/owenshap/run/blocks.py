@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from owenshap.designs.design import Design
-from owenshap.estimators import Estimator, found
+from owenshap.estimators import Estimator
 from owenshap.games.game import CompactGame, Game, LaunchingCompactGame, LaunchingGame, is_compact, is_drawing, rows_of
 from owenshap.run.evaluate import Ends, begin, evaluate, in_bounds
 from owenshap.run.plan import Plan
@@ -89,7 +89,7 @@ def worked(
 ) -> Iterator[Worked]:
     """What each part of a block comes to; the evaluations of all blocks are given where they are many and made in one go."""
     compact = game if is_compact(game) and estimator.by_design else None
-    drawn = all_drawn(game, estimator, seed, blocks, keep=compact is not None and made_here(estimator))
+    drawn = all_drawn(game, estimator, seed, blocks, keep=compact is not None)
     if compact is not None:
         most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
         if evaluations > FEWEST_TOGETHER:
@@ -182,7 +182,7 @@ def block_sizes(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[int]:
 def in_draws(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[Blocks]:
     """The blocks of a run, those together that are drawn together."""
     cost = plan.estimator.replicate_cost(n_players)
-    most = DRAWN_TOGETHER if made_here(plan.estimator) and plan.estimator.by_design else 0  # others' may not be cut
+    most = DRAWN_TOGETHER if plan.estimator.by_design else 0  # other designs may not be cut
     first, held = 0, 0
     sizes: list[int] = []
     for number, size in enumerate(block_sizes(plan, n_players, smaller)):
@@ -192,11 +192,6 @@ def in_draws(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[Blocks]:
         sizes.append(size)
         held += size * cost
     yield Blocks(first, sizes)
-
-
-def made_here(estimator: Estimator) -> bool:
-    """Whether it is one of this package's: what others draw may depend on more than the seed."""
-    return type(estimator) in found().values()
 
 
 def _work(game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int) -> Worked:

@@ -232,10 +232,12 @@ def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Pla
         raise InputError("resume", "be an Estimate", type(earlier).__name__, advice)
     if request.plan is not None or request.method != "auto":
         raise InputError("resume", "come without plan and method", "them", advice)
+    if earlier.state is None:
+        raise InputError("resume", "be of `estimate` or `estimating`", "one without its session", advice)
     if len(earlier.moments.mean) != n_players:
         raise InputError("resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice)
     estimator = earlier.plan.estimator
-    if estimator.together and earlier.learner is None:
+    if estimator.together and not earlier.learned:
         what = f"an estimate by {estimator.name} with a fixed budget"
         raise InputError("resume", "be of independent replicates", what, "Begin anew, with a tolerance")
     if not estimator.random:
@@ -245,12 +247,12 @@ def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Pla
     plan = make_plan(n_players, estimator, request.budget, until=until or Until())
     # A learner has spent more than its latest replicates took.
     needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
-    if earlier.learner is not None:
+    if earlier.learned:
         needed = earlier.evaluations
     if plan.budget < needed:
         rule = f"be at least the {needed:,} evaluations of the earlier estimate"
         raise InputError("budget", rule, request.budget, "Raise it")
-    if request.efficient and leaves_a_gap(plan) and earlier.kept is None:
+    if request.efficient and leaves_a_gap(plan) and not earlier.state["replicates"]["kept"]:
         got = "one whose replicates were not kept"
         raise InputError(
             "resume", "be an estimate with efficient=True, as this is", got, "Begin anew, or leave it out"

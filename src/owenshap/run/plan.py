@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from owenshap.errors import InputError, UnknownMethodError
 from owenshap.estimators import Estimator, found
@@ -70,6 +72,20 @@ class Plan:
     budget: int
     because: str
     until: Until | None = None
+
+    def state(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        until = None if self.until is None else asdict(self.until)
+        parts = {"replicates": self.replicates, "budget": self.budget, "because": self.because, "until": until}
+        return parts | {"estimator": self.estimator.state()}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Plan:
+        """The plan that `state` was written of."""
+        until = None if state["until"] is None else Until(**state["until"])
+        settings = dict(state["estimator"])
+        estimator = _by_name(settings.pop("name")).restored(settings)
+        return cls(estimator, state["replicates"], state["budget"], state["because"], until)
 
     def evaluations(self, n_players: int) -> int:
         """Evaluations of all replicates, at most."""

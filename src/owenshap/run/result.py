@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from owenshap.estimators.base import Learner
 from owenshap.run.evaluate import Ends
 from owenshap.run.plan import Plan
 from owenshap.statistics.intervals import (
@@ -21,7 +22,7 @@ from owenshap.statistics.intervals import (
 )
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.stopping import FIRST_LOOK, rounded_up, spent
-from owenshap.support.arrays import BoolArray, FloatArray
+from owenshap.support.arrays import BoolArray, FloatArray, column_sums
 from owenshap.support.draws import Draws
 
 
@@ -46,8 +47,6 @@ class Estimate:
     confidence: float
     moments: Moments = field(repr=False)
     ends: Ends = field(repr=False)
-    blocks: int = field(default=0, repr=False)
-    """Blocks of replicates so far: where `resume` goes on."""
     looks: int = field(default=0, repr=False)
     """Looks at the replicates so far, over which the error rate of `top` is spent."""
     sums: Moments | None = field(default=None, repr=False)
@@ -56,12 +55,12 @@ class Estimate:
     """The tolerance of each output (k,), where one was asked for."""
     room: FloatArray | None = field(default=None, repr=False)
     """Half-widths (k,) that what is rare asks for besides, where a surrogate learned on the way."""
-    learner: Learner | None = field(default=None, repr=False)
-    """What it has learned: where `resume` goes on."""
+    learned: bool = field(default=False, repr=False)
+    """Whether a surrogate learned on the way."""
     note: str | None = None
     """What did not go as planned, in words; None where all did. `plan.because` says why it was planned so."""
-    kept: FloatArray | None = field(default=None, repr=False)
-    """The replicates (r, n, k) before their gaps were spread, which takes all of them: where `resume` goes on."""
+    state: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The session as plain data, where `resume` goes on; None for rows of an explanation."""
 
     @property
     def method(self) -> str:
@@ -185,7 +184,7 @@ class Estimate:
     @property
     def gap(self) -> FloatArray | float:
         """v(N) − v(∅) less the sum of the values, a number or (k,): 0 but for rounding where the method is efficient."""
-        return self._per_output(self.ends.grand - self.ends.empty - self.moments.mean.sum(axis=0))
+        return self._per_output(self.ends.grand - self.ends.empty - column_sums(self.moments.mean))
 
     @cached_property
     def _exact(self) -> bool:
@@ -212,10 +211,10 @@ class Estimate:
         half = np.zeros_like(self.moments.mean)
         if not self._exact:
             room = 0.0 if self.room is None else self.room
-            if self.learner is not None and self.tolerances is not None:
+            if self.learned and self.tolerances is not None:
                 room = np.maximum(room, self.tolerances)  # it learned until then, and no less was measured to hold
             scales = 1.0 if self.tolerances is None else self.tolerances
-            skewed = weight_of_skewness(self.learner is not None)
+            skewed = weight_of_skewness(self.learned)
             half = simultaneous_half_widths(self.moments, self._confidence, scales, room, skewed, *self._seen)
             half = self._where_trusted(half)
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 
@@ -421,7 +422,6 @@ class Session:
         """What it has come to; a finished one has the plan that repeats it."""
         moments = self.moments
         assert moments is not None
-        learner = self.learner
         return Estimate(
             self._plan_to_repeat() if finished else self.plan,
             self.evaluations,
@@ -430,14 +430,13 @@ class Session:
             self.settings.confidence,
             moments,
             self.ends,
-            self.blocks,
             self.looks,
             self._replicates.sums,
             self.tolerances,
             self.room(),
-            None if learner is None else learner.copy(),
+            self.learner is not None,
             self.note,
-            self._replicates.kept,
+            self.state(),
         )
 
     def _plan_to_repeat(self) -> Plan:
@@ -491,13 +490,44 @@ class Session:
 
     # --- going on from an earlier estimate
 
-    def resume(self, earlier: Estimate) -> None:
-        """Take up what an earlier estimate of the same game came to."""
-        self.evaluations = earlier.evaluations
-        self.blocks = earlier.blocks
-        self.looks = earlier.looks
-        self.learner = None if earlier.learner is None else earlier.learner.copy()
-        self._replicates.resume(earlier.moments, earlier.sums, earlier.kept)
+    def state(self) -> dict[str, Any]:
+        """All that it takes to go on, as plain data: arrays, numbers and words."""
+        return {
+            "plan": self.plan.state(),
+            "settings": asdict(self.settings),
+            "ends": {"empty": self.ends.empty, "grand": self.ends.grand, "scalar": self.ends.scalar},
+            "evaluations": self.evaluations,
+            "blocks": self.blocks,
+            "looks": self.looks,
+            "made": self._made,
+            "note": self.note,
+            "tolerances": self.tolerances,
+            "replicates": self._replicates.state(),
+            "learner": None if self.learner is None else self.learner.state(),
+        }
+
+    @classmethod
+    def restore(
+        cls, game: Game, state: Mapping[str, Any], executor: Executor | None = None, clock: Clock = never
+    ) -> Session:
+        """The session that `state` was written of, of the same game: it goes on with the same bits."""
+        ends = Ends(state["ends"]["empty"], state["ends"]["grand"], state["ends"]["scalar"])
+        settings = Settings(**state["settings"])
+        session = cls(game, Plan.restored(state["plan"]), settings, executor, clock, ends)
+        session.tolerances = state["tolerances"]
+        session._made = state["made"]
+        session.resume(state)
+        return session
+
+    def resume(self, state: Mapping[str, Any]) -> None:
+        """Take up what an earlier session of the same game came to, perhaps to another goal."""
+        self.evaluations = state["evaluations"]
+        self.blocks = state["blocks"]
+        self.looks = state["looks"]
+        self.note = state["note"]
+        if self.learner is not None and state["learner"] is not None:
+            self.learner.restore(state["learner"])
+        self._replicates.restore(state["replicates"], self.ends.grand - self.ends.empty)
 
 
 def timed_ends(game: Game, clock: Clock) -> Ends:

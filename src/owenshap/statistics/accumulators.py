@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -124,30 +125,29 @@ class Accumulator:
             together._kept = [np.concatenate(block, axis=2) for block in blocks]
         return together
 
-    def resume(self, moments: Moments, sums: Moments | None, kept: FloatArray | None) -> None:
-        """Begin with what an earlier accumulator came to."""
+    def state(self) -> dict[str, Any]:
+        """What it holds, as plain data."""
+        return {
+            "sums": self._with_sums,
+            "moments": None if self._moments is None else self._moments.arrays(),
+            "blocks": list(self._blocks),
+            "kept": list(self._kept),
+        }
+
+    def restore(self, state: Mapping[str, Any], total: FloatArray) -> None:
+        """Take up what the `state` of another came to, which may have kept more or less; replicates sum to the total (k,)."""
+        moments = None if state["moments"] is None else Moments.of_arrays(state["moments"])
+        kept = list(state["kept"])
         if self._spread_to is not None:
-            assert kept is not None
-            self._kept = [kept]
-            self._moments = sums
-            return
-        if kept is not None:  # the moments are of spread replicates
-            moments = Moments.of(kept)
-        self._moments = moments if sums is None else moments.with_player(sums)
-
-    def state(self) -> dict[str, FloatArray]:
-        """What it holds, as arrays."""
-        arrays: dict[str, FloatArray] = {} if self._moments is None else self._moments.arrays()
-        arrays |= {f"block {number}": block for number, block in enumerate(self._blocks)}
-        return arrays | {f"kept {number}": block for number, block in enumerate(self._kept)}
-
-    def restore(self, arrays: dict[str, FloatArray]) -> None:
-        """Take up what `state` gave."""
-        self._moments = Moments.of_arrays(arrays)
-        self._blocks = [arrays[name] for name in sorted(arrays, key=_number) if name.startswith("block ")]
-        self._kept = [arrays[name] for name in sorted(arrays, key=_number) if name.startswith("kept ")]
+            self._kept = kept
+            self._moments = moments
+            kept = []
+        self._blocks = kept or list(state["blocks"])
         self._numbers = sum(block.shape[0] * block.shape[1] for block in self._blocks)
-
-
-def _number(name: str) -> int:
-    return int(name.rpartition(" ")[2]) if name.rpartition(" ")[2].isdigit() else -1
+        if not kept and moments is not None and self._spread_to is None:
+            missing = self._with_sums and not state["sums"]
+            self._moments = moments.with_player(Moments.constant(moments.count, total)) if missing else moments
+        if self._numbers >= self._at_once:
+            self._moments = self._reduced()
+            self._blocks = []
+            self._numbers = 0

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from owenshap.statistics.moments import Moments
-from owenshap.support.arrays import BoolArray, FloatArray
+from owenshap.support.arrays import BoolArray, FloatArray, column_sums
 from owenshap.support.draws import REPLICATES, Draws
 
 FEWEST_FOR_ERRORS = 10  # replicates: fewer tell too little of their spread
@@ -219,7 +219,7 @@ def unseen_half_width(moments: Moments, rate: float, total: FloatArray | float =
     draws : Draws
         What a replicate is made of.
     """
-    ranges = np.maximum(np.abs(moments.mean).sum(axis=0), moments.ranges.max(axis=0))
+    ranges = np.maximum(column_sums(np.abs(moments.mean)), moments.ranges.max(axis=0))
     event = UNSEEN * draws.leverage * np.maximum(np.abs(total), ranges)
     half: FloatArray = event * (-math.log(rate) / (draws.count * moments.count))
     return half
@@ -227,7 +227,8 @@ def unseen_half_width(moments: Moments, rate: float, total: FloatArray | float =
 
 def surprises(moments: Moments) -> FloatArray:
     """How far single replicates of an output (k,) lay apart, where few of them carry the spread of most players; else 0."""
-    often = np.where(moments.unseen, 0, moments.excess).mean(axis=0) < SURPRISING
+    excess = column_sums(np.where(moments.unseen, 0, moments.excess)) / len(moments.mean)
+    often = excess < SURPRISING
     return np.where(often, 0, moments.ranges.max(axis=0))
 
 
@@ -236,8 +237,9 @@ def _carried_by_few(moments: Moments) -> BoolArray:
     shape = moments.shape
     if shape is None:
         return np.zeros(moments.mean.shape[1], np.bool_)
-    farthest = np.square(np.maximum(shape.highest - moments.mean, moments.mean - shape.lowest)).sum(axis=0)
-    return farthest > (FEW + 1.5 / moments.count) * moments.squares.sum(axis=0)
+    away = np.maximum(shape.highest - moments.mean, moments.mean - shape.lowest)
+    farthest = column_sums(np.square(away))
+    return farthest > (FEW + 1.5 / moments.count) * column_sums(moments.squares)
 
 
 def _for_looking(moments: Moments, count: int) -> FloatArray:

@@ -45,6 +45,13 @@ class Moments:
         )
         return cls(len(replicates), mean, squared.sum(axis=0), shape)
 
+    @classmethod
+    def constant(cls, count: int, values: FloatArray) -> Moments:
+        """Moments of so many replicates of one player that all have these values (k,)."""
+        row = values[None]
+        none = np.zeros_like(row)
+        return cls(count, row, none, Shape(none, none, row, row))
+
     def merge(self, other: Moments) -> Moments:
         """Moments of both sets of replicates together."""
         count = self.count + other.count

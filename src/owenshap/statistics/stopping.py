@@ -21,7 +21,7 @@ from owenshap.statistics.intervals import (
     watched_errors,
 )
 from owenshap.statistics.moments import Moments
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import FloatArray, IntArray, column_sums
 from owenshap.support.checks import whole_number
 from owenshap.support.draws import REPLICATES, Draws
 
@@ -421,7 +421,7 @@ def _ties(moments: Moments, total: FloatArray, half: FloatArray) -> FloatArray:
     A share of the range that is certain, |v(N) − v(∅)| or what the values come to at least without
     their signs; where that is nothing, of how far replicates lie apart.
     """
-    certain = np.maximum(np.abs(total), np.maximum(np.abs(moments.mean) - half, 0).sum(axis=0))
+    certain = np.maximum(np.abs(total), column_sums(np.maximum(np.abs(moments.mean) - half, 0)))
     ties: FloatArray = TIED * np.where(certain > 0, certain, moments.ranges.max(axis=0))
     return ties
 

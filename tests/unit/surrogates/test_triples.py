@@ -10,7 +10,7 @@ from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, Mean, mixture
 from owenshap.surrogates.gaussian_process.parameters import LEAN, Parameters
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
-from owenshap.surrogates.gaussian_process.surrogate import even as _even
+from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 from owenshap.testing import random_unanimity_sum
 

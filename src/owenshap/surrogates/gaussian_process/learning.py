@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, ROWS, Likelihood
 from owenshap.surrogates.gaussian_process.link import fit_link
 from owenshap.surrogates.gaussian_process.members import (
@@ -23,7 +24,6 @@ from owenshap.surrogates.gaussian_process.members import (
     together,
 )
 from owenshap.surrogates.gaussian_process.parameters import LOWEST, NOISE, OTHERS, PRIOR_MEAN, SCALES, bounds, has_index
-from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.

@@ -1,0 +1,139 @@
+"""A session: one loop for every kind of run, that can be written down and taken up again."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+import owenshap
+from owenshap import Castro, FunctionGame, HalvedOwen, estimate
+from owenshap.run.plan import Plan, make_plan
+from owenshap.run.session import Session
+from owenshap.run.settings import Settings
+from owenshap.statistics.stopping import Until
+
+RNG = np.random.default_rng(0)
+WEIGHTS = RNG.normal(size=(9, 6))
+GAME = FunctionGame(lambda coalitions: np.tanh(coalitions @ WEIGHTS)[:, :2], 9)
+TIGHT = Until(tolerance=0.01)
+SAMPLED = ["castro", "owen", "halved-owen", Castro(antithetic=True), HalvedOwen(rule="gauss-legendre", levels=5)]
+LEARNED = ["gaussian-process-corrected"]
+
+
+def written(state):
+    """What comes back of a state that went through arrays and JSON, and nothing else."""
+    arrays = {}
+
+    def out(value):
+        if isinstance(value, np.ndarray):
+            arrays[f"a{len(arrays)}"] = value
+            return {"array": f"a{len(arrays) - 1}"}
+        if isinstance(value, dict):
+            return {"dict": {key: out(each) for key, each in value.items()}}
+        if isinstance(value, (list, tuple)):
+            return [out(each) for each in value]
+        return value
+
+    text = json.dumps(out(state))
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as loaded:
+        stored = dict(loaded)
+
+    def back(value):
+        if isinstance(value, dict):
+            return stored[value["array"]] if "array" in value else {k: back(v) for k, v in value["dict"].items()}
+        return [back(each) for each in value] if isinstance(value, list) else value
+
+    return back(json.loads(text))
+
+
+def session(method, until=TIGHT, budget=None, settings=None):
+    return Session(GAME, make_plan(9, method, budget, until=until), settings or Settings(seed=3))
+
+
+def same(one, other):
+    first, second = one.result(finished=False), other.result(finished=False)
+    np.testing.assert_array_equal(first.values, second.values)
+    np.testing.assert_array_equal(first.moments.squares, second.moments.squares)
+    assert (first.evaluations, first.replicates) == (second.evaluations, second.replicates)
+
+
+@pytest.mark.parametrize("method", [*SAMPLED, *LEARNED], ids=str)
+def test_a_session_that_was_written_down_goes_on_with_the_same_bits(method):
+    whole, part = session(method), session(method)
+    for replicates in (60, 150, 200):
+        whole.advance(replicates)
+        part.advance(replicates)
+        part = Session.restore(GAME, written(part.state()))
+    same(whole, part)
+
+
+@pytest.mark.parametrize("method", SAMPLED, ids=str)
+@pytest.mark.parametrize("efficient", [False, True])
+def test_a_fixed_budget_goes_on_after_any_block(method, efficient):
+    settings = Settings(seed=5, efficient=efficient)
+    whole = session(method, None, 20_000, settings)
+    whole.advance(whole.plan.replicates)
+    for blocks in (1, 3):
+        part = session(method, None, 20_000, settings)
+        for _, _ in zip(range(blocks), part.advancing(part.plan.replicates), strict=False):
+            pass
+        assert part.count < whole.count
+        part = Session.restore(GAME, written(part.state()))
+        part.advance(part.plan.replicates)
+        same(whole, part)
+
+
+def test_a_learner_that_was_written_down_has_learned_the_same():
+    part = session("gaussian-process-corrected")
+    for replicates in (50, 100, 200):
+        part.advance(replicates)
+        part.relearn(part.look())
+    assert part.learner.begun
+    restored = Session.restore(GAME, written(part.state()))
+    coalitions = RNG.random((20, 9)) < 0.5
+    np.testing.assert_array_equal(restored.learner._fitted.values(coalitions), part.learner._fitted.values(coalitions))
+
+
+def test_resume_takes_the_state_that_was_written_down():
+    import dataclasses
+
+    first = estimate(GAME, "halved-owen", tolerance=0.05, seed=1, progress=False)
+    stored = dataclasses.replace(first, state=written(first.state))
+    found, again = (estimate(GAME, resume=each, tolerance=0.02, progress=False) for each in (first, stored))
+    np.testing.assert_array_equal(found.values, again.values)
+    assert found.evaluations == again.evaluations > first.evaluations
+
+
+def test_a_method_without_a_gap_goes_on_from_a_budget_to_a_tolerance():
+    first = estimate(GAME, "castro", budget=1000, seed=1, progress=False)
+    further = estimate(GAME, resume=first, tolerance=0.02, progress=False)
+    assert len(further.values) == 9
+    exact = estimate(GAME, "exact", progress=False).values
+    assert np.abs(further.values - exact).max() < 0.03
+
+
+@pytest.mark.parametrize("method", owenshap.methods())
+def test_plans_are_plain_data(method):
+    plan = make_plan(9, method, None)
+    assert Plan.restored(written(plan.state())).estimator == plan.estimator
+
+
+def test_a_rule_of_ones_own_is_plain_data():
+    from owenshap.designs.levels import rule_levels
+
+    estimator = HalvedOwen(rule=rule_levels("gauss-legendre", 5))
+    restored = Plan.restored(written(make_plan(9, estimator, 2000).state())).estimator
+    found, again = (estimate(GAME, each, budget=2000, progress=False).values for each in (estimator, restored))
+    np.testing.assert_array_equal(found, again)
+
+
+def test_a_subclass_that_changes_nothing_gives_the_same_bits():
+    class Mine(HalvedOwen):
+        name = "mine"
+
+    found, again = (estimate(GAME, each, budget=70_000, seed=2, progress=False).values for each in (HalvedOwen(), Mine()))
+    np.testing.assert_array_equal(found, again)
