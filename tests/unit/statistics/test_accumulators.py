@@ -1,0 +1,92 @@
+"""What is kept of replicates."""
+
+import numpy as np
+import pytest
+
+from owenshap.statistics.accumulators import AT_ONCE, Accumulator
+from owenshap.statistics.efficiency import spread_gap
+from owenshap.statistics.moments import Moments
+
+RNG = np.random.default_rng(0)
+
+
+def added(accumulator, replicates, sizes):
+    for block in np.split(replicates, np.cumsum(sizes)):
+        accumulator.add(block)
+    return accumulator
+
+
+def same(one, other):
+    for name, array in one.arrays().items():
+        np.testing.assert_array_equal(array, other.arrays()[name])
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 10, 40])
+def test_sums_over_the_players_are_added_player_after_player(outputs):
+    replicates = RNG.normal(size=(50, 17, outputs))
+    accumulator = Accumulator()
+    accumulator.add(replicates)
+    same(accumulator.sums, Moments.of(np.add.accumulate(replicates, axis=1)[:, -1:]))
+    same(accumulator.moments, Moments.of(replicates))
+
+
+def test_small_blocks_are_reduced_together_and_asking_changes_nothing():
+    replicates = RNG.normal(size=(60, 5, 2))
+    asked, quiet = Accumulator(at_once=AT_ONCE), Accumulator(at_once=AT_ONCE)
+    for block in np.split(replicates, 6):
+        asked.add(block)
+        quiet.add(block)
+        assert asked.moments.count == asked.count
+    same(asked.moments, quiet.moments)
+    same(asked.moments, Moments.of(replicates))
+
+
+@pytest.mark.parametrize("at_once", [0, 100, AT_ONCE])
+def test_what_is_taken_up_again_goes_on_with_the_same_bits(at_once):
+    replicates, more = RNG.normal(size=(2, 40, 5, 2))
+    whole = added(Accumulator(at_once=at_once), replicates, [10, 10, 5])
+    part = Accumulator(at_once=at_once)
+    part.restore(whole.state(), np.zeros(2))
+    added(whole, more, [3, 20])
+    added(part, more, [3, 20])
+    same(whole.moments, part.moments)
+    same(whole.sums, part.sums)
+
+
+def test_gaps_are_spread_over_all_replicates():
+    replicates, total = RNG.normal(size=(30, 4, 2)), np.array([1.0, 2.0])
+    accumulator = added(Accumulator(spread_to=total), replicates, [1, 1])
+    same(accumulator.moments, Moments.of(spread_gap(replicates, total)))
+    again = Accumulator(spread_to=total)
+    again.restore(accumulator.state(), total)
+    same(again.moments, accumulator.moments)
+    same(again.sums, accumulator.sums)
+    raw = Accumulator()
+    raw.restore(accumulator.state(), total)
+    same(raw.moments, Moments.of(replicates))
+
+
+def test_two_replicates_are_not_enough_to_spread():
+    accumulator = Accumulator(spread_to=np.ones(1))
+    accumulator.add(np.ones((2, 3, 1)))
+    assert (accumulator.enough, accumulator.moments, accumulator.count) == (False, None, 2)
+
+
+@pytest.mark.parametrize("spread", [False, True])
+def test_outputs_taken_apart_and_joined_again_are_the_same(spread):
+    replicates, total = RNG.normal(size=(30, 4, 6)), np.arange(6.0)
+    whole = added(Accumulator(spread_to=total if spread else None), replicates, [10, 10])
+    parts = [whole.of_outputs(np.arange(at, at + 2)) for at in (0, 2, 4)]
+    same(Accumulator.joined(parts).moments, whole.moments)
+    same(parts[1].sums, whole.sums.of_outputs(np.arange(2, 4)))
+
+
+def test_sums_that_were_not_kept_are_those_of_a_method_without_a_gap():
+    replicates = RNG.normal(size=(30, 4, 1))
+    replicates[:, -1] = 3 - replicates[:, :-1].sum(axis=1)
+    without = Accumulator(sums=False)
+    without.add(replicates)
+    found = Accumulator()
+    found.restore(without.state(), np.array([3.0]))
+    same(found.moments, Moments.of(replicates))
+    assert (found.sums.mean.item(), found.sums.squares.item()) == (3, 0)
