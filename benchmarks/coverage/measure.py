@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from benchmarks.coverage.games import CASES, game_of
 from owenshap import Castro, Estimate, estimate
 from owenshap.estimators import Estimator
-from owenshap.run.continuing import Continuing
+from owenshap.run.session import Session
 from owenshap.run.plan import Cost, make_plan
 from owenshap.statistics.stopping import Until
 
@@ -143,21 +143,21 @@ def ranking(name: str, seeds: range) -> dict:
 def looks(name: str, share: float) -> dict:
     """The time of all looks of a run, as a share of its evaluations at 10 µs each."""
     game, tolerance = game_of(name), share * CASES[name].scale
-    spent, original = [0.0], Continuing.look
+    spent, original = [0.0], Session.look
     estimate(game, "halved-owen", tolerance=tolerance, budget=MOST, progress=False)  # what is imported at first use
 
-    def timed(self: Continuing, *args: object) -> object:
+    def timed(self: Session, *args: object) -> object:
         began = time.process_time()
         try:
             return original(self, *args)
         finally:
             spent[0] += time.process_time() - began
 
-    Continuing.look = timed
+    Session.look = timed
     try:
         found = estimate(game, "halved-owen", tolerance=tolerance, budget=MOST, progress=False)
     finally:
-        Continuing.look = original
+        Session.look = original
     return {"seconds": spent[0], "evaluations": found.evaluations, "share": spent[0] / (found.evaluations * 1e-5)}
 
 

@@ -1,11 +1,9 @@
 """Shapley values of any model, with error bars that are true, at the fewest evaluations."""
 
-from __future__ import annotations
+import importlib as _importlib
+import typing as _typing
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from owenshap import plots
     from owenshap.errors import (
         GameError,
@@ -102,12 +100,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     if name == "plots":
-        return importlib.import_module("owenshap.plots")
+        return _importlib.import_module("owenshap.plots")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'owenshap' has no attribute '{name}'")
-    value = getattr(importlib.import_module(f"owenshap.{_HOME_OF[name]}"), name)
+    value = getattr(_importlib.import_module(f"owenshap.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value
 

@@ -99,10 +99,11 @@ class MLP(Model):
         weights, biases, activations = self.layers
         dtype = np.result_type(np.float32, *weights, *biases)
         hidden = np.asarray(batch).reshape(len(batch), -1).astype(dtype).T
-        for layer, bias, activation in zip(weights, biases, activations, strict=True):
-            hidden = layer.astype(dtype) @ hidden + bias.astype(dtype)[:, None]
-            if activation != "identity":
-                hidden = ACTIVATIONS[activation](hidden)
+        with np.errstate(over="ignore"):  # exp of a very negative score: the sigmoid is 0 then, as it should be
+            for layer, bias, activation in zip(weights, biases, activations, strict=True):
+                hidden = layer.astype(dtype) @ hidden + bias.astype(dtype)[:, None]
+                if activation != "identity":
+                    hidden = ACTIVATIONS[activation](hidden)
         return hidden.T
 
     def __call__(self, rows: ArrayLike) -> NDArray[Any]:

@@ -198,7 +198,9 @@ class Allocation:
         except KeyboardInterrupt:
             yield from self._interrupted()
             raise
-        self._report(self._spent, self._spent)
+        planned = self._shared is None and self._tasks[-1].plan.until is None
+        end = self._expected if planned else self._spent
+        self._report(end, end)
 
     def _rounds(self, tasks: Sequence[Task]) -> Iterator[tuple[Game, Snapshot, bool]]:
         """Sessions of some tasks, in rounds until all are over."""

@@ -7,7 +7,7 @@ import pytest
 
 from reproduction.pictures import LARGEST, save
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 KEPT_IN = ("benchmarks", "docs", "examples", "reproduction")
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp")
 PICTURES = sorted(path for folder in KEPT_IN for path in (ROOT / folder).rglob("*") if path.suffix in ENDINGS)

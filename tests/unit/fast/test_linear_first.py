@@ -125,8 +125,9 @@ class Limited(MLP):
     def __init__(self, inner, limit):
         self._inner, self._limit, self.sizes = inner, limit, []
 
-    def linear_first(self):
-        return self._inner.linear_first()
+    @property
+    def layers(self):
+        return self._inner.layers
 
     def predict(self, batch):
         self.sizes.append(len(batch))
@@ -194,7 +195,7 @@ def game_of(model, x):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Together, "tasks", tasks)
         Explainer(model, baseline=0.0)(x, budget=100)
-    return kept[0][0]
+    return kept[0].game
 
 
 # --- linear models

@@ -88,7 +88,7 @@ def test_silence_on_a_terminal_when_asked_for():
 
 
 def test_a_game_that_breaks_leaves_no_bar_behind():
-    before = "began = time.monotonic()\nok = fn\ndef fn(c):\n    assert time.monotonic() - began < 0.5\n    return ok(c)\n"
+    before = "calls = iter(range(9))\nok = fn\ndef fn(c):\n    next(calls)\n    return ok(c)\n"
     program = SLOW.format(before=before + "try:", settings="").replace("\nowenshap.est", "\n    owenshap.est")
     shown = on_a_terminal(program + "except owenshap.GameError: pass\n")
     assert "left" in shown

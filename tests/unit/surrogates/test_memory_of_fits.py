@@ -9,7 +9,8 @@ import pytest
 
 from owenshap.designs.pairs import even_pairs
 from owenshap.support.arrays import BoolArray, FloatArray
-from owenshap.surrogates import Surrogate, _gaussians, _kernel, _learning, _members
+from owenshap.surrogates import Surrogate
+from owenshap.surrogates.gaussian_process import gaussians, kernel, learning, members
 from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
 from owenshap.surrogates.gaussian_process.factor import Factor
@@ -55,7 +56,7 @@ def test_means_of_many_pairs_hold_one_matrix_and_are_those_of_few(monkeypatch: p
     signs, target = np.where(coalitions[2:702], 1.0, -1.0), values[2:702, 0]
     learned = [Learned(np.zeros(12 + OTHERS)), Learned(np.full(12 + OTHERS, 0.1))]
     usual = means(Likelihood(signs), learned, target)
-    for module in (_kernel, _members, _learning):
+    for module in (kernel, members, learning):
         monkeypatch.setattr(module, "FILLED_AT_ONCE", 500)
     likelihood = Likelihood(signs)
     tracemalloc.start()
@@ -81,9 +82,9 @@ def test_a_factor_in_its_own_memory_has_the_same_diagonal() -> None:
 
 def test_waves_in_parts_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = np.random.default_rng(0).normal(size=9)
-    whole = _gaussians.waves(weights)
-    monkeypatch.setattr(_gaussians, "AT_ONCE", 20)
-    for one, other in zip(whole, _gaussians.waves(weights), strict=True):
+    whole = gaussians.waves(weights)
+    monkeypatch.setattr(gaussians, "AT_ONCE", 20)
+    for one, other in zip(whole, gaussians.waves(weights), strict=True):
         assert np.array_equal(one, other)
 
 
@@ -93,4 +94,4 @@ def test_a_linear_guess_is_the_same_by_pairs_and_by_players(count: int) -> None:
     signs, target = np.where(coalitions[2 : 2 + count], 1.0, -1.0), values[2 : 2 + count, 0]
     by_players = signs.T @ signs + 1e-2 * count * np.eye(25)
     wanted = np.linalg.solve(by_players, signs.T @ target)
-    np.testing.assert_allclose(_learning._coefficients(signs, target), wanted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(learning._coefficients(signs, target), wanted, rtol=1e-9, atol=1e-12)

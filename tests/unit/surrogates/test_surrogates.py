@@ -46,7 +46,7 @@ def some_vector(n_players, seed=0, index=False):
 
 
 def test_surrogates_are_found_by_name():
-    assert sorted(found()) == ["gaussian-process", "linear"]
+    assert sorted(found()) == ["cross-validated", "gaussian-process", "linear"]
 
 
 @each_surrogate
