@@ -123,9 +123,10 @@ class TreeEnsemble:
         code = np.where(known, np.nan_to_num(x), others).astype(np.int64)
         return self.category_sets[self.category_set[nodes], code]
 
-    def leaves(self, matrix: FloatArray) -> IntArray:
-        """The leaf that each row reaches in each tree (m, T), for rows from `matrix`."""
-        node = np.broadcast_to(self.roots, (len(matrix), self.n_trees)).copy()
+    def leaves(self, matrix: FloatArray, trees: slice = slice(None)) -> IntArray:
+        """The leaf that each row reaches in each of some trees (m, T), for rows from `matrix`."""
+        roots = self.roots[trees]
+        node = np.broadcast_to(roots, (len(matrix), len(roots))).copy()
         row, tree = np.nonzero(self.left[node] >= 0)
         while len(row):
             here = node[row, tree]

@@ -1,0 +1,237 @@
+"""Exact Shapley values of a tree ensemble, from the trees themselves: no model is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from owenshap.arrays import ByteArray, FloatArray, IntArray
+from owenshap.errors import InputError
+from owenshap.trees.boxes import NONE, Block
+from owenshap.trees.cells import PER_PAIR, EXPECTED_ROWS, Plan, plan
+from owenshap.trees.ensemble import TreeEnsemble
+from owenshap.trees.pairs import pair_values
+from owenshap.trees.tables import Table, histogram, interventional, path_dependent
+
+BLOCK_NODES = 1 << 15  # of a block of trees
+ROWS = 256  # looked up at a time
+LOOKUPS = 1 << 10  # slots of a table at a time
+
+
+def values(
+    ensemble: TreeEnsemble,
+    rows: object,
+    background: object = None,
+    weights: object = None,
+    player_of: object = None,
+    memory: int = 256_000_000,
+) -> tuple[FloatArray, FloatArray]:
+    """Exact Shapley values of rows (m, players, K) and their base values (K,).
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+        The model.
+    rows : float (m, features)
+        What is explained.
+    background : float (b, features), optional
+        Where absent players get their values from; without it they follow the trees' own cover (path-dependent values).
+    weights : float (b,), optional
+        Of the background's rows; equal if not given.
+    player_of : int (features,), optional
+        The player of each column; each column is a player if not given.
+    memory : int
+        Bytes that working arrays may take.
+    """
+    game = TreeGame.of(ensemble, background, weights, player_of, memory)
+    return game.values(rows), game.base
+
+
+@dataclass(frozen=True, eq=False)
+class TreeGame:
+    """An ensemble and what stands for absent players, with the tables made once for all rows."""
+
+    ensemble: TreeEnsemble
+    background: FloatArray | None
+    weights: FloatArray | None
+    player_of: IntArray
+    memory: int
+
+    @classmethod
+    def of(
+        cls,
+        ensemble: TreeEnsemble,
+        background: object = None,
+        weights: object = None,
+        player_of: object = None,
+        memory: int = 256_000_000,
+    ) -> TreeGame:
+        """The game of checked arguments."""
+        players = np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of, np.int64)
+        if players.shape != (ensemble.n_features,):
+            rule = f"name a player for each of {ensemble.n_features} columns"
+            raise InputError("player_of", rule, f"shape {players.shape}", "Give one number per column")
+        if background is None:
+            return cls(ensemble, None, None, players, memory)
+        matrix = ensemble.matrix(background)
+        if not len(matrix):
+            raise InputError("background", "have at least one row", "none", "Leave it out for path-dependent values")
+        return cls(ensemble, matrix, _shares(weights, len(matrix)), players, memory)
+
+    @property
+    def n_players(self) -> int:
+        return int(self.player_of.max(initial=-1)) + 1
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The trees in blocks of about BLOCK_NODES nodes."""
+        whole = self.ensemble
+        if not whole.n_trees:
+            return []
+        number = whole.roots // BLOCK_NODES
+        first = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
+        edges = [*first.tolist(), whole.n_trees]
+        return [Block(whole, slice(a, b), self.player_of) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+
+    @cached_property
+    def prepared(self) -> list[_Prepared]:
+        """Each block's plan and tables."""
+        return [_Prepared.of(self, block) for block in self.blocks]
+
+    @cached_property
+    def base(self) -> FloatArray:
+        """What the model gives where all players are absent (K,)."""
+        return self.ensemble.base + sum((each.mean for each in self.prepared), np.zeros(self.ensemble.n_outputs))
+
+    def values(self, rows: object) -> FloatArray:
+        """Shapley values (m, players, K)."""
+        matrix = self.ensemble.matrix(rows)
+        total = np.zeros((self.ensemble.n_outputs * self.n_players, len(matrix)))
+        for start in range(0, len(matrix), ROWS):
+            part = slice(start, start + ROWS)
+            for each in self.prepared:
+                each.add_values(matrix[part], total[:, part])
+        shaped = total.reshape(self.ensemble.n_outputs, self.n_players, len(matrix))
+        return np.ascontiguousarray(shaped.transpose(2, 1, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """A block with its tables."""
+
+    game: TreeGame
+    plan: Plan
+    tables: list[Table]
+    mean: FloatArray
+
+    @classmethod
+    def of(cls, game: TreeGame, block: Block) -> _Prepared:
+        chosen = plan(block, _deep_work(game, block))
+        if game.background is None:
+            shares = cover_shares(block)
+            made = [path_dependent(block, cells, shares) for cells in chosen.cells]
+        else:
+            made = [interventional(block, cells, cls._histogram(game, chosen, cells)) for cells in chosen.cells]
+        mean = sum((each for _, each in made), _unsplit(block) + _deep_mean(game, block, chosen))
+        return cls(game, chosen, [table for table, _ in made], mean)
+
+    @staticmethod
+    def _histogram(game: TreeGame, chosen: Plan, cells: object) -> FloatArray:
+        assert game.background is not None
+        parts = _parts(chosen, game.background)
+        counted = histogram(cells, parts, game.weights)  # type: ignore[arg-type]
+        return counted if game.weights is not None else counted / len(game.background)
+
+    def add_values(self, matrix: FloatArray, total: FloatArray) -> None:
+        """Add this block's values of some rows to (targets, m)."""
+        padded = _padded(matrix)
+        if self.tables:
+            bits = self.plan.bits(padded)
+            for table in self.tables:
+                _look_up(table, bits, total)
+        if self.plan.deep.any():
+            game = self.game
+            pair_values(self.plan, game.n_players, matrix, game.background, game.weights, total)
+
+
+def _padded(matrix: FloatArray) -> FloatArray:
+    """At least two rows: numpy adds a single column in another order."""
+    return matrix if len(matrix) > 1 else np.repeat(matrix, 2, axis=0)
+
+
+def _parts(chosen: Plan, background: FloatArray) -> Iterator[ByteArray]:
+    for start in range(0, len(background), ROWS):
+        yield chosen.bits(background[start : start + ROWS])
+
+
+def _look_up(table: Table, bits: ByteArray, total: FloatArray) -> None:
+    patterns = table.cells.patterns(bits)
+    flat = table.entries.ravel()
+    for start in range(0, len(table.target), LOOKUPS):
+        part = slice(start, start + LOOKUPS)
+        slots = np.arange(start, min(start + LOOKUPS, len(table.target)))
+        place = patterns[table.cell[part]] + (slots << table.cells.bits)[:, None]
+        found = flat[place]
+        target = table.target[part]
+        first = np.flatnonzero(np.append(True, target[1:] != target[:-1]))
+        total[target[first]] += np.add.reduceat(found, first, axis=0)[:, : total.shape[1]]
+
+
+def _shares(weights: object, count: int) -> FloatArray | None:
+    """Weights that sum to one; None where they are equal."""
+    if weights is None:
+        return None
+    given = np.asarray(weights, np.float64)
+    if given.shape != (count,) or not (np.isfinite(given).all() and (given >= 0).all() and given.sum() > 0):
+        rule = f"be {count} numbers of at least 0 that are not all 0"
+        raise InputError("weights", rule, f"{given!r}", "Give one weight per row of the background")
+    return given / given.sum()
+
+
+def cover_shares(block: Block) -> FloatArray:
+    """For each edge the product of the cover shares of its player's splits down to it (nodes,)."""
+    cover = block.ensemble.cover[block.nodes]
+    inner = np.flatnonzero(block.inner)
+    whole = np.zeros(len(block))
+    whole[inner] = cover[block.left[inner]] + cover[block.right[inner]]
+    shares = np.ones(len(block))
+    for level in block.levels[1:]:
+        above = whole[block.parent[level]]
+        share = np.divide(cover[level], above, out=np.full(len(level), 0.5), where=above > 0)
+        before = block.before[level]
+        shares[level] = share * np.where(before >= 0, shares[before], 1.0)
+    return shares
+
+
+def _unsplit(block: Block) -> FloatArray:
+    """Trees that are a single leaf are constants."""
+    mean = np.zeros(block.ensemble.n_outputs)
+    alone = block.roots[~block.inner[block.roots]]
+    np.add.at(mean, block.ensemble.outputs[block.tree[alone]], block.ensemble.values[alone + block.nodes.start])
+    return mean
+
+
+def _deep_mean(game: TreeGame, block: Block, chosen: Plan) -> FloatArray:
+    mean = np.zeros(block.ensemble.n_outputs)
+    if not chosen.deep.any():
+        return mean
+    if game.background is None:
+        raise NotImplementedError
+    trees = block.trees
+    weights = np.full(len(game.background), 1 / len(game.background)) if game.weights is None else game.weights
+    leaves = block.ensemble.leaves(game.background, trees)
+    counted = chosen.deep[leaves - block.nodes.start] * weights[:, None]
+    outputs = block.ensemble.outputs[trees]
+    for tree in range(leaves.shape[1]):
+        np.add.at(mean, outputs[tree], counted[:, tree] @ block.ensemble.values[leaves[:, tree]])
+    return mean
+
+
+def _deep_work(game: TreeGame, block: Block) -> FloatArray:
+    """What a leaf costs without a table, in nanoseconds."""
+    if game.background is None:
+        return np.full(len(block), np.inf)
+    return EXPECTED_ROWS * len(game.background) * 0.75**block.players * PER_PAIR
