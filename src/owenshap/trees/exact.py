@@ -13,7 +13,7 @@ from owenshap.errors import InputError
 from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import PER_PAIR, EXPECTED_ROWS, Plan, plan
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.pairs import pair_values
+from owenshap.trees.pairs import Walk, add_pair_values
 from owenshap.trees.tables import Table, histogram, interventional, path_dependent
 
 BLOCK_NODES = 1 << 15  # of a block of trees
@@ -154,7 +154,22 @@ class _Prepared:
                 _look_up(table, bits, total)
         if self.plan.deep.any():
             game = self.game
-            pair_values(self.plan, game.n_players, matrix, game.background, game.weights, total)
+            rows = self.walk.ways(matrix)
+            if game.weights is not None:
+                add_pair_values(self.walk, game.n_players, rows, self.background_ways, game.weights, total)
+            else:
+                apart = np.zeros_like(total)
+                add_pair_values(self.walk, game.n_players, rows, self.background_ways, None, apart)
+                total += apart / len(game.background)
+
+    @cached_property
+    def walk(self) -> Walk:
+        return Walk(self.plan.block, self.plan.deep)
+
+    @cached_property
+    def background_ways(self) -> ByteArray:
+        assert self.game.background is not None
+        return self.walk.ways(self.game.background)
 
 
 def _padded(matrix: FloatArray) -> FloatArray:
