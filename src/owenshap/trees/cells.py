@@ -20,10 +20,11 @@ EXPECTED_ROWS = 1000  # rows that tables are made for; a fixed number, so that a
 
 # Measured costs in nanoseconds, one thread: what is cheaper, not how long it takes, is what counts.
 PER_BIT = 1.0  # of a row's pattern
-PER_LOOKUP = 3.0  # one player of one cell
-PER_ENTRY = 6.0  # of one leaf in a cell's table
+PER_LOOKUP = 4.0  # one player of one cell
+PER_ENTRY = 15.0  # of one leaf in a cell's table
 PER_STEP = 1.5  # of a transform over a leaf's patterns
-PER_PAIR = 100.0  # a row and a background row that may both come to a leaf
+PER_PATH = 40.0  # a leaf without a background and without a table, per row and level
+PER_PAIR = 120.0  # a row and a background row that may both come to a leaf
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,16 @@ import numpy as np
 
 from owenshap.arrays import ByteArray, FloatArray, IntArray
 from owenshap.errors import InputError
-from owenshap.trees.boxes import NONE, Block
-from owenshap.trees.cells import PER_PAIR, EXPECTED_ROWS, Plan, plan
+from owenshap.trees.boxes import Block, inside
+from owenshap.trees.cells import EXPECTED_ROWS, PER_PAIR, PER_PATH, Plan, plan
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_pair_values
+from owenshap.trees.paths import add_path_values
 from owenshap.trees.tables import Table, histogram, interventional, path_dependent
 
 BLOCK_NODES = 1 << 15  # of a block of trees
 ROWS = 256  # looked up at a time
+SOME = 64  # background rows that tell how many pairs come to a leaf
 LOOKUPS = 1 << 10  # slots of a table at a time
 
 
@@ -153,14 +155,17 @@ class _Prepared:
             for table in self.tables:
                 _look_up(table, bits, total)
         if self.plan.deep.any():
-            game = self.game
-            rows = self.walk.ways(matrix)
-            if game.weights is not None:
-                add_pair_values(self.walk, game.n_players, rows, self.background_ways, game.weights, total)
-            else:
-                apart = np.zeros_like(total)
-                add_pair_values(self.walk, game.n_players, rows, self.background_ways, None, apart)
-                total += apart / len(game.background)
+            total += self._deep_values(matrix)
+
+    def _deep_values(self, matrix: FloatArray) -> FloatArray:
+        game = self.game
+        deep = np.zeros((game.ensemble.n_outputs * game.n_players, len(matrix)))
+        if game.background is None:
+            shares = cover_shares(self.plan.block)
+            add_path_values(self.walk, shares, game.n_players, self.plan.block.answers(matrix), deep)
+            return deep
+        add_pair_values(self.walk, game.n_players, self.walk.ways(matrix), self.background_ways, game.weights, deep)
+        return deep if game.weights is not None else deep / len(game.background)
 
     @cached_property
     def walk(self) -> Walk:
@@ -187,12 +192,8 @@ def _look_up(table: Table, bits: ByteArray, total: FloatArray) -> None:
     flat = table.entries.ravel()
     for start in range(0, len(table.target), LOOKUPS):
         part = slice(start, start + LOOKUPS)
-        slots = np.arange(start, min(start + LOOKUPS, len(table.target)))
-        place = patterns[table.cell[part]] + (slots << table.cells.bits)[:, None]
-        found = flat[place]
-        target = table.target[part]
-        first = np.flatnonzero(np.append(True, target[1:] != target[:-1]))
-        total[target[first]] += np.add.reduceat(found, first, axis=0)[:, : total.shape[1]]
+        place = np.add(patterns[table.cell[part]], table.starts[part, None], dtype=np.intp)
+        total += (table.adding(part) @ flat.take(place))[:, : total.shape[1]]
 
 
 def _shares(weights: object, count: int) -> FloatArray | None:
@@ -234,7 +235,13 @@ def _deep_mean(game: TreeGame, block: Block, chosen: Plan) -> FloatArray:
     if not chosen.deep.any():
         return mean
     if game.background is None:
-        raise NotImplementedError
+        leaves = np.flatnonzero(chosen.deep)
+        boxes = block.boxes(leaves)
+        reached = np.where(boxes >= 0, cover_shares(block)[boxes], 1.0).prod(axis=1)
+        np.add.at(
+            mean, block.ensemble.outputs[block.tree[leaves]], block.ensemble.values[leaves + block.nodes.start] * reached[:, None]
+        )
+        return mean
     trees = block.trees
     weights = np.full(len(game.background), 1 / len(game.background)) if game.weights is None else game.weights
     leaves = block.ensemble.leaves(game.background, trees)
@@ -246,7 +253,21 @@ def _deep_mean(game: TreeGame, block: Block, chosen: Plan) -> FloatArray:
 
 
 def _deep_work(game: TreeGame, block: Block) -> FloatArray:
-    """What a leaf costs without a table, in nanoseconds."""
+    """What a leaf costs without a table, in nanoseconds.
+
+    As many pairs come to a leaf as have for each of its players one row at least in the box; rows and background are taken to be
+    alike, and players to be independent.
+    """
     if game.background is None:
-        return np.full(len(block), np.inf)
-    return EXPECTED_ROWS * len(game.background) * 0.75**block.players * PER_PAIR
+        return EXPECTED_ROWS * PER_PATH * (1 + block.players / 2)
+    some = game.background[:: max(1, len(game.background) // SOME)][:SOME]
+    turns = block.chain(np.flatnonzero(block.parent >= 0))
+    either = np.ones(len(block))
+    if turns:
+        apart = 1 - inside(block, turns, block.answers(some)).mean(axis=1)
+        either[np.concatenate(turns)] = 1 - np.minimum(apart, 1 - 1 / SOME) ** 2
+    reach = np.ones(len(block))
+    for level in block.levels[1:]:
+        before = block.before[level]
+        reach[level] = reach[block.parent[level]] * either[level] / np.where(before >= 0, either[before], 1)
+    return EXPECTED_ROWS * len(game.background) * reach * PER_PAIR

@@ -40,7 +40,7 @@ class Walk:
     wanted: BoolArray
 
     @cached_property
-    def _live(self) -> BoolArray:
+    def live(self) -> BoolArray:
         """Nodes with a wanted leaf below."""
         live = self.wanted.copy()
         for level in reversed(self.block.levels[1:]):
@@ -49,7 +49,7 @@ class Walk:
 
     @cached_property
     def inner(self) -> IntArray:
-        return np.flatnonzero(self._live & self.block.inner)
+        return np.flatnonzero(self.live & self.block.inner)
 
     @cached_property
     def leaves(self) -> IntArray:
@@ -71,7 +71,7 @@ class Walk:
 
     @cached_property
     def roots(self) -> IntArray:
-        return self._number[self.block.roots[self._live[self.block.roots]]]
+        return self._number[self.block.roots[self.live[self.block.roots]]]
 
     @cached_property
     def players(self) -> IntArray:

@@ -15,16 +15,17 @@ Another weight on the levels would give another semivalue from the same sums.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import Cells
 
 MATRIX_PLAYERS = 8  # up to so many players one matrix product is faster than sums level by level
-CHUNK = 1 << 20  # entries of a working array
+CHUNK = 1 << 18  # entries of a working array
 LEAST_SHARE = 1e-30  # a cover share of zero would be divided by: so small a one gives the same values
 
 
@@ -48,6 +49,18 @@ class Table:
     cell: IntArray = field(repr=False)
     target: IntArray = field(repr=False)
     entries: FloatArray = field(repr=False)
+    targets: int
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Where each slot's entries begin."""
+        return np.arange(len(self.target)) << self.cells.bits
+
+    def adding(self, part: slice) -> csr_array:
+        """The matrix that adds what some slots give to the targets."""
+        target = self.target[part]
+        place = np.searchsorted(target, np.arange(self.targets + 1))
+        return csr_array((np.ones(len(target)), np.arange(len(target)), place), shape=(self.targets, len(target)))
 
 
 def levels(players: int) -> tuple[FloatArray, FloatArray]:
@@ -220,19 +233,24 @@ def _table(block: Block, cells: Cells, of_leaves: object) -> Table:
             leaves = group[part]
             maps = _maps(cells, leaves, int(players))
             table = of_leaves(leaves, int(players), maps)  # type: ignore[operator]
-            spread = np.take_along_axis(table, maps[:, None, :].astype(np.intp), axis=2)
+            spread = table.ravel().take(_places(maps, int(players)))
             for output in range(whole.values.shape[1]):
                 value = whole.values[cells.leaves[leaves] + block.nodes.start, output]
-                _add(entries, known, keys[leaves, :players, output], spread * value[:, None, None])
+                _add(entries, known, keys[leaves, :players, output], spread, value)
     target, cell = np.divmod(known, len(cells.sources))
-    return Table(cells, cell, target, entries)
+    return Table(cells, cell, target, entries, n_players * whole.n_outputs)
 
 
-def _add(entries: FloatArray, known: IntArray, keys: IntArray, parts: FloatArray) -> None:
-    """Add parts (leaves, slots, patterns) to the entries that their keys name."""
-    flat = keys.ravel()
-    order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    summed = np.add.reduceat(parts.reshape(len(flat), -1)[order], first, axis=0)
-    entries[np.searchsorted(known, ordered[first])] += summed
+def _places(maps: IntArray, players: int) -> IntArray:
+    """Where in leaves' tables (leaves, k, 2^k) the entries of each leaf and slot lie, for every pattern of the cell."""
+    tables = np.arange(len(maps) * players).reshape(len(maps), players, 1) << players
+    return np.add(maps[:, None, :], tables, dtype=np.intp).reshape(len(maps) * players, -1)
+
+
+def _add(entries: FloatArray, known: IntArray, keys: IntArray, spread: FloatArray, value: FloatArray) -> None:
+    """Add the parts (leaves × slots, 2^bits), times their leaves' values, to the entries that the keys (leaves, slots) name."""
+    named, number = np.unique(keys, return_inverse=True)
+    factors = np.repeat(value, keys.shape[1])
+    parts = np.arange(keys.size)
+    adding = csr_array((factors, (number.ravel(), parts)), shape=(len(named), keys.size))
+    entries[np.searchsorted(known, named)] += adding @ spread
