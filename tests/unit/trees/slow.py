@@ -99,3 +99,45 @@ def exact_values(
             lambda s: background_value(ensemble, row, background, given, s, player_of), n_players, ensemble.n_outputs
         )
     return np.array([[float(each) for each in of_player] for of_player in found])
+
+
+def leaf_by_leaf(ensemble: TreeEnsemble, row: Any, background: Any) -> np.ndarray[Any, Any]:
+    """φ (players, outputs) with many players: each leaf and background row is a product of players that must or must not join."""
+    total = [[Fraction(0)] * ensemble.n_outputs for _ in range(ensemble.n_features)]
+
+    def walk(node: int, fits: dict[int, list[bool]], other: Any, outputs: Any) -> None:
+        if ensemble.left[node] < 0:
+            _share_out(fits, [Fraction(float(each)) for each in ensemble.values[node]], outputs, total)
+            return
+        feature = int(ensemble.feature[node])
+        goes = [
+            bool(ensemble.goes_left(np.array([node]), np.array([np.float64(each[feature])]))[0]) for each in (row, other)
+        ]
+        before = fits.get(feature, [True, True])
+        for child, left in ((ensemble.left[node], True), (ensemble.right[node], False)):
+            walk(
+                int(child),
+                {**fits, feature: [a and b == left for a, b in zip(before, goes, strict=True)]},
+                other,
+                outputs,
+            )
+
+    for other in background:
+        for tree in range(ensemble.n_trees):
+            walk(int(ensemble.roots[tree]), {}, other, ensemble.outputs[tree])
+    return np.array([[float(each / len(background)) for each in of_player] for of_player in total])
+
+
+def _share_out(fits: dict[int, list[bool]], values: list[Fraction], outputs: Any, total: list[list[Fraction]]) -> None:
+    must = [player for player, fit in fits.items() if fit == [True, False]]
+    must_not = [player for player, fit in fits.items() if fit == [False, True]]
+    if [False, False] in fits.values():
+        return
+    a, c = len(must), len(must_not)
+    for players, weight in (
+        (must, Fraction(factorial(max(a - 1, 0)) * factorial(c), factorial(a + c))),
+        (must_not, -Fraction(factorial(a) * factorial(max(c - 1, 0)), factorial(a + c))),
+    ):
+        for player in players:
+            for value, output in zip(values, outputs, strict=True):
+                total[player][output] += weight * value

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from random_trees import chain, random_ensemble, random_rows
-from slow import exact_values
+from slow import exact_values, leaf_by_leaf
 
 from owenshap.errors import InputError
 from owenshap.trees import cells
@@ -87,7 +87,6 @@ def test_groups_of_columns() -> None:
 
 @pytest.mark.parametrize("depth", [20, 100])
 def test_chains(depth: int, way: str) -> None:
-    """The coalitions that matter are few: players that ask nothing more than others are merged into a few by the definition."""
     if way == "tables":
         pytest.skip("out of reach for tables")
     ensemble = chain(0, depth, 8)
@@ -98,6 +97,27 @@ def test_chains(depth: int, way: str) -> None:
     for row, each, other in zip(rows, found, by_cover, strict=True):
         agree(each, exact_values(ensemble, row, background))
         agree(other, exact_values(ensemble, row))
+
+
+@pytest.mark.parametrize("players", [30, 100])
+def test_chains_of_many_players(players: int) -> None:
+    """Far beyond tables, and beyond the definition too; adding up tells the rest about values by cover."""
+    ensemble = chain(3, players, players)
+    rows = random_rows(4, 2, players)
+    background = random_rows(5, 3, players)
+    found, _ = values(ensemble, rows, background)
+    for row, each in zip(rows, found, strict=True):
+        agree(each, leaf_by_leaf(ensemble, row, background))
+    by_cover, base = values(ensemble, rows)
+    agree(by_cover.sum(axis=1) + base, ensemble.predict(rows))
+
+
+def test_two_slow_formulas_agree() -> None:
+    ensemble = random_ensemble(11, trees=2, depth=5, features=5)
+    rows = random_rows(12, 2, 5)
+    background = random_rows(13, 4, 5)
+    for row in rows:
+        agree(leaf_by_leaf(ensemble, row, background), exact_values(ensemble, row, background))
 
 
 @pytest.mark.parametrize("background", [None, random_rows(7, 9, 5)])
