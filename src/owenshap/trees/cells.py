@@ -24,7 +24,8 @@ PER_LOOKUP = 4.0  # one player of one cell
 PER_ENTRY = 15.0  # of one leaf in a cell's table
 PER_STEP = 1.5  # of a transform over a leaf's patterns
 PER_PATH = 40.0  # a leaf without a background and without a table, per row and level
-PER_PAIR = 120.0  # a row and a background row that may both come to a leaf
+PER_END = 45.0  # a row and a background row that may come to a leaf
+PER_VISIT = 18.0  # the two at an inner node on the way
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,17 +96,33 @@ class Plan:
         return np.concatenate([inside(self.block, self.turns, answers), answers])
 
 
-def plan(block: Block, deep_work: FloatArray) -> Plan:
+@dataclass(frozen=True, eq=False)
+class Walking:
+    """What nodes cost without tables, in nanoseconds for the expected rows.
+
+    Parameters
+    ----------
+    leaf : float (nodes,)
+        Of each leaf.
+    inner : float (nodes,)
+        Of each inner node that leads to a leaf without a table.
+    """
+
+    leaf: FloatArray
+    inner: FloatArray
+
+
+def plan(block: Block, walking: Walking) -> Plan:
     """The cheapest cells for the expected number of rows.
 
     Parameters
     ----------
     block : Block
         The trees.
-    deep_work : float (nodes,)
-        What a leaf costs without a table.
+    walking : Walking
+        What it costs to do without tables.
     """
-    roots, deep, work = _chosen(block, deep_work)
+    roots, deep, work = _chosen(block, walking)
     cell_of = _cell_of(block, roots)
     _, question = block.conditions
     rank, count = _ranks(cell_of, question, len(roots))
@@ -131,39 +148,42 @@ def plan(block: Block, deep_work: FloatArray) -> Plan:
     return Plan(block, turns, groups, deep, work)
 
 
-def _chosen(block: Block, deep_work: FloatArray) -> tuple[IntArray, BoolArray, float]:
+def _chosen(block: Block, walking: Walking) -> tuple[IntArray, BoolArray, float]:
     """Roots of the cells, leaves without a table, and the work: from the leaves up, a cell or the best of both children."""
     count = len(block)
-    whole = _whole_trees(block)
     questions = np.zeros(count)
     leaves = np.zeros(count)
     transform = np.zeros(count)
     best = np.zeros(count)
+    walks = np.zeros(count, np.bool_)  # whether some leaf below has no table
     is_cell = np.zeros(count, np.bool_)
+    whole = _whole_trees(block)
     for level in reversed(block.levels):
         inner = level[block.inner[level]]
         end = level[~block.inner[level]]
         left, right = block.left[inner], block.right[inner]
         leaves[end] = 1
         transform[end] = _transform_work(block.players[end])
-        for total in (questions, leaves, transform):
+        best[end] = walking.leaf[end]
+        walks[end] = True
+        for total in (questions, leaves, transform, best):
             total[inner] = total[left] + total[right]
         questions[inner] += 1
+        walks[inner] = walks[left] | walks[right]
+        best[inner] += walking.inner[inner] * walks[inner]
         questions[level] = np.minimum(questions[level], whole[level])
-        split = np.full(len(level), np.inf)
-        split[block.inner[level]] = best[left] + best[right]
-        split[~block.inner[level]] = deep_work[end]
         cell = _cell_work(block, level, questions[level], leaves[level]) + transform[level]
-        is_cell[level] = cell <= split
-        best[level] = np.minimum(cell, split)
+        is_cell[level] = cell <= best[level]
+        walks[level] &= ~is_cell[level]
+        best[level] = np.minimum(cell, best[level])
     taken = np.zeros(count, np.bool_)
-    for level in block.levels:
+    for level in block.levels[1:]:
         above = block.parent[level]
-        taken[level] = np.where(above >= 0, taken[above] | is_cell[above], False)
-    is_root = is_cell & ~taken
-    deep = ~block.inner & ~taken & ~is_cell
-    reached = np.concatenate(block.levels)
-    roots = np.sort(reached[is_root[reached]])
+        taken[level] = taken[above] | is_cell[above]
+    reached = np.zeros(count, np.bool_)
+    reached[np.concatenate(block.levels)] = True
+    roots = np.flatnonzero(is_cell & ~taken & reached)
+    deep = ~block.inner & ~taken & ~is_cell & reached
     return roots, deep, float(best[block.roots].sum())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from owenshap.arrays import ByteArray, FloatArray, IntArray
 from owenshap.errors import InputError
 from owenshap.trees.boxes import Block, inside
-from owenshap.trees.cells import EXPECTED_ROWS, PER_PAIR, PER_PATH, Plan, plan
+from owenshap.trees.cells import EXPECTED_ROWS, PER_END, PER_PATH, PER_VISIT, Plan, Walking, plan
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_pair_values
 from owenshap.trees.paths import add_path_values
@@ -131,7 +131,7 @@ class _Prepared:
 
     @classmethod
     def of(cls, game: TreeGame, block: Block) -> _Prepared:
-        chosen = plan(block, _deep_work(game, block))
+        chosen = plan(block, _walking(game, block))
         if game.background is None:
             shares = cover_shares(block)
             made = [path_dependent(block, cells, shares) for cells in chosen.cells]
@@ -252,14 +252,15 @@ def _deep_mean(game: TreeGame, block: Block, chosen: Plan) -> FloatArray:
     return mean
 
 
-def _deep_work(game: TreeGame, block: Block) -> FloatArray:
-    """What a leaf costs without a table, in nanoseconds.
+def _walking(game: TreeGame, block: Block) -> Walking:
+    """What nodes cost without tables.
 
-    As many pairs come to a leaf as have for each of its players one row at least in the box; rows and background are taken to be
+    As many pairs come to a node as have for each of its players one row at least in the box; rows and background are taken to be
     alike, and players to be independent.
     """
     if game.background is None:
-        return EXPECTED_ROWS * PER_PATH * (1 + block.players / 2)
+        per_node = EXPECTED_ROWS * PER_PATH * (1 + block.players / 2)
+        return Walking(per_node, per_node)
     some = game.background[:: max(1, len(game.background) // SOME)][:SOME]
     turns = block.chain(np.flatnonzero(block.parent >= 0))
     either = np.ones(len(block))
@@ -270,4 +271,5 @@ def _deep_work(game: TreeGame, block: Block) -> FloatArray:
     for level in block.levels[1:]:
         before = block.before[level]
         reach[level] = reach[block.parent[level]] * either[level] / np.where(before >= 0, either[before], 1)
-    return EXPECTED_ROWS * len(game.background) * reach * PER_PAIR
+    pairs = EXPECTED_ROWS * len(game.background) * reach
+    return Walking(pairs * PER_END, pairs * PER_VISIT)

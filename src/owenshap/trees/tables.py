@@ -15,7 +15,7 @@ Another weight on the levels would give another semivalue from the same sums.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -24,6 +24,7 @@ from owenshap.arrays import FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import Cells
 
+WHOLE_PLAYERS = 6  # up to so many players one matrix product gives whole tables soonest
 MATRIX_PLAYERS = 8  # up to so many players one matrix product is faster than sums level by level
 CHUNK = 1 << 18  # entries of a working array
 LEAST_SHARE = 1e-30  # a cover share of zero would be divided by: so small a one gives the same values
@@ -41,20 +42,20 @@ class Table:
         The cell that a slot belongs to.
     target : int (slots,)
         output × players + player, in order.
+    starts : int (slots,)
+        Where each slot's entries begin.
     entries : float64 (slots, 2^bits)
-        What a row with that pattern gets.
+        What a row with that pattern gets, cell by cell.
+    targets : int
+        How many targets there are.
     """
 
     cells: Cells
     cell: IntArray = field(repr=False)
     target: IntArray = field(repr=False)
+    starts: IntArray = field(repr=False)
     entries: FloatArray = field(repr=False)
     targets: int
-
-    @cached_property
-    def starts(self) -> IntArray:
-        """Where each slot's entries begin."""
-        return np.arange(len(self.target)) << self.cells.bits
 
     def adding(self, part: slice) -> csr_array:
         """The matrix that adds what some slots give to the targets."""
@@ -63,6 +64,7 @@ class Table:
         return csr_array((np.ones(len(target)), np.arange(len(target)), place), shape=(self.targets, len(target)))
 
 
+@lru_cache(maxsize=64)
 def levels(players: int) -> tuple[FloatArray, FloatArray]:
     """Gauss–Legendre levels on [0, 1] and their weights: exact for the polynomials of so many players."""
     nodes, weights = np.polynomial.legendre.leggauss(max(1, (players + 1) // 2))
@@ -81,6 +83,20 @@ def _matrices(players: int) -> tuple[FloatArray, FloatArray]:
     identity = np.eye(1 << players)
     first, _, outside = _by_levels(identity, players)
     return first, outside
+
+
+@lru_cache(maxsize=16)
+def _whole(players: int) -> FloatArray:
+    """Leaves' tables as one matrix (2^k, k · 2^k) over the background's patterns."""
+    sums = leaf_sums(np.eye(1 << players), players)
+    return table_of_sums(*sums, players).reshape(1 << players, -1)
+
+
+def leaf_table(shares: FloatArray, players: int) -> FloatArray:
+    """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from the background's shares of patterns (leaves, 2^k)."""
+    if players > WHOLE_PLAYERS:
+        return table_of_sums(*leaf_sums(shares, players), players)
+    return (shares @ _whole(players)).reshape(len(shares), players, -1)
 
 
 def leaf_sums(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -116,8 +132,8 @@ def _by_levels(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray
     return first[::-1].T, second[::-1].T, outside[::-1].T
 
 
-def leaf_table(first: FloatArray, second: FloatArray, outside: FloatArray, players: int) -> FloatArray:
-    """φ_j(p) of leaves with value 1 (leaves, k, 2^k)."""
+def table_of_sums(first: FloatArray, second: FloatArray, outside: FloatArray, players: int) -> FloatArray:
+    """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from their three numbers per pattern."""
     count, patterns = first.shape
     table = np.empty((count, players, patterns))
     for player in range(players):
@@ -188,12 +204,11 @@ def interventional(block: Block, cells: Cells, shares: FloatArray) -> tuple[Tabl
     mean = np.zeros(block.ensemble.n_outputs)
 
     def of_leaves(leaves: IntArray, players: int, maps: IntArray) -> FloatArray:
-        counted = np.zeros(len(leaves) << players)
         place = maps + (np.arange(len(leaves)) << players)[:, None]
         counted = np.bincount(place.ravel(), shares[cells.cell[leaves]].ravel(), len(leaves) << players)
         counted = counted.reshape(len(leaves), -1)
         _add_mean(block, cells.leaves[leaves], counted[:, -1], mean)
-        return leaf_table(*leaf_sums(counted, players), players)
+        return leaf_table(counted, players)
 
     return _table(block, cells, of_leaves), mean
 
@@ -223,10 +238,13 @@ def _table(block: Block, cells: Cells, of_leaves: object) -> Table:
     player = np.where(cells.edges >= 0, block.edge_player[cells.edges], NONE)
     outputs = whole.outputs[block.tree[cells.leaves]]
     n_players = int(block.player_of.max(initial=0)) + 1
-    targets = outputs[:, None, :] * n_players + player[:, :, None]  # (leaves, slots, V)
-    keys = np.where(player[:, :, None] >= 0, targets * len(cells.sources) + cells.cell[:, None, None], NONE)
-    known = np.unique(keys[keys >= 0])
-    entries = np.zeros((len(known), 1 << cells.bits))
+    targets = n_players * whole.n_outputs
+    wanted = outputs[:, None, :] * n_players + player[:, :, None] + (cells.cell * targets)[:, None, None]
+    known, slot = np.unique(np.where(player[:, :, None] >= 0, wanted, NONE), return_inverse=True)
+    none = int(known[0] == NONE)
+    slot = slot.reshape(wanted.shape) - none
+    cell, target = np.divmod(known[none:], targets)
+    entries = np.zeros((len(target), 1 << cells.bits))
     for players in np.unique(players_of):
         group = np.flatnonzero(players_of == players)
         for part in _chunks(len(group), int(players) << cells.bits):
@@ -236,9 +254,9 @@ def _table(block: Block, cells: Cells, of_leaves: object) -> Table:
             spread = table.ravel().take(_places(maps, int(players)))
             for output in range(whole.values.shape[1]):
                 value = whole.values[cells.leaves[leaves] + block.nodes.start, output]
-                _add(entries, known, keys[leaves, :players, output], spread, value)
-    target, cell = np.divmod(known, len(cells.sources))
-    return Table(cells, cell, target, entries, n_players * whole.n_outputs)
+                _add(entries, slot[leaves, :players, output], spread, value)
+    order = np.argsort(target, kind="stable")
+    return Table(cells, cell[order], target[order], order << cells.bits, entries, targets)
 
 
 def _places(maps: IntArray, players: int) -> IntArray:
@@ -247,10 +265,12 @@ def _places(maps: IntArray, players: int) -> IntArray:
     return np.add(maps[:, None, :], tables, dtype=np.intp).reshape(len(maps) * players, -1)
 
 
-def _add(entries: FloatArray, known: IntArray, keys: IntArray, spread: FloatArray, value: FloatArray) -> None:
-    """Add the parts (leaves × slots, 2^bits), times their leaves' values, to the entries that the keys (leaves, slots) name."""
-    named, number = np.unique(keys, return_inverse=True)
-    factors = np.repeat(value, keys.shape[1])
-    parts = np.arange(keys.size)
-    adding = csr_array((factors, (number.ravel(), parts)), shape=(len(named), keys.size))
-    entries[np.searchsorted(known, named)] += adding @ spread
+def _add(entries: FloatArray, slot: IntArray, spread: FloatArray, value: FloatArray) -> None:
+    """Add the parts (leaves × slots, 2^bits), times their leaves' values, to the entries of the slots (leaves, slots)."""
+    first = int(slot.min())
+    last = int(slot.max()) + 1
+    order = np.argsort(slot, axis=None, kind="stable")
+    begin = np.searchsorted(slot.ravel()[order], np.arange(first, last + 1))
+    factors = np.repeat(value, slot.shape[1])[order]
+    adding = csr_array((factors, order, begin), shape=(last - first, slot.size))
+    entries[first:last] += adding @ spread

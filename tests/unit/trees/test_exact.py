@@ -25,10 +25,10 @@ def way(request: Any, monkeypatch: Any) -> str:
     """Which leaves have tables: all, none, or those with few players."""
     most = {"tables": 30, "no tables": 0, "mixed": 2}[request.param]
 
-    def deep_work(_: Any, block: Any) -> Any:
-        return np.where(block.players > most, 0.0, np.inf)
+    def walking(_: Any, block: Any) -> Any:
+        return cells.Walking(np.where(block.players > most, 0.0, np.inf), np.zeros(len(block)))
 
-    monkeypatch.setattr("owenshap.trees.exact._deep_work", deep_work)
+    monkeypatch.setattr("owenshap.trees.exact._walking", walking)
     return str(request.param)
 
 
