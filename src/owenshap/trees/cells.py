@@ -16,7 +16,8 @@ from owenshap.trees.boxes import NONE, Block, inside
 
 NEVER = 1 << 30  # no pattern has this bit
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
-EXPECTED_ROWS = 1000  # rows that tables are made for; a fixed number, so that a row's result never depends on the others
+PART = 1 << 22  # entries of tables that are made at a time
+EXPECTED_ROWS = 200  # rows that tables are made for; a fixed number, so that a row's result never depends on the others
 
 # Measured costs in nanoseconds, one thread: what is cheaper, not how long it takes, is what counts.
 PER_BIT = 1.0  # of a row's pattern
@@ -25,12 +26,13 @@ PER_ENTRY = 15.0  # of one leaf in a cell's table
 PER_STEP = 1.5  # of a transform over a leaf's patterns
 PER_PATH = 40.0  # a leaf without a background and without a table, per row and level
 PER_END = 45.0  # a row and a background row that may come to a leaf
+PER_VAIN = 30.0  # the two at a node with nothing to do below
 PER_VISIT = 18.0  # the two at an inner node on the way
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a block that have one number of bits.
+    """Cells of a block that have one number of bits.
 
     Parameters
     ----------
@@ -56,6 +58,11 @@ class Cells:
     ones: IntArray = field(repr=False)
     edges: IntArray = field(repr=False)
 
+    @property
+    def bound(self) -> int:
+        """Entries per output of the cells' tables, at most."""
+        return len(self.sources) * self.bits << self.bits
+
     def patterns(self, bits: ByteArray) -> IntArray:
         """The pattern of each cell and row (cells, m), from the block's bits."""
         dtype = np.uint8 if self.bits <= 8 else np.uint16
@@ -77,7 +84,7 @@ class Plan:
     turns : list of int arrays
         The edges whose boxes are asked for, in the order in which `bits` computes them.
     cells : list of Cells
-        By number of bits.
+        By number of bits, in parts.
     deep : bool (nodes,)
         Leaves that have no table.
     work : float
@@ -103,13 +110,16 @@ class Walking:
     Parameters
     ----------
     leaf : float (nodes,)
-        Of each leaf.
+        Of a leaf.
     inner : float (nodes,)
-        Of each inner node that leads to a leaf without a table.
+        Of a node that a walk goes through.
+    vain : float (nodes,)
+        Of a node that a walk comes to in vain, since all leaves below have tables.
     """
 
     leaf: FloatArray
     inner: FloatArray
+    vain: FloatArray
 
 
 def plan(block: Block, walking: Walking) -> Plan:
@@ -138,14 +148,18 @@ def plan(block: Block, walking: Walking) -> Plan:
     sources = _sources(block, roots, prefix, place, len(ordered), cell_of, rank, int(bits.max(initial=0)))
     groups = []
     for each in np.unique(bits[cell_of[leaves]]):
-        mine = np.flatnonzero(bits == each)
-        number = np.full(len(roots), NONE)
-        number[mine] = np.arange(len(mine))
-        of = np.flatnonzero(number[cell_of[leaves]] >= 0)
-        groups.append(
-            Cells(int(each), sources[mine, :each], number[cell_of[leaves[of]]], leaves[of], care[of], ones[of], edges[of])
-        )
+        for mine in _parts(np.flatnonzero(bits == each), int(each) * block.ensemble.values.shape[1] << int(each)):
+            number = np.full(len(roots), NONE)
+            number[mine] = np.arange(len(mine))
+            of = np.flatnonzero(number[cell_of[leaves]] >= 0)
+            cell = number[cell_of[leaves[of]]]
+            groups.append(Cells(int(each), sources[mine, :each], cell, leaves[of], care[of], ones[of], edges[of]))
     return Plan(block, turns, groups, deep, work)
+
+
+def _parts(cells: IntArray, entries: int) -> list[IntArray]:
+    """Cells in parts whose tables are not larger than PART."""
+    return np.split(cells, np.arange(0, len(cells), max(1, PART // entries))[1:])
 
 
 def _chosen(block: Block, walking: Walking) -> tuple[IntArray, BoolArray, float]:
@@ -155,7 +169,7 @@ def _chosen(block: Block, walking: Walking) -> tuple[IntArray, BoolArray, float]
     leaves = np.zeros(count)
     transform = np.zeros(count)
     best = np.zeros(count)
-    walks = np.zeros(count, np.bool_)  # whether some leaf below has no table
+    walks = np.zeros(count, np.bool_)  # through a node: some leaf below has no table
     is_cell = np.zeros(count, np.bool_)
     whole = _whole_trees(block)
     for level in reversed(block.levels):
@@ -170,10 +184,11 @@ def _chosen(block: Block, walking: Walking) -> tuple[IntArray, BoolArray, float]
             total[inner] = total[left] + total[right]
         questions[inner] += 1
         walks[inner] = walks[left] | walks[right]
-        best[inner] += walking.inner[inner] * walks[inner]
+        vain = np.where(walks[left], 0, walking.vain[left]) + np.where(walks[right], 0, walking.vain[right])
+        best[inner] += np.where(walks[inner], walking.inner[inner] + vain, 0)
         questions[level] = np.minimum(questions[level], whole[level])
         cell = _cell_work(block, level, questions[level], leaves[level]) + transform[level]
-        is_cell[level] = cell <= best[level]
+        is_cell[level] = (cell <= best[level]) & np.isfinite(cell)
         walks[level] &= ~is_cell[level]
         best[level] = np.minimum(cell, best[level])
     taken = np.zeros(count, np.bool_)
@@ -251,9 +266,7 @@ def _sources(
     return sources
 
 
-def _literals(
-    block: Block, leaves: IntArray, cell_of: IntArray, roots: IntArray, rank: IntArray
-) -> tuple[IntArray, IntArray]:
+def _literals(block: Block, leaves: IntArray, cell_of: IntArray, roots: IntArray, rank: IntArray) -> tuple[IntArray, IntArray]:
     """For each leaf and slot: which bits of its cell's pattern matter, and which of these must be 1."""
     of_path = block.players[roots[cell_of[leaves]]]
     slots = np.arange(int(block.players[leaves].max(initial=0)))

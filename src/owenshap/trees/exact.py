@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,13 +10,14 @@ import numpy as np
 from owenshap.arrays import ByteArray, FloatArray, IntArray
 from owenshap.errors import InputError
 from owenshap.trees.boxes import Block, inside
-from owenshap.trees.cells import EXPECTED_ROWS, PER_END, PER_PATH, PER_VISIT, Plan, Walking, plan
+from owenshap.trees.cells import EXPECTED_ROWS, PER_END, PER_PATH, PER_VAIN, PER_VISIT, Cells, Walking, plan
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_pair_values
 from owenshap.trees.paths import add_path_values
 from owenshap.trees.tables import Table, histogram, interventional, path_dependent
 
 BLOCK_NODES = 1 << 15  # of a block of trees
+ENTRY = 8  # bytes
 ROWS = 256  # looked up at a time
 SOME = 64  # background rows that tell how many pairs come to a leaf
 LOOKUPS = 1 << 10  # slots of a table at a time
@@ -100,8 +100,18 @@ class TreeGame:
 
     @cached_property
     def prepared(self) -> list[_Prepared]:
-        """Each block's plan and tables."""
-        return [_Prepared.of(self, block) for block in self.blocks]
+        """Each block's plan and what is kept of its tables."""
+        room = self.memory // 2
+        prepared = []
+        for block in self.blocks:
+            prepared.append(_Prepared(self, block, room))
+            room -= prepared[-1].kept
+        return prepared
+
+    @property
+    def work(self) -> float:
+        """Predicted nanoseconds for EXPECTED_ROWS rows, tables included."""
+        return sum(each.plan.work for each in self.prepared)
 
     @cached_property
     def base(self) -> FloatArray:
@@ -112,64 +122,116 @@ class TreeGame:
         """Shapley values (m, players, K)."""
         matrix = self.ensemble.matrix(rows)
         total = np.zeros((self.ensemble.n_outputs * self.n_players, len(matrix)))
-        for start in range(0, len(matrix), ROWS):
-            part = slice(start, start + ROWS)
-            for each in self.prepared:
-                each.add_values(matrix[part], total[:, part])
+        for each in self.prepared:
+            each.add_values(matrix, total)
         shaped = total.reshape(self.ensemble.n_outputs, self.n_players, len(matrix))
         return np.ascontiguousarray(shaped.transpose(2, 1, 0))
 
 
-@dataclass(frozen=True, eq=False)
 class _Prepared:
-    """A block with its tables."""
+    """A block, how it is computed, and its tables as far as there is room to keep them."""
 
-    game: TreeGame
-    plan: Plan
-    tables: list[Table]
-    mean: FloatArray
-
-    @classmethod
-    def of(cls, game: TreeGame, block: Block) -> _Prepared:
-        chosen = plan(block, _walking(game, block))
-        if game.background is None:
-            shares = cover_shares(block)
-            made = [path_dependent(block, cells, shares) for cells in chosen.cells]
-        else:
-            made = [interventional(block, cells, cls._histogram(game, chosen, cells)) for cells in chosen.cells]
-        mean = sum((each for _, each in made), _unsplit(block) + _deep_mean(game, block, chosen))
-        return cls(game, chosen, [table for table, _ in made], mean)
-
-    @staticmethod
-    def _histogram(game: TreeGame, chosen: Plan, cells: object) -> FloatArray:
-        assert game.background is not None
-        parts = _parts(chosen, game.background)
-        counted = histogram(cells, parts, game.weights)  # type: ignore[arg-type]
-        return counted if game.weights is not None else counted / len(game.background)
+    def __init__(self, game: TreeGame, block: Block, room: int) -> None:
+        self.game = game
+        self.block = block
+        self.plan = plan(block, _walking(game, block))
+        sizes = [cells.bound * block.ensemble.values.shape[1] * ENTRY for cells in self.plan.cells]
+        self.kept = sum(sizes) if sum(sizes) <= room else 0
+        self._means: dict[int, FloatArray] = {}
+        self._tables: list[Table] | None = None
 
     def add_values(self, matrix: FloatArray, total: FloatArray) -> None:
-        """Add this block's values of some rows to (targets, m)."""
-        padded = _padded(matrix)
-        if self.tables:
-            bits = self.plan.bits(padded)
-            for table in self.tables:
-                _look_up(table, bits, total)
+        """Add this block's values of rows to (targets, m)."""
+        chunks = [slice(start, start + ROWS) for start in range(0, len(matrix), ROWS)]
+        if self.kept or not self.plan.cells:
+            for rows in chunks:
+                self._look_up(self.tables, matrix[rows], total[:, rows])
+        else:
+            for part in range(len(self.plan.cells)):
+                table = self._table(part)
+                for rows in chunks:
+                    self._look_up([table], matrix[rows], total[:, rows])
         if self.plan.deep.any():
-            total += self._deep_values(matrix)
+            for rows in chunks:
+                total[:, rows] += self._deep_values(matrix[rows])
+
+    @property
+    def tables(self) -> list[Table]:
+        if self._tables is None:
+            self._tables = [self._table(part) for part in range(len(self.plan.cells))]
+        return self._tables
+
+    def _table(self, part: int) -> Table:
+        cells = self.plan.cells[part]
+        if self.game.background is None:
+            table, self._means[part] = path_dependent(self.block, cells, self.shares)
+        else:
+            table, self._means[part] = interventional(self.block, cells, self._histogram(cells))
+        return table
+
+    def _histogram(self, cells: Cells) -> FloatArray:
+        background = self.game.background
+        assert background is not None
+        parts = (self.plan.bits(background[start : start + ROWS]) for start in range(0, len(background), ROWS))
+        counted = histogram(cells, parts, self.game.weights)
+        return counted if self.game.weights is not None else counted / len(background)
+
+    @property
+    def mean(self) -> FloatArray:
+        """What the block's trees give where all players are absent (K,)."""
+        for part in range(len(self.plan.cells)):
+            if part not in self._means:
+                self._table(part)
+        means = [self._means[part] for part in range(len(self.plan.cells))]
+        return sum(means, _unsplit(self.block) + self._deep_mean())
+
+    def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
+        if tables:
+            bits = self.plan.bits(_padded(matrix))
+            for table in tables:
+                _look_up(table, bits, total)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        return cover_shares(self.block)
 
     def _deep_values(self, matrix: FloatArray) -> FloatArray:
         game = self.game
         deep = np.zeros((game.ensemble.n_outputs * game.n_players, len(matrix)))
         if game.background is None:
-            shares = cover_shares(self.plan.block)
-            add_path_values(self.walk, shares, game.n_players, self.plan.block.answers(matrix), deep)
+            add_path_values(self.walk, self.shares, game.n_players, self.block.answers(matrix), deep)
             return deep
         add_pair_values(self.walk, game.n_players, self.walk.ways(matrix), self.background_ways, game.weights, deep)
         return deep if game.weights is not None else deep / len(game.background)
 
+    def _deep_mean(self) -> FloatArray:
+        block = self.block
+        mean = np.zeros(block.ensemble.n_outputs)
+        leaves = np.flatnonzero(self.plan.deep)
+        if not len(leaves):
+            return mean
+        reached = self._cover_of(leaves) if self.game.background is None else self._background_at(leaves)
+        values = block.ensemble.values[leaves + block.nodes.start]
+        np.add.at(mean, block.ensemble.outputs[block.tree[leaves]], values * reached[:, None])
+        return mean
+
+    def _cover_of(self, leaves: IntArray) -> FloatArray:
+        boxes = self.block.boxes(leaves)
+        return np.where(boxes >= 0, self.shares[boxes], 1.0).prod(axis=1)
+
+    def _background_at(self, leaves: IntArray) -> FloatArray:
+        """The background's weight at each leaf."""
+        background = self.game.background
+        assert background is not None
+        weights = self.game.weights
+        weights = np.full(len(background), 1 / len(background)) if weights is None else weights
+        reached = self.block.ensemble.leaves(background, self.block.trees) - self.block.nodes.start
+        at = np.bincount(reached.ravel(), np.repeat(weights, reached.shape[1]), len(self.block))
+        return at[leaves]
+
     @cached_property
     def walk(self) -> Walk:
-        return Walk(self.plan.block, self.plan.deep)
+        return Walk(self.block, self.plan.deep)
 
     @cached_property
     def background_ways(self) -> ByteArray:
@@ -180,11 +242,6 @@ class _Prepared:
 def _padded(matrix: FloatArray) -> FloatArray:
     """At least two rows: numpy adds a single column in another order."""
     return matrix if len(matrix) > 1 else np.repeat(matrix, 2, axis=0)
-
-
-def _parts(chosen: Plan, background: FloatArray) -> Iterator[ByteArray]:
-    for start in range(0, len(background), ROWS):
-        yield chosen.bits(background[start : start + ROWS])
 
 
 def _look_up(table: Table, bits: ByteArray, total: FloatArray) -> None:
@@ -230,28 +287,6 @@ def _unsplit(block: Block) -> FloatArray:
     return mean
 
 
-def _deep_mean(game: TreeGame, block: Block, chosen: Plan) -> FloatArray:
-    mean = np.zeros(block.ensemble.n_outputs)
-    if not chosen.deep.any():
-        return mean
-    if game.background is None:
-        leaves = np.flatnonzero(chosen.deep)
-        boxes = block.boxes(leaves)
-        reached = np.where(boxes >= 0, cover_shares(block)[boxes], 1.0).prod(axis=1)
-        np.add.at(
-            mean, block.ensemble.outputs[block.tree[leaves]], block.ensemble.values[leaves + block.nodes.start] * reached[:, None]
-        )
-        return mean
-    trees = block.trees
-    weights = np.full(len(game.background), 1 / len(game.background)) if game.weights is None else game.weights
-    leaves = block.ensemble.leaves(game.background, trees)
-    counted = chosen.deep[leaves - block.nodes.start] * weights[:, None]
-    outputs = block.ensemble.outputs[trees]
-    for tree in range(leaves.shape[1]):
-        np.add.at(mean, outputs[tree], counted[:, tree] @ block.ensemble.values[leaves[:, tree]])
-    return mean
-
-
 def _walking(game: TreeGame, block: Block) -> Walking:
     """What nodes cost without tables.
 
@@ -260,7 +295,7 @@ def _walking(game: TreeGame, block: Block) -> Walking:
     """
     if game.background is None:
         per_node = EXPECTED_ROWS * PER_PATH * (1 + block.players / 2)
-        return Walking(per_node, per_node)
+        return Walking(per_node, per_node, per_node)
     some = game.background[:: max(1, len(game.background) // SOME)][:SOME]
     turns = block.chain(np.flatnonzero(block.parent >= 0))
     either = np.ones(len(block))
@@ -272,4 +307,4 @@ def _walking(game: TreeGame, block: Block) -> Walking:
         before = block.before[level]
         reach[level] = reach[block.parent[level]] * either[level] / np.where(before >= 0, either[before], 1)
     pairs = EXPECTED_ROWS * len(game.background) * reach
-    return Walking(pairs * PER_END, pairs * PER_VISIT)
+    return Walking(pairs * PER_END, pairs * PER_VISIT, pairs * PER_VAIN)

@@ -167,9 +167,7 @@ class _Step:
     first: int  # the stretches that begin here, on the row's side, then on the other side
 
 
-def _walked(
-    walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: ByteArray, others: ByteArray
-) -> list[_Step]:
+def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: ByteArray, others: ByteArray) -> list[_Step]:
     """The steps of pairs that start at these nodes, all at a time."""
     inner = np.int32(len(walk.inner))
     stride = np.int32(walk.factors[2])
@@ -218,9 +216,7 @@ def _walked(
     return steps
 
 
-def _given_out(
-    walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int
-) -> FloatArray:
+def _given_out(walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int) -> FloatArray:
     """From the last leaves up: what the leaves below each parting give to its player (targets, m)."""
     total = np.zeros(walk.block.ensemble.n_outputs * n_players * n_rows)
     stretches = steps[-1].first + 2 * len(steps[-1].parted)

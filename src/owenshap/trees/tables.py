@@ -14,13 +14,14 @@ Another weight on the levels would give another semivalue from the same sums.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from owenshap.arrays import FloatArray, IntArray
+from owenshap.arrays import ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import Cells
 
@@ -184,13 +185,13 @@ def _chunks(count: int, each: int) -> list[slice]:
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def histogram(cells: Cells, bits: object, weights: FloatArray | None) -> FloatArray:
+def histogram(cells: Cells, bits: Iterable[ByteArray], weights: FloatArray | None) -> FloatArray:
     """The background's weight on each pattern of each cell (cells, 2^bits), from parts of its bits."""
     count = len(cells.sources)
     total = np.zeros(count << cells.bits)
     offsets = (np.arange(count) << cells.bits)[:, None]
     start = 0
-    for part in bits:  # type: ignore[attr-defined]
+    for part in bits:
         patterns = cells.patterns(part) + offsets
         stop = start + part.shape[1]
         given = None if weights is None else np.broadcast_to(weights[start:stop], patterns.shape).ravel()
@@ -231,7 +232,7 @@ def _add_mean(block: Block, leaves: IntArray, reached: FloatArray, mean: FloatAr
     np.add.at(mean, outputs, block.ensemble.values[nodes] * reached[:, None])
 
 
-def _table(block: Block, cells: Cells, of_leaves: object) -> Table:
+def _table(block: Block, cells: Cells, of_leaves: Callable[[IntArray, int, IntArray], FloatArray]) -> Table:
     """Leaves of equal numbers of players at a time, each spread over its cell's patterns and added to the cell's slots."""
     whole = block.ensemble
     players_of = (cells.edges >= 0).sum(axis=1)
@@ -250,7 +251,7 @@ def _table(block: Block, cells: Cells, of_leaves: object) -> Table:
         for part in _chunks(len(group), int(players) << cells.bits):
             leaves = group[part]
             maps = _maps(cells, leaves, int(players))
-            table = of_leaves(leaves, int(players), maps)  # type: ignore[operator]
+            table = of_leaves(leaves, int(players), maps)
             spread = table.ravel().take(_places(maps, int(players)))
             for output in range(whole.values.shape[1]):
                 value = whole.values[cells.leaves[leaves] + block.nodes.start, output]

@@ -67,9 +67,7 @@ def background_value(
 
 def shapley(value: Any, n_players: int, n_outputs: int) -> list[list[Fraction]]:
     """φ (players, outputs) of a set function, by the definition."""
-    worth = {
-        members: value(set(members)) for size in range(n_players + 1) for members in combinations(range(n_players), size)
-    }
+    worth = {members: value(set(members)) for size in range(n_players + 1) for members in combinations(range(n_players), size)}
     result = []
     for player in range(n_players):
         total = [Fraction(0)] * n_outputs
@@ -110,9 +108,7 @@ def leaf_by_leaf(ensemble: TreeEnsemble, row: Any, background: Any) -> np.ndarra
             _share_out(fits, [Fraction(float(each)) for each in ensemble.values[node]], outputs, total)
             return
         feature = int(ensemble.feature[node])
-        goes = [
-            bool(ensemble.goes_left(np.array([node]), np.array([np.float64(each[feature])]))[0]) for each in (row, other)
-        ]
+        goes = [bool(ensemble.goes_left(np.array([node]), np.array([np.float64(each[feature])]))[0]) for each in (row, other)]
         before = fits.get(feature, [True, True])
         for child, left in ((ensemble.left[node], True), (ensemble.right[node], False)):
             walk(

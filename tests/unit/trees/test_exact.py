@@ -26,7 +26,8 @@ def way(request: Any, monkeypatch: Any) -> str:
     most = {"tables": 30, "no tables": 0, "mixed": 2}[request.param]
 
     def walking(_: Any, block: Any) -> Any:
-        return cells.Walking(np.where(block.players > most, 0.0, np.inf), np.zeros(len(block)))
+        free = np.zeros(len(block))
+        return cells.Walking(np.where(block.players > most, free, 1e30), free, free)
 
     monkeypatch.setattr("owenshap.trees.exact._walking", walking)
     return str(request.param)
@@ -130,6 +131,9 @@ def test_rows_do_not_know_each_other(background: Any) -> None:
     for part in (slice(0, 1), slice(1, 3), slice(3, 10), slice(250, 300)):
         assert np.array_equal(game.values(rows[part]), together[part])
     assert np.array_equal(game.values(rows[::-1]), together[::-1])
+    without_room = TreeGame.of(ensemble, background, memory=0)
+    assert np.array_equal(without_room.values(rows), together)
+    assert np.array_equal(without_room.base, game.base)
 
 
 def test_cells_are_cheaper_than_leaves() -> None:

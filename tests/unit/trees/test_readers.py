@@ -94,7 +94,9 @@ def test_scikit_learn(name: str) -> None:
     check(SKLEARN[name], X)
 
 
-@pytest.mark.parametrize("kind", [DecisionTreeRegressor, RandomForestClassifier, HistGradientBoostingClassifier, ExtraTreesRegressor])
+@pytest.mark.parametrize(
+    "kind", [DecisionTreeRegressor, RandomForestClassifier, HistGradientBoostingClassifier, ExtraTreesRegressor]
+)
 def test_scikit_learn_missing(kind: Any) -> None:
     model = kind().fit(MISSING, TWO)
     check(model, MISSING)

@@ -30,9 +30,7 @@ class Reader(ABC):
     @classmethod
     def knows(cls, model: object) -> bool:
         """Whether the object, or one of its ancestors, is of a class that this reader knows."""
-        return any(
-            each.__name__ in cls.types.get(each.__module__.partition(".")[0], ()) for each in type(model).__mro__
-        )
+        return any(each.__name__ in cls.types.get(each.__module__.partition(".")[0], ()) for each in type(model).__mro__)
 
     @classmethod
     @abstractmethod

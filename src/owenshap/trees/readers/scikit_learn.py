@@ -214,9 +214,7 @@ def _histogram_unit(model: Any) -> str:
     return LOG_PREDICTION if model.loss in ("poisson", "gamma") else PREDICTION
 
 
-def _categories(
-    model: Any, predictors: list[Any], joined: Any, inner: BoolArray
-) -> tuple[IntArray | None, BoolArray | None]:
+def _categories(model: Any, predictors: list[Any], joined: Any, inner: BoolArray) -> tuple[IntArray | None, BoolArray | None]:
     """One set per categorical split; a category that was not seen goes where missing values go."""
     categorical = inner & (joined["is_categorical"] == 1)
     if not categorical.any():
