@@ -1,8 +1,9 @@
 """Paths and boxes: where in a block of trees a row may go, player by player.
 
-An *edge* is the step into a node, and is named by that node. On the way from the root down to it, the splits of one player
-together leave the player an interval (or a set, or for a group of columns a product of these): the edge's *box*.
-A row may take an edge, as far as the edge's player is concerned, where its columns lie in that box.
+An *edge* is the step into a node, and is named by that node. On the way from the root down to it,
+the splits of one player together leave the player an interval (or a set, or for a group of columns
+a product of these): the edge's *box*. A row may take an edge, as far as the edge's player is
+concerned, where its columns lie in that box.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ class Block:
 
     @cached_property
     def conditions(self) -> tuple[IntArray, IntArray]:
-        """A node of the ensemble for each distinct question, and which question each of the block's nodes asks (NONE at leaves)."""
+        """A node of the ensemble for each distinct question, and the question of each of the block's nodes."""
         inner = np.flatnonzero(self.inner)
         if not len(inner):
             return inner, np.full(len(self), NONE)

@@ -1,8 +1,9 @@
 """Cells: parts of trees whose leaves share one look-up.
 
-A cell is a subtree together with the boxes of the path to its root. What a row does there is told by a few bits: for each player of
-the path whether the row lies in its box, and for each distinct question of the subtree the answer. All of a cell's leaves are added
-into one table over these bits, so a row needs one look-up per cell and player instead of one per leaf and player.
+A cell is a subtree together with the boxes of the path to its root. What a row does there is told
+by a few bits: for each player of the path whether the row lies in its box, and for each distinct
+question of the subtree the answer. All of a cell's leaves are added into one table over these bits,
+so a row needs one look-up per cell and player instead of one per leaf and player.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from owenshap.trees.boxes import NONE, Block, inside
 NEVER = 1 << 30  # no pattern has this bit
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
 PART = 1 << 22  # entries of tables that are made at a time
-EXPECTED_ROWS = 200  # rows that tables are made for; a fixed number, so that a row's result never depends on the others
+EXPECTED_ROWS = 1000  # rows that tables are made for; a fixed number, so that a row's result never depends on the others
 
 # Measured costs in nanoseconds, one thread: what is cheaper, not how long it takes, is what counts.
 PER_BIT = 1.0  # of a row's pattern
@@ -270,8 +271,8 @@ def _literals(block: Block, leaves: IntArray, cell_of: IntArray, roots: IntArray
     """For each leaf and slot: which bits of its cell's pattern matter, and which of these must be 1."""
     of_path = block.players[roots[cell_of[leaves]]]
     slots = np.arange(int(block.players[leaves].max(initial=0)))
-    ones = np.where(slots < of_path[:, None], 1 << slots, 0)
-    zeros = np.zeros_like(ones)
+    ones: IntArray = np.where(slots < of_path[:, None], 1 << slots, 0)
+    zeros: IntArray = np.zeros_like(ones)
     row = np.arange(len(leaves))
     edge = leaves
     while True:

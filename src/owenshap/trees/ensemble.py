@@ -1,4 +1,4 @@
-"""A sum of decision trees as plain arrays: what every reader hands over, and all that the rest of this room knows of a model."""
+"""A sum of decision trees as plain arrays: what readers hand over, and all that is known of a model."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ ROUNDING = 2.0**-23  # float32, in which xgboost adds its leaves
 class TreeEnsemble:
     """The model is base + Σ_t (value of the leaf that a row reaches in tree t).
 
-    All trees lie one after the other in arrays over their nodes (N,). A row goes to the left child of a node where its value is
-    at most the threshold; readers turn each library's own comparison into this one. Means over trees are sums of smaller leaves.
+    All trees lie one after the other in arrays over their nodes (N,). A row goes to the left child
+    of a node where its value is at most the threshold; readers turn each library's own comparison
+    into this one. Means over trees are sums of smaller leaves.
 
     Parameters
     ----------

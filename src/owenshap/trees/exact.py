@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -96,7 +97,7 @@ class TreeGame:
         number = whole.roots // BLOCK_NODES
         first = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
         edges = [*first.tolist(), whole.n_trees]
-        return [Block(whole, slice(a, b), self.player_of) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        return [Block(whole, slice(a, b), self.player_of) for a, b in pairwise(edges)]
 
     @cached_property
     def prepared(self) -> list[_Prepared]:
@@ -226,7 +227,7 @@ class _Prepared:
         weights = self.game.weights
         weights = np.full(len(background), 1 / len(background)) if weights is None else weights
         reached = self.block.ensemble.leaves(background, self.block.trees) - self.block.nodes.start
-        at = np.bincount(reached.ravel(), np.repeat(weights, reached.shape[1]), len(self.block))
+        at = np.asarray(np.bincount(reached.ravel(), np.repeat(weights, reached.shape[1]), len(self.block)), np.float64)
         return at[leaves]
 
     @cached_property
@@ -257,7 +258,7 @@ def _shares(weights: object, count: int) -> FloatArray | None:
     """Weights that sum to one; None where they are equal."""
     if weights is None:
         return None
-    given = np.asarray(weights, np.float64)
+    given: FloatArray = np.asarray(weights, np.float64)
     if given.shape != (count,) or not (np.isfinite(given).all() and (given >= 0).all() and given.sum() > 0):
         rule = f"be {count} numbers of at least 0 that are not all 0"
         raise InputError("weights", rule, f"{given!r}", "Give one weight per row of the background")
@@ -290,8 +291,8 @@ def _unsplit(block: Block) -> FloatArray:
 def _walking(game: TreeGame, block: Block) -> Walking:
     """What nodes cost without tables.
 
-    As many pairs come to a node as have for each of its players one row at least in the box; rows and background are taken to be
-    alike, and players to be independent.
+    As many pairs come to a node as have for each of its players at least one row in the box. Rows
+    and background are taken to be alike, and players to be independent.
     """
     if game.background is None:
         per_node = EXPECTED_ROWS * PER_PATH * (1 + block.players / 2)

@@ -1,12 +1,14 @@
-"""Deep trees: an explained row and a background row walk down together, and part where they disagree.
+"""Deep trees: an explained row and a background row walk down together until they disagree.
 
-At a node the pair goes on to a child where the child's box holds the explained row or the background row. Where each row wants
-another child the pair parts: on the explained row's side the node's player must be a member, on the other side it must not be one.
-A leaf that is reached with a players that must be members and c that must not adds its value times
+At a node the pair goes on to a child where the child's box holds the explained row or the
+background row. Where each row wants another child the pair parts: on the explained row's side the
+node's player must be a member, on the other side it must not be one. A leaf that is reached with a
+players that must be members and c that must not adds its value times
 
     (a−1)! c! / (a+c)! to each of the a players,   −a! (c−1)! / (a+c)! to each of the c.
 
-All players of a parting get the same from the leaves below it, so these are summed from the leaves up and given out once per parting.
+All players of a parting get the same from the leaves below it, so these are summed from the leaves
+up and given out once per parting.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from owenshap.arrays import BoolArray, ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.trees.boxes import Block, inside
 
 PAIRS = 1 << 13  # that walk at a time
 LEAST_ROWS = 8  # that a part of the trees is meant for: more trees at a time where pairs are few
@@ -184,10 +186,12 @@ def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: By
         if not on.all():
             ended = np.flatnonzero(~on)
             leaf = (stretch[ended], node[ended] - inner, state[ended], other_start[ended] // inner)
-            on = np.flatnonzero(on)
-            node, row_start, other_start, state, stretch = (
-                each.take(on) for each in (node, row_start, other_start, state, stretch)
-            )
+            going = np.flatnonzero(on)
+            node = node.take(going)
+            row_start = row_start.take(going)
+            other_start = other_start.take(going)
+            state = state.take(going)
+            stretch = stretch.take(going)
         else:
             leaf = (stretch[:0],) * 4
         way = flat_rows.take(row_start + node)

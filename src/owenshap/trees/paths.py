@@ -1,9 +1,10 @@
 """Path-dependent values of deep trees, without tables: one pass down and one up, at each level q.
 
-Absent players follow the trees' cover: player j of a leaf has the factor q · bit_j + (1 − q) · share_j, a leaf is the product of its
-players' factors times its value, and φ_j of it is ∫ (bit_j − share_j) · (the product without j's factor) dq. On the way down each
-node gets the product of the factors so far. On the way up, what all leaves below an edge give to the edge's player needs their sum
-only; the part that an earlier edge of the same player claims is taken back there.
+Absent players follow the trees' cover: player j of a leaf has the factor q · bit_j + (1 − q) ·
+share_j, a leaf is the product of its players' factors times its value, and φ_j of it is ∫ (bit_j −
+share_j) · (the product without j's factor) dq. On the way down each node gets the product of the
+factors so far. On the way up, what all leaves below an edge give to the edge's player needs their
+sum only; the part that an earlier edge of the same player claims is taken back there.
 """
 
 from __future__ import annotations

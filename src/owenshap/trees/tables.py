@@ -1,15 +1,17 @@
-"""Tables: what a leaf, and then a cell, gives to each of its players, for every pattern that a row may have there.
+"""Tables: what a leaf, then a cell, gives to each of its players, for every pattern of a row.
 
-A leaf with k players and value 1 is reached by a coalition where each player's bit is set in the explained row (members) or in the
-background row (others). With p and b the two patterns, and h(b) the share of background rows with pattern b, the multilinear
-extension at level q is F(p, q) = Σ_b h(b) q^(k−|b|) (1−q)^(k−|p|) over the b with p | b = all ones, so that
+A leaf with k players and value 1 is reached by a coalition where each player's bit is set in the
+explained row (members) or in the background row (others). With p and b the two patterns, and h(b)
+the share of background rows with pattern b, the multilinear extension at level q is F(p, q) = Σ_b
+h(b) q^(k−|b|) (1−q)^(k−|p|) over the b with p | b = all ones, so that
 
     φ_j(p) = Σ_{b: p|b = all, j not in b} h(b) ∫ q^(k−|b|−1) (1−q)^(k−|p|) dq        where j is in p
     φ_j(p) = −Σ_{b: p|b = all}            h(b) ∫ q^(k−|b|) (1−q)^(k−|p|−1) dq        where it is not.
 
-The second is the same for all j outside p. The first is first(p) − second(p without j), sums over b that do not know j. So three
-numbers per pattern give all k · 2^k values. They come from one sum over supersets per Gauss–Legendre level; ⌈k/2⌉ levels are exact.
-Another weight on the levels would give another semivalue from the same sums.
+The second is the same for all j outside p. The first is first(p) − second(p without j), sums over b
+that do not know j. So three numbers per pattern give all k · 2^k values. They come from one sum
+over supersets per Gauss–Legendre level; ⌈k/2⌉ levels are exact. Another weight on the levels would
+give another semivalue from the same sums.
 """
 
 from __future__ import annotations
@@ -206,7 +208,7 @@ def interventional(block: Block, cells: Cells, shares: FloatArray) -> tuple[Tabl
 
     def of_leaves(leaves: IntArray, players: int, maps: IntArray) -> FloatArray:
         place = maps + (np.arange(len(leaves)) << players)[:, None]
-        counted = np.bincount(place.ravel(), shares[cells.cell[leaves]].ravel(), len(leaves) << players)
+        counted = np.asarray(np.bincount(place.ravel(), shares[cells.cell[leaves]].ravel(), len(leaves) << players), np.float64)
         counted = counted.reshape(len(leaves), -1)
         _add_mean(block, cells.leaves[leaves], counted[:, -1], mean)
         return leaf_table(counted, players)
@@ -274,4 +276,4 @@ def _add(entries: FloatArray, slot: IntArray, spread: FloatArray, value: FloatAr
     begin = np.searchsorted(slot.ravel()[order], np.arange(first, last + 1))
     factors = np.repeat(value, slot.shape[1])[order]
     adding = csr_array((factors, order, begin), shape=(last - first, slot.size))
-    entries[first:last] += adding @ spread
+    entries[first:last] += np.asarray(adding @ spread)

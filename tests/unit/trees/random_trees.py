@@ -26,7 +26,6 @@ def random_ensemble(
     left: list[int] = []
     right: list[int] = []
     feature: list[int] = []
-    roots = []
 
     def grow(level: int) -> int:
         node = len(left)
@@ -39,8 +38,7 @@ def random_ensemble(
             right[node] = grow(level + 1)
         return node
 
-    for _ in range(trees):
-        roots.append(grow(0))
+    roots = [grow(0) for _ in range(trees)]
     return finished(rng, roots, left, right, feature, features, outputs, vector, categorical)
 
 

@@ -100,7 +100,7 @@ def exact_values(
 
 
 def leaf_by_leaf(ensemble: TreeEnsemble, row: Any, background: Any) -> np.ndarray[Any, Any]:
-    """φ (players, outputs) with many players: each leaf and background row is a product of players that must or must not join."""
+    """φ (players, outputs) of many players: for a leaf and a background row some must join, some must not."""
     total = [[Fraction(0)] * ensemble.n_outputs for _ in range(ensemble.n_features)]
 
     def walk(node: int, fits: dict[int, list[bool]], other: Any, outputs: Any) -> None:

@@ -1,6 +1,7 @@
 """catboost: models of every class, read from the library's own JSON.
 
-Categories that a tree compares one by one can be read. Categorical statistics depend on several columns and are refused.
+Categories that a tree compares one by one can be read. Categorical statistics depend on several
+columns and are refused.
 """
 
 from __future__ import annotations

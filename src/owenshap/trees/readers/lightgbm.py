@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ class _Tree:
         self.words = _numbers(lines, "cat_threshold", np.int64)
 
     def _placed(self, children: IntArray) -> IntArray:
-        """lightgbm counts leaf i as the child −1 − i; here it comes after the splits."""
+        """A child −1 − i is leaf i; here leaves come after the splits."""
         return np.where(children < 0, self.leaves - 2 - children, children)
 
     @property
@@ -87,7 +88,7 @@ class _Tree:
     def sets(self) -> list[IntArray]:
         bits = np.unpackbits(self.words.astype("<u4").view(np.uint8), bitorder="little")
         edges = self.boundaries * WORD
-        return [np.flatnonzero(bits[begin:end]) for begin, end in zip(edges[:-1], edges[1:], strict=True)]
+        return [np.flatnonzero(bits[begin:end]) for begin, end in pairwise(edges)]
 
 
 def _booster(model: Any) -> Any:

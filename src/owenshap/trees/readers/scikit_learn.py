@@ -1,6 +1,7 @@
-"""scikit-learn: decision trees, forests, gradient boosting, histogram gradient boosting, isolation forests.
+"""scikit-learn: decision trees, forests, gradient boosting of both kinds, isolation forests.
 
-An isolation forest's score is a function of the mean length of the paths, which is a sum over trees: that length is what is read.
+An isolation forest's score is a function of the mean length of the paths, which is a sum over
+trees: that length is what is read.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from owenshap.trees.readers._base import (
     PROBABILITY,
     SCORE,
     Reader,
-    sets_matrix,
     starts,
     unreadable,
 )
@@ -131,9 +131,14 @@ def _isolation(model: Any) -> TreeEnsemble:
 
 def _path_lengths(model: Any, rows: Any) -> FloatArray:
     """The score is −2^(−length / usual length)."""
-    from sklearn.ensemble._iforest import _average_path_length
+    return np.asarray(-np.log2(-model.score_samples(rows)) * _usual_length(model._max_samples), np.float64)
 
-    return np.asarray(-np.log2(-model.score_samples(rows)) * _average_path_length([model._max_samples])[0])
+
+def _usual_length(count: int) -> float:
+    """The mean length of a path in a tree grown on so many rows until each is alone."""
+    if count <= 2:
+        return float(count - 1)
+    return 2 * (np.log(count - 1.0) + np.euler_gamma) - 2 * (count - 1.0) / count
 
 
 def _joined(

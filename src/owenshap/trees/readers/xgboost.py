@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,7 @@ def _vector_leaves(trees: list[dict[str, Any]], inner: BoolArray, right: IntArra
     stored = flat((tree["leaf_weights"] for tree in trees), np.float32).reshape(-1, size)
     begin = starts([len(tree["leaf_weights"]) // size for tree in trees])
     place = right + np.repeat(begin, _sizes(roots, len(right)))
-    values = np.zeros((len(right), size), np.float32)
+    values = np.zeros((len(right), size))
     values[~inner] = stored[place[~inner]]
     return values
 
@@ -180,7 +181,7 @@ def _categories(trees: list[dict[str, Any]], roots: IntArray, nodes: int) -> tup
     if not any(tree["categories_nodes"] for tree in trees):
         return None, None
     category_set = np.full(nodes, -1)
-    sets = []
+    sets: list[IntArray] = []
     for root, tree in zip(roots, trees, strict=True):
         categories = np.array(tree["categories"], np.int64)
         for node, begin, size in zip(
@@ -206,4 +207,4 @@ def _names(stored: dict[str, Any]) -> list[Any]:
         return list(stored["values"])
     text = bytes(each % 256 for each in stored["values"])
     edges = stored["offsets"]
-    return [text[begin:end].decode() for begin, end in zip(edges[:-1], edges[1:], strict=True)]
+    return [text[begin:end].decode() for begin, end in pairwise(edges)]
