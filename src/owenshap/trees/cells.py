@@ -26,9 +26,9 @@ PER_LOOKUP = 4.0  # one player of one cell
 PER_ENTRY = 15.0  # of one leaf in a cell's table
 PER_STEP = 1.5  # of a transform over a leaf's patterns
 PER_PATH = 40.0  # a leaf without a background and without a table, per row and level
-PER_END = 45.0  # a row and a background row that may come to a leaf
+PER_END = 40.0  # a row and a background row that may come to a leaf
 PER_VAIN = 30.0  # the two at a node with nothing to do below
-PER_VISIT = 18.0  # the two at an inner node on the way
+PER_VISIT = 10.0  # the two at an inner node on the way
 
 
 @dataclass(frozen=True, eq=False)

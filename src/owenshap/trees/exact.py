@@ -235,7 +235,7 @@ class _Prepared:
         return Walk(self.block, self.plan.deep)
 
     @cached_property
-    def background_ways(self) -> ByteArray:
+    def background_ways(self) -> IntArray:
         assert self.game.background is not None
         return self.walk.ways(self.game.background)
 

@@ -14,16 +14,19 @@ up and given out once per parting.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
 from owenshap.arrays import BoolArray, ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import Block, inside
+from owenshap.trees.boxes import NONE, Block, inside
 
 PAIRS = 1 << 13  # that walk at a time
 LEAST_ROWS = 8  # that a part of the trees is meant for: more trees at a time where pairs are few
 BOTH = 3  # the left and the right child
+LEVELS = 3  # that a pair goes down in one step, as long as it does not part
+ASKED = (1 << LEVELS) - 1  # places of these levels; two bits each tell the ways of a row
+PLACES = 2 * ASKED + 1  # and the level below
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +63,29 @@ class Walk:
     @cached_property
     def _number(self) -> IntArray:
         """Inner nodes from 0, then leaves; what leads nowhere is one leaf more."""
-        number = np.full(len(self.block), len(self.inner) + len(self.leaves), np.int32)
+        number = np.full(len(self.block), len(self.inner) + len(self.leaves))
         number[self.inner] = np.arange(len(self.inner))
         number[self.leaves] = np.arange(len(self.leaves)) + len(self.inner)
         return number
 
     @cached_property
-    def children(self) -> IntArray:
-        """Twice the nodes: the left, then the right child of each."""
-        both = np.stack([self.block.left[self.inner], self.block.right[self.inner]], axis=1)
-        return self._number[both].ravel()
+    def below(self) -> IntArray:
+        """The nodes at the places below each inner node (inner nodes, PLACES).
+
+        Place 0 is the node itself; the children of place p are at 2p + 1 and 2p + 2.
+        """
+        count = len(self.inner)
+        children = np.full((count + 1, 2), NONE)
+        children[:-1, 0] = self._number[self.block.left[self.inner]]
+        children[:-1, 1] = self._number[self.block.right[self.inner]]
+        below = np.full((count, PLACES), NONE)
+        below[:, 0] = np.arange(count)
+        for place in range(ASKED):
+            below[:, 2 * place + 1 : 2 * place + 3] = children[self._inner_or_none(below[:, place])]
+        return below
+
+    def _inner_or_none(self, nodes: IntArray) -> IntArray:
+        return np.where(nodes < len(self.inner), nodes, NONE)
 
     @cached_property
     def roots(self) -> IntArray:
@@ -77,7 +93,7 @@ class Walk:
 
     @cached_property
     def players(self) -> IntArray:
-        return self.block.player[self.inner].astype(np.int32)
+        return self.block.player[self.inner]
 
     @cached_property
     def values(self) -> FloatArray:
@@ -99,14 +115,21 @@ class Walk:
         place[ordered] = np.arange(len(ordered))
         return turns, place
 
-    def ways(self, matrix: FloatArray) -> ByteArray:
-        """The children that each row may go to (m, inner nodes): 1 left, 2 right, 0 neither."""
+    def ways(self, matrix: FloatArray) -> IntArray:
+        """Where each row may go from the places below each inner node (m, inner nodes).
+
+        Two bits per place: 1 left, 2 right, 3 both never; 0 where the place is no inner node.
+        """
         turns, place = self._turns
         boxes = inside(self.block, turns, self.block.answers(matrix))
-        right = boxes[place[self.block.right[self.inner]]]
-        right <<= 1
-        right |= boxes[place[self.block.left[self.inner]]]
-        return np.ascontiguousarray(right.T)
+        ways = np.zeros((len(self.inner) + 1, len(matrix)), np.uint16)
+        ways[:-1] = boxes[place[self.block.right[self.inner]]]
+        ways <<= 1
+        ways[:-1] |= boxes[place[self.block.left[self.inner]]]
+        codes = ways[:-1].copy()
+        for asked in range(1, ASKED):
+            codes |= ways[self._inner_or_none(self.below[:, asked])] << (2 * asked)
+        return np.ascontiguousarray(codes.T)
 
     @cached_property
     def factors(self) -> tuple[FloatArray, FloatArray, int]:
@@ -134,8 +157,8 @@ def _choices(most: int) -> FloatArray:
 def add_pair_values(
     walk: Walk,
     n_players: int,
-    rows: ByteArray,
-    others: ByteArray,
+    rows: IntArray,
+    others: IntArray,
     weights: FloatArray | None,
     total: FloatArray,
 ) -> None:
@@ -147,7 +170,7 @@ def add_pair_values(
         roots = walk.roots[first : first + trees]
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            root, row, other = (each.ravel() for each in np.indices((len(roots), len(part), count), np.int32))
+            root, row, other = (each.ravel() for each in np.indices((len(roots), len(part), count)))
             trail = _walked(walk, roots[root], row, other, part, others)
             total[:, start : start + step] += _given_out(walk, trail, weights, n_players, len(part))
 
@@ -169,55 +192,83 @@ class _Step:
     first: int  # the stretches that begin here, on the row's side, then on the other side
 
 
-def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: ByteArray, others: ByteArray) -> list[_Step]:
-    """The steps of pairs that start at these nodes, all at a time."""
-    inner = np.int32(len(walk.inner))
-    stride = np.int32(walk.factors[2])
+@cache
+def _stops() -> tuple[ByteArray, BoolArray]:
+    """For the ways of a pair: the place at which it parts, ends or leaves what is known, and whether it parts."""
+    ways = np.arange(1 << (2 * ASKED))
+    place = np.zeros(len(ways), np.int64)
+    for _ in range(LEVELS):
+        way = (ways >> (2 * place)) & BOTH
+        place = np.where((way == 0) | (way == BOTH) | (place >= ASKED), place, 2 * place + way)
+    parts = (place < ASKED) & ((ways >> (2 * place)) & BOTH == BOTH)
+    return place.astype(np.uint8), parts
+
+
+def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: IntArray, others: IntArray) -> list[_Step]:
+    """The steps of pairs that start at these inner nodes, all at a time."""
+    inner = len(walk.inner)
+    stride = walk.factors[2]
+    below = walk.below.ravel()
     flat_rows = rows.ravel()
     flat_others = others.ravel()
+    stops, parts = _stops()
     row_start = row * inner
     other_start = other * inner
-    state = np.zeros(len(node), np.int32)  # a · stride + c
-    stretch = np.arange(len(node), dtype=np.int32)
+    state = np.zeros(len(node), np.intp)  # a · stride + c
+    stretch = np.arange(len(node))
     stretches = len(node)
     steps = []
     while len(node):
-        on = node < inner
-        if not on.all():
-            ended = np.flatnonzero(~on)
-            leaf = (stretch[ended], node[ended] - inner, state[ended], other_start[ended] // inner)
-            going = np.flatnonzero(on)
-            node = node.take(going)
-            row_start = row_start.take(going)
-            other_start = other_start.take(going)
-            state = state.take(going)
-            stretch = stretch.take(going)
-        else:
-            leaf = (stretch[:0],) * 4
         way = flat_rows.take(row_start + node)
         both = flat_others.take(other_start + node)
         both |= way
-        parts = both == BOTH
-        parted = np.flatnonzero(parts)
-        count = len(parted)
-        steps.append(_Step(*leaf, stretch[parted], node[parted], row_start[parted] // inner, stretches))
-        node += node
-        node -= 1
-        row_way = way[parted]
-        begin = node[parted]
-        both[parted] = row_way
-        second = walk.children.take(begin + (BOTH - row_way))
-        node += both
-        node = np.concatenate([walk.children.take(node), second])
-        before = state[parted]
-        state[parted] = before + stride
-        state = np.concatenate([state, before + np.int32(1)])
-        stretch[parted] = np.arange(stretches, stretches + count, dtype=np.int32)
-        stretch = np.concatenate([stretch, np.arange(stretches + count, stretches + 2 * count, dtype=np.int32)])
-        stretches += 2 * count
-        row_start = np.concatenate([row_start, row_start[parted]])
-        other_start = np.concatenate([other_start, other_start[parted]])
+        node *= PLACES
+        stop = stops.take(both)
+        parted = np.flatnonzero(parts.take(both))
+        place = stop.take(parted).astype(np.intp)
+        place += place
+        row_way = (way.take(parted) >> place) & BOTH
+        place += node.take(parted)
+        node += stop
+        node = below.take(node)
+        at = node.take(parted)
+        node[parted] = below.take(place + row_way)
+        first = stretches
+        middle = first + len(parted)
+        stretches = middle + len(parted)
+        parted_state = state.take(parted)
+        parted_stretch = stretch.take(parted)
+        parted_row = row_start.take(parted)
+        other_side = (
+            below.take(place + (BOTH - row_way)),
+            parted_row,
+            other_start.take(parted),
+            parted_state + 1,
+            np.arange(middle, stretches),
+        )
+        state[parted] = parted_state + stride
+        stretch[parted] = np.arange(first, middle)
+        row_side = (node, row_start, other_start, state, stretch)
+        ended = [np.flatnonzero(each[0] >= inner) for each in (row_side, other_side)]
+        going = [np.flatnonzero(each[0] < inner) for each in (row_side, other_side)]
+        leaf, _, leaf_other, leaf_state, leaf_stretch = _joined(row_side, other_side, ended)
+        steps.append(
+            _Step(leaf_stretch, leaf - inner, leaf_state, leaf_other // inner, parted_stretch, at, parted_row // inner, first)
+        )
+        node, row_start, other_start, state, stretch = _joined(row_side, other_side, going)
     return steps
+
+
+def _joined(one: tuple[IntArray, ...], two: tuple[IntArray, ...], which: list[IntArray]) -> list[IntArray]:
+    """Some of each array of the one, then some of the two."""
+    size = len(which[0])
+    joined = []
+    for first, second in zip(one, two, strict=True):
+        both = np.empty(size + len(which[1]), np.intp)
+        np.take(first, which[0], out=both[:size], mode="clip")
+        np.take(second, which[1], out=both[size:], mode="clip")
+        joined.append(both)
+    return joined
 
 
 def _given_out(walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int) -> FloatArray:
@@ -243,14 +294,14 @@ def _amounts(
     down = np.empty(stretches)
     amounts = []
     for step in reversed(steps):
-        middle = step.first + len(step.parted)
-        end = middle + len(step.parted)
-        amounts.append(up[step.first : middle] - down[middle:end])
-        up[step.parted] = up[step.first : middle] + up[middle:end]
-        down[step.parted] = down[step.first : middle] + down[middle:end]
         value = values.take(step.leaf)
         if weights is not None:
             value *= weights[step.other]
         up[step.ended] = value * positive.take(step.state)
         down[step.ended] = value * negative.take(step.state)
+        middle = step.first + len(step.parted)
+        end = middle + len(step.parted)
+        amounts.append(up[step.first : middle] - down[middle:end])
+        up[step.parted] = up[step.first : middle] + up[middle:end]
+        down[step.parted] = down[step.first : middle] + down[middle:end]
     return amounts[::-1]
