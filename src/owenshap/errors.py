@@ -48,6 +48,10 @@ class UnknownMethodError(InputError):
     """No method has that name."""
 
 
+class UnreadableModelError(InputError):
+    """A tree model cannot be read, and the reason; it can still be sampled."""
+
+
 class GameError(OwenshapError):
     """The game raised, or returned something that is no value. `estimate` holds what was computed before."""
 

@@ -10,9 +10,8 @@ import pytest
 from owenshap.designs.pairs import even_pairs
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.surrogates import Surrogate
-from owenshap.surrogates.gaussian_process import gaussians, kernel, learning, members
 from owenshap.surrogates.cross_validated import CrossValidated
-from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate, gaussians, kernel, learning, members
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, means

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from owenshap.support.arrays import IntArray
+from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.even import EvenPart
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, Mean, mixture
 from owenshap.surrogates.gaussian_process.parameters import LEAN, Parameters
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
-from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 from owenshap.testing import random_unanimity_sum
 

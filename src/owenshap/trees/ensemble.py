@@ -1,0 +1,163 @@
+"""A sum of decision trees as plain arrays: what readers hand over, and all that is known of a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from owenshap.errors import InputError
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+
+NEARLY_ZERO = 1e-35  # lightgbm takes anything between −1e-35 and 1e-35 for zero, where zero means missing
+ROUNDING = 2.0**-23  # float32, in which xgboost adds its leaves
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEnsemble:
+    """The model is base + Σ_t (value of the leaf that a row reaches in tree t).
+
+    All trees lie one after the other in arrays over their nodes (N,). A row goes to the left child
+    of a node where its value is at most the threshold; readers turn each library's own comparison
+    into this one. Means over trees are sums of smaller leaves.
+
+    Parameters
+    ----------
+    roots : int (T,)
+        The node that each tree begins at.
+    left, right : int (N,)
+        Children; −1 at leaves.
+    feature : int (N,)
+        The column that a node looks at; −1 at leaves.
+    threshold : float64 (N,)
+        Values up to this one go left.
+    missing_left : bool (N,)
+        Whether a missing value goes left.
+    values : float64 (N, V)
+        What a leaf adds to the outputs that its tree speaks of.
+    outputs : int (T, V)
+        Which outputs these are.
+    cover : float64 (N,)
+        How much of the training data came by, as the library weighs it.
+    base : float64 (K,)
+        What is added to each output.
+    n_features : int
+        Columns of a row.
+    precision : dtype
+        Rows are rounded to it before they are compared.
+    unit : str
+        What the outputs are: 'log-odds', 'probability', 'prediction', ...
+    zero_is_missing : bool (N,), optional
+        Where zero counts as missing.
+    category_set : int (N,), optional
+        Which set of categories a node looks for; −1 where it has a threshold.
+    category_sets : bool (S, C), optional
+        Whether category c goes left; the last column is for every category that has no column.
+    missing_value : float
+        A number that means missing, beside NaN.
+    """
+
+    roots: IntArray
+    left: IntArray = field(repr=False)
+    right: IntArray = field(repr=False)
+    feature: IntArray = field(repr=False)
+    threshold: FloatArray = field(repr=False)
+    missing_left: BoolArray = field(repr=False)
+    values: FloatArray = field(repr=False)
+    outputs: IntArray = field(repr=False)
+    cover: FloatArray = field(repr=False)
+    base: FloatArray
+    n_features: int
+    precision: DTypeLike = np.float64
+    unit: str = "prediction"
+    zero_is_missing: BoolArray | None = field(default=None, repr=False)
+    category_set: IntArray | None = field(default=None, repr=False)
+    category_sets: BoolArray | None = field(default=None, repr=False)
+    missing_value: float = np.nan
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees it adds."""
+        return len(self.roots)
+
+    @property
+    def n_outputs(self) -> int:
+        """How many numbers it predicts for a row."""
+        return len(self.base)
+
+    @cached_property
+    def tree_of(self) -> IntArray:
+        """The tree of each node (N,); the nodes of a tree lie together, its root first."""
+        tree = np.zeros(len(self.left), np.int32)
+        tree[self.roots[1:]] = 1
+        return np.cumsum(tree, dtype=np.int32)
+
+    def matrix(self, rows: object) -> FloatArray:
+        """Rows as the trees compare them (m, n_features): rounded, NaN where missing."""
+        matrix = np.asarray(rows, np.float64)
+        if matrix.ndim != 2 or matrix.shape[1] != self.n_features:
+            rule = f"be a table with {self.n_features} columns"
+            raise InputError("rows", rule, f"shape {matrix.shape}", "Give the columns that the model was trained on")
+        with np.errstate(over="ignore"):  # beyond the precision is infinity, in the library as here
+            matrix = matrix.astype(self.precision).astype(np.float64)
+        if not np.isnan(self.missing_value):
+            matrix = np.where(matrix == self.missing_value, np.nan, matrix)
+        return matrix
+
+    def goes_left(self, nodes: IntArray, x: FloatArray) -> BoolArray:
+        """Whether a value x goes left at a node; the two have one shape, or shapes that broadcast."""
+        left = x <= self.threshold[nodes]
+        missing = np.isnan(x)
+        if self.zero_is_missing is not None:
+            missing |= self.zero_is_missing[nodes] & (np.abs(x) <= NEARLY_ZERO)
+        if self.category_set is not None:
+            left = np.where(self.category_set[nodes] >= 0, self._in_left_set(nodes, x), left)
+        return np.where(missing, self.missing_left[nodes], left) if missing.any() else left
+
+    def _in_left_set(self, nodes: IntArray, x: FloatArray) -> BoolArray:
+        assert self.category_set is not None
+        assert self.category_sets is not None
+        others = self.category_sets.shape[1] - 1
+        known = (x > -1) & (x < others)  # a fraction counts as the whole number before it
+        code = np.where(known, np.nan_to_num(x), others).astype(np.int64)
+        return self.category_sets[self.category_set[nodes], code]
+
+    def leaves(self, matrix: FloatArray, trees: slice = slice(None)) -> IntArray:
+        """The leaf that each row reaches in each of some trees (m, T), for rows from `matrix`."""
+        roots = self.roots[trees]
+        node = np.broadcast_to(roots, (len(matrix), len(roots))).copy()
+        row, tree = np.nonzero(self.left[node] >= 0)
+        while len(row):
+            here = node[row, tree]
+            left = self.goes_left(here, matrix[row, self.feature[here]])
+            node[row, tree] = np.where(left, self.left[here], self.right[here])
+            inner = self.left[node[row, tree]] >= 0
+            row = row[inner]
+            tree = tree[inner]
+        return node
+
+    def predict(self, rows: object) -> FloatArray:
+        """What the model predicts (m, K), in `unit`: a plain walk through every tree."""
+        matrix = self.matrix(rows)
+        total = np.tile(self.base, (len(matrix), 1))
+        step = max(1, (1 << 20) // max(1, self.n_trees))
+        for start in range(0, len(matrix), step):
+            leaf = self.leaves(matrix[start : start + step])
+            for tree in range(self.n_trees):
+                total[start : start + step, self.outputs[tree]] += self.values[leaf[:, tree]]
+        return total
+
+    def tolerance(self) -> FloatArray:
+        """How far the library's own sum may be from the true one (K,): 2⁻²³ × trees × (|base| + Σ_t largest |leaf|)."""
+        largest = np.maximum.reduceat(np.abs(self.values), self.roots, axis=0) if self.n_trees else np.zeros((0, 1))
+        total = np.abs(self.base)
+        np.add.at(total, self.outputs, largest)
+        return ROUNDING * max(1, self.n_trees) * total
+
+    def reproduces(self, rows: object, margins: object) -> bool:
+        """Whether the trees add up to the margins (m,) or (m, K) that the library itself gives for these rows."""
+        own = self.predict(rows)
+        given = np.asarray(margins, np.float64).reshape(own.shape)
+        return bool((np.abs(own - given) <= self.tolerance()).all())

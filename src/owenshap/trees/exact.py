@@ -1,0 +1,311 @@
+"""Exact Shapley values of a tree ensemble, from the trees themselves: no model is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.support.arrays import ByteArray, FloatArray, IntArray
+from owenshap.trees.boxes import Block, inside
+from owenshap.trees.cells import EXPECTED_ROWS, PER_END, PER_PATH, PER_VAIN, PER_VISIT, Cells, Walking, plan
+from owenshap.trees.ensemble import TreeEnsemble
+from owenshap.trees.pairs import Walk, add_pair_values
+from owenshap.trees.paths import add_path_values
+from owenshap.trees.tables import Table, histogram, interventional, path_dependent
+
+BLOCK_NODES = 1 << 15  # of a block of trees
+ENTRY = 8  # bytes
+ROWS = 256  # looked up at a time
+SOME = 64  # background rows that tell how many pairs come to a leaf
+LOOKUPS = 1 << 10  # slots of a table at a time
+
+
+def values(
+    ensemble: TreeEnsemble,
+    rows: object,
+    background: object = None,
+    weights: object = None,
+    player_of: object = None,
+    memory: int = 256_000_000,
+) -> tuple[FloatArray, FloatArray]:
+    """Exact Shapley values of rows (m, players, K) and their base values (K,).
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+        The model.
+    rows : float (m, features)
+        What is explained.
+    background : float (b, features), optional
+        Where absent players get their values from; without it they follow the trees' own cover (path-dependent values).
+    weights : float (b,), optional
+        Of the background's rows; equal if not given.
+    player_of : int (features,), optional
+        The player of each column; each column is a player if not given.
+    memory : int
+        Bytes that working arrays may take.
+    """
+    game = TreeGame.of(ensemble, background, weights, player_of, memory)
+    return game.values(rows), game.base
+
+
+@dataclass(frozen=True, eq=False)
+class TreeGame:
+    """An ensemble and what stands for absent players, with the tables made once for all rows."""
+
+    ensemble: TreeEnsemble
+    background: FloatArray | None
+    weights: FloatArray | None
+    player_of: IntArray
+    memory: int
+
+    @classmethod
+    def of(
+        cls,
+        ensemble: TreeEnsemble,
+        background: object = None,
+        weights: object = None,
+        player_of: object = None,
+        memory: int = 256_000_000,
+    ) -> TreeGame:
+        """The game of checked arguments."""
+        players = np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of, np.int64)
+        if players.shape != (ensemble.n_features,):
+            rule = f"name a player for each of {ensemble.n_features} columns"
+            raise InputError("player_of", rule, f"shape {players.shape}", "Give one number per column")
+        if background is None:
+            return cls(ensemble, None, None, players, memory)
+        matrix = ensemble.matrix(background)
+        if not len(matrix):
+            raise InputError("background", "have at least one row", "none", "Leave it out for path-dependent values")
+        return cls(ensemble, matrix, _shares(weights, len(matrix)), players, memory)
+
+    @property
+    def n_players(self) -> int:
+        return int(self.player_of.max(initial=-1)) + 1
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """The trees in blocks of about BLOCK_NODES nodes."""
+        whole = self.ensemble
+        if not whole.n_trees:
+            return []
+        number = whole.roots // BLOCK_NODES
+        first = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
+        edges = [*first.tolist(), whole.n_trees]
+        return [Block(whole, slice(a, b), self.player_of) for a, b in pairwise(edges)]
+
+    @cached_property
+    def prepared(self) -> list[_Prepared]:
+        """Each block's plan and what is kept of its tables."""
+        room = self.memory // 2
+        prepared = []
+        for block in self.blocks:
+            prepared.append(_Prepared(self, block, room))
+            room -= prepared[-1].kept
+        return prepared
+
+    @property
+    def work(self) -> float:
+        """Predicted nanoseconds for EXPECTED_ROWS rows, tables included."""
+        return sum(each.plan.work for each in self.prepared)
+
+    @cached_property
+    def base(self) -> FloatArray:
+        """What the model gives where all players are absent (K,)."""
+        return self.ensemble.base + sum((each.mean for each in self.prepared), np.zeros(self.ensemble.n_outputs))
+
+    def values(self, rows: object) -> FloatArray:
+        """Shapley values (m, players, K)."""
+        matrix = self.ensemble.matrix(rows)
+        total = np.zeros((self.ensemble.n_outputs * self.n_players, len(matrix)))
+        for each in self.prepared:
+            each.add_values(matrix, total)
+        shaped = total.reshape(self.ensemble.n_outputs, self.n_players, len(matrix))
+        return np.ascontiguousarray(shaped.transpose(2, 1, 0))
+
+
+class _Prepared:
+    """A block, how it is computed, and its tables as far as there is room to keep them."""
+
+    def __init__(self, game: TreeGame, block: Block, room: int) -> None:
+        self.game = game
+        self.block = block
+        self.plan = plan(block, _walking(game, block))
+        sizes = [cells.bound * block.ensemble.values.shape[1] * ENTRY for cells in self.plan.cells]
+        self.kept = sum(sizes) if sum(sizes) <= room else 0
+        self._means: dict[int, FloatArray] = {}
+        self._tables: list[Table] | None = None
+
+    def add_values(self, matrix: FloatArray, total: FloatArray) -> None:
+        """Add this block's values of rows to (targets, m)."""
+        chunks = [slice(start, start + ROWS) for start in range(0, len(matrix), ROWS)]
+        if self.kept or not self.plan.cells:
+            for rows in chunks:
+                self._look_up(self.tables, matrix[rows], total[:, rows])
+        else:
+            for part in range(len(self.plan.cells)):
+                table = self._table(part)
+                for rows in chunks:
+                    self._look_up([table], matrix[rows], total[:, rows])
+        if self.plan.deep.any():
+            for rows in chunks:
+                total[:, rows] += self._deep_values(matrix[rows])
+
+    @property
+    def tables(self) -> list[Table]:
+        if self._tables is None:
+            self._tables = [self._table(part) for part in range(len(self.plan.cells))]
+        return self._tables
+
+    def _table(self, part: int) -> Table:
+        cells = self.plan.cells[part]
+        if self.game.background is None:
+            table, self._means[part] = path_dependent(self.block, cells, self.shares)
+        else:
+            table, self._means[part] = interventional(self.block, cells, self._histogram(cells))
+        return table
+
+    def _histogram(self, cells: Cells) -> FloatArray:
+        background = self.game.background
+        assert background is not None
+        parts = (self.plan.bits(background[start : start + ROWS]) for start in range(0, len(background), ROWS))
+        counted = histogram(cells, parts, self.game.weights)
+        return counted if self.game.weights is not None else counted / len(background)
+
+    @property
+    def mean(self) -> FloatArray:
+        """What the block's trees give where all players are absent (K,)."""
+        for part in range(len(self.plan.cells)):
+            if part not in self._means:
+                self._table(part)
+        means = [self._means[part] for part in range(len(self.plan.cells))]
+        return sum(means, _unsplit(self.block) + self._deep_mean())
+
+    def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
+        if tables:
+            bits = self.plan.bits(_padded(matrix))
+            for table in tables:
+                _look_up(table, bits, total)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        return cover_shares(self.block)
+
+    def _deep_values(self, matrix: FloatArray) -> FloatArray:
+        game = self.game
+        deep = np.zeros((game.ensemble.n_outputs * game.n_players, len(matrix)))
+        if game.background is None:
+            add_path_values(self.walk, self.shares, game.n_players, self.block.answers(matrix), deep)
+            return deep
+        add_pair_values(self.walk, game.n_players, self.walk.ways(matrix), self.background_ways, game.weights, deep)
+        return deep if game.weights is not None else deep / len(game.background)
+
+    def _deep_mean(self) -> FloatArray:
+        block = self.block
+        mean = np.zeros(block.ensemble.n_outputs)
+        leaves = np.flatnonzero(self.plan.deep)
+        if not len(leaves):
+            return mean
+        reached = self._cover_of(leaves) if self.game.background is None else self._background_at(leaves)
+        values = block.ensemble.values[leaves + block.nodes.start]
+        np.add.at(mean, block.ensemble.outputs[block.tree[leaves]], values * reached[:, None])
+        return mean
+
+    def _cover_of(self, leaves: IntArray) -> FloatArray:
+        boxes = self.block.boxes(leaves)
+        return np.where(boxes >= 0, self.shares[boxes], 1.0).prod(axis=1)
+
+    def _background_at(self, leaves: IntArray) -> FloatArray:
+        """The background's weight at each leaf."""
+        background = self.game.background
+        assert background is not None
+        weights = self.game.weights
+        weights = np.full(len(background), 1 / len(background)) if weights is None else weights
+        reached = self.block.ensemble.leaves(background, self.block.trees) - self.block.nodes.start
+        at = np.asarray(np.bincount(reached.ravel(), np.repeat(weights, reached.shape[1]), len(self.block)), np.float64)
+        return at[leaves]
+
+    @cached_property
+    def walk(self) -> Walk:
+        return Walk(self.block, self.plan.deep)
+
+    @cached_property
+    def background_ways(self) -> IntArray:
+        assert self.game.background is not None
+        return self.walk.ways(self.game.background)
+
+
+def _padded(matrix: FloatArray) -> FloatArray:
+    """At least two rows: numpy adds a single column in another order."""
+    return matrix if len(matrix) > 1 else np.repeat(matrix, 2, axis=0)
+
+
+def _look_up(table: Table, bits: ByteArray, total: FloatArray) -> None:
+    patterns = table.cells.patterns(bits)
+    flat = table.entries.ravel()
+    for start in range(0, len(table.target), LOOKUPS):
+        part = slice(start, start + LOOKUPS)
+        place = np.add(patterns[table.cell[part]], table.starts[part, None], dtype=np.intp)
+        total += (table.adding(part) @ flat.take(place))[:, : total.shape[1]]
+
+
+def _shares(weights: object, count: int) -> FloatArray | None:
+    """Weights that sum to one; None where they are equal."""
+    if weights is None:
+        return None
+    given: FloatArray = np.asarray(weights, np.float64)
+    if given.shape != (count,) or not (np.isfinite(given).all() and (given >= 0).all() and given.sum() > 0):
+        rule = f"be {count} numbers of at least 0 that are not all 0"
+        raise InputError("weights", rule, f"{given!r}", "Give one weight per row of the background")
+    return given / given.sum()
+
+
+def cover_shares(block: Block) -> FloatArray:
+    """For each edge the product of the cover shares of its player's splits down to it (nodes,)."""
+    cover = block.ensemble.cover[block.nodes]
+    inner = np.flatnonzero(block.inner)
+    whole = np.zeros(len(block))
+    whole[inner] = cover[block.left[inner]] + cover[block.right[inner]]
+    shares = np.ones(len(block))
+    for level in block.levels[1:]:
+        above = whole[block.parent[level]]
+        share = np.divide(cover[level], above, out=np.full(len(level), 0.5), where=above > 0)
+        before = block.before[level]
+        shares[level] = share * np.where(before >= 0, shares[before], 1.0)
+    return shares
+
+
+def _unsplit(block: Block) -> FloatArray:
+    """Trees that are a single leaf are constants."""
+    mean = np.zeros(block.ensemble.n_outputs)
+    alone = block.roots[~block.inner[block.roots]]
+    np.add.at(mean, block.ensemble.outputs[block.tree[alone]], block.ensemble.values[alone + block.nodes.start])
+    return mean
+
+
+def _walking(game: TreeGame, block: Block) -> Walking:
+    """What nodes cost without tables.
+
+    As many pairs come to a node as have for each of its players at least one row in the box. Rows
+    and background are taken to be alike, and players to be independent.
+    """
+    if game.background is None:
+        per_node = EXPECTED_ROWS * PER_PATH * (1 + block.players / 2)
+        return Walking(per_node, per_node, per_node)
+    some = game.background[:: max(1, len(game.background) // SOME)][:SOME]
+    turns = block.chain(np.flatnonzero(block.parent >= 0))
+    either = np.ones(len(block))
+    if turns:
+        apart = 1 - inside(block, turns, block.answers(some)).mean(axis=1)
+        either[np.concatenate(turns)] = 1 - np.minimum(apart, 1 - 1 / SOME) ** 2
+    reach = np.ones(len(block))
+    for level in block.levels[1:]:
+        before = block.before[level]
+        reach[level] = reach[block.parent[level]] * either[level] / np.where(before >= 0, either[before], 1)
+    pairs = EXPECTED_ROWS * len(game.background) * reach
+    return Walking(pairs * PER_END, pairs * PER_VISIT, pairs * PER_VAIN)

@@ -1,0 +1,307 @@
+"""Deep trees: an explained row and a background row walk down together until they disagree.
+
+At a node the pair goes on to a child where the child's box holds the explained row or the
+background row. Where each row wants another child the pair parts: on the explained row's side the
+node's player must be a member, on the other side it must not be one. A leaf that is reached with a
+players that must be members and c that must not adds its value times
+
+    (a−1)! c! / (a+c)! to each of the a players,   −a! (c−1)! / (a+c)! to each of the c.
+
+All players of a parting get the same from the leaves below it, so these are summed from the leaves
+up and given out once per parting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import numpy as np
+
+from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
+from owenshap.trees.boxes import NONE, Block, inside
+
+PAIRS = 1 << 13  # that walk at a time
+LEAST_ROWS = 8  # that a part of the trees is meant for: more trees at a time where pairs are few
+BOTH = 3  # the left and the right child
+LEVELS = 3  # that a pair goes down in one step, as long as it does not part
+ASKED = (1 << LEVELS) - 1  # places of these levels; two bits each tell the ways of a row
+PLACES = 2 * ASKED + 1  # and the level below
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """The part of a block that leads to some of its leaves.
+
+    Parameters
+    ----------
+    block : Block
+        The trees.
+    wanted : bool (nodes,)
+        The leaves that count.
+    """
+
+    block: Block
+    wanted: BoolArray
+
+    @cached_property
+    def live(self) -> BoolArray:
+        """Nodes with a wanted leaf below."""
+        live = self.wanted.copy()
+        for level in reversed(self.block.levels[1:]):
+            live[self.block.parent[level[live[level]]]] = True
+        return live
+
+    @cached_property
+    def inner(self) -> IntArray:
+        return np.flatnonzero(self.live & self.block.inner)
+
+    @cached_property
+    def leaves(self) -> IntArray:
+        return np.flatnonzero(self.wanted)
+
+    @cached_property
+    def _number(self) -> IntArray:
+        """Inner nodes from 0, then leaves; what leads nowhere is one leaf more."""
+        number = np.full(len(self.block), len(self.inner) + len(self.leaves))
+        number[self.inner] = np.arange(len(self.inner))
+        number[self.leaves] = np.arange(len(self.leaves)) + len(self.inner)
+        return number
+
+    @cached_property
+    def below(self) -> IntArray:
+        """The nodes at the places below each inner node (inner nodes, PLACES).
+
+        Place 0 is the node itself; the children of place p are at 2p + 1 and 2p + 2.
+        """
+        count = len(self.inner)
+        children = np.full((count + 1, 2), NONE)
+        children[:-1, 0] = self._number[self.block.left[self.inner]]
+        children[:-1, 1] = self._number[self.block.right[self.inner]]
+        below = np.full((count, PLACES), NONE)
+        below[:, 0] = np.arange(count)
+        for place in range(ASKED):
+            below[:, 2 * place + 1 : 2 * place + 3] = children[self._inner_or_none(below[:, place])]
+        return below
+
+    def _inner_or_none(self, nodes: IntArray) -> IntArray:
+        return np.where(nodes < len(self.inner), nodes, NONE)
+
+    @cached_property
+    def roots(self) -> IntArray:
+        return self._number[self.block.roots[self.live[self.block.roots]]]
+
+    @cached_property
+    def players(self) -> IntArray:
+        return self.block.player[self.inner]
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Leaf values (V, leaves + 1), the last one zero."""
+        own = self.block.ensemble.values[self.leaves + self.block.nodes.start]
+        return np.append(own, np.zeros((1, own.shape[1])), axis=0).T.copy()
+
+    @cached_property
+    def outputs(self) -> IntArray:
+        """The outputs (V, inner nodes) that a node's tree speaks of."""
+        return self.block.ensemble.outputs[self.block.tree[self.inner]].T
+
+    @cached_property
+    def _turns(self) -> tuple[list[IntArray], IntArray]:
+        edges = np.concatenate([self.block.left[self.inner], self.block.right[self.inner]])
+        turns = self.block.chain(edges)
+        ordered = np.concatenate(turns)
+        place = np.empty(len(self.block), np.int64)
+        place[ordered] = np.arange(len(ordered))
+        return turns, place
+
+    def ways(self, matrix: FloatArray) -> IntArray:
+        """Where each row may go from the places below each inner node (m, inner nodes).
+
+        Two bits per place: 1 left, 2 right, 3 both never; 0 where the place is no inner node.
+        """
+        turns, place = self._turns
+        boxes = inside(self.block, turns, self.block.answers(matrix))
+        ways = np.zeros((len(self.inner) + 1, len(matrix)), np.uint16)
+        ways[:-1] = boxes[place[self.block.right[self.inner]]]
+        ways <<= 1
+        ways[:-1] |= boxes[place[self.block.left[self.inner]]]
+        codes = ways[:-1].copy()
+        for asked in range(1, ASKED):
+            codes |= ways[self._inner_or_none(self.below[:, asked])] << (2 * asked)
+        return np.ascontiguousarray(codes.T)
+
+    @cached_property
+    def factors(self) -> tuple[FloatArray, FloatArray, int]:
+        """The two weights of a leaf by a · stride + c, and the stride."""
+        most = int(self.block.players[self.leaves].max(initial=0)) + 1
+        members = np.arange(most)[:, None]
+        others = np.arange(most)[None, :]
+        together = np.maximum(members + others, 1)
+        choices = _choices(2 * most)[together, np.minimum(members, together)]
+        shared = 1 / choices  # a! c! / (a+c)!
+        positive = np.where(members > 0, shared / np.maximum(members, 1), 0)
+        negative = np.where(others > 0, shared / np.maximum(others, 1), 0)
+        return positive.ravel(), negative.ravel(), most
+
+
+def _choices(most: int) -> FloatArray:
+    """Pascal's triangle."""
+    triangle = np.zeros((most + 1, most + 1))
+    triangle[:, 0] = 1
+    for row in range(1, most + 1):
+        triangle[row, 1:] = triangle[row - 1, 1:] + triangle[row - 1, :-1]
+    return triangle
+
+
+def add_pair_values(
+    walk: Walk,
+    n_players: int,
+    rows: IntArray,
+    others: IntArray,
+    weights: FloatArray | None,
+    total: FloatArray,
+) -> None:
+    """Add the values of rows (targets, m) from all pairs of a row and a background row, given the ways of both."""
+    count = len(others)
+    trees = max(1, PAIRS // (count * LEAST_ROWS))  # never by the number of rows: the order of additions depends on it
+    step = max(1, PAIRS // (count * min(trees, len(walk.roots))))
+    for first in range(0, len(walk.roots), trees):
+        roots = walk.roots[first : first + trees]
+        for start in range(0, len(rows), step):
+            part = rows[start : start + step]
+            root, row, other = (each.ravel() for each in np.indices((len(roots), len(part), count)))
+            trail = _walked(walk, roots[root], row, other, part, others)
+            total[:, start : start + step] += _given_out(walk, trail, weights, n_players, len(part))
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """What happened at one step: pairs that ended in a leaf, and pairs that parted.
+
+    A stretch is the way of a pair from a parting to the next one, or to a leaf.
+    """
+
+    ended: IntArray  # stretches
+    leaf: IntArray
+    state: IntArray
+    other: IntArray
+    parted: IntArray  # stretches
+    node: IntArray
+    row: IntArray
+    first: int  # the stretches that begin here, on the row's side, then on the other side
+
+
+@cache
+def _stops() -> tuple[ByteArray, BoolArray]:
+    """For the ways of a pair: the place at which it parts, ends or leaves what is known, and whether it parts."""
+    ways = np.arange(1 << (2 * ASKED))
+    place = np.zeros(len(ways), np.int64)
+    for _ in range(LEVELS):
+        way = (ways >> (2 * place)) & BOTH
+        place = np.where((way == 0) | (way == BOTH) | (place >= ASKED), place, 2 * place + way)
+    parts = (place < ASKED) & ((ways >> (2 * place)) & BOTH == BOTH)
+    return place.astype(np.uint8), parts
+
+
+def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: IntArray, others: IntArray) -> list[_Step]:
+    """The steps of pairs that start at these inner nodes, all at a time."""
+    inner = len(walk.inner)
+    stride = walk.factors[2]
+    below = walk.below.ravel()
+    flat_rows = rows.ravel()
+    flat_others = others.ravel()
+    stops, parts = _stops()
+    row_start = row * inner
+    other_start = other * inner
+    state = np.zeros(len(node), np.intp)  # a · stride + c
+    stretch = np.arange(len(node))
+    stretches = len(node)
+    steps = []
+    while len(node):
+        way = flat_rows.take(row_start + node)
+        both = flat_others.take(other_start + node)
+        both |= way
+        node *= PLACES
+        stop = stops.take(both)
+        parted = np.flatnonzero(parts.take(both))
+        place = stop.take(parted).astype(np.intp)
+        place += place
+        row_way = (way.take(parted) >> place) & BOTH
+        place += node.take(parted)
+        node += stop
+        node = below.take(node)
+        at = node.take(parted)
+        node[parted] = below.take(place + row_way)
+        first = stretches
+        middle = first + len(parted)
+        stretches = middle + len(parted)
+        parted_state = state.take(parted)
+        parted_stretch = stretch.take(parted)
+        parted_row = row_start.take(parted)
+        other_side = (
+            below.take(place + (BOTH - row_way)),
+            parted_row,
+            other_start.take(parted),
+            parted_state + 1,
+            np.arange(middle, stretches),
+        )
+        state[parted] = parted_state + stride
+        stretch[parted] = np.arange(first, middle)
+        row_side = (node, row_start, other_start, state, stretch)
+        ended = [np.flatnonzero(each[0] >= inner) for each in (row_side, other_side)]
+        going = [np.flatnonzero(each[0] < inner) for each in (row_side, other_side)]
+        leaf, _, leaf_other, leaf_state, leaf_stretch = _joined(row_side, other_side, ended)
+        steps.append(
+            _Step(leaf_stretch, leaf - inner, leaf_state, leaf_other // inner, parted_stretch, at, parted_row // inner, first)
+        )
+        node, row_start, other_start, state, stretch = _joined(row_side, other_side, going)
+    return steps
+
+
+def _joined(one: tuple[IntArray, ...], two: tuple[IntArray, ...], which: list[IntArray]) -> list[IntArray]:
+    """Some of each array of the one, then some of the two."""
+    size = len(which[0])
+    joined = []
+    for first, second in zip(one, two, strict=True):
+        both = np.empty(size + len(which[1]), np.intp)
+        np.take(first, which[0], out=both[:size], mode="clip")
+        np.take(second, which[1], out=both[size:], mode="clip")
+        joined.append(both)
+    return joined
+
+
+def _given_out(walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int) -> FloatArray:
+    """From the last leaves up: what the leaves below each parting give to its player (targets, m)."""
+    total = np.zeros(walk.block.ensemble.n_outputs * n_players * n_rows)
+    stretches = steps[-1].first + 2 * len(steps[-1].parted)
+    node = np.concatenate([step.node for step in steps])
+    row = np.concatenate([step.row for step in steps])
+    player_place = walk.players.take(node) * n_rows + row
+    for output, values in enumerate(walk.values):
+        amounts = np.concatenate(_amounts(walk, steps, values, weights, stretches))
+        place = player_place + (walk.outputs[output] * (n_players * n_rows)).take(node)
+        total += np.bincount(place, amounts, len(total))
+    return total.reshape(-1, n_rows)
+
+
+def _amounts(
+    walk: Walk, steps: list[_Step], values: FloatArray, weights: FloatArray | None, stretches: int
+) -> list[FloatArray]:
+    """What each parting gives to its player, step by step."""
+    positive, negative, _ = walk.factors
+    up = np.empty(stretches)
+    down = np.empty(stretches)
+    amounts = []
+    for step in reversed(steps):
+        value = values.take(step.leaf)
+        if weights is not None:
+            value *= weights[step.other]
+        up[step.ended] = value * positive.take(step.state)
+        down[step.ended] = value * negative.take(step.state)
+        middle = step.first + len(step.parted)
+        end = middle + len(step.parted)
+        amounts.append(up[step.first : middle] - down[middle:end])
+        up[step.parted] = up[step.first : middle] + up[middle:end]
+        down[step.parted] = down[step.first : middle] + down[middle:end]
+    return amounts[::-1]

@@ -1,0 +1,240 @@
+"""scikit-learn: decision trees, forests, gradient boosting of both kinds, isolation forests.
+
+An isolation forest's score is a function of the mean length of the paths, which is a sum over
+trees: that length is what is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.trees.ensemble import TreeEnsemble
+from owenshap.trees.readers.base import (
+    LOG_ODDS,
+    LOG_PREDICTION,
+    PREDICTION,
+    PROBABILITY,
+    SCORE,
+    Reader,
+    starts,
+    unreadable,
+)
+
+PATH_LENGTH = "mean path length"
+BITS = 256  # categories that a set of a histogram tree has room for
+
+Piece = tuple[Any, float, Any]
+"""A tree, what its leaves are multiplied by, and the columns that it was given (None: all of them)."""
+
+
+class ScikitLearnReader(Reader):
+    """Values up to the threshold go left: in float32, in histogram trees in float64."""
+
+    types = {  # noqa: RUF012
+        "sklearn": (
+            "BaseDecisionTree",
+            "BaseForest",
+            "BaseGradientBoosting",
+            "BaseHistGradientBoosting",
+            "IsolationForest",
+        )
+    }
+
+    @classmethod
+    def read(cls, model: Any) -> TreeEnsemble:
+        _check_fitted(model)
+        if hasattr(model, "_predictors"):
+            return _histogram(model)
+        if hasattr(model, "_raw_predict_init"):
+            return _boosted(model)
+        if hasattr(model, "_average_path_length_per_tree"):
+            return _isolation(model)
+        return _forest(model, getattr(model, "estimators_", [model]))
+
+    @classmethod
+    def matrix(cls, model: Any, rows: Any) -> Any:
+        encoder = getattr(model, "_preprocessor", None)
+        if encoder is None:
+            return np.asarray(rows, np.float64)
+        encoded = np.empty((len(rows), model.n_features_in_))
+        encoded[:, _order(model)] = encoder.transform(rows)
+        return encoded
+
+    @classmethod
+    def margins(cls, model: Any, rows: Any) -> FloatArray:
+        if hasattr(model, "_average_path_length_per_tree"):
+            return _path_lengths(model, rows)
+        raw = getattr(model, "_raw_predict", None)
+        if raw is not None:
+            return np.asarray(raw(np.asarray(rows, np.float32) if hasattr(model, "_raw_predict_init") else rows))
+        if hasattr(model, "predict_proba"):
+            several = model.predict_proba(rows)
+            return np.concatenate(several, axis=1) if isinstance(several, list) else np.asarray(several)
+        return np.asarray(model.predict(rows), np.float64)
+
+
+def _check_fitted(model: Any) -> None:
+    if not any(hasattr(model, name) for name in ("tree_", "estimators_", "_predictors")):
+        raise unreadable(model, "that is not fitted")
+
+
+def _forest(model: Any, trees: list[Any]) -> TreeEnsemble:
+    """The mean over the trees; a classifier's leaves are shares of classes, per target."""
+    classifier = hasattr(model, "predict_proba")
+    values = [_shares(tree.tree_, tree.n_classes_) if classifier else tree.tree_.value[:, :, 0] for tree in trees]
+    pieces: list[Piece] = [(tree.tree_, 1 / len(trees), None) for tree in trees]
+    outputs = np.tile(np.arange(values[0].shape[1]), (len(trees), 1))
+    base = np.zeros(outputs.shape[1])
+    return _joined(model, pieces, values, outputs, base, PROBABILITY if classifier else PREDICTION)
+
+
+def _shares(tree: Any, classes: Any) -> FloatArray:
+    """Shares of the classes in each node, targets one after the other; older versions store counts."""
+    totals = tree.value.sum(axis=2, keepdims=True)
+    shares = tree.value / np.where(totals == 0, 1, totals)
+    of_target = zip(np.atleast_1d(classes), range(shares.shape[1]), strict=True)
+    return np.concatenate([shares[:, target, :count] for count, target in of_target], axis=1)
+
+
+def _boosted(model: Any) -> TreeEnsemble:
+    stages = model.estimators_
+    trees = [each.tree_ for each in stages.ravel()]
+    pieces: list[Piece] = [(tree, float(model.learning_rate), None) for tree in trees]
+    outputs = np.tile(np.arange(stages.shape[1]), stages.shape[0])[:, None]
+    base = _start(model)
+    classifier = hasattr(model, "predict_proba")
+    unit = (LOG_ODDS if stages.shape[1] == 1 else SCORE) if classifier else PREDICTION
+    if classifier and model.loss == "exponential":
+        unit = SCORE
+    return _joined(model, pieces, [tree.value[:, :, 0] for tree in trees], outputs, base, unit)
+
+
+def _start(model: Any) -> FloatArray:
+    """What boosting began with, where it is the same for every row."""
+    if not (isinstance(model.init_, str) or type(model.init_).__name__ in ("DummyClassifier", "DummyRegressor")):
+        raise unreadable(model, f"that begins with another model, init={type(model.init_).__name__}")
+    return np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), np.float32)), np.float64)[0]
+
+
+def _isolation(model: Any) -> TreeEnsemble:
+    trees = [each.tree_ for each in model.estimators_]
+    lengths = zip(model._decision_path_lengths, model._average_path_length_per_tree, strict=True)
+    values = [(path + average - 1.0)[:, None] for path, average in lengths]
+    pieces: list[Piece] = [
+        (tree, 1 / len(trees), columns) for tree, columns in zip(trees, model.estimators_features_, strict=True)
+    ]
+    return _joined(model, pieces, values, np.zeros((len(trees), 1), np.int64), np.zeros(1), PATH_LENGTH)
+
+
+def _path_lengths(model: Any, rows: Any) -> FloatArray:
+    """The score is −2^(−length / usual length)."""
+    return np.asarray(-np.log2(-model.score_samples(rows)) * _usual_length(model._max_samples), np.float64)
+
+
+def _usual_length(count: int) -> float:
+    """The mean length of a path in a tree grown on so many rows until each is alone."""
+    if count <= 2:
+        return float(count - 1)
+    return 2 * (np.log(count - 1.0) + np.euler_gamma) - 2 * (count - 1.0) / count
+
+
+def _joined(
+    model: Any, pieces: list[Piece], values: list[FloatArray], outputs: IntArray, base: FloatArray, unit: str
+) -> TreeEnsemble:
+    trees = [tree for tree, _, _ in pieces]
+    roots = starts([tree.node_count for tree in trees])
+    offset = np.repeat(roots, [tree.node_count for tree in trees])
+    left = np.concatenate([tree.children_left for tree in trees])
+    right = np.concatenate([tree.children_right for tree in trees])
+    inner = left >= 0
+    feature = np.concatenate([_columns(tree.feature, columns) for tree, _, columns in pieces])
+    return TreeEnsemble(
+        roots=roots,
+        left=np.where(inner, left + offset, -1),
+        right=np.where(inner, right + offset, -1),
+        feature=np.where(inner, feature, -1),
+        threshold=np.concatenate([tree.threshold for tree in trees]),
+        missing_left=np.concatenate([_missing_left(tree) for tree in trees]),
+        values=np.concatenate([scale * value for (_, scale, _), value in zip(pieces, values, strict=True)]),
+        outputs=outputs,
+        cover=np.concatenate([tree.weighted_n_node_samples for tree in trees]),
+        base=base,
+        n_features=model.n_features_in_,
+        precision=np.float32,
+        unit=unit,
+    )
+
+
+def _columns(feature: IntArray, columns: Any) -> IntArray:
+    """A tree that was given some of the columns counts these only."""
+    return feature if columns is None else np.where(feature >= 0, np.asarray(columns)[feature], -1)
+
+
+def _missing_left(tree: Any) -> BoolArray:
+    stored = getattr(tree, "missing_go_to_left", None)
+    return np.zeros(tree.node_count, np.bool_) if stored is None else np.asarray(stored, np.bool_)
+
+
+def _histogram(model: Any) -> TreeEnsemble:
+    predictors = [each for stage in model._predictors for each in stage]
+    nodes = [each.nodes for each in predictors]
+    joined = np.concatenate(nodes)
+    roots = starts([len(each) for each in nodes])
+    offset = np.repeat(roots, [len(each) for each in nodes])
+    inner = joined["is_leaf"] == 0
+    per_stage = model.n_trees_per_iteration_
+    category_set, sets = _categories(model, predictors, joined, inner)
+    return TreeEnsemble(
+        roots=roots,
+        left=np.where(inner, joined["left"] + offset, -1),
+        right=np.where(inner, joined["right"] + offset, -1),
+        feature=np.where(inner, _order(model)[joined["feature_idx"]], -1),
+        threshold=joined["num_threshold"].astype(np.float64),
+        missing_left=joined["missing_go_to_left"].astype(np.bool_),
+        values=np.where(inner, 0.0, joined["value"])[:, None],
+        outputs=(np.arange(len(nodes)) % per_stage)[:, None],
+        cover=joined["count"].astype(np.float64),
+        base=np.asarray(model._baseline_prediction, np.float64).reshape(-1),
+        n_features=model.n_features_in_,
+        unit=_histogram_unit(model),
+        category_set=category_set,
+        category_sets=sets,
+    )
+
+
+def _order(model: Any) -> IntArray:
+    """The column of the input that each column of the trees is: categories come first."""
+    categorical = model.is_categorical_
+    if categorical is None:
+        return np.arange(model.n_features_in_)
+    return np.concatenate([np.flatnonzero(categorical), np.flatnonzero(~categorical)])
+
+
+def _histogram_unit(model: Any) -> str:
+    if hasattr(model, "predict_proba"):
+        return LOG_ODDS if model.n_trees_per_iteration_ == 1 else SCORE
+    return LOG_PREDICTION if model.loss in ("poisson", "gamma") else PREDICTION
+
+
+def _categories(model: Any, predictors: list[Any], joined: Any, inner: BoolArray) -> tuple[IntArray | None, BoolArray | None]:
+    """One set per categorical split; a category that was not seen goes where missing values go."""
+    categorical = inner & (joined["is_categorical"] == 1)
+    if not categorical.any():
+        return None, None
+    known, of_feature = model._bin_mapper.make_known_categories_bitsets()
+    bitsets = np.concatenate([each.raw_left_cat_bitsets for each in predictors])
+    before = starts([len(each.raw_left_cat_bitsets) for each in predictors])
+    place = np.repeat(before, [len(each.nodes) for each in predictors]) + joined["bitset_idx"]
+    left = _unpacked(bitsets)[place[categorical]]
+    seen = _unpacked(known)[of_feature[joined["feature_idx"][categorical]]]
+    unseen_left = joined["missing_go_to_left"][categorical].astype(np.bool_)[:, None]
+    category_set = np.full(len(joined), -1)
+    category_set[categorical] = np.arange(int(categorical.sum()))
+    return category_set, np.concatenate([np.where(seen, left, unseen_left), unseen_left], axis=1)
+
+
+def _unpacked(bitsets: Any) -> BoolArray:
+    return np.unpackbits(np.ascontiguousarray(bitsets, "<u4").view(np.uint8), axis=1, bitorder="little").astype(np.bool_)

@@ -1,0 +1,210 @@
+"""xgboost: Boosters and scikit-learn wrappers, read from the library's own JSON."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.trees.ensemble import TreeEnsemble
+from owenshap.trees.readers.base import (
+    LOG_ODDS,
+    LOG_PREDICTION,
+    PREDICTION,
+    SCORE,
+    Reader,
+    as_floats,
+    flat,
+    just_below,
+    sets_matrix,
+    starts,
+    unreadable,
+)
+
+LOGIT_LINK = ("binary:logistic", "reg:logistic")
+RAW_LOG_ODDS = "binary:logitraw"  # its base score is a margin already
+LOG_LINK = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
+
+
+class XgboostReader(Reader):
+    """Categories in a node's set go right, all others left; float32 values below the threshold go left."""
+
+    types = {  # noqa: RUF012
+        "xgboost": ("Booster", "XGBModel"),
+    }
+
+    @classmethod
+    def read(cls, model: Any) -> TreeEnsemble:
+        booster = _booster(model)
+        learner = json.loads(booster.save_raw("json"))["learner"]
+        boosting = learner["gradient_booster"]
+        if boosting["name"] == "gblinear":
+            raise unreadable(model, "with booster='gblinear', which has no trees")
+        weights = boosting.get("weight_drop")
+        stored = boosting["gbtree"]["model"] if weights is not None else boosting["model"]
+        count = _trees_used(model, stored)
+        return _ensemble(stored, learner, count, weights, _missing(model))
+
+    @classmethod
+    def matrix(cls, model: Any, rows: Any) -> Any:
+        if not hasattr(rows, "columns"):
+            return np.asarray(rows, np.float64)
+        boosting = json.loads(_booster(model).save_raw("json"))["learner"]["gradient_booster"]
+        stored = boosting["gbtree"]["model"] if "gbtree" in boosting else boosting["model"]
+        categories = stored.get("cats", {}).get("enc")  # before 3.1 the codes of the rows were taken as they are
+        return as_floats(_recoded(rows, categories) if categories else rows)
+
+    @classmethod
+    def margins(cls, model: Any, rows: Any) -> FloatArray:
+        if hasattr(model, "get_booster"):
+            return np.asarray(model.predict(rows, output_margin=True), np.float64)
+        import xgboost
+
+        names = None if hasattr(rows, "columns") else model.feature_names
+        types = None if hasattr(rows, "columns") else model.feature_types
+        matrix = xgboost.DMatrix(rows, feature_names=names, feature_types=types, enable_categorical=True)
+        return np.asarray(model.predict(matrix, output_margin=True), np.float64)
+
+
+def _booster(model: Any) -> Any:
+    if not hasattr(model, "get_booster"):
+        return model
+    if not model.__sklearn_is_fitted__():
+        raise unreadable(model, "that is not fitted")
+    return model.get_booster()
+
+
+def _missing(model: Any) -> float:
+    missing = getattr(model, "missing", None)
+    return np.nan if missing is None else float(missing)
+
+
+def _trees_used(model: Any, stored: dict[str, Any]) -> int:
+    """All trees, but a wrapper that stopped early predicts with those up to its best iteration."""
+    best = getattr(model, "best_iteration", None) if hasattr(model, "get_booster") and _stopped_early(model) else None
+    ends = stored.get("iteration_indptr")
+    if best is None or ends is None:
+        return len(stored["trees"])
+    return int(ends[best + 1])
+
+
+def _stopped_early(model: Any) -> bool:
+    return model.get_booster().attr("best_iteration") is not None
+
+
+def _ensemble(
+    stored: dict[str, Any], learner: dict[str, Any], count: int, weights: list[float] | None, missing: float
+) -> TreeEnsemble:
+    trees = stored["trees"][:count]
+    roots = starts([len(tree["left_children"]) for tree in trees])
+    offset = np.repeat(roots, [len(tree["left_children"]) for tree in trees])
+    left = flat((tree["left_children"] for tree in trees), np.int64)
+    right = flat((tree["right_children"] for tree in trees), np.int64)
+    inner = left >= 0
+    parameters = learner["learner_model_param"]
+    base = _base(learner, parameters)
+    vectors = bool(trees) and int(trees[0]["tree_param"]["size_leaf_vector"]) > 1
+    values = _vector_leaves(trees, inner, right, roots) if vectors else _leaves(trees, inner)
+    if weights is not None:
+        values = values * np.repeat(np.array(weights[:count], np.float32), _sizes(roots, len(left)))[:, None]
+    category_set, sets = _categories(trees, roots, len(left))
+    return TreeEnsemble(
+        roots=roots,
+        left=np.where(inner, left + offset, -1),
+        right=np.where(inner, right + offset, -1),
+        feature=np.where(inner, flat((tree["split_indices"] for tree in trees), np.int64), -1),
+        threshold=just_below(flat((tree["split_conditions"] for tree in trees), np.float32), np.float32),
+        missing_left=flat((tree["default_left"] for tree in trees), np.int64).astype(np.bool_),
+        values=values.astype(np.float64),
+        outputs=_outputs(stored, count, len(base), vectors),
+        cover=flat((tree["sum_hessian"] for tree in trees), np.float64),
+        base=base,
+        n_features=int(parameters["num_feature"]),
+        precision=np.float32,
+        unit=_unit(learner["objective"]["name"]),
+        category_set=category_set,
+        category_sets=sets,
+        missing_value=missing,
+    )
+
+
+def _sizes(roots: IntArray, nodes: int) -> IntArray:
+    return np.diff(np.append(roots, nodes))
+
+
+def _leaves(trees: list[dict[str, Any]], inner: BoolArray) -> FloatArray:
+    conditions = flat((tree["split_conditions"] for tree in trees), np.float32)  # at a leaf: its value
+    return np.where(inner, 0, conditions)[:, None]
+
+
+def _vector_leaves(trees: list[dict[str, Any]], inner: BoolArray, right: IntArray, roots: IntArray) -> FloatArray:
+    """A leaf with several values has in place of its right child where they lie."""
+    size = int(trees[0]["tree_param"]["size_leaf_vector"])
+    stored = flat((tree["leaf_weights"] for tree in trees), np.float32).reshape(-1, size)
+    begin = starts([len(tree["leaf_weights"]) // size for tree in trees])
+    place = right + np.repeat(begin, _sizes(roots, len(right)))
+    values = np.zeros((len(right), size))
+    values[~inner] = stored[place[~inner]]
+    return values
+
+
+def _outputs(stored: dict[str, Any], count: int, n_outputs: int, vectors: bool) -> IntArray:
+    if vectors:
+        return np.tile(np.arange(n_outputs), (count, 1))
+    return np.array(stored["tree_info"][:count], np.int64)[:, None]
+
+
+def _base(learner: dict[str, Any], parameters: dict[str, str]) -> FloatArray:
+    """The base score on the scale of the margins, one per output."""
+    stored = np.array(json.loads(parameters["base_score"].replace("E", "e")), np.float32).reshape(-1)
+    outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
+    base = np.broadcast_to(stored.astype(np.float64), (outputs,)).copy()
+    name = learner["objective"]["name"]
+    if name in LOGIT_LINK:
+        return np.log(base) - np.log1p(-base)
+    return np.log(base) if name in LOG_LINK else base
+
+
+def _unit(objective: str) -> str:
+    if objective in (*LOGIT_LINK, RAW_LOG_ODDS):
+        return LOG_ODDS
+    if objective in LOG_LINK:
+        return LOG_PREDICTION
+    scores = objective.startswith(("multi:", "rank:", "binary:"))
+    return SCORE if scores else PREDICTION
+
+
+def _categories(trees: list[dict[str, Any]], roots: IntArray, nodes: int) -> tuple[IntArray | None, BoolArray | None]:
+    if not any(tree["categories_nodes"] for tree in trees):
+        return None, None
+    category_set = np.full(nodes, -1)
+    sets: list[IntArray] = []
+    for root, tree in zip(roots, trees, strict=True):
+        categories = np.array(tree["categories"], np.int64)
+        for node, begin, size in zip(
+            tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
+        ):
+            category_set[root + node] = len(sets)
+            sets.append(categories[begin : begin + size])
+    return category_set, sets_matrix(sets, in_set_left=False)
+
+
+def _recoded(rows: Any, categories: list[dict[str, Any]]) -> Any:
+    """A frame whose categories are the ones that the model was trained on."""
+    rows = rows.copy()
+    for name, stored in zip(rows.columns, categories, strict=True):
+        if hasattr(rows[name], "cat") and stored["values"]:
+            rows[name] = rows[name].cat.set_categories(_names(stored))
+    return rows
+
+
+def _names(stored: dict[str, Any]) -> list[Any]:
+    """Categories that are strings lie in one run of bytes; numbers as they are."""
+    if "offsets" not in stored:
+        return list(stored["values"])
+    text = bytes(each % 256 for each in stored["values"])
+    edges = stored["offsets"]
+    return [text[begin:end].decode() for begin, end in pairwise(edges)]

@@ -1,0 +1,158 @@
+"""Values against rational arithmetic, by every way of computing them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from random_trees import chain, random_ensemble, random_rows
+from slow import exact_values, leaf_by_leaf
+
+from owenshap.errors import InputError
+from owenshap.trees import cells
+from owenshap.trees.exact import TreeGame, values
+
+CLOSE = 1e-12  # of the largest value
+
+
+def agree(found: Any, true: Any, scale: float = 1.0) -> None:
+    assert np.abs(found - true).max() <= CLOSE * max(scale, np.abs(true).max())
+
+
+@pytest.fixture(params=["tables", "no tables", "mixed"])
+def way(request: Any, monkeypatch: Any) -> str:
+    """Which leaves have tables: all, none, or those with few players."""
+    most = {"tables": 30, "no tables": 0, "mixed": 2}[request.param]
+
+    def walking(_: Any, block: Any) -> Any:
+        free = np.zeros(len(block))
+        return cells.Walking(np.where(block.players > most, free, 1e30), free, free)
+
+    monkeypatch.setattr("owenshap.trees.exact._walking", walking)
+    return str(request.param)
+
+
+SHAPES = [
+    {},
+    {"trees": 1, "depth": 8, "features": 5, "leafy": 0.3},
+    {"trees": 4, "depth": 3, "features": 3, "outputs": 3},
+    {"trees": 3, "depth": 3, "features": 3, "outputs": 2, "vector": True},
+    {"trees": 3, "depth": 4, "features": 4, "categorical": True},
+    {"trees": 3, "depth": 3, "features": 1},
+    {"trees": 5, "depth": 1, "features": 2, "leafy": 0.5},
+    {"trees": 2, "depth": 0},
+    {"trees": 0},
+]
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_with_a_background(shape: dict[str, Any], seed: int) -> None:
+    ensemble = random_ensemble(seed, **shape)
+    rows = random_rows(seed + 10, 3, ensemble.n_features)
+    background = random_rows(seed + 20, 5, ensemble.n_features)
+    weights = np.array([1.0, 0.0, 2.5, 1.0, 0.5]) if seed else None
+    found, base = values(ensemble, rows, background, weights)
+    for row, each in zip(rows, found, strict=True):
+        agree(each, exact_values(ensemble, row, background, weights))
+    agree(base, np.average(ensemble.predict(background), axis=0, weights=weights))
+    agree(found.sum(axis=1) + base, ensemble.predict(rows))
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_by_cover(shape: dict[str, Any], seed: int) -> None:
+    ensemble = random_ensemble(seed, **shape)
+    rows = random_rows(seed + 10, 3, ensemble.n_features)
+    found, base = values(ensemble, rows)
+    for row, each in zip(rows, found, strict=True):
+        agree(each, exact_values(ensemble, row))
+    agree(found.sum(axis=1) + base, ensemble.predict(rows))
+
+
+@pytest.mark.usefixtures("way")
+def test_groups_of_columns() -> None:
+    ensemble = random_ensemble(3, trees=3, depth=5, features=6)
+    rows = random_rows(4, 3, 6)
+    background = random_rows(5, 6, 6)
+    players = [0, 1, 0, 2, 1, 0]
+    found, _ = values(ensemble, rows, background, player_of=players)
+    by_cover, _ = values(ensemble, rows, player_of=players)
+    for row, each, other in zip(rows, found, by_cover, strict=True):
+        agree(each, exact_values(ensemble, row, background, player_of=players))
+        agree(other, exact_values(ensemble, row, player_of=players))
+
+
+@pytest.mark.parametrize("depth", [20, 100])
+def test_chains(depth: int, way: str) -> None:
+    if way == "tables":
+        pytest.skip("out of reach for tables")
+    ensemble = chain(0, depth, 8)
+    rows = random_rows(1, 2, 8)
+    background = random_rows(2, 4, 8)
+    found, _ = values(ensemble, rows, background)
+    by_cover, _ = values(ensemble, rows)
+    for row, each, other in zip(rows, found, by_cover, strict=True):
+        agree(each, exact_values(ensemble, row, background))
+        agree(other, exact_values(ensemble, row))
+
+
+@pytest.mark.parametrize("players", [30, 100])
+def test_chains_of_many_players(players: int) -> None:
+    """Far beyond tables, and beyond the definition too; adding up tells the rest about values by cover."""
+    ensemble = chain(3, players, players)
+    rows = random_rows(4, 2, players)
+    background = random_rows(5, 3, players)
+    found, _ = values(ensemble, rows, background)
+    for row, each in zip(rows, found, strict=True):
+        agree(each, leaf_by_leaf(ensemble, row, background))
+    by_cover, base = values(ensemble, rows)
+    agree(by_cover.sum(axis=1) + base, ensemble.predict(rows))
+
+
+def test_two_slow_formulas_agree() -> None:
+    ensemble = random_ensemble(11, trees=2, depth=5, features=5)
+    rows = random_rows(12, 2, 5)
+    background = random_rows(13, 4, 5)
+    for row in rows:
+        agree(leaf_by_leaf(ensemble, row, background), exact_values(ensemble, row, background))
+
+
+@pytest.mark.parametrize("background", [None, random_rows(7, 9, 5)])
+@pytest.mark.usefixtures("way")
+def test_rows_do_not_know_each_other(background: Any) -> None:
+    ensemble = random_ensemble(6, trees=20, depth=5, features=5, outputs=2)
+    rows = random_rows(8, 300, 5)
+    game = TreeGame.of(ensemble, background)
+    together = game.values(rows)
+    for part in (slice(0, 1), slice(1, 3), slice(3, 10), slice(250, 300)):
+        assert np.array_equal(game.values(rows[part]), together[part])
+    assert np.array_equal(game.values(rows[::-1]), together[::-1])
+    without_room = TreeGame.of(ensemble, background, memory=0)
+    assert np.array_equal(without_room.values(rows), together)
+    assert np.array_equal(without_room.base, game.base)
+
+
+def test_cells_are_cheaper_than_leaves() -> None:
+    """A symmetric tree asks few questions: one cell holds all of its leaves."""
+    ensemble = random_ensemble(9, trees=1, depth=3, features=3, leafy=0.0)
+    game = TreeGame.of(ensemble, random_rows(1, 5, 3))
+    prepared = game.prepared[0].plan
+    assert sum(len(each.sources) for each in prepared.cells) < sum(len(each.leaves) for each in prepared.cells)
+    assert max(each.bits for each in prepared.cells) <= cells.MOST_BITS
+
+
+def test_bad_input_is_named() -> None:
+    ensemble = random_ensemble(0)
+    rows = random_rows(0, 2, 4)
+    with pytest.raises(InputError, match="4 columns"):
+        values(ensemble, rows[:, :3], rows)
+    with pytest.raises(InputError, match="at least one row"):
+        values(ensemble, rows, rows[:0])
+    with pytest.raises(InputError, match="weights"):
+        values(ensemble, rows, rows, weights=[1.0])
+    with pytest.raises(InputError, match="player_of"):
+        values(ensemble, rows, rows, player_of=[0, 1])
