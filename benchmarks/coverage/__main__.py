@@ -185,7 +185,9 @@ def main() -> None:
     # Spawned: threads of a forked parent's libraries would not be there.
     with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
         if asked.check:
-            sys.exit(check(before, pool))
+            changed = check(before, pool)
+            _write(before)
+            sys.exit(changed)
         prober = None if asked.report else pool
         first = restored(pilots(), kept, before.get("pilots", []), prober)
         work(first, kept, pool, asked.processes, 0.0 if asked.report else float("inf"))  # without them nothing can be planned
@@ -209,9 +211,14 @@ def main() -> None:
     }
     if looking and not asked.report:
         results["looks"] = {name: measure.looks(name, 0.03) for name in CASES}
-    RESULTS.write_text(_lines(_short(results)))
-    (HERE / "results.md").write_text(table(results))
+    _write(results)
     print(table(results))
+
+
+def _write(results: dict) -> None:
+    cells = [each | {"cell": _key(each)} for each in results["cells"]]
+    RESULTS.write_text(_lines(_short(results | {"cells": cells})))
+    (HERE / "results.md").write_text(table(results | {"cells": cells}))
 
 
 def _named(cell: Cell, only: list[str], but: list[str]) -> bool:
@@ -221,10 +228,12 @@ def _named(cell: Cell, only: list[str], but: list[str]) -> bool:
 
 
 def check(before: dict, pool: ProcessPoolExecutor) -> int:
-    """How many cells of results.json are no longer what the code gives; each is named."""
+    """1 where some cells of results.json are no longer what the code gives; each is named, and marked stale."""
     stored = before.get("cells", [])
     probes = pool.map(measure.probe, map(_key, stored))
-    changed = [_key(each) for each, probe in zip(stored, probes, strict=True) if each.get("probe") != probe]
+    for each, probe in zip(stored, probes, strict=True):
+        each["stale"] = each.get("probe") != probe
+    changed = [_key(each) for each in stored if each["stale"]]
     for key in changed:
         print("changed:", *key)
     print(f"{len(stored) - len(changed)} of {len(stored)} cells give what they gave")
@@ -273,7 +282,7 @@ def _result(cell: Cell, deviations: dict) -> dict:
     section, name, *rest = cell.key
     about = {"cell": cell.key, "probe": cell.probe, "runs": cell.done, "of": cell.runs, "seconds": cell.seconds}
     if cell.stored is not None:
-        return cell.stored | about
+        return cell.stored | about | {"stale": False}
     result = about | {"sums": cell.sums} | cell.sums
     if section == "stopping":
         result |= {name: total / cell.done for name, total in cell.sums.items()}

@@ -24,6 +24,9 @@ def table(results: dict) -> str:
     for section, make in SECTIONS.items():
         if section in by_section:
             lines += ["", *make(by_section)]
+    stale = sum(each.get("stale", False) for each in results["cells"])
+    if stale:
+        lines += ["", f"{stale} of {len(results['cells'])} cells were measured with code whose runs differ from today's."]
     lines += ["", f"{results['date']}, {results['cores']} cores.", ""]
     return "\n".join(lines)
 
