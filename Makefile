@@ -1,4 +1,4 @@
-.PHONY: demo test test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage clean
+.PHONY: demo test test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -27,6 +27,9 @@ test: $(READY)  ## Run the tests, but for the slow ones
 
 test-slow: $(READY)  ## Run the tests that take longer: thousands of broken files, killed processes
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m slow
+
+test-one-file: $(READY)  ## Checks and tests of a copy with one more estimator: it is one file
+	@$(BIN)/python tests/one_file.py
 
 test-device:  ## Run the tests that need CUDA, with the python3 that has torch; keeps tests/device-results.json
 	@$(PYTHON) tests/device.py

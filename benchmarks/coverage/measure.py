@@ -17,8 +17,8 @@ from scipy.special import ndtr
 from benchmarks.coverage.games import CASES, game_of
 from owenshap import Castro, Estimate, estimate
 from owenshap.estimators import Estimator
-from owenshap.run.session import Session
 from owenshap.run.plan import Cost, make_plan
+from owenshap.run.session import Session
 from owenshap.statistics.stopping import Until
 
 ANTITHETIC, LEARNING, AUTO = "antithetic permutations", "gaussian-process-corrected", "auto, costly model"

@@ -8,7 +8,7 @@ from functools import cache
 from owenshap.estimators.base import AXIOMS, Estimator, combined_notes
 from owenshap.support.discovery import concrete
 
-__all__ = ["AXIOMS", "Estimator", "found", "combined_notes"]
+__all__ = ["AXIOMS", "Estimator", "combined_notes", "found"]
 
 
 @cache

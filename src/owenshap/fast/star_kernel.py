@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""The kernel of `_fused_stars`; imported where triton is known to be there."""
+"""The kernel of `fused_stars`; imported where triton is known to be there."""
 
 import triton
 import triton.language as tl

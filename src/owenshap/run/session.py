@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.estimators import combined_notes
-from owenshap.estimators.base import Learner
+from owenshap.estimators.base import Learner, combined_notes
 from owenshap.games.game import AdditiveGame, Game
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
 from owenshap.run.evaluate import Ends, evaluate, evaluate_ends

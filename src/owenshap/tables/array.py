@@ -147,5 +147,3 @@ def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
     if array.dtype.kind != "f":
         return same
     return same & ((np.signbit(array) == np.signbit(other)) | (array != 0))
-
-

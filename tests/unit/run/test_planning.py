@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from naive import refuses, same_examples, smooth
 
 from owenshap import Castro, Exact, FunctionGame, HalvedOwen, Owen, OwenPrinted, UnknownMethodError, estimate, methods
+from owenshap.estimators import found
 from owenshap.run.plan import Cost, default_budget, make_plan
 from owenshap.statistics.intervals import FEWEST_REPLICATES
 from owenshap.statistics.stopping import Until
 
 
-def test_the_methods_are_these():
-    assert methods() == [
+def test_these_are_among_the_methods():
+    assert {
         "auto",
         "castro",
         "exact",
@@ -26,7 +27,11 @@ def test_the_methods_are_these():
         "linear",
         "owen",
         "owen-printed",
-    ]
+    } <= {*methods()}
+
+
+def test_the_methods_are_auto_and_every_estimator_by_name():
+    assert methods() == ["auto", *sorted(found())]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import owenshap
 from owenshap.errors import InputError
 from owenshap.estimators import found
 from owenshap.explain import rows as many_rows
+from owenshap.run.plan import settled_for
 
 WEIGHTS = np.linspace(-1, 2, 20)
 SCALES = np.array([0.1, 3.0, 0.1, 1.0, 3.0, 0.1])
@@ -39,8 +40,10 @@ METHODS = [name for name, each in found().items() if each.random and each().open
 
 @pytest.mark.parametrize("settings", [{}, {"tolerance": 0.01}, {"top": 2}, {"efficient": True}, {"tolerance": "2%"}])
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("total", [6 * 500, 6 * 2000 + 37])
-def test_a_total_is_never_exceeded_and_used_up(method, settings, total):
+@pytest.mark.parametrize("share", [500, 2006])
+def test_a_total_is_never_exceeded_and_used_up(method, settings, share):
+    replicate = settled_for(method, 20, share).replicate_cost(20)
+    total = 6 * max(share, 2 + replicate) + 1
     model = Counting()
     answer = explained(model=model, method=method, total_budget=total, **settings)
     assert answer.evaluations.sum() <= total
@@ -49,7 +52,7 @@ def test_a_total_is_never_exceeded_and_used_up(method, settings, total):
     out_of_it = np.array([f"total budget of {total:,} evaluations for all rows" in why for why in answer.stopped_by])
     assert out_of_it.any() or len(settings) > 0
     if out_of_it.any():  # less was left than one replicate of any of them takes
-        assert total - answer.evaluations.sum() < 6 * 2 * 21
+        assert total - answer.evaluations.sum() < replicate
 
 
 def test_the_hard_rows_get_more_and_are_better_for_it():

@@ -46,7 +46,7 @@ def some_vector(n_players, seed=0, index=False):
 
 
 def test_surrogates_are_found_by_name():
-    assert sorted(found()) == ["cross-validated", "gaussian-process", "linear"]
+    assert {"cross-validated", "gaussian-process", "linear"} <= {*found()}
 
 
 @each_surrogate
