@@ -28,9 +28,6 @@ from owenshap.surrogates._triples import Search, Triples
 # Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
 STAGES = ((128, 22), (320, 5), (1000, 3))
 FEW_PAIRS, SEEN_OF_FEW = 320, 190  # with so few pairs in all, the second stage is the last, and sees no more than that
-AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the first one gave
-# Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
-SPREADS = (2.5, 0.7)
 EVEN, EVEN_PAIRS = 0.5, 160  # share of the even part's log likelihood where lengths are learned, from at most so many pairs
 # Triples are looked for with so many pairs for each player, among at most so many players and pairs; in turns with steps.
 PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, SEARCHED, TRIPLE_STEPS = 4, 100, 1600, 6
@@ -54,7 +51,7 @@ WORTH_KEEPING, SURE = 1.0, 2.0  # gained in the end: below, it is left out; and 
 NEXT_TO_NOTHING = 1e-3  # of the mean square, the squared leave-one-out error
 POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
 ALIKE = (64, 8)  # pairs and steps
-MANY_PAIRS = 8  # for each player: with more, both priors say the same, and the even part says little more
+MANY_PAIRS = 8  # for each player: with more, the even part says little more
 # Pairs for each player, or in all, past which parameters are learned by errors at left-out pairs too; its pairs and steps.
 ERRORS_TELL_EACH, ERRORS_TELL = 12, 500
 BY_ERRORS = (1000, 6)
@@ -78,38 +75,33 @@ class Learner:
         self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
 
     def learn(self, target: FloatArray, even: FloatArray | None, start: list[Learned] | None = None) -> list[Learned]:
-        """What values (N,) of mean square 1 say under each prior, and with an index part if that may pay."""
-        loose, tight = SPREADS
+        """What values (N,) of mean square 1 say, and with an index part and with triples if these may pay."""
         n_players, few = self._signs.shape[1], self._seen(STAGES[0][0], target)
         before = [each for each in start or [] if not has_index(each.vector, n_players)]
         guess = before[0].vector if before else _first_guess(self._signs, target)
-        first = self._even_steps(guess, target, even, STAGES[0], loose)
+        first = self._even_steps(guess, target, even)
         gain, index = self._try_index(first, target, few)
-        index = [self.steps(vector, target, INDEX, loose, few) for vector in index]
+        index = [self.steps(vector, target, INDEX, few) for vector in index]
         if gain > SURE and self._says_all(index[-1], target):
             return [Learned(first), *map(Learned, index)]
-        first = self.steps(first, target, STAGES[1:], loose, few)
-        others = [Learned(vector) for vector in index]
-        if len(target) <= MANY_PAIRS * n_players:
-            again = self._even_steps(first, target, even, AGAIN[0], tight)
-            others.insert(0, Learned(self.steps(again, target, AGAIN[1:], tight, self._seen(AGAIN[0][0], target))))
-        return [*self._with_triples(first, target, before[0].triples if before else Triples.none()), Learned(first), *others]
+        first = self.steps(first, target, STAGES[1:], few)
+        triples = self._with_triples(first, target, before[0].triples if before else Triples.none())
+        return [*triples, Learned(first), *map(Learned, index)]
 
-    def _even_steps(
-        self, vector: FloatArray, target: FloatArray, even: FloatArray | None, stage: tuple[int, int], spread: float
-    ) -> FloatArray:
-        """Parameters some steps on, from few pairs and both parts of the game."""
+    def _even_steps(self, vector: FloatArray, target: FloatArray, even: FloatArray | None) -> FloatArray:
+        """Parameters after the first stage: from few pairs and, where these are all, both parts of the game."""
         n_players = self._signs.shape[1]
+        count, steps = STAGES[0]
         if even is None or len(target) > min(EVEN_PAIRS, MANY_PAIRS * n_players):
-            return self.steps(vector, target, (stage,), spread)
-        which, likelihood = self.part(self._seen(stage[0], target))
+            return self.steps(vector, target, STAGES[:1])
+        which, likelihood = self.part(self._seen(count, target))
         values, part = target[which], _even.EvenPart(even[which], EVEN)
 
         def loss(both: FloatArray) -> tuple[float, FloatArray]:
-            return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part, spread)
+            return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part)
 
         limits = bounds(n_players, False) + _even.BOUNDS
-        return _lowest(loss, np.append(vector, _even.FIRST), limits, stage[1])[: -_even.OWN]
+        return _lowest(loss, np.append(vector, _even.FIRST), limits, steps)[: -_even.OWN]
 
     def _says_all(self, vector: FloatArray, target: FloatArray) -> bool:
         """Whether these parameters leave next to nothing to explain."""
@@ -135,9 +127,7 @@ class Learner:
             if not left or not len(triples) or not more:
                 break
             nearby, limits = _nearby(vector, n_players)
-            vector = self._minimised(
-                self._seen(seen, target), nearby, target, TRIPLE_STEPS, SPREADS[0], limits, triples=triples
-            )
+            vector = self._minimised(self._seen(seen, target), nearby, target, TRIPLE_STEPS, limits, triples=triples)
         return [Learned(vector, triples)] if len(triples) else []
 
     def _try_index(self, vector: FloatArray, target: FloatArray, few: int) -> tuple[float, list[FloatArray]]:
@@ -147,7 +137,7 @@ class Learner:
             return 0.0, []
         which, likelihood = self.part(few)
         values = target[which]
-        before, losses = likelihood.loss(vector, values, SPREADS[0])[0], list[float]()
+        before, losses = likelihood.loss(vector, values)[0], list[float]()
 
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
@@ -158,7 +148,7 @@ class Learner:
                 raise StopIteration
 
         most = INDEX_MOST if few >= ENOUGH_FOR_MORE * n_players else INDEX_STEPS
-        bent = self._minimised(few, guess, target, most, SPREADS[0], bounds(n_players, True), watch)
+        bent = self._minimised(few, guess, target, most, bounds(n_players, True), watch)
         gain = (_fit(likelihood, vector, values) - _fit(likelihood, bent, values)) / n_players
         return (gain, [bent]) if gain > WORTH_KEEPING else (0.0, [])
 
@@ -181,11 +171,9 @@ class Learner:
         bent[SCALES] += np.log(max(link.left, LEAST_LEFT))
         lowest, highest = np.array(bounds(n_players, True)).T
         guesses = [straight, np.clip(bent, lowest + 1, highest - 1)]
-        return min(guesses, key=lambda each: likelihood.loss(each, target[which], SPREADS[0])[0])
+        return min(guesses, key=lambda each: likelihood.loss(each, target[which])[0])
 
-    def steps(
-        self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], spread: float, seen: int = 0
-    ) -> FloatArray:
+    def steps(self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], seen: int = 0) -> FloatArray:
         """Parameters some steps on: from few pairs first, then from more."""
         n_players = self._signs.shape[1]
         limits = bounds(n_players, has_index(vector, n_players))
@@ -195,9 +183,9 @@ class Learner:
             if seen:
                 vector, limits = _nearby(vector, n_players)
             if seen and len(target) <= FEW_PAIRS:
-                return self._minimised(min(count, SEEN_OF_FEW), vector, target, steps, spread, limits)
+                return self._minimised(min(count, SEEN_OF_FEW), vector, target, steps, limits)
             seen = self._seen(count, target)
-            vector = self._minimised(seen, vector, target, steps, spread, limits)
+            vector = self._minimised(seen, vector, target, steps, limits)
         return vector
 
     def _minimised(
@@ -206,7 +194,6 @@ class Learner:
         vector: FloatArray,
         target: FloatArray,
         steps: int,
-        spread: float,
         limits: list[tuple[float, float]],
         watch: _Watch | None = None,
         triples: Triples | None = None,
@@ -215,7 +202,8 @@ class Learner:
         """Parameters some steps on, from so many pairs: of the likelihood, or of errors at left-out pairs."""
         which, likelihood = self.part(count)
         loss = (likelihood if triples is None else likelihood.with_triples(triples)).loss
-        return _lowest(partial(loss, values=target[which], spread=spread, left_out=left_out), vector, limits, steps, watch)
+        of_vector = partial(loss, values=target[which], left_out=left_out)
+        return _lowest(of_vector, vector, limits, steps, watch)
 
     @staticmethod
     def _seen(count: int, target: FloatArray) -> int:
@@ -251,9 +239,7 @@ class Learner:
         groups = [members]
         for start in starts:
             limits = bounds(n_players, has_index(start.vector, n_players))
-            vector = self._minimised(
-                count, start.vector, target, steps, SPREADS[0], limits, triples=start.triples, left_out=True
-            )
+            vector = self._minimised(count, start.vector, target, steps, limits, triples=start.triples, left_out=True)
             found = means(self.full, [Learned(vector, start.triples)], target)
             groups.append(mixture(found, n_players, scale))
         return together([group for group in groups if group], n_players)
@@ -265,7 +251,7 @@ class Learner:
         vector = np.array([*([-1.0] * n_players), *LOWEST[:2], -1.0, 0.0, 0.0, 0.0])
         fixed = [(each, each) for each in vector.tolist()]
         fixed[NOISE], fixed[-2:] = limits[NOISE], limits[-2:]
-        return self._minimised(self._seen(ALIKE[0], target), vector, target, ALIKE[1], SPREADS[0], fixed)
+        return self._minimised(self._seen(ALIKE[0], target), vector, target, ALIKE[1], fixed)
 
     def part(self, count: int) -> tuple[IntArray, Likelihood]:
         """So many pairs, of all sizes, the grand coalition's first."""
@@ -298,11 +284,11 @@ class Choices:
         if self._factors:
             part = target[self._which]
             best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
-            learned = [Learned(self._learner.steps(best, target, POOLED, SPREADS[0]))]
+            learned = [Learned(self._learner.steps(best, target, POOLED))]
             if self._index:  # beside the other: what few steps make of it may be worse
                 bent = self._learner.index_guess(best, target)
                 if bent is not None:
-                    learned.append(Learned(self._learner.steps(bent, target, POOLED_INDEX, SPREADS[0])))
+                    learned.append(Learned(self._learner.steps(bent, target, POOLED_INDEX)))
             members = mixture(means(self._learner.full, learned, target), len(best) - OTHERS, 1.0)
             if members and left_out_error(max(members, key=lambda member: member.share)) <= self._limit:
                 return learned

@@ -1,4 +1,4 @@
-"""What is learned of an output under each prior, and the posterior means that come of it, mixed."""
+"""What is learned of an output, and the posterior means that come of it, mixed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEGLIGIBLE = 1e-3  # a share
 
 
 class Learned(NamedTuple):
-    """What is learned from values under one prior."""
+    """What is learned from values for one member of a mixture."""
 
     vector: FloatArray
     triples: Triples = Triples.none()

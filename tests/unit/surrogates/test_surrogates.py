@@ -108,11 +108,11 @@ def test_the_gradient_is_that_of_finite_differences(lean, left_out, index):
     likelihood, vector = Likelihood(signs), some_vector(7, index=index)
     vector[-OTHERS + 3] = lean
     values = np.random.default_rng(1).normal(size=len(signs))
-    _, gradient = likelihood.loss(vector, values, 1.5, left_out)
+    _, gradient = likelihood.loss(vector, values, left_out)
     for i, step in enumerate(1e-6 * np.eye(len(vector))):
         if lean == 0 and i == len(vector) - 3:
             continue  # at its bound
-        up, down = (likelihood.loss(moved, values, 1.5, left_out)[0] for moved in (vector + step, vector - step))
+        up, down = (likelihood.loss(moved, values, left_out)[0] for moved in (vector + step, vector - step))
         assert gradient[i] == pytest.approx((up - down) / 2e-6, abs=1e-6)
 
 

@@ -137,7 +137,7 @@ def test_the_gradient_of_the_even_part_is_that_of_finite_differences(lean):
     vector[7 + LEAN] = lean
 
     def loss(at):
-        return likelihood.loss_of_both(at[:-2], at[-2:], values, even, 2.5)
+        return likelihood.loss_of_both(at[:-2], at[-2:], values, even)
 
     for i, step in enumerate(1e-6 * np.eye(len(vector))):
         assert loss(vector)[1][i] == pytest.approx((loss(vector + step)[0] - loss(vector - step)[0]) / 2e-6, abs=1e-6)
@@ -153,8 +153,8 @@ def test_both_parts_count_as_much_as_they_shall(share):
     kernel = np.exp(0.3 - p.lengths.sum() / 2) / 2 * kernel + 10 + np.exp(-2.0) * np.eye(15)
     of_even = mean @ np.linalg.solve(kernel, mean) / 2 + np.linalg.slogdet(kernel)[1] / 2
     apart = (own - _even.FIRST) / _even.SPREAD
-    expected = likelihood.loss(vector, values, 2.5)[0] + share * of_even + apart @ apart / 2
-    assert likelihood.loss_of_both(vector, own, values, EvenPart(mean, share), 2.5)[0] == pytest.approx(expected, rel=1e-6)
+    expected = likelihood.loss(vector, values)[0] + share * of_even + apart @ apart / 2
+    assert likelihood.loss_of_both(vector, own, values, EvenPart(mean, share))[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_even_part_tells_lengths():
@@ -165,12 +165,9 @@ def test_the_even_part_tells_lengths():
     right[:2], wrong[2:4] = 0.0, 0.0
     vectors = [np.concatenate([each, [0.0, 0.0, -4.0, 0.0, 0.0, 0.0]]) for each in (right, wrong)]
     both = [
-        (Likelihood(signs).loss_of_both(each, np.array([0.0, -4.0]), 0 * values, EvenPart(values, 1.0), 2.5))
-        for each in vectors
+        (Likelihood(signs).loss_of_both(each, np.array([0.0, -4.0]), 0 * values, EvenPart(values, 1.0))) for each in vectors
     ]
-    losses = [
-        of_both - Likelihood(signs).loss(each, 0 * values, 2.5)[0] for (of_both, _), each in zip(both, vectors, strict=True)
-    ]
+    losses = [of_both - Likelihood(signs).loss(each, 0 * values)[0] for (of_both, _), each in zip(both, vectors, strict=True)]
     assert losses[0] < losses[1] - 10
 
 
