@@ -38,7 +38,6 @@ STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round befor
 # An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
 INDEX_STEPS, INDEX_MOST = 26, 66
 ENOUGH_FOR_MORE = 2  # pairs for each player: with fewer, more steps learn what means nothing
-SETTLED_STEPS, STILL = 18, 0.5  # from so many steps on: of log likelihood per player in the last ten, then it goes on
 INDEX = ((320, 5), (1000, 3))
 QUIET_STEPS, QUIET = 5, 0.05  # so many steps that gain less per player: then it ends there
 # A link by least squares, of at most so many pairs, is where it is best learned from. What it must gain per player over a
@@ -47,8 +46,6 @@ QUIET_STEPS, QUIET = 5, 0.05  # so many steps that gain less per player: then it
 LINK_PAIRS, LINK_TELLS, LINK_SCALE, LEAST_LEFT = 640, 1.0, 1.0, 1e-6
 # Of log likelihood per player, gained by it after so many steps: below, it ends there.
 HOPELESS = {3: 0.1, 6: 0.5, 10: 0.7}
-WORTH_KEEPING, SURE = 1.0, 2.0  # gained in the end: below, it is left out; and past which nothing else is tried
-NEXT_TO_NOTHING = 1e-3  # of the mean square, the squared leave-one-out error
 POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
 ALIKE = (64, 8)  # pairs and steps
 MANY_PAIRS = 8  # for each player: with more, the even part says little more
@@ -80,13 +77,10 @@ class Learner:
         before = [each for each in start or [] if not has_index(each.vector, n_players)]
         guess = before[0].vector if before else _first_guess(self._signs, target)
         first = self._even_steps(guess, target, even)
-        gain, index = self._try_index(first, target, few)
-        index = [self.steps(vector, target, INDEX, few) for vector in index]
-        if gain > SURE and self._says_all(index[-1], target):
-            return [Learned(first), *map(Learned, index)]
+        index = self._with_index(first, target, few)
         first = self.steps(first, target, STAGES[1:], few)
         triples = self._with_triples(first, target, before[0].triples if before else Triples.none())
-        return [*triples, Learned(first), *map(Learned, index)]
+        return [*triples, Learned(first), *index]
 
     def _even_steps(self, vector: FloatArray, target: FloatArray, even: FloatArray | None) -> FloatArray:
         """Parameters after the first stage: from few pairs and, where these are all, both parts of the game."""
@@ -102,10 +96,6 @@ class Learner:
 
         limits = bounds(n_players, False) + _even.BOUNDS
         return _lowest(loss, np.append(vector, _even.FIRST), limits, steps)[: -_even.OWN]
-
-    def _says_all(self, vector: FloatArray, target: FloatArray) -> bool:
-        """Whether these parameters leave next to nothing to explain."""
-        return any(np.mean(np.square(mean.left_out)) < NEXT_TO_NOTHING for mean in means(self.full, [Learned(vector)], target))
 
     def _with_triples(self, vector: FloatArray, target: FloatArray, triples: Triples) -> list[Learned]:
         """Triples that stand out, and parameters some steps on, in turns: each makes the other easier. None where none do."""
@@ -130,11 +120,11 @@ class Learner:
             vector = self._minimised(self._seen(seen, target), nearby, target, TRIPLE_STEPS, limits, triples=triples)
         return [Learned(vector, triples)] if len(triples) else []
 
-    def _try_index(self, vector: FloatArray, target: FloatArray, few: int) -> tuple[float, list[FloatArray]]:
-        """What few pairs gain per player by an index part, and the parameters with it; none where that is little."""
+    def _with_index(self, vector: FloatArray, target: FloatArray, few: int) -> list[Learned]:
+        """These parameters with an index part, learned from few pairs first; none where no link tells of one."""
         n_players, guess = self._signs.shape[1], self.index_guess(vector, target)
         if guess is None:
-            return 0.0, []
+            return []
         which, likelihood = self.part(few)
         values = target[which]
         before, losses = likelihood.loss(vector, values)[0], list[float]()
@@ -142,15 +132,13 @@ class Learner:
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
             hopeless = before - losses[-1] < HOPELESS.get(len(losses), -np.inf) * n_players
-            settled = len(losses) >= SETTLED_STEPS and losses[-11] - losses[-1] < STILL * n_players
             quiet = len(losses) > QUIET_STEPS and losses[-QUIET_STEPS - 1] - losses[-1] < QUIET * n_players
-            if hopeless or settled or quiet:
+            if hopeless or quiet:
                 raise StopIteration
 
         most = INDEX_MOST if few >= ENOUGH_FOR_MORE * n_players else INDEX_STEPS
         bent = self._minimised(few, guess, target, most, bounds(n_players, True), watch)
-        gain = (_fit(likelihood, vector, values) - _fit(likelihood, bent, values)) / n_players
-        return (gain, [bent]) if gain > WORTH_KEEPING else (0.0, [])
+        return [Learned(self.steps(bent, target, INDEX, few))]
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
         """These parameters with an index part along the linear fit, or along a link if that is likelier; None without a link.
@@ -357,9 +345,3 @@ def _coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
     count, n_players = signs.shape
     coefficients: FloatArray = np.linalg.solve(signs.T @ signs + 1e-2 * count * np.eye(n_players), signs.T @ target)
     return coefficients
-
-
-def _fit(likelihood: Likelihood, vector: FloatArray, target: FloatArray) -> float:
-    """Minus the log likelihood."""
-    factor = likelihood.factor(vector)
-    return np.inf if factor is None else minus_log_likelihood(factor, target)

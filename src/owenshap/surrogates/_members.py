@@ -16,7 +16,7 @@ from owenshap.surrogates._parameters import has_index
 from owenshap.surrogates._triples import Triples
 
 # What the log likelihood must gain by an index part per player: so much it gains by learning weights that mean nothing.
-WORTH, WORTH_FEW, WORTH_SPREAD = 1.2, 0.3, 0.15
+WORTH, WORTH_SPREAD = 1.3, 0.15
 NEGLIGIBLE = 1e-3  # a share
 
 
@@ -71,7 +71,7 @@ def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
     if len(found) > len(plain):
         fits = [each.fit + price for each, price in zip(found, prices, strict=True)]
         gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
-        share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
+        share = expit((gain - WORTH) / WORTH_SPREAD)
         shares = np.append((1 - share) * shares, share)
     shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
     shares /= shares.sum()
