@@ -31,9 +31,7 @@ FEW_PAIRS, SEEN_OF_FEW = 320, 190  # with so few pairs in all, the second stage 
 EVEN, EVEN_PAIRS = 0.5, 160  # share of the even part's log likelihood where lengths are learned, from at most so many pairs
 # Triples are looked for with so many pairs for each player, among at most so many players and pairs; in turns with steps.
 PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, SEARCHED, TRIPLE_STEPS = 4, 100, 1600, 6
-# Rounds, pairs that their steps see, and triples more than in the round before for another: with many pairs for each player
-# sparse games are found whole.
-ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 128, 2), (6, 640, 1)
+TRIPLE_ROUNDS, TRIPLE_PAIRS = 6, 640  # rounds at most, and pairs that their steps see
 STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round before: then there is another, too
 # An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
 INDEX_STEPS, INDEX_MOST = 26, 66
@@ -106,18 +104,17 @@ class Learner:
         values = target[which]
         search = Search(likelihood.signs, values)
         loss = np.inf
-        rounds, seen, fewest = TRIPLES_OF_MANY if count >= ENOUGH_FOR_ALL * n_players else TRIPLES_OF_FEW
-        for left in reversed(range(rounds + 1)):
+        for left in reversed(range(TRIPLE_ROUNDS + 1)):
             factor = likelihood.with_triples(triples).factor(vector)
             if factor is None:
                 break
             before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
             triples = search.found(factor, triples)
-            more = len(triples) - before >= max(fewest, before / 10) or loss < loss_before - STILL_TRIPLES * len(values)
+            more = len(triples) - before >= max(1, before / 10) or loss < loss_before - STILL_TRIPLES * len(values)
             if not left or not len(triples) or not more:
                 break
             nearby, limits = _nearby(vector, n_players)
-            vector = self._minimised(self._seen(seen, target), nearby, target, TRIPLE_STEPS, limits, triples=triples)
+            vector = self._minimised(self._seen(TRIPLE_PAIRS, target), nearby, target, TRIPLE_STEPS, limits, triples=triples)
         return [Learned(vector, triples)] if len(triples) else []
 
     def _with_index(self, vector: FloatArray, target: FloatArray, few: int) -> list[Learned]:
