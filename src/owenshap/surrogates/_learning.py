@@ -33,10 +33,8 @@ EVEN, EVEN_PAIRS = 0.5, 160  # share of the even part's log likelihood where len
 PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, SEARCHED, TRIPLE_STEPS = 4, 100, 1600, 6
 TRIPLE_ROUNDS, TRIPLE_PAIRS = 6, 640  # rounds at most, and pairs that their steps see
 STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round before: then there is another, too
-# An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
-INDEX_STEPS, INDEX_MOST = 26, 66
-ENOUGH_FOR_MORE = 2  # pairs for each player: with fewer, more steps learn what means nothing
-INDEX = ((320, 5), (1000, 3))
+INDEX_STEPS = 66  # the most that an index part is learned by, from what was learned without it
+PAIRS_FOR_LINK = 2  # for each player: with fewer a link says nothing, and an index part starts from the linear fit
 QUIET_STEPS, QUIET = 5, 0.05  # so many steps that gain less per player: then it ends there
 # A link by least squares, of at most so many pairs, is where it is best learned from. What it must gain per player over a
 # linear fit: where one weighted sum does not tell, weights that fit by chance would. The logarithm of the scale that it starts
@@ -133,9 +131,8 @@ class Learner:
             if hopeless or quiet:
                 raise StopIteration
 
-        most = INDEX_MOST if few >= ENOUGH_FOR_MORE * n_players else INDEX_STEPS
-        bent = self._minimised(few, guess, target, most, bounds(n_players, True), watch)
-        return [Learned(self.steps(bent, target, INDEX, few))]
+        bent = self._minimised(few, guess, target, INDEX_STEPS, bounds(n_players, True), watch)
+        return [Learned(self.steps(bent, target, STAGES[1:], few))]
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
         """These parameters with an index part along the linear fit, or along a link if that is likelier; None without a link.
@@ -146,7 +143,7 @@ class Learner:
         weights /= np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12
         straight, n_players = np.concatenate([weights, [0.0], vector]), len(weights)
         which, likelihood = self.part(self._seen(STAGES[0][0], target))
-        if len(which) < ENOUGH_FOR_MORE * n_players:
+        if len(which) < PAIRS_FOR_LINK * n_players:
             return straight
         seen = self.part(LINK_PAIRS)[0]
         link = fit_link(self._signs[seen], target[seen], weights)
