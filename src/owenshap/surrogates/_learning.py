@@ -23,33 +23,8 @@ from owenshap.surrogates._members import (
     together,
 )
 from owenshap.surrogates._parameters import LOWEST, NOISE, OTHERS, PRIOR_MEAN, SCALES, bounds, has_index
+from owenshap.surrogates._settings import ALIKE, ERRORS, EVEN, INDEX, LEARNING, POOLED, TRIPLES
 from owenshap.surrogates._triples import Search, Triples
-
-# Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
-STAGES = ((128, 22), (320, 5), (1000, 3))
-FEW_PAIRS, SEEN_OF_FEW = 320, 190  # with so few pairs in all, the second stage is the last, and sees no more than that
-EVEN, EVEN_PAIRS = 0.5, 160  # share of the even part's log likelihood where lengths are learned, from at most so many pairs
-# Triples are looked for with so many pairs for each player, among at most so many players and pairs; in turns with steps.
-PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, SEARCHED, TRIPLE_STEPS = 4, 100, 1600, 6
-TRIPLE_ROUNDS, TRIPLE_PAIRS = 6, 640  # rounds at most, and pairs that their steps see
-STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round before: then there is another, too
-INDEX_STEPS = 66  # the most that an index part is learned by, from what was learned without it
-PAIRS_FOR_LINK = 2  # for each player: with fewer a link says nothing, and an index part starts from the linear fit
-QUIET_STEPS, QUIET = 5, 0.05  # so many steps that gain less per player: then it ends there
-# A link by least squares, of at most so many pairs, is where it is best learned from. What it must gain per player over a
-# linear fit: where one weighted sum does not tell, weights that fit by chance would. The logarithm of the scale that it starts
-# from, above that of the values, and the least scale of all else that is left.
-LINK_PAIRS, LINK_TELLS, LINK_SCALE, LEAST_LEFT = 640, 1.0, 1.0, 1e-6
-# Of log likelihood per player, gained by it after so many steps: below, it ends there.
-HOPELESS = {3: 0.1, 6: 0.5, 10: 0.7}
-POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
-ALIKE = (64, 8)  # pairs and steps
-MANY_PAIRS = 8  # for each player: with more, the even part says little more
-# Pairs for each player, or in all, past which parameters are learned by errors at left-out pairs too; its pairs and steps.
-ERRORS_TELL_EACH, ERRORS_TELL = 12, 500
-BY_ERRORS = (1000, 6)
-POOLED, POOLED_INDEX = ((128, 10),), ((128, 12),)
-UNLIKE = 6.0  # times the pilots' squared leave-one-out error: an output so much worse off learns by itself
 
 
 class _Watch(Protocol):
@@ -69,23 +44,23 @@ class Learner:
 
     def learn(self, target: FloatArray, even: FloatArray | None, start: list[Learned] | None = None) -> list[Learned]:
         """What values (N,) of mean square 1 say, and with an index part and with triples if these may pay."""
-        n_players, few = self._signs.shape[1], self._seen(STAGES[0][0], target)
+        n_players, few = self._signs.shape[1], self._seen(LEARNING.stages[0][0], target)
         before = [each for each in start or [] if not has_index(each.vector, n_players)]
         guess = before[0].vector if before else _first_guess(self._signs, target)
         first = self._even_steps(guess, target, even)
         index = self._with_index(first, target, few)
-        first = self.steps(first, target, STAGES[1:], few)
+        first = self.steps(first, target, LEARNING.stages[1:], few)
         triples = self._with_triples(first, target, before[0].triples if before else Triples.none())
         return [*triples, Learned(first), *index]
 
     def _even_steps(self, vector: FloatArray, target: FloatArray, even: FloatArray | None) -> FloatArray:
         """Parameters after the first stage: from few pairs and, where these are all, both parts of the game."""
         n_players = self._signs.shape[1]
-        count, steps = STAGES[0]
-        if even is None or len(target) > min(EVEN_PAIRS, MANY_PAIRS * n_players):
-            return self.steps(vector, target, STAGES[:1])
+        count, steps = LEARNING.stages[0]
+        if even is None or len(target) > min(EVEN.most_pairs, EVEN.most_pairs_each * n_players):
+            return self.steps(vector, target, LEARNING.stages[:1])
         which, likelihood = self.part(self._seen(count, target))
-        values, part = target[which], _even.EvenPart(even[which], EVEN)
+        values, part = target[which], _even.EvenPart(even[which], EVEN.share)
 
         def loss(both: FloatArray) -> tuple[float, FloatArray]:
             return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part)
@@ -96,23 +71,23 @@ class Learner:
     def _with_triples(self, vector: FloatArray, target: FloatArray, triples: Triples) -> list[Learned]:
         """Triples that stand out, and parameters some steps on, in turns: each makes the other easier. None where none do."""
         count, n_players = self._signs.shape
-        if count < PAIRS_FOR_TRIPLES * n_players or not 3 <= n_players <= PLAYERS_FOR_TRIPLES:
+        if count < TRIPLES.pairs_each * n_players or not 3 <= n_players <= TRIPLES.most_players:
             return []
-        which, likelihood = self.part(SEARCHED)
+        which, likelihood = self.part(TRIPLES.most_searched)
         values = target[which]
         search = Search(likelihood.signs, values)
         loss = np.inf
-        for left in reversed(range(TRIPLE_ROUNDS + 1)):
+        for left in reversed(range(TRIPLES.rounds + 1)):
             factor = likelihood.with_triples(triples).factor(vector)
             if factor is None:
                 break
             before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
             triples = search.found(factor, triples)
-            more = len(triples) - before >= max(1, before / 10) or loss < loss_before - STILL_TRIPLES * len(values)
+            more = len(triples) - before >= max(1, before / 10) or loss < loss_before - TRIPLES.gain * len(values)
             if not left or not len(triples) or not more:
                 break
             nearby, limits = _nearby(vector, n_players)
-            vector = self._minimised(self._seen(TRIPLE_PAIRS, target), nearby, target, TRIPLE_STEPS, limits, triples=triples)
+            vector = self._minimised(self._seen(TRIPLES.pairs, target), nearby, target, TRIPLES.steps, limits, triples=triples)
         return [Learned(vector, triples)] if len(triples) else []
 
     def _with_index(self, vector: FloatArray, target: FloatArray, few: int) -> list[Learned]:
@@ -126,13 +101,13 @@ class Learner:
 
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
-            hopeless = before - losses[-1] < HOPELESS.get(len(losses), -np.inf) * n_players
-            quiet = len(losses) > QUIET_STEPS and losses[-QUIET_STEPS - 1] - losses[-1] < QUIET * n_players
+            hopeless = before - losses[-1] < dict(INDEX.hopeless).get(len(losses), -np.inf) * n_players
+            quiet = len(losses) > INDEX.quiet_steps and losses[-INDEX.quiet_steps - 1] - losses[-1] < INDEX.quiet * n_players
             if hopeless or quiet:
                 raise StopIteration
 
-        bent = self._minimised(few, guess, target, INDEX_STEPS, bounds(n_players, True), watch)
-        return [Learned(self.steps(bent, target, STAGES[1:], few))]
+        bent = self._minimised(few, guess, target, INDEX.steps, bounds(n_players, True), watch)
+        return [Learned(self.steps(bent, target, LEARNING.stages[1:], few))]
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
         """These parameters with an index part along the linear fit, or along a link if that is likelier; None without a link.
@@ -142,15 +117,15 @@ class Learner:
         weights = _coefficients(self._signs, target)
         weights /= np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12
         straight, n_players = np.concatenate([weights, [0.0], vector]), len(weights)
-        which, likelihood = self.part(self._seen(STAGES[0][0], target))
-        if len(which) < PAIRS_FOR_LINK * n_players:
+        which, likelihood = self.part(self._seen(LEARNING.stages[0][0], target))
+        if len(which) < INDEX.link_pairs_each * n_players:
             return straight
-        seen = self.part(LINK_PAIRS)[0]
+        seen = self.part(INDEX.link_pairs)[0]
         link = fit_link(self._signs[seen], target[seen], weights)
-        if link.gain < LINK_TELLS * n_players:
+        if link.gain < INDEX.link_gain * n_players:
             return None
-        bent = np.concatenate([link.weights, [LINK_SCALE], vector])
-        bent[SCALES] += np.log(max(link.left, LEAST_LEFT))
+        bent = np.concatenate([link.weights, [INDEX.link_scale], vector])
+        bent[SCALES] += np.log(max(link.left, INDEX.least_left))
         lowest, highest = np.array(bounds(n_players, True)).T
         guesses = [straight, np.clip(bent, lowest + 1, highest - 1)]
         return min(guesses, key=lambda each: likelihood.loss(each, target[which])[0])
@@ -164,8 +139,8 @@ class Learner:
                 break
             if seen:
                 vector, limits = _nearby(vector, n_players)
-            if seen and len(target) <= FEW_PAIRS:
-                return self._minimised(min(count, SEEN_OF_FEW), vector, target, steps, limits)
+            if seen and len(target) <= LEARNING.few_pairs:
+                return self._minimised(min(count, LEARNING.seen_of_few), vector, target, steps, limits)
             seen = self._seen(count, target)
             vector = self._minimised(seen, vector, target, steps, limits)
         return vector
@@ -197,7 +172,7 @@ class Learner:
         n_players, found = self._signs.shape[1], means(self.full, learned, target)
         members = mixture(found, n_players, scale)
         left_out = np.sum([member.share * member.left_out for member in members], axis=0)
-        if not members or np.mean(np.square(left_out)) < POOR * scale**2:
+        if not members or np.mean(np.square(left_out)) < ALIKE.poor * scale**2:
             return members
         alike = means(self.full, [Learned(self._alike(target))], target)
         return mixture([*alike, *found], n_players, scale)  # one with an index part stays last
@@ -206,7 +181,7 @@ class Learner:
     def errors_tell(self) -> bool:
         """Whether there are so many pairs that parameters can be learned by errors at left-out ones."""
         count, n_players = self._signs.shape
-        return count > max(MANY_PAIRS * n_players, min(ERRORS_TELL_EACH * n_players, ERRORS_TELL))
+        return count > max(ERRORS.never_below_each * n_players, min(ERRORS.more_than_each * n_players, ERRORS.more_than))
 
     def by_errors(self, members: list[Member], target: FloatArray, scale: float) -> list[Member]:
         """These, and with them those of parameters by errors at left-out pairs: from the best of them, and from anew."""
@@ -217,7 +192,7 @@ class Learner:
         starts = [max(plain, key=lambda member: member.share).learned]
         if not has_index(starts[0].vector, n_players):
             starts.append(Learned(_first_guess(self._signs, target)))
-        count, steps = self._seen(BY_ERRORS[0], target), BY_ERRORS[1]
+        count, steps = self._seen(ERRORS.pairs, target), ERRORS.steps
         groups = [members]
         for start in starts:
             limits = bounds(n_players, has_index(start.vector, n_players))
@@ -233,7 +208,7 @@ class Learner:
         vector = np.array([*([-1.0] * n_players), *LOWEST[:2], -1.0, 0.0, 0.0, 0.0])
         fixed = [(each, each) for each in vector.tolist()]
         fixed[NOISE], fixed[-2:] = limits[NOISE], limits[-2:]
-        return self._minimised(self._seen(ALIKE[0], target), vector, target, ALIKE[1], fixed)
+        return self._minimised(self._seen(ALIKE.pairs, target), vector, target, ALIKE.steps, fixed)
 
     def part(self, count: int) -> tuple[IntArray, Likelihood]:
         """So many pairs, of all sizes, the grand coalition's first."""
@@ -255,8 +230,8 @@ class Choices:
         pilots = [members for members in mixed if members]
         best = [max(members, key=lambda member: member.share) for members in pilots]
         self._index = sum(has_index(member.learned.vector, n_players) for member in best) > len(best) / 2
-        self._limit = UNLIKE * float(np.mean([left_out_error(member) for member in best])) if best else 0.0
-        self._which, likelihood = learner.part(POOLED[0][0])
+        self._limit = POOLED.unlike * float(np.mean([left_out_error(member) for member in best])) if best else 0.0
+        self._which, likelihood = learner.part(POOLED.pairs)
         vectors = [member.learned.vector[-(n_players + OTHERS) :] for member in best]
         factors = [(vector, likelihood.factor(vector)) for vector in vectors]
         self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
@@ -266,11 +241,11 @@ class Choices:
         if self._factors:
             part = target[self._which]
             best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
-            learned = [Learned(self._learner.steps(best, target, POOLED))]
+            learned = [Learned(self._learner.steps(best, target, ((POOLED.pairs, POOLED.steps),)))]
             if self._index:  # beside the other: what few steps make of it may be worse
                 bent = self._learner.index_guess(best, target)
                 if bent is not None:
-                    learned.append(Learned(self._learner.steps(bent, target, POOLED_INDEX)))
+                    learned.append(Learned(self._learner.steps(bent, target, ((POOLED.pairs, POOLED.index_steps),))))
             members = mixture(means(self._learner.full, learned, target), len(best) - OTHERS, 1.0)
             if members and left_out_error(max(members, key=lambda member: member.share)) <= self._limit:
                 return learned

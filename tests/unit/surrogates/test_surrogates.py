@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from naive import refuses
@@ -9,6 +11,7 @@ from owenshap.pairs import all_pairs, draw_independent_pairs, draw_pairs, even_p
 from owenshap.surrogates import found
 from owenshap.surrogates._kernel import Likelihood
 from owenshap.surrogates._parameters import OTHERS
+from owenshap.surrogates._settings import ERRORS
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
 from owenshap.surrogates.linear import LinearSurrogate
 from owenshap.testing import additive, random_unanimity_sum, weighted_voting
@@ -138,8 +141,8 @@ def test_with_many_pairs_the_errors_at_left_out_ones_count(monkeypatch):
         return [np.square(fit.shapley_values[:, 0] - game.shapley_values).sum() for fit in fits]
 
     with_them = errors()
-    monkeypatch.setattr("owenshap.surrogates._learning.ERRORS_TELL_EACH", 1000)
-    monkeypatch.setattr("owenshap.surrogates._learning.ERRORS_TELL", 100_000)
+    never = replace(ERRORS, more_than_each=1000, more_than=100_000)
+    monkeypatch.setattr("owenshap.surrogates._learning.ERRORS", never)
     # Single draws can go the other way.
     assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.5)
 

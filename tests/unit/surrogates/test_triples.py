@@ -1,5 +1,7 @@
 """Products of three players, and lengths that the even part tells."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from owenshap.surrogates._factor import Factor
 from owenshap.surrogates._kernel import Likelihood
 from owenshap.surrogates._members import Learned, Mean, mixture
 from owenshap.surrogates._parameters import LEAN, Parameters
+from owenshap.surrogates._settings import EVEN, TRIPLES
 from owenshap.surrogates._triples import Search, Triples
 from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate
 from owenshap.testing import random_unanimity_sum
@@ -114,7 +117,7 @@ def test_a_game_of_few_triples_is_found_whole(seed):
 
 
 def test_triples_are_looked_for_in_part_of_many_pairs(monkeypatch):
-    monkeypatch.setattr("owenshap.surrogates._learning.SEARCHED", 200)
+    monkeypatch.setattr("owenshap.surrogates._learning.TRIPLES", replace(TRIPLES, most_searched=200))
     players = np.array([[0, 2, 5], [1, 2, 9], [3, 4, 8]])
     values, exact = sparse(12, players, 0)
     coalitions = some_pairs(12, 300)
@@ -181,6 +184,6 @@ def test_fits_of_few_pairs_are_better_with_the_even_part(monkeypatch):
         return np.square(fit.shapley_values[:, 0] - np.append(game.shapley_values, np.zeros(10))).sum()
 
     with_it = [error(game) for game in games]
-    monkeypatch.setattr("owenshap.surrogates._learning.EVEN", 0.0)
+    monkeypatch.setattr("owenshap.surrogates._learning.EVEN", replace(EVEN, share=0.0))
     gains = np.log([error(game) for game in games]) - np.log(with_it)
     assert gains.mean() > 0.05
