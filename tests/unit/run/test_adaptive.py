@@ -52,22 +52,21 @@ def test_only_few_pairs_are_chosen_so(budget):
     assert (len(recorded.calls) > 2) == (PLAYERS <= (budget - 2) // 2 <= 2 * PLAYERS)
 
 
-def saturating(coalitions):
-    """Three players decide, a fourth adds to it, and all others hardly count."""
-    a, b, c, d = coalitions[:, :4].T.astype(float)
-    return np.tanh(2 * a + 1.5 * b - 2 * c) + 0.3 * d + coalitions @ np.linspace(-0.02, 0.02, PLAYERS)
+def few_matter(coalitions):
+    """Four players act together, and all others hardly count."""
+    return Recorded.values(coalitions) + coalitions @ np.linspace(-0.1, 0.1, PLAYERS)
 
 
 def test_where_few_players_matter_the_error_is_less(monkeypatch):
-    exact = owenshap.estimate(owenshap.TableGame(saturating(from_codes(np.arange(1 << 14), 14))), "exact", progress=False)
+    exact = owenshap.estimate(owenshap.TableGame(few_matter(from_codes(np.arange(1 << 14), 14))), "exact", progress=False)
 
     def errors():
-        return np.log([np.square(estimated(saturating, seed).values - exact.values).sum() for seed in range(16)])
+        return np.log([np.square(estimated(few_matter, seed).values - exact.values).sum() for seed in range(16)])
 
     chosen = errors()
     monkeypatch.setattr(GaussianProcess, "adaptive", lambda *_: False)
     gain = errors() - chosen
-    assert gain.mean() > 0.5  # 0.73 with these seeds, standard error 0.6: that chosen pairs say more is shown below
+    assert gain.mean() > 0.2  # 0.46 with these seeds, standard error 0.25: that chosen pairs say more is shown below
 
 
 def test_the_seed_alone_decides():

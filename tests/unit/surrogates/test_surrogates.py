@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from naive import refuses
@@ -9,6 +11,7 @@ from owenshap.support.bits import from_codes
 from owenshap.surrogates import found
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.parameters import OTHERS
+from owenshap.surrogates.gaussian_process.settings import ERRORS
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.surrogates.linear import LinearSurrogate
 from owenshap.testing import additive, random_unanimity_sum, weighted_voting
@@ -108,11 +111,11 @@ def test_the_gradient_is_that_of_finite_differences(lean, left_out, index):
     likelihood, vector = Likelihood(signs), some_vector(7, index=index)
     vector[-OTHERS + 3] = lean
     values = np.random.default_rng(1).normal(size=len(signs))
-    _, gradient = likelihood.loss(vector, values, 1.5, left_out)
+    _, gradient = likelihood.loss(vector, values, left_out)
     for i, step in enumerate(1e-6 * np.eye(len(vector))):
         if lean == 0 and i == len(vector) - 3:
             continue  # at its bound
-        up, down = (likelihood.loss(moved, values, 1.5, left_out)[0] for moved in (vector + step, vector - step))
+        up, down = (likelihood.loss(moved, values, left_out)[0] for moved in (vector + step, vector - step))
         assert gradient[i] == pytest.approx((up - down) / 2e-6, abs=1e-6)
 
 
@@ -138,8 +141,8 @@ def test_with_many_pairs_the_errors_at_left_out_ones_count(monkeypatch):
         return [np.square(fit.shapley_values[:, 0] - game.shapley_values).sum() for fit in fits]
 
     with_them = errors()
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.ERRORS_TELL_EACH", 1000)
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.ERRORS_TELL", 100_000)
+    never = replace(ERRORS, more_than_each=1000, more_than=100_000)
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.ERRORS", never)
     # Single draws can go the other way.
     assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.5)
 

@@ -1,5 +1,7 @@
 """Products of three players, and lengths that the even part tells."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, Mean, mixture
 from owenshap.surrogates.gaussian_process.parameters import LEAN, Parameters
+from owenshap.surrogates.gaussian_process.settings import EVEN, TRIPLES
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 from owenshap.testing import random_unanimity_sum
@@ -114,7 +117,7 @@ def test_a_game_of_few_triples_is_found_whole(seed):
 
 
 def test_triples_are_looked_for_in_part_of_many_pairs(monkeypatch):
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.SEARCHED", 200)
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.TRIPLES", replace(TRIPLES, most_searched=200))
     players = np.array([[0, 2, 5], [1, 2, 9], [3, 4, 8]])
     values, exact = sparse(12, players, 0)
     coalitions = some_pairs(12, 300)
@@ -137,7 +140,7 @@ def test_the_gradient_of_the_even_part_is_that_of_finite_differences(lean):
     vector[7 + LEAN] = lean
 
     def loss(at):
-        return likelihood.loss_of_both(at[:-2], at[-2:], values, even, 2.5)
+        return likelihood.loss_of_both(at[:-2], at[-2:], values, even)
 
     for i, step in enumerate(1e-6 * np.eye(len(vector))):
         assert loss(vector)[1][i] == pytest.approx((loss(vector + step)[0] - loss(vector - step)[0]) / 2e-6, abs=1e-6)
@@ -153,8 +156,8 @@ def test_both_parts_count_as_much_as_they_shall(share):
     kernel = np.exp(0.3 - p.lengths.sum() / 2) / 2 * kernel + 10 + np.exp(-2.0) * np.eye(15)
     of_even = mean @ np.linalg.solve(kernel, mean) / 2 + np.linalg.slogdet(kernel)[1] / 2
     apart = (own - _even.FIRST) / _even.SPREAD
-    expected = likelihood.loss(vector, values, 2.5)[0] + share * of_even + apart @ apart / 2
-    assert likelihood.loss_of_both(vector, own, values, EvenPart(mean, share), 2.5)[0] == pytest.approx(expected, rel=1e-6)
+    expected = likelihood.loss(vector, values)[0] + share * of_even + apart @ apart / 2
+    assert likelihood.loss_of_both(vector, own, values, EvenPart(mean, share))[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_the_even_part_tells_lengths():
@@ -165,12 +168,9 @@ def test_the_even_part_tells_lengths():
     right[:2], wrong[2:4] = 0.0, 0.0
     vectors = [np.concatenate([each, [0.0, 0.0, -4.0, 0.0, 0.0, 0.0]]) for each in (right, wrong)]
     both = [
-        (Likelihood(signs).loss_of_both(each, np.array([0.0, -4.0]), 0 * values, EvenPart(values, 1.0), 2.5))
-        for each in vectors
+        (Likelihood(signs).loss_of_both(each, np.array([0.0, -4.0]), 0 * values, EvenPart(values, 1.0))) for each in vectors
     ]
-    losses = [
-        of_both - Likelihood(signs).loss(each, 0 * values, 2.5)[0] for (of_both, _), each in zip(both, vectors, strict=True)
-    ]
+    losses = [of_both - Likelihood(signs).loss(each, 0 * values)[0] for (of_both, _), each in zip(both, vectors, strict=True)]
     assert losses[0] < losses[1] - 10
 
 
@@ -184,6 +184,6 @@ def test_fits_of_few_pairs_are_better_with_the_even_part(monkeypatch):
         return np.square(fit.shapley_values[:, 0] - np.append(game.shapley_values, np.zeros(10))).sum()
 
     with_it = [error(game) for game in games]
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.EVEN", 0.0)
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.EVEN", replace(EVEN, share=0.0))
     gains = np.log([error(game) for game in games]) - np.log(with_it)
     assert gains.mean() > 0.05

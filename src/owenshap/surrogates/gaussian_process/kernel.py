@@ -170,8 +170,8 @@ class Likelihood:
         self._fill(Parameters.of(vector, self.signs.shape[1]))
         return Factor.of(self._buffers.kernel)
 
-    def loss(self, vector: FloatArray, values: FloatArray, spread: float, left_out: bool = False) -> tuple[float, FloatArray]:
-        """Minus the log of likelihood times prior at values (N,), and its gradient; `spread` is the prior's of log lengths.
+    def loss(self, vector: FloatArray, values: FloatArray, left_out: bool = False) -> tuple[float, FloatArray]:
+        """Minus the log of likelihood times prior at values (N,), and its gradient.
 
         Where `left_out`, in place of the likelihood that of equal normal errors at pairs that are left out one by one: it
         trusts the kernel's shape only, where the likelihood trusts its claim how variable the game is, here as much as there.
@@ -183,12 +183,10 @@ class Likelihood:
             return 1e10, np.zeros_like(vector)
         loss, by_kernel = _left_out(factor.whole_inverse(), values) if left_out else factor.loss(values)
         by_kernel *= self._half
-        prior, by_prior = penalty(vector, self.signs.shape[1], spread)
+        prior, by_prior = penalty(vector, self.signs.shape[1])
         return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
 
-    def loss_of_both(
-        self, vector: FloatArray, own: FloatArray, values: FloatArray, even: EvenPart, spread: float
-    ) -> tuple[float, FloatArray]:
+    def loss_of_both(self, vector: FloatArray, own: FloatArray, values: FloatArray, even: EvenPart) -> tuple[float, FloatArray]:
         """The same with the even part of the game, whose own parameters come last in the gradient."""
         p = Parameters.of(vector, self.signs.shape[1])
         filled = self._fill(p)
@@ -199,7 +197,7 @@ class Likelihood:
             return 1e10, np.zeros(len(vector) + len(own))
         loss, by_kernel = factor.loss(values)
         by_kernel *= self._half
-        prior, by_prior = penalty(vector, self.signs.shape[1], spread)
+        prior, by_prior = penalty(vector, self.signs.shape[1])
         gradient = self._gradient(p, filled, by_kernel, of_even.by_both) + by_prior
         gradient[-OTHERS] -= of_even.by_scale  # the even part has a scale of its own
         return loss + prior + of_even.loss, np.append(gradient, of_even.by_own)

@@ -24,44 +24,10 @@ from owenshap.surrogates.gaussian_process.members import (
     together,
 )
 from owenshap.surrogates.gaussian_process.parameters import LOWEST, NOISE, OTHERS, PRIOR_MEAN, SCALES, bounds, has_index
+from owenshap.surrogates.gaussian_process.settings import ALIKE, ERRORS, EVEN, INDEX, LEARNING, POOLED, TRIPLES
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 
-# Parameters are learned from few pairs first and then from more: (pairs, steps). The rest serves for the mean alone.
-STAGES = ((128, 22), (320, 5), (1000, 3))
-FEW_PAIRS, SEEN_OF_FEW = 320, 190  # with so few pairs in all, the second stage is the last, and sees no more than that
-AGAIN = ((128, 8), (320, 3), (1000, 2))  # for the second prior, from what the first one gave
-# Two priors of log lengths, by their spread: where few players matter lengths differ widely, where all do they are alike.
-SPREADS = (2.5, 0.7)
-EVEN, EVEN_PAIRS = 0.5, 160  # share of the even part's log likelihood where lengths are learned, from at most so many pairs
-# Triples are looked for with so many pairs for each player, among at most so many players and pairs; in turns with steps.
-PAIRS_FOR_TRIPLES, PLAYERS_FOR_TRIPLES, SEARCHED, TRIPLE_STEPS = 4, 100, 1600, 6
-# Rounds, pairs that their steps see, and triples more than in the round before for another: with many pairs for each player
-# sparse games are found whole.
-ENOUGH_FOR_ALL, TRIPLES_OF_FEW, TRIPLES_OF_MANY = 12, (2, 128, 2), (6, 640, 1)
-STILL_TRIPLES = 0.05  # of log likelihood per pair, gained since the round before: then there is another, too
-# An index part is tried by few steps from what the first prior gave, and learned where the likelihood says that it may pay.
-INDEX_STEPS, INDEX_MOST = 26, 66
-ENOUGH_FOR_MORE = 2  # pairs for each player: with fewer, more steps learn what means nothing
-SETTLED_STEPS, STILL = 18, 0.5  # from so many steps on: of log likelihood per player in the last ten, then it goes on
-INDEX = ((320, 5), (1000, 3))
-QUIET_STEPS, QUIET = 5, 0.05  # so many steps that gain less per player: then it ends there
-# A link by least squares, of at most so many pairs, is where it is best learned from. What it must gain per player over a
-# linear fit: where one weighted sum does not tell, weights that fit by chance would. The logarithm of the scale that it starts
-# from, above that of the values, and the least scale of all else that is left.
-LINK_PAIRS, LINK_TELLS, LINK_SCALE, LEAST_LEFT = 640, 1.0, 1.0, 1e-6
-# Of log likelihood per player, gained by it after so many steps: below, it ends there.
-HOPELESS = {3: 0.1, 6: 0.5, 10: 0.7}
-WORTH_KEEPING, SURE = 1.0, 2.0  # gained in the end: below, it is left out; and past which nothing else is tried
-NEXT_TO_NOTHING = 1e-3  # of the mean square, the squared leave-one-out error
-POOR = 0.03  # of the mean square, the squared leave-one-out error: then the mean of players who are all alike joins
-ALIKE = (64, 8)  # pairs and steps
-MANY_PAIRS = 8  # for each player: with more, both priors say the same, and the even part says little more
-# Pairs for each player, or in all, past which parameters are learned by errors at left-out pairs too; its pairs and steps.
-ERRORS_TELL_EACH, ERRORS_TELL = 12, 500
-BY_ERRORS = (1000, 6)
 OF_PARTS = 1_100_000  # numbers in matrices of the few pairs that parameters are first learned from
-POOLED, POOLED_INDEX = ((128, 10),), ((128, 12),)
-UNLIKE = 6.0  # times the pilots' squared leave-one-out error: an output so much worse off learns by itself
 
 
 class _Watch(Protocol):
@@ -80,89 +46,71 @@ class Learner:
         self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
 
     def learn(self, target: FloatArray, even: FloatArray | None, start: list[Learned] | None = None) -> list[Learned]:
-        """What values (N,) of mean square 1 say under each prior, and with an index part if that may pay."""
-        loose, tight = SPREADS
-        n_players, few = self._signs.shape[1], self._seen(STAGES[0][0], target)
+        """What values (N,) of mean square 1 say, and with an index part and with triples if these may pay."""
+        n_players, few = self._signs.shape[1], self._seen(LEARNING.stages[0][0], target)
         before = [each for each in start or [] if not has_index(each.vector, n_players)]
         guess = before[0].vector if before else _first_guess(self._signs, target)
-        first = self._even_steps(guess, target, even, STAGES[0], loose)
-        gain, index = self._try_index(first, target, few)
-        index = [self.steps(vector, target, INDEX, loose, few) for vector in index]
-        if gain > SURE and self._says_all(index[-1], target):
-            return [Learned(first), *map(Learned, index)]
-        first = self.steps(first, target, STAGES[1:], loose, few)
-        others = [Learned(vector) for vector in index]
-        if len(target) <= MANY_PAIRS * n_players:
-            again = self._even_steps(first, target, even, AGAIN[0], tight)
-            others.insert(0, Learned(self.steps(again, target, AGAIN[1:], tight, self._seen(AGAIN[0][0], target))))
-        return [*self._with_triples(first, target, before[0].triples if before else Triples.none()), Learned(first), *others]
+        first = self._even_steps(guess, target, even)
+        index = self._with_index(first, target, few)
+        first = self.steps(first, target, LEARNING.stages[1:], few)
+        triples = self._with_triples(first, target, before[0].triples if before else Triples.none())
+        return [*triples, Learned(first), *index]
 
-    def _even_steps(
-        self, vector: FloatArray, target: FloatArray, even: FloatArray | None, stage: tuple[int, int], spread: float
-    ) -> FloatArray:
-        """Parameters some steps on, from few pairs and both parts of the game."""
+    def _even_steps(self, vector: FloatArray, target: FloatArray, even: FloatArray | None) -> FloatArray:
+        """Parameters after the first stage: from few pairs and, where these are all, both parts of the game."""
         n_players = self._signs.shape[1]
-        if even is None or len(target) > min(EVEN_PAIRS, MANY_PAIRS * n_players):
-            return self.steps(vector, target, (stage,), spread)
-        which, likelihood = self.part(self._seen(stage[0], target))
-        values, part = target[which], _even.EvenPart(even[which], EVEN)
+        count, steps = LEARNING.stages[0]
+        if even is None or len(target) > min(EVEN.most_pairs, EVEN.most_pairs_each * n_players):
+            return self.steps(vector, target, LEARNING.stages[:1])
+        which, likelihood = self.part(self._seen(count, target))
+        values, part = target[which], _even.EvenPart(even[which], EVEN.share)
 
         def loss(both: FloatArray) -> tuple[float, FloatArray]:
-            return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part, spread)
+            return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part)
 
         limits = bounds(n_players, False) + _even.BOUNDS
-        return _lowest(loss, np.append(vector, _even.FIRST), limits, stage[1])[: -_even.OWN]
-
-    def _says_all(self, vector: FloatArray, target: FloatArray) -> bool:
-        """Whether these parameters leave next to nothing to explain."""
-        return any(np.mean(np.square(mean.left_out)) < NEXT_TO_NOTHING for mean in self.means([Learned(vector)], target))
+        return _lowest(loss, np.append(vector, _even.FIRST), limits, steps)[: -_even.OWN]
 
     def _with_triples(self, vector: FloatArray, target: FloatArray, triples: Triples) -> list[Learned]:
         """Triples that stand out, and parameters some steps on, in turns: each makes the other easier. None where none do."""
         count, n_players = self._signs.shape
-        if count < PAIRS_FOR_TRIPLES * n_players or not 3 <= n_players <= PLAYERS_FOR_TRIPLES:
+        if count < TRIPLES.pairs_each * n_players or not 3 <= n_players <= TRIPLES.most_players:
             return []
-        which, likelihood = self.part(SEARCHED)
+        which, likelihood = self.part(TRIPLES.most_searched)
         values = target[which]
         search = Search(likelihood.signs, values)
         loss = np.inf
-        rounds, seen, fewest = TRIPLES_OF_MANY if count >= ENOUGH_FOR_ALL * n_players else TRIPLES_OF_FEW
-        for left in reversed(range(rounds + 1)):
+        for left in reversed(range(TRIPLES.rounds + 1)):
             factor = likelihood.with_triples(triples).factor(vector)
             if factor is None:
                 break
             before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
             triples = search.found(factor, triples)
-            more = len(triples) - before >= max(fewest, before / 10) or loss < loss_before - STILL_TRIPLES * len(values)
+            more = len(triples) - before >= max(1, before / 10) or loss < loss_before - TRIPLES.gain * len(values)
             if not left or not len(triples) or not more:
                 break
             nearby, limits = _nearby(vector, n_players)
-            vector = self._minimised(
-                self._seen(seen, target), nearby, target, TRIPLE_STEPS, SPREADS[0], limits, triples=triples
-            )
+            vector = self._minimised(self._seen(TRIPLES.pairs, target), nearby, target, TRIPLES.steps, limits, triples=triples)
         return [Learned(vector, triples)] if len(triples) else []
 
-    def _try_index(self, vector: FloatArray, target: FloatArray, few: int) -> tuple[float, list[FloatArray]]:
-        """What few pairs gain per player by an index part, and the parameters with it; none where that is little."""
+    def _with_index(self, vector: FloatArray, target: FloatArray, few: int) -> list[Learned]:
+        """These parameters with an index part, learned from few pairs first; none where no link tells of one."""
         n_players, guess = self._signs.shape[1], self.index_guess(vector, target)
         if guess is None:
-            return 0.0, []
+            return []
         which, likelihood = self.part(few)
         values = target[which]
-        before, losses = likelihood.loss(vector, values, SPREADS[0])[0], list[float]()
+        before, losses = likelihood.loss(vector, values)[0], list[float]()
 
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
-            hopeless = before - losses[-1] < HOPELESS.get(len(losses), -np.inf) * n_players
-            settled = len(losses) >= SETTLED_STEPS and losses[-11] - losses[-1] < STILL * n_players
-            quiet = len(losses) > QUIET_STEPS and losses[-QUIET_STEPS - 1] - losses[-1] < QUIET * n_players
-            if hopeless or settled or quiet:
+            hopeless = before - losses[-1] < dict(INDEX.hopeless).get(len(losses), -np.inf) * n_players
+            quiet = len(losses) > INDEX.quiet_steps and losses[-INDEX.quiet_steps - 1] - losses[-1] < INDEX.quiet * n_players
+            if hopeless or quiet:
                 raise StopIteration
 
-        most = INDEX_MOST if few >= ENOUGH_FOR_MORE * n_players else INDEX_STEPS
-        bent = self._minimised(few, guess, target, most, SPREADS[0], bounds(n_players, True), watch)
-        gain = (_fit(likelihood, vector, values) - _fit(likelihood, bent, values)) / n_players
-        return (gain, [bent]) if gain > WORTH_KEEPING else (0.0, [])
+        bent = self._minimised(few, guess, target, INDEX.steps, bounds(n_players, True), watch)
+        return [Learned(self.steps(bent, target, LEARNING.stages[1:], few))]
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
         """These parameters with an index part along the linear fit, or along a link if that is likelier; None without a link.
@@ -172,22 +120,20 @@ class Learner:
         weights = _coefficients(self._signs, target)
         weights /= np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12
         straight, n_players = np.concatenate([weights, [0.0], vector]), len(weights)
-        which, likelihood = self.part(self._seen(STAGES[0][0], target))
-        if len(which) < ENOUGH_FOR_MORE * n_players:
+        which, likelihood = self.part(self._seen(LEARNING.stages[0][0], target))
+        if len(which) < INDEX.link_pairs_each * n_players:
             return straight
-        seen = self.part(LINK_PAIRS)[0]
+        seen = self.part(INDEX.link_pairs)[0]
         link = fit_link(self._signs[seen], target[seen], weights)
-        if link.gain < LINK_TELLS * n_players:
+        if link.gain < INDEX.link_gain * n_players:
             return None
-        bent = np.concatenate([link.weights, [LINK_SCALE], vector])
-        bent[SCALES] += np.log(max(link.left, LEAST_LEFT))
+        bent = np.concatenate([link.weights, [INDEX.link_scale], vector])
+        bent[SCALES] += np.log(max(link.left, INDEX.least_left))
         lowest, highest = np.array(bounds(n_players, True)).T
         guesses = [straight, np.clip(bent, lowest + 1, highest - 1)]
-        return min(guesses, key=lambda each: likelihood.loss(each, target[which], SPREADS[0])[0])
+        return min(guesses, key=lambda each: likelihood.loss(each, target[which])[0])
 
-    def steps(
-        self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], spread: float, seen: int = 0
-    ) -> FloatArray:
+    def steps(self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], seen: int = 0) -> FloatArray:
         """Parameters some steps on: from few pairs first, then from more."""
         n_players = self._signs.shape[1]
         limits = bounds(n_players, has_index(vector, n_players))
@@ -196,10 +142,10 @@ class Learner:
                 break
             if seen:
                 vector, limits = _nearby(vector, n_players)
-            if seen and len(target) <= FEW_PAIRS:
-                return self._minimised(min(count, SEEN_OF_FEW), vector, target, steps, spread, limits)
+            if seen and len(target) <= LEARNING.few_pairs:
+                return self._minimised(min(count, LEARNING.seen_of_few), vector, target, steps, limits)
             seen = self._seen(count, target)
-            vector = self._minimised(seen, vector, target, steps, spread, limits)
+            vector = self._minimised(seen, vector, target, steps, limits)
         return vector
 
     def _minimised(
@@ -208,7 +154,6 @@ class Learner:
         vector: FloatArray,
         target: FloatArray,
         steps: int,
-        spread: float,
         limits: list[tuple[float, float]],
         watch: _Watch | None = None,
         triples: Triples | None = None,
@@ -217,7 +162,8 @@ class Learner:
         """Parameters some steps on, from so many pairs: of the likelihood, or of errors at left-out pairs."""
         which, likelihood = self.part(count)
         loss = (likelihood if triples is None else likelihood.with_triples(triples)).loss
-        return _lowest(partial(loss, values=target[which], spread=spread, left_out=left_out), vector, limits, steps, watch)
+        of_vector = partial(loss, values=target[which], left_out=left_out)
+        return _lowest(of_vector, vector, limits, steps, watch)
 
     @staticmethod
     def _seen(count: int, target: FloatArray) -> int:
@@ -235,7 +181,7 @@ class Learner:
         n_players, found = self._signs.shape[1], self.means(learned, target)
         members = mixture(found, n_players, scale)
         left_out = np.sum([member.share * member.left_out for member in members], axis=0)
-        if not members or np.mean(np.square(left_out)) < POOR * scale**2:
+        if not members or np.mean(np.square(left_out)) < ALIKE.poor * scale**2:
             return members
         alike = self.means([Learned(self._alike(target))], target)
         return mixture([*alike, *found], n_players, scale)  # one with an index part stays last
@@ -244,7 +190,7 @@ class Learner:
     def errors_tell(self) -> bool:
         """Whether there are so many pairs that parameters can be learned by errors at left-out ones."""
         count, n_players = self._signs.shape
-        return count > max(MANY_PAIRS * n_players, min(ERRORS_TELL_EACH * n_players, ERRORS_TELL))
+        return count > max(ERRORS.never_below_each * n_players, min(ERRORS.more_than_each * n_players, ERRORS.more_than))
 
     def by_errors(self, members: list[Member], target: FloatArray, scale: float) -> list[Member]:
         """These, and with them those of parameters by errors at left-out pairs: from the best of them, and from anew."""
@@ -255,13 +201,11 @@ class Learner:
         starts = [max(plain, key=lambda member: member.share).learned]
         if not has_index(starts[0].vector, n_players):
             starts.append(Learned(_first_guess(self._signs, target)))
-        count, steps = self._seen(BY_ERRORS[0], target), BY_ERRORS[1]
+        count, steps = self._seen(ERRORS.pairs, target), ERRORS.steps
         groups = [members]
         for start in starts:
             limits = bounds(n_players, has_index(start.vector, n_players))
-            vector = self._minimised(
-                count, start.vector, target, steps, SPREADS[0], limits, triples=start.triples, left_out=True
-            )
+            vector = self._minimised(count, start.vector, target, steps, limits, triples=start.triples, left_out=True)
             found = self.means([Learned(vector, start.triples)], target)
             groups.append(mixture(found, n_players, scale))
         return together([group for group in groups if group], n_players)
@@ -273,7 +217,7 @@ class Learner:
         vector = np.array([*([-1.0] * n_players), *LOWEST[:2], -1.0, 0.0, 0.0, 0.0])
         fixed = [(each, each) for each in vector.tolist()]
         fixed[NOISE], fixed[-2:] = limits[NOISE], limits[-2:]
-        return self._minimised(self._seen(ALIKE[0], target), vector, target, ALIKE[1], SPREADS[0], fixed)
+        return self._minimised(self._seen(ALIKE.pairs, target), vector, target, ALIKE.steps, fixed)
 
     def part(self, count: int) -> tuple[IntArray, Likelihood]:
         """So many pairs, of all sizes, the grand coalition's first."""
@@ -295,8 +239,8 @@ class Choices:
         pilots = [members for members in mixed if members]
         best = [max(members, key=lambda member: member.share) for members in pilots]
         self._index = sum(has_index(member.learned.vector, n_players) for member in best) > len(best) / 2
-        self._limit = UNLIKE * float(np.mean([left_out_error(member) for member in best])) if best else 0.0
-        self._which, likelihood = learner.part(POOLED[0][0])
+        self._limit = POOLED.unlike * float(np.mean([left_out_error(member) for member in best])) if best else 0.0
+        self._which, likelihood = learner.part(POOLED.pairs)
         vectors = [member.learned.vector[-(n_players + OTHERS) :] for member in best]
         factors = [(vector, likelihood.factor(vector)) for vector in vectors]
         self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
@@ -306,11 +250,11 @@ class Choices:
         if self._factors:
             part = target[self._which]
             best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
-            learned = [Learned(self._learner.steps(best, target, POOLED, SPREADS[0]))]
+            learned = [Learned(self._learner.steps(best, target, ((POOLED.pairs, POOLED.steps),)))]
             if self._index:  # beside the other: what few steps make of it may be worse
                 bent = self._learner.index_guess(best, target)
                 if bent is not None:
-                    learned.append(Learned(self._learner.steps(bent, target, POOLED_INDEX, SPREADS[0])))
+                    learned.append(Learned(self._learner.steps(bent, target, ((POOLED.pairs, POOLED.index_steps),))))
             members = mixture(self._learner.means(learned, target), len(best) - OTHERS, 1.0)
             if members and left_out_error(max(members, key=lambda member: member.share)) <= self._limit:
                 return learned
@@ -321,7 +265,7 @@ def matrices_needed(count: int) -> int:
     """Numbers in the matrices that exist at once when so many pairs are learned from, as it was measured."""
     if count <= FILLED_AT_ONCE:
         return int(16.5 * count**2) + min(OF_PARTS, 16 * count**2)
-    return max(int(16.5 * STAGES[-1][0] ** 2), count**2 + 8 * ROWS * count) + OF_PARTS
+    return max(int(16.5 * LEARNING.stages[-1][0] ** 2), count**2 + 8 * ROWS * count) + OF_PARTS
 
 
 def is_alike(vector: FloatArray) -> bool:
@@ -390,9 +334,3 @@ def _coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
         return weights @ signs
     coefficients: FloatArray = np.linalg.solve(signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target)
     return coefficients
-
-
-def _fit(likelihood: Likelihood, vector: FloatArray, target: FloatArray) -> float:
-    """Minus the log likelihood."""
-    factor = likelihood.factor(vector)
-    return np.inf if factor is None else minus_log_likelihood(factor, target)

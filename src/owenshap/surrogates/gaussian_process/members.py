@@ -1,4 +1,4 @@
-"""What is learned of an output under each prior, and the posterior means that come of it, mixed."""
+"""What is learned of an output, and the posterior means that come of it, mixed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from owenshap.surrogates.gaussian_process.parameters import has_index
 from owenshap.surrogates.gaussian_process.triples import Triples
 
 # What the log likelihood must gain by an index part per player: so much it gains by learning weights that mean nothing.
-WORTH, WORTH_FEW, WORTH_SPREAD = 1.2, 0.3, 0.15
+WORTH, WORTH_SPREAD = 1.3, 0.15
 NEGLIGIBLE = 1e-3  # a share
 
 
 class Learned(NamedTuple):
-    """What is learned from values under one prior."""
+    """What is learned from values for one member of a mixture."""
 
     vector: FloatArray
     triples: Triples = Triples.none()
@@ -77,7 +77,7 @@ def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
     if len(found) > len(plain):
         fits = [each.fit + price for each, price in zip(found, prices, strict=True)]
         gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
-        share = expit((gain - WORTH - WORTH_FEW * n_players / count) / WORTH_SPREAD)
+        share = expit((gain - WORTH) / WORTH_SPREAD)
         shares = np.append((1 - share) * shares, share)
     shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
     shares /= shares.sum()

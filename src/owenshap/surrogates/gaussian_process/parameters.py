@@ -17,6 +17,7 @@ HIGHEST = np.array([12.0, 12.0, 2.0, 1.0, 12.0, 3.0])
 PRIOR_MEAN = np.array([0.0, 0.0, np.log(1e-3), 0.0, 0.0, 0.0])
 PRIOR_SPREAD = np.array([3.0, 3.0, 4.0, np.inf, 3.0, 2.0])
 LENGTH_BOUNDS = (-12.0, 3.0)
+LENGTH_SPREAD = 2.0  # of log lengths under their prior (benchmarks/decisions.md#priors-of-lengths)
 # Of the index part: the weights, by the spread of their sum, and the logarithm of the scale.
 WEIGHT_BOUNDS, INDEX_BOUNDS = (-6.0, 6.0), (-12.0, 12.0)
 SUM_SPREAD, INDEX_SPREAD = 1.5, 3.0
@@ -61,15 +62,15 @@ def bounds(n_players: int, index: bool) -> list[tuple[float, float]]:
     return [WEIGHT_BOUNDS] * n_players + [INDEX_BOUNDS] + plain if index else plain
 
 
-def penalty(vector: FloatArray, n_players: int, spread: float) -> tuple[float, FloatArray]:
+def penalty(vector: FloatArray, n_players: int) -> tuple[float, FloatArray]:
     """Minus the log prior of a vector of parameters, and its gradient; log lengths are pulled to their mean."""
     if has_index(vector, n_players):
         spreads = np.append(np.full(n_players, SUM_SPREAD / np.sqrt(n_players)), INDEX_SPREAD)
         scaled = vector[: n_players + 1] / spreads
-        prior, gradient = penalty(vector[n_players + 1 :], n_players, spread)
+        prior, gradient = penalty(vector[n_players + 1 :], n_players)
         return prior + float(scaled @ scaled) / 2, np.concatenate([scaled / spreads, gradient])
     lengths, others = vector[:-OTHERS], vector[-OTHERS:]
-    away = (lengths - lengths.mean()) / spread
+    away = (lengths - lengths.mean()) / LENGTH_SPREAD
     apart = (others - PRIOR_MEAN) / PRIOR_SPREAD
-    gradient = np.concatenate([away / spread, apart / PRIOR_SPREAD])
+    gradient = np.concatenate([away / LENGTH_SPREAD, apart / PRIOR_SPREAD])
     return float(away @ away + apart @ apart) / 2, gradient

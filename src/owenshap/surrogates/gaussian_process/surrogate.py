@@ -32,11 +32,11 @@ class GaussianProcessSurrogate(Surrogate):
 
     Notes
     -----
-    φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each output by itself under
-    two priors; the two answers are mixed by their leave-one-out errors. A third has an index part too, a function of one
-    weighted sum, and counts where it is much likelier; a fourth has players who are all alike, where the others are poor.
-    Where products of three players stand out, as in trees, a fifth gives each a variance of its own. While pairs are few, the
-    even part of the game, whose values come along, helps to learn lengths.
+    φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each output by itself.
+    Other members of a mixture join where they pay: one with an index part, a function of one weighted sum, counts where
+    it is much likelier; one gives products of three players that stand out, as in trees, variances of their own; one has
+    players who are all alike, where the others are poor. While pairs are few, the even part of the game, whose values
+    come along, helps to learn lengths.
     With many pairs, others come from minimising the errors at left-out pairs themselves: the likelihood of a game that is
     nothing like the prior can be the highest where these are not small.
     """
@@ -72,7 +72,7 @@ class GaussianProcessSurrogate(Surrogate):
         evens: dict[int, FloatArray | None],
         start: dict[int, list[Learned]],
     ) -> dict[int, list[Learned]]:
-        """What is learned of every output under each prior."""
+        """What is learned of every output."""
         if not self.pooled or len(targets) <= PILOTS:
             return {k: learner.learn(target, evens[k], start.get(k)) for k, target in targets.items()}
         keys = list(targets)
