@@ -80,17 +80,18 @@ class Learner:
         values = target[which]
         search = Search(likelihood.signs, values)
         loss = np.inf
-        for left in reversed(range(TRIPLES.rounds + 1)):
+        rounds, seen, fewest = TRIPLES.many if count >= TRIPLES.many_each * n_players else TRIPLES.few
+        for left in reversed(range(rounds + 1)):
             factor = likelihood.with_triples(triples).factor(vector)
             if factor is None:
                 break
             before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
             triples = search.found(factor, triples)
-            more = len(triples) - before >= max(1, before / 10) or loss < loss_before - TRIPLES.gain * len(values)
+            more = len(triples) - before >= max(fewest, before / 10) or loss < loss_before - TRIPLES.gain * len(values)
             if not left or not len(triples) or not more:
                 break
             nearby, limits = _nearby(vector, n_players)
-            vector = self._minimised(self._seen(TRIPLES.pairs, target), nearby, target, TRIPLES.steps, limits, triples=triples)
+            vector = self._minimised(self._seen(seen, target), nearby, target, TRIPLES.steps, limits, triples=triples)
         return [Learned(vector, triples)] if len(triples) else []
 
     def _with_index(self, vector: FloatArray, target: FloatArray, few: int) -> list[Learned]:

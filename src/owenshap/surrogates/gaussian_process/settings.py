@@ -43,12 +43,15 @@ class TripleSettings:
     most_players: int = 100
     # Pairs that are searched, for the time of the factor.
     most_searched: int = 1600
-    # At most, of search and steps in turns; fewer below 12 pairs a player had 1.04 × the error.
-    rounds: int = 6
     # In each round; 4 have 1.01 × the error.
     steps: int = 6
-    # That these steps see.
-    pairs: int = 640
+    # (rounds at most, pairs that their steps see, triples more than before for another round).
+    few: tuple[int, int, int] = (2, 128, 2)
+    # The same with many pairs a player, where sparse games are found whole. With few pairs it would
+    # have 0.96 of the error at 2 × the time.
+    many: tuple[int, int, int] = (6, 640, 1)
+    # Pairs for each player that are many.
+    many_each: int = 12
     # Of log likelihood per pair in a round, for another one; without it extra trees have 1.3
     # × the error.
     gain: float = 0.05
