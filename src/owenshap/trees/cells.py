@@ -18,7 +18,7 @@ from owenshap.trees.boxes import NONE, Block, inside
 NEVER = 1 << 30  # no pattern has this bit
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
 PART = 1 << 22  # entries of tables that are made at a time
-EXPECTED_ROWS = 1000  # rows that tables are made for; a fixed number, so that a row's result never depends on the others
+EXPECTED_ROWS = 300  # rows that tables are made for; a fixed number, so that a row's result never depends on the others
 
 # Measured costs in nanoseconds, one thread: what is cheaper, not how long it takes, is what counts.
 PER_BIT = 1.0  # of a row's pattern
@@ -27,7 +27,7 @@ PER_ENTRY = 15.0  # of one leaf in a cell's table
 PER_STEP = 1.5  # of a transform over a leaf's patterns
 PER_PATH = 40.0  # a leaf without a background and without a table, per row and level
 PER_END = 40.0  # a row and a background row that may come to a leaf
-PER_VAIN = 30.0  # the two at a node with nothing to do below
+PER_VAIN = 40.0  # the two at a node with nothing to do below
 PER_VISIT = 10.0  # the two at an inner node on the way
 
 
@@ -164,67 +164,65 @@ def _parts(cells: IntArray, entries: int) -> list[IntArray]:
 
 
 def _chosen(block: Block, walking: Walking) -> tuple[IntArray, BoolArray, float]:
-    """Roots of the cells, leaves without a table, and the work: from the leaves up, a cell or the best of both children."""
-    count = len(block)
-    questions = np.zeros(count)
-    leaves = np.zeros(count)
-    transform = np.zeros(count)
-    best = np.zeros(count)
-    walks = np.zeros(count, np.bool_)  # through a node: some leaf below has no table
-    is_cell = np.zeros(count, np.bool_)
-    whole = _whole_trees(block)
+    """Roots of the cells, leaves without a table, and the work.
+
+    From the leaves up, each node gets the least work with tables alone, and the least work where a
+    walk comes by. From the roots down, the better of the two is taken.
+    """
+    cell = _cell_work(block)
+    tables = cell.copy()
+    walk = walking.leaf.copy()
     for level in reversed(block.levels):
         inner = level[block.inner[level]]
-        end = level[~block.inner[level]]
-        left, right = block.left[inner], block.right[inner]
-        leaves[end] = 1
-        transform[end] = _transform_work(block.players[end])
-        best[end] = walking.leaf[end]
-        walks[end] = True
-        for total in (questions, leaves, transform, best):
-            total[inner] = total[left] + total[right]
-        questions[inner] += 1
-        walks[inner] = walks[left] | walks[right]
-        vain = np.where(walks[left], 0, walking.vain[left]) + np.where(walks[right], 0, walking.vain[right])
-        best[inner] += np.where(walks[inner], walking.inner[inner] + vain, 0)
-        questions[level] = np.minimum(questions[level], whole[level])
-        cell = _cell_work(block, level, questions[level], leaves[level]) + transform[level]
-        is_cell[level] = (cell <= best[level]) & np.isfinite(cell)
-        walks[level] &= ~is_cell[level]
-        best[level] = np.minimum(cell, best[level])
-    taken = np.zeros(count, np.bool_)
-    for level in block.levels[1:]:
+        children = (block.left[inner], block.right[inner])
+        tables[inner] = np.minimum(cell[inner], sum(tables[child] for child in children))
+        walk[inner] = walking.inner[inner]
+        for child in children:
+            walk[inner] += np.minimum(walk[child], tables[child] + walking.vain[child])
+    walked = np.zeros(len(block), np.bool_)
+    free = np.zeros(len(block), np.bool_)  # of a walk and of the cells above
+    for depth, level in enumerate(block.levels):
         above = block.parent[level]
-        taken[level] = taken[above] | is_cell[above]
-    reached = np.zeros(count, np.bool_)
-    reached[np.concatenate(block.levels)] = True
-    roots = np.flatnonzero(is_cell & ~taken & reached)
-    deep = ~block.inner & ~taken & ~is_cell & reached
-    return roots, deep, float(best[block.roots].sum())
+        walked[level] = walk[level] < tables[level] + (walking.vain[level] if depth else 0)
+        walked[level] &= walked[above] if depth else True
+        is_cell = tables[above] == cell[above]
+        free[level] = ~walked[level] & (walked[above] | (free[above] & ~is_cell) if depth else True)
+    roots = np.flatnonzero(free & (tables == cell))
+    return roots, walked & ~block.inner, float(np.minimum(walk, tables)[block.roots].sum())
 
 
-def _whole_trees(block: Block) -> FloatArray:
-    """Distinct questions of a tree at its root, infinity elsewhere: symmetric trees ask the same at all nodes of a level."""
-    whole = np.full(len(block), np.inf)
+def _cell_work(block: Block) -> FloatArray:
+    """What each node costs as the root of a cell; infinity where the cell would have too many bits."""
+    questions, leaves, transform = _below(block)
+    bits = block.players + questions
+    small = np.minimum(bits, MOST_BITS)
+    width = block.ensemble.values.shape[1]
+    table = leaves * small * np.exp2(small) * width * PER_ENTRY
+    rows = EXPECTED_ROWS * small * (PER_BIT + width * PER_LOOKUP)
+    return np.where(bits <= MOST_BITS, table + rows + transform, np.inf)
+
+
+def _below(block: Block) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Questions and leaves below each node, and what the transforms of these leaves cost."""
+    few = np.minimum(block.players, MOST_BITS)
+    questions = block.inner.astype(np.float64)
+    leaves = 1 - questions
+    transform = leaves * np.exp2(few) * (1 + few * few / 4) * PER_STEP
+    for level in reversed(block.levels):
+        inner = level[block.inner[level]]
+        for total in (questions, leaves, transform):
+            total[inner] += total[block.left[inner]] + total[block.right[inner]]
+    questions[block.roots] = _distinct(block)
+    return questions, leaves, transform
+
+
+def _distinct(block: Block) -> IntArray:
+    """Distinct questions of each tree: symmetric trees ask the same at all nodes of a level."""
     _, question = block.conditions
     inner = np.flatnonzero(block.inner)
-    first = block.tree[inner] - block.trees.start
-    distinct = np.unique(first * (len(block) + 1) + question[inner]) // (len(block) + 1)
-    whole[block.roots] = np.bincount(distinct, minlength=len(block.roots))
-    return whole
-
-
-def _cell_work(block: Block, nodes: IntArray, questions: FloatArray, leaves: FloatArray) -> FloatArray:
-    bits = block.players[nodes] + questions
-    width = block.ensemble.values.shape[1]
-    table = leaves * bits * np.exp2(np.minimum(bits, MOST_BITS)) * width * PER_ENTRY
-    rows = EXPECTED_ROWS * bits * (PER_BIT + width * PER_LOOKUP)
-    return np.where(bits <= MOST_BITS, table + rows, np.inf)
-
-
-def _transform_work(players: IntArray) -> FloatArray:
-    small = np.minimum(players, MOST_BITS)
-    return np.exp2(small) * (1 + small * small / 4) * PER_STEP
+    tree = block.tree[inner] - block.trees.start
+    width = len(block) + 1
+    return np.bincount(np.unique(tree * width + question[inner]) // width, minlength=len(block.roots))
 
 
 def _cell_of(block: Block, roots: IntArray) -> IntArray:
