@@ -214,8 +214,8 @@ def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: In
     stops, parts = _stops()
     row_start = row * inner
     other_start = other * inner
-    state = np.zeros(len(node), np.intp)  # a · stride + c
-    stretch = np.arange(len(node))
+    state: IntArray = np.zeros(len(node), np.intp)  # a · stride + c
+    stretch: IntArray = np.arange(len(node))
     stretches = len(node)
     steps = []
     while len(node):
@@ -249,8 +249,8 @@ def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: In
         state[parted] = parted_state + stride
         stretch[parted] = np.arange(first, middle)
         row_side = (node, row_start, other_start, state, stretch)
-        ended = [np.flatnonzero(each[0] >= inner) for each in (row_side, other_side)]
-        going = [np.flatnonzero(each[0] < inner) for each in (row_side, other_side)]
+        ended: list[IntArray] = [np.flatnonzero(each[0] >= inner) for each in (row_side, other_side)]
+        going: list[IntArray] = [np.flatnonzero(each[0] < inner) for each in (row_side, other_side)]
         leaf, _, leaf_other, leaf_state, leaf_stretch = _joined(row_side, other_side, ended)
         steps.append(
             _Step(leaf_stretch, leaf - inner, leaf_state, leaf_other // inner, parted_stretch, at, parted_row // inner, first)
@@ -262,7 +262,7 @@ def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: In
 def _joined(one: tuple[IntArray, ...], two: tuple[IntArray, ...], which: list[IntArray]) -> list[IntArray]:
     """Some of each array of the one, then some of the two."""
     size = len(which[0])
-    joined = []
+    joined: list[IntArray] = []
     for first, second in zip(one, two, strict=True):
         both = np.empty(size + len(which[1]), np.intp)
         np.take(first, which[0], out=both[:size], mode="clip")
