@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from owenshap.errors import InputError, ModelError, OwenshapError
+from owenshap.errors import InputError, ModelError, OwenshapError, UnreadableModelError
 from owenshap.estimators import Estimator
+from owenshap.explain.exact_trees import ExactTrees, TreeValues, reason_of
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.rows import Together, estimates
+from owenshap.explain.rows import Together, estimates, exact_explanation
 from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_first import LinearFirst
-from owenshap.games.masking import Absent, of_background, of_baseline
+from owenshap.games.masking import MOST_COMPARED, Absent, composites, of_background, of_baseline
 from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Choice, Names, Output, as_predictions, check_outputs, choose
 from owenshap.games.players import Groups, Players, checked_groups
@@ -24,6 +25,7 @@ from owenshap.models import as_model
 from owenshap.run.allocation import Shared
 from owenshap.run.cost import Pace, Trial, timed
 from owenshap.run.evaluate import parse_bytes
+from owenshap.run.plan import TREES
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import Until, checked_until
@@ -32,9 +34,6 @@ from owenshap.support.checks import checked_confidence, checked_names, whole_num
 from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter
 from owenshap.tables import Table, as_table, own_copy
-
-MOST_COMPARED = 16  # rows, and composites, of which a linear first step must give the model's own predictions
-MOST_STAND_INS = 64  # the same for background rows, spread over all of them: few calls have many
 
 
 class Explainer:
@@ -65,7 +64,8 @@ class Explainer:
         Where the data or the model has no names of its own.
     fast : bool
         Whether a model that begins with a linear step (perceptrons, linear and logistic models, linear SVMs) is evaluated
-        from the columns of that step, which gives the same values sooner. A linear model's values then come in closed form.
+        from the columns of that step, which gives the same values sooner. A linear model's values then come in closed form,
+        and those of trees from the trees themselves.
     memory : str or int
         Bound on working arrays, beside the answer itself. A method whose fit needs more is an error; 'auto' takes another.
     batch_rows : int, optional
@@ -101,8 +101,8 @@ class Explainer:
             raise InputError("background or baseline", "be given", got, advice)
         if background_weights is not None and background is None:
             raise InputError("background_weights", "come with a background", "a baseline", "Leave them out")
-        parse_bytes(memory)
         self._model = as_model(model, predict)
+        self._trees = ExactTrees(self._model, self._predicted, parse_bytes(memory))
         if feature_names is not None:
             feature_names = checked_names("feature_names", feature_names)
         if output_names is not None:
@@ -147,7 +147,11 @@ class Explainer:
         ----------
         X : rows
             In the type of the background, columns in any order.
-        method, budget, seed, confidence, efficient, executor, progress
+        method : str or Estimator
+            As for `owenshap.estimate`. 'trees' gives exact values of tree models from the trees
+            themselves, without an evaluation; 'auto' takes it where what is explained is a sum over
+            trees, and `because` says why where it is not.
+        budget, seed, confidence, efficient, executor, progress
             As for `owenshap.estimate`; the budget is in evaluations of a coalition, per row. With a background of b rows an
             evaluation costs b predictions.
         tolerance : float or str, optional
@@ -182,6 +186,10 @@ class Explainer:
         self._pace.note(len(rows), took)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
         players, draws = self._players_of(rows), _checked_draws(background_draws)
+        exact, not_exact = self._exactly(method, rows, absent, players, predictions, output)
+        if exact is not None:
+            explained = output(predictions, np.arange(len(rows)))
+            return exact_explanation(rows, players, exact, explained, names, seed, confidence)
         linear, checked = self._linear(rows, absent, predictions, output)
         explained = _explained(linear, output, rows, predictions, np.arange(len(rows)))
         output = replace(output, gives=explained.shape[1])
@@ -189,7 +197,7 @@ class Explainer:
         besides = 0 if ranges is None else len(absent.table)
         trial = self._trial(rows, linear, besides, checked)
         together = Together(
-            self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial, self._batch_rows
+            self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial, self._batch_rows, not_exact
         )
         settings = Settings.checked(seed, confidence, efficient, self._memory)
         workers = checked_executor(executor)
@@ -209,6 +217,25 @@ class Explainer:
             # the model is not what it was when its first step was found linear
             together = replace(together, linear=None, trial=self._trial(rows, None, besides, checked))
 
+    def _exactly(
+        self,
+        method: str | Estimator,
+        rows: Table,
+        absent: Absent,
+        players: Players,
+        predictions: FloatArray,
+        output: Output,
+    ) -> tuple[TreeValues | None, str | None]:
+        """Exact values from the model's trees; None where it has none or they are not asked for, and why not exact."""
+        if method != TREES and not (method == "auto" and self._fast and self._trees.known):
+            return None, None
+        try:
+            return self._trees.values(rows, absent, players, predictions, output), None
+        except UnreadableModelError as error:
+            if method == TREES:
+                raise
+            return None, f"not exact from trees, since {reason_of(error)}"
+
     def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> tuple[LinearFirst | None, int]:
         """The model's linear first step, where it is to be used and gives the model's own predictions; rows asked for that.
 
@@ -227,7 +254,7 @@ class Explainer:
             return None, 0
         if known:
             return linear, 0
-        batch = _composites(rows, absent)
+        batch = composites(rows, absent)
         if not self._composites_agree(linear, batch):
             return None, len(batch)
         self._agreed = absent
@@ -331,17 +358,6 @@ def _interrupted(finished: Explanation | None, rows: int) -> str:
         return "owenshap: no row is explained yet; fewer rows a call are done sooner."
     where = "the exception's `explanation` holds them, as in `except KeyboardInterrupt as stop: stop.explanation`"
     return f"owenshap: {len(finished.values):,} of {rows:,} rows are explained; {where}."
-
-
-def _composites(rows: Table, absent: Absent) -> Any:
-    """Some of what stands in for absent features, and some composites of it with the rows, as the model takes them."""
-    stand_ins = np.unique(np.linspace(0, len(absent.table) - 1, MOST_STAND_INS).astype(np.intp))
-    mixed = np.linspace(0, len(absent.table) - 1, MOST_COMPARED).astype(np.intp)
-    drawn = np.concatenate([stand_ins, mixed])
-    present = np.zeros((len(drawn), rows.n_features), np.bool_)
-    present[len(stand_ins) :] = np.random.default_rng(0).random((len(mixed), rows.n_features)) < 0.5
-    row = drawn if absent.per_row else np.arange(len(drawn)) % len(rows)
-    return rows.composer(absent.table, np.arange(rows.n_features))(row, present, drawn[:, None])
 
 
 def _explained(

@@ -26,6 +26,7 @@ def test_the_methods_are_these():
         "linear",
         "owen",
         "owen-printed",
+        "trees",
     ]
 
 
