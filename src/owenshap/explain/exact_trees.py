@@ -66,7 +66,8 @@ class TreeValues:
     """(rows, players, outputs)."""
     base: FloatArray
     """(rows, outputs)."""
-    trees: int
+    words: str
+    """What they come from."""
     predicted: IntArray
     """Rows that the model predicted to be compared with its trees, as each row's share of them (rows,)."""
 
@@ -156,7 +157,8 @@ class ExactTrees:
         outputs = predictions.shape[1]
         values, base = _chosen(_like_model(found, outputs), _like_model(base, outputs), output)
         share = np.bincount(np.arange(compared) % len(rows), minlength=len(rows))
-        return TreeValues(values, base, read.ensemble.n_trees, share)
+        words = f"exact from {read.ensemble.n_trees:,} trees" + (" and their cover" if absent is None else "")
+        return TreeValues(values, base, words, share)
 
     def _game(self, read: ReadTrees, absent: Absent | None, instead: FloatArray | None, players: Players) -> TreeGame:
         """The game with its tables, kept for the next rows."""

@@ -35,6 +35,8 @@ from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter
 from owenshap.tables import Table, as_table, own_copy
 
+ABSENT = "background=X_train averages over rows, baseline=0.0 puts one value in"
+
 
 class Explainer:
     """Explains the predictions of a model: what each feature, or group of features, added to them.
@@ -46,7 +48,8 @@ class Explainer:
         xgboost, lightgbm or catboost model.
     background : rows, optional
         What absent features are replaced with: all of these rows, averaged over exactly. In the type that the model takes.
-        Copied: later edits of the data change no explanation.
+        Copied: later edits of the data change no explanation. Only models made of trees do without:
+        absent features then follow the trees' own cover of the training data (path-dependent values).
     baseline : number, row or rows, optional
         In place of a background: one value for every feature, one row, or one row per explained row.
     background_weights : array, optional
@@ -95,14 +98,16 @@ class Explainer:
         memory: str | int = "256MB",
         batch_rows: int | None = None,
     ) -> None:
-        if (background is None) == (baseline is None):
-            got = "neither" if background is None else "both"
-            advice = "background=X_train averages over rows, baseline=0.0 puts one value in"
-            raise InputError("background or baseline", "be given", got, advice)
+        if background is not None and baseline is not None:
+            raise InputError("background or baseline", "be given", "both", ABSENT)
         if background_weights is not None and background is None:
-            raise InputError("background_weights", "come with a background", "a baseline", "Leave them out")
+            got = "none" if baseline is None else "a baseline"
+            raise InputError("background_weights", "come with a background", got, "Leave them out")
         self._model = as_model(model, predict)
         self._trees = ExactTrees(self._model, self._predicted, parse_bytes(memory))
+        self._by_cover = background is None and baseline is None
+        if self._by_cover:
+            self._check_cover()
         if feature_names is not None:
             feature_names = checked_names("feature_names", feature_names)
         if output_names is not None:
@@ -186,6 +191,9 @@ class Explainer:
         self._pace.note(len(rows), took)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
         players, draws = self._players_of(rows), _checked_draws(background_draws)
+        if absent is None:
+            found = self._covered(method, rows, players, predictions, output)
+            return exact_explanation(rows, players, found, output(predictions, np.arange(len(rows))), names, seed, confidence)
         exact, not_exact = self._exactly(method, rows, absent, players, predictions, output)
         if exact is not None:
             explained = output(predictions, np.arange(len(rows)))
@@ -236,6 +244,26 @@ class Explainer:
                 raise
             return None, f"not exact from trees, since {reason_of(error)}"
 
+    def _check_cover(self) -> None:
+        """An error without a background where the model has no trees whose cover could stand for one."""
+        if not self._trees.known:
+            raise InputError("background or baseline", "be given for a model that is not made of trees", "neither", ABSENT)
+        try:
+            self._trees.read()
+        except UnreadableModelError as error:
+            raise _background_needed(error) from error
+
+    def _covered(
+        self, method: str | Estimator, rows: Table, players: Players, predictions: FloatArray, output: Output
+    ) -> TreeValues:
+        """Values without a background: exact from the trees and their cover, or not at all."""
+        if method not in ("auto", TREES):
+            raise InputError("method", "be 'trees' or 'auto' without a background", method, ABSENT)
+        try:
+            return self._trees.values(rows, None, players, predictions, output)
+        except UnreadableModelError as error:
+            raise _background_needed(error) from error
+
     def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> tuple[LinearFirst | None, int]:
         """The model's linear first step, where it is to be used and gives the model's own predictions; rows asked for that.
 
@@ -278,12 +306,12 @@ class Explainer:
             return Trial(self._pace, len(rows), lambda which: self._predicted(rows.take(which)), True, besides)
         return Trial(self._linear_pace, len(rows), lambda which: linear.predict(rows.take(which)), False, besides)
 
-    def _rows(self, X: Any) -> tuple[Table, Absent]:
+    def _rows(self, X: Any) -> tuple[Table, Absent | None]:
         """The explained rows and what replaces absent features, both as the model takes them."""
         if self._background is None:
             rows = self._model.prepare(as_table(X, self._feature_names))
             _check_some(rows)
-            return rows, self._absent(rows)
+            return rows, None if self._by_cover else self._absent(rows)
         names = self._feature_names
         rows = self._model.prepare(as_table(X, names))
         if type(rows) is not type(self._background.table):
@@ -370,6 +398,11 @@ def _explained(
     scores = None if linear is None else settled(linear, output)[0]
     found = None if scores is linear or scores is None else scores.predict(rows)
     return output(predictions, labels) if found is None else found
+
+
+def _background_needed(error: UnreadableModelError) -> InputError:
+    """The error where only trees could do without a background, and these cannot."""
+    return InputError("background or baseline", f"be given, since {reason_of(error)}", "neither", ABSENT)
 
 
 def _check_some(rows: Table) -> None:

@@ -326,8 +326,8 @@ def exact_explanation(
         seed=seed,
         confidence=confidence,
         axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
-        stopped_by=told(f"exact values from {exact.trees:,} trees"),
-        because=told(f"{TREES}: exact from {exact.trees:,} trees"),
+        stopped_by=told(exact.words),
+        because=told(f"{TREES}: {exact.words}"),
     )
 
 

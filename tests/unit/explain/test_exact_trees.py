@@ -197,6 +197,50 @@ def test_a_goal_is_reached_without_an_evaluation():
         is_exact(explainer(DIABETES.iloc[:2], **goal), 20)
 
 
+# --- without a background ---------------------------------------------------------------------------------------------
+
+
+def test_cover_of_xgboost_is_its_own():
+    model = CLASSIFIERS["xgboost"][0]().fit(CANCER, MALIGNANT)
+    found = Explainer(model, predict="margin")(CANCER.iloc[:20])
+    wanted = model.get_booster().predict(xgboost.DMatrix(CANCER.iloc[:20]), pred_contribs=True)
+    close(found.values, wanted[:, :-1])
+    close(found.base_values, wanted[:, -1])
+    assert set(found.because) == {"trees: exact from 20 trees and their cover"}
+    assert (found.evaluations == 0).all()
+
+
+def test_cover_of_lightgbm_is_its_own():
+    model = CLASSIFIERS["lightgbm"][0]().fit(CANCER, MALIGNANT)
+    found = Explainer(model, predict="margin")(CANCER.iloc[:20], method="trees")
+    wanted = model.predict(CANCER.iloc[:20], pred_contrib=True)
+    close(found.values, wanted[:, :-1])
+    close(found.base_values, wanted[:, -1])
+
+
+def test_groups_without_a_background():
+    model = REGRESSORS["forest"]().fit(DIABETES, PROGRESS)
+    explainer = Explainer(model, players={"blood": ["s1", "s2", "s3"]})
+    found = explainer(DIABETES.iloc[:3])
+    assert found.feature_names[4] == "blood"
+    np.testing.assert_allclose(found.gap, 0, atol=1e-9)
+    np.testing.assert_array_equal(explainer(DIABETES.iloc[2:3]).values, found.values[2:])
+
+
+def test_other_models_need_a_background():
+    with refuses("background or baseline", "not made of trees", "neither", "background=X_train"):
+        Explainer(lambda rows: rows.sum(axis=1))
+    model = CLASSIFIERS["xgboost"][0]().fit(DIABETES, THREE > 0)
+    with refuses("background or baseline", "its trees add up to its log-odds", "background=X_train"):
+        Explainer(model, predict="predict_proba")(DIABETES.iloc[:2])
+    with refuses("method", "without a background", "castro"):
+        Explainer(model, predict="margin")(DIABETES.iloc[:2], method="castro")
+    with refuses("background or baseline", "not fitted"):
+        Explainer(RandomForestRegressor())
+    with refuses("background_weights", "come with a background", "none"):
+        Explainer(model, background_weights=[1.0])
+
+
 # --- where it is not taken ------------------------------------------------------------------------------------------
 
 
