@@ -18,7 +18,7 @@ def test_a_regression_on_a_frame():
     model = HistGradientBoostingRegressor(max_iter=30, random_state=0).fit(data.data, data.target)
     found = owenshap.Explainer(model, data.data[:30])(data.data[100:108], budget=1100)
     assert found.feature_names == list(data.data.columns)
-    assert found.method == "exact"
+    assert found.method == "trees"
     np.testing.assert_allclose(found.predictions, model.predict(data.data[100:108]))
     np.testing.assert_allclose(found.base_values, model.predict(data.data[:30]).mean())
     np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, found.predictions)

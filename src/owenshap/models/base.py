@@ -29,6 +29,11 @@ class Model(ABC):
     """The classes that the outputs stand for, as the model has them: numbers, texts, booleans."""
 
     @property
+    def fitted(self) -> Any:
+        """The fitted model itself, for those who read what it is made of; None where nobody could."""
+        return None
+
+    @property
     def output_names(self) -> list[str] | None:
         """Names of the outputs, where the model knows them."""
         return None if self.labels is None else [str(each) for each in self.labels]

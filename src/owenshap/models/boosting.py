@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Self
 
@@ -26,6 +26,7 @@ class _Boosted(Model):
 
     call: Callable[[Any], Any]
     labels: list[Any] | None = None
+    fitted: Any = field(default=None, repr=False)
 
     def predict(self, batch: Any) -> Any:
         return self.call(batch)
@@ -46,12 +47,15 @@ class XgboostModel(_Boosted):
 
         if not isinstance(model, xgboost.Booster):
             call, labels = _wrapper_call(model, predict, output_margin=True)
-            return cls(call, labels, model.get_booster() if predict == MARGIN and model.booster == LINEAR else None)
+            linear = predict == MARGIN and model.booster == LINEAR
+            return cls(call, labels, model, model.get_booster() if linear else None)
         _check_known(predict, ("predict", MARGIN))
         kind = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
         if kind == LINEAR:  # has no prediction in place
-            return cls(partial(xgboost_through_matrix, model, predict == MARGIN), None, model if predict == MARGIN else None)
-        return cls(partial(model.inplace_predict, predict_type="margin" if predict == MARGIN else "value"))
+            call = partial(xgboost_through_matrix, model, predict == MARGIN)
+            return cls(call, None, model, model if predict == MARGIN else None)
+        kind = "margin" if predict == MARGIN else "value"
+        return cls(partial(model.inplace_predict, predict_type=kind), None, model)
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,9 @@ class LightgbmModel(_Boosted):
         import lightgbm
 
         if not isinstance(model, lightgbm.Booster):
-            return cls(*_wrapper_call(model, predict, raw_score=True))
+            return cls(*_wrapper_call(model, predict, raw_score=True), model)
         _check_known(predict, ("predict", MARGIN))
-        return cls(partial(model.predict, raw_score=predict == MARGIN))
+        return cls(partial(model.predict, raw_score=predict == MARGIN), None, model)
 
 
 @dataclass(frozen=True)
@@ -79,11 +83,11 @@ class CatboostModel(_Boosted):
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:
         if callable(getattr(model, "predict_proba", None)):
-            return cls(*_wrapper_call(model, predict, prediction_type="RawFormulaVal"))
+            return cls(*_wrapper_call(model, predict, prediction_type="RawFormulaVal"), model)
         labels = _labels(model)
         if labels and predict in (None, "predict_proba"):  # the general class, trained to classify
-            return cls(partial(model.predict, prediction_type="Probability"), labels)
-        return cls(*_wrapper_call(model, predict or "predict", prediction_type="RawFormulaVal"))
+            return cls(partial(model.predict, prediction_type="Probability"), labels, model)
+        return cls(*_wrapper_call(model, predict or "predict", prediction_type="RawFormulaVal"), model)
 
 
 def _wrapper_call(model: Any, predict: str | None, **for_margin: Any) -> tuple[Callable[[Any], Any], list[Any] | None]:

@@ -32,6 +32,10 @@ class SklearnModel(Model):
             raise InputError("model", "have a method that predicts", got, "Give its method by name, or a function of a batch")
         return cls(model, method, _labels(model, method))
 
+    @property
+    def fitted(self) -> Any:
+        return self.estimator
+
     def predict(self, batch: Any) -> Any:
         predictions = getattr(self.estimator, self.method)(batch)
         # Where there are several targets, each has an array of its own.
