@@ -14,6 +14,7 @@ from owenshap.estimators import Estimator
 from owenshap.explain.exact_trees import ExactTrees, TreeValues, reason_of
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.rows import Together, estimates, exact_explanation
+from owenshap.explain.units import settled_model, unit_of
 from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_first import LinearFirst
@@ -21,7 +22,6 @@ from owenshap.games.masking import MOST_COMPARED, Absent, composites, of_backgro
 from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Choice, Names, Output, as_predictions, check_outputs, choose
 from owenshap.games.players import Groups, Players, checked_groups
-from owenshap.models import as_model
 from owenshap.run.allocation import Shared
 from owenshap.run.cost import Pace, Trial, timed
 from owenshap.run.evaluate import parse_bytes
@@ -59,8 +59,10 @@ class Explainer:
     output : label, str, int, position or callable, optional
         What is explained: a class by its label where the model has labels (`output=1` is the class
         1, wherever it stands), else an output by its number from 0 on; an output by its name, or by
-        `owenshap.position(i)`; 'predicted' (each row's predicted class), 'logit' of all outputs, or
-        a function of the predictions (m, k). By default all outputs.
+        `owenshap.position(i)`; 'predicted' (each row's predicted class), 'probability' of all
+        classes, 'logit', or a function of the predictions (m, k). By default all outputs: log-odds
+        of boosted and logistic classifiers (one output for two classes, raw scores of several), the
+        log of regressors with a log link, else what the model predicts.
     predict : str, optional
         The model's method to call, where it has several.
     feature_names, output_names : list of str, optional
@@ -103,7 +105,7 @@ class Explainer:
         if background_weights is not None and background is None:
             got = "none" if baseline is None else "a baseline"
             raise InputError("background_weights", "come with a background", got, "Leave them out")
-        self._model = as_model(model, predict)
+        self._model, output = settled_model(model, predict, output)
         self._trees = ExactTrees(self._model, self._predicted, parse_bytes(memory))
         self._by_cover = background is None and baseline is None
         if self._by_cover:
@@ -191,13 +193,12 @@ class Explainer:
         self._pace.note(len(rows), took)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
         players, draws = self._players_of(rows), _checked_draws(background_draws)
-        if absent is None:
-            found = self._covered(method, rows, players, predictions, output)
-            return exact_explanation(rows, players, found, output(predictions, np.arange(len(rows))), names, seed, confidence)
         exact, not_exact = self._exactly(method, rows, absent, players, predictions, output)
         if exact is not None:
             explained = output(predictions, np.arange(len(rows)))
-            return exact_explanation(rows, players, exact, explained, names, seed, confidence)
+            unit = unit_of(self._model, output)
+            return exact_explanation(rows, players, exact, explained, names, unit, seed, confidence)
+        assert absent is not None
         linear, checked = self._linear(rows, absent, predictions, output)
         explained = _explained(linear, output, rows, predictions, np.arange(len(rows)))
         output = replace(output, gives=explained.shape[1])
@@ -229,12 +230,14 @@ class Explainer:
         self,
         method: str | Estimator,
         rows: Table,
-        absent: Absent,
+        absent: Absent | None,
         players: Players,
         predictions: FloatArray,
         output: Output,
     ) -> tuple[TreeValues | None, str | None]:
         """Exact values from the model's trees; None where it has none or they are not asked for, and why not exact."""
+        if absent is None:
+            return self._covered(method, rows, players, predictions, output), None
         if method != TREES and not (method == "auto" and self._fast and self._trees.known):
             return None, None
         try:

@@ -17,6 +17,7 @@ from owenshap.estimators.base import ClosedForm
 from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.prefetch import valued_ahead
+from owenshap.explain.units import unit_of
 from owenshap.fast.columns import additive
 from owenshap.fast.linear_first import CLOSE, LinearFirst
 from owenshap.fast.linear_game import LinearDrawingModelGame, LinearModelGame
@@ -274,6 +275,7 @@ class Together:
             axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
             stopped_by=some(stopped_by),
             because=some(because),
+            unit=unit_of(self.model, self.output),
         )
 
 
@@ -297,6 +299,7 @@ def exact_explanation(
     exact: TreeValues,
     predictions: FloatArray,
     names: list[str] | None,
+    unit: str | None,
     seed: int,
     confidence: float,
 ) -> Explanation:
@@ -328,6 +331,7 @@ def exact_explanation(
         axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
         stopped_by=told(exact.words),
         because=told(f"{TREES}: {exact.words}"),
+        unit=unit,
     )
 
 

@@ -23,6 +23,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import owenshap
 from owenshap import Explainer
+from owenshap.explain import units
 
 catboost = pytest.importorskip("catboost")
 lightgbm = pytest.importorskip("lightgbm")
@@ -326,3 +327,104 @@ def test_an_explainer_of_trees_can_be_copied():
     explainer = Explainer(RandomForestRegressor(5, random_state=0).fit(DIABETES, PROGRESS), DIABETES.iloc[:20])
     found = explainer(DIABETES.iloc[:3]).values
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(explainer))(DIABETES.iloc[:3]).values, found)
+
+
+# --- what is explained follows from the model -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm", "catboost", "boosting", "histograms"])
+def test_boosted_classifiers_are_explained_in_log_odds(name):
+    make, predict = CLASSIFIERS[name]
+    no, yes = (0, 1) if name == "xgboost" else ("no", "yes")  # which takes numbers only
+    model = make().fit(CANCER, np.where(MALIGNANT, no, yes))
+    rows, background = CANCER.iloc[200:204], CANCER.iloc[:20]
+    found = Explainer(model, background)(rows)
+    is_exact(found, 20)
+    assert (found.unit, found.output_names, found.shape) == ("log-odds", [str(yes)], (4, 30))
+    np.testing.assert_array_equal(found.predictions, Explainer(model, background, predict=predict)(rows).predictions)
+    np.testing.assert_array_equal(Explainer(model, background, output="logit")(rows).values, found.values)
+    for label, sign in ((yes, 1), (no, -1), (owenshap.position(0), -1)):
+        chosen = Explainer(model, background, output=label)(rows)
+        is_exact(chosen, 20)
+        np.testing.assert_array_equal(chosen.values, sign * found.values)
+    predicted = Explainer(model, background, output="predicted")(rows)
+    np.testing.assert_array_equal(predicted.predictions, np.abs(found.predictions))
+    sampled_way = Explainer(model, background, players=GROUPS)(rows, method="exact")
+    np.testing.assert_array_equal(sampled_way.predictions, found.predictions)
+    assert sampled_way.unit == "log-odds"
+
+
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm", "catboost", "boosting", "histograms"])
+def test_probabilities_are_there_for_the_asking(name):
+    model = CLASSIFIERS[name][0]().fit(CANCER, MALIGNANT)
+    explainer = Explainer(model, CANCER.iloc[:5], players=GROUPS, output="probability")
+    found = explainer(CANCER.iloc[200:202])
+    assert (found.unit, found.method, found.output_names) == ("probability", "exact", ["0", "1"])
+    np.testing.assert_allclose(found.predictions, model.predict_proba(CANCER.iloc[200:202]))
+
+
+def test_raw_scores_of_several_classes():
+    model = CLASSIFIERS["lightgbm"][0]().fit(DIABETES, THREE)
+    found = Explainer(model, DIABETES.iloc[:20])(DIABETES.iloc[100:104])
+    assert (found.unit, found.method, found.output_names) == ("score", "trees", ["0", "1", "2"])
+    logit = Explainer(model, DIABETES.iloc[:5], output="logit")(DIABETES.iloc[100:101])
+    wanted = model.predict_proba(DIABETES.iloc[100:101])
+    np.testing.assert_allclose(logit.predictions, np.log(wanted / (1 - wanted)))
+    assert logit.unit == "log-odds"
+
+
+LOGS = {
+    "xgboost": lambda: xgboost.XGBRegressor(**XGBOOST, objective="count:poisson"),
+    "lightgbm": lambda: lightgbm.LGBMRegressor(**LIGHTGBM, objective="gamma"),
+    "catboost": lambda: catboost.CatBoostRegressor(**CATBOOST, loss_function="Poisson"),
+    "histograms": lambda: HistGradientBoostingRegressor(max_iter=20, loss="poisson"),
+}
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_log_link_is_explained_in_logs(name):
+    model = LOGS[name]().fit(DIABETES, PROGRESS)
+    found = Explainer(model, DIABETES.iloc[:20])(DIABETES.iloc[100:104])
+    is_exact(found, 20)
+    assert found.unit == "log of the prediction"
+    close(np.exp(found.predictions), model.predict(DIABETES.iloc[100:104]), 1e-4)
+
+
+def test_probabilities_of_forests_are_exact():
+    model = RandomForestClassifier(20, random_state=0).fit(DIABETES, THREE > 0)
+    found = Explainer(model, DIABETES.iloc[:20])(DIABETES.iloc[100:104])
+    assert (found.unit, found.method, found.shape) == ("probability", "trees", (4, 10, 2))
+    again = Explainer(model, DIABETES.iloc[:20], output="probability")(DIABETES.iloc[100:104])
+    np.testing.assert_array_equal(again.values, found.values)
+
+
+def test_a_model_without_probabilities_is_told():
+    with refuses("output", "'probability'", "has none"):
+        Explainer(REGRESSORS["forest"]().fit(DIABETES, PROGRESS), DIABETES, output="probability")
+
+
+def test_the_new_default_is_told_once(monkeypatch):
+    monkeypatch.setattr(units, "_warned", False)
+    model = CLASSIFIERS["lightgbm"][0]().fit(DIABETES, THREE > 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Explainer(model, DIABETES, output="probability")
+        Explainer(model, DIABETES, output="logit")
+        Explainer(model, DIABETES, predict="margin")
+    with pytest.warns(UserWarning, match=r"The log-odds of this model is explained.*output='probability'") as told:
+        Explainer(model, DIABETES)
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Explainer(model, DIABETES)
+
+
+def test_the_unit_is_saved_and_shown(tmp_path):
+    model = CLASSIFIERS["lightgbm"][0]().fit(DIABETES, THREE > 0)
+    found = Explainer(model, DIABETES.iloc[:20])(DIABETES.iloc[100:104])
+    found.save(tmp_path / "found.npz")
+    assert owenshap.load(tmp_path / "found.npz").unit == "log-odds"
+    assert found[0].unit == "log-odds"
+    assert "unit='log-odds'" in repr(found)
+    assert "in log-odds" in found._repr_html_()
+    assert "log-odds" in owenshap.plots.bar(found).get_xlabel()
