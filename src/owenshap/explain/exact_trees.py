@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import ModelError, UnreadableModelError
+from owenshap.explain.pipelines import MixedColumnsError, origins, split
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
@@ -29,33 +30,55 @@ class ReadTrees:
 
     reader: type[Reader]
     fitted: Any
+    """The model that has the trees."""
     ensemble: TreeEnsemble
+    before: Any = None
+    """The steps of a pipeline before it, which transform rows."""
 
     @classmethod
     def of(cls, fitted: Any) -> ReadTrees:
         """The trees of a model, or an error that says why they cannot be had."""
-        reader = reader_of(fitted)
+        before, last = split(fitted)
+        reader = reader_of(last)
         try:
-            return cls(reader, fitted, reader.read(fitted))
+            return cls(reader, last, reader.read(last), before)
         except UnreadableModelError:
             raise
         except Exception as error:  # a library may be newer than its reader
             raise _refused(f"its trees could not be read ({type(error).__name__}: {error})") from error
 
     def matrix(self, table: Table) -> FloatArray:
-        """Rows as the library itself would turn them into numbers (m, features)."""
+        """Rows as the library itself would turn them into numbers (m, columns)."""
         if table.package not in NUMBERS:
             raise _refused(f"rows are of {table.package}")
-        batch = _numbers(table.batch())
-        if isinstance(batch, np.ndarray) and batch.dtype.kind == "f" and self.ensemble.category_set is None:
-            return self.ensemble.matrix(batch)  # every column is compared as it is
         try:
+            batch = _numbers(table.batch() if self.before is None else self._transformed(table.batch()))
+            if isinstance(batch, np.ndarray) and batch.dtype.kind == "f" and self.ensemble.category_set is None:
+                return self.ensemble.matrix(batch)  # every column is compared as it is
             return self.ensemble.matrix(self.reader.matrix(self.fitted, batch))
         except UnreadableModelError:
             raise
         except Exception as error:  # texts, categories that the model does not know, other columns
             got = f"{type(error).__name__}: {error}"
             raise _refused(f"rows could not be turned into numbers as the model does it ({got})") from error
+
+    def _transformed(self, batch: Any) -> Any:
+        transformed = self.before.transform(batch)
+        return transformed.toarray() if hasattr(transformed, "toarray") else transformed
+
+    def player_of(self, players: Players) -> IntArray:
+        """The player of each column that the trees see: columns of one input are of one player."""
+        if self.before is None:
+            return players.player_of
+        try:
+            found = players.player_of[origins(self.before, len(players.player_of))]
+        except MixedColumnsError as error:
+            raise _refused(f"{error} may make a column from several") from None
+        except Exception as error:  # attributes of a newer library
+            raise _refused(f"its steps could not be read ({type(error).__name__}: {error})") from error
+        if len(found) != self.ensemble.n_features:
+            raise _refused("its steps make other columns than its trees have")
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +118,7 @@ class ExactTrees:
     def known(self) -> bool:
         """Whether the model is of a kind that is made of trees."""
         try:
-            reader_of(self._model.fitted)
+            reader_of(split(self._model.fitted)[1])
         except UnreadableModelError:
             return False
         return True
@@ -142,46 +165,44 @@ class ExactTrees:
         self, rows: Table, absent: Absent | None, players: Players, predictions: FloatArray, output: Output
     ) -> TreeValues:
         read = self.read()
+        player_of = read.player_of(players)
         matrix = read.matrix(rows)
         known = self._kept is not None and self._kept[0] is absent
         instead = None if known or absent is None else read.matrix(absent.table)
         compared = 0 if known else self._compare(read, rows, matrix, absent, instead, predictions)
         if absent is not None and absent.per_row:
             assert instead is not None
-            found, base = self._by_row(read, matrix, instead, players)
+            found, base = self._by_row(read, matrix, instead, player_of)
         else:
-            game = self._game(read, absent, instead, players)
+            game = self._game(read, absent, instead, player_of)
             found = game.values(matrix)
             base = np.tile(game.base, (len(rows), 1))
         self._check(read, base + found.sum(axis=1), predictions)
         outputs = predictions.shape[1]
+        found = np.pad(found, ((0, 0), (0, len(players) - found.shape[1]), (0, 0)))  # who has no column left
         values, base = _chosen(_like_model(found, outputs), _like_model(base, outputs), output)
         share = np.bincount(np.arange(compared) % len(rows), minlength=len(rows))
         words = f"exact from {read.ensemble.n_trees:,} trees" + (" and their cover" if absent is None else "")
         return TreeValues(values, base, words, share)
 
-    def _game(self, read: ReadTrees, absent: Absent | None, instead: FloatArray | None, players: Players) -> TreeGame:
+    def _game(self, read: ReadTrees, absent: Absent | None, instead: FloatArray | None, player_of: IntArray) -> TreeGame:
         """The game with its tables, kept for the next rows."""
         kept = self._kept
-        if kept is not None and kept[0] is absent and np.array_equal(kept[1], players.player_of):
+        if kept is not None and kept[0] is absent and np.array_equal(kept[1], player_of):
             return kept[2]
         background = read.matrix(absent.table) if absent is not None and instead is None else instead
         weights = None if absent is None else absent.weights
-        game = TreeGame.of(read.ensemble, background, weights, players.player_of, self._memory)
-        self._kept = (absent, players.player_of, game)
+        game = TreeGame.of(read.ensemble, background, weights, player_of, self._memory)
+        self._kept = (absent, player_of, game)
         return game
 
     def _by_row(
-        self, read: ReadTrees, matrix: FloatArray, baseline: FloatArray, players: Players
+        self, read: ReadTrees, matrix: FloatArray, baseline: FloatArray, player_of: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """Values (rows, players, outputs) and base values (rows, outputs) of rows with a baseline each."""
-        found = np.empty((len(matrix), len(players), read.ensemble.n_outputs))
-        base = np.empty((len(matrix), read.ensemble.n_outputs))
-        for row, instead in enumerate(baseline):
-            game = TreeGame.of(read.ensemble, instead[None], None, players.player_of, self._memory)
-            found[row] = game.values(matrix[row : row + 1])[0]
-            base[row] = game.base
-        return found, base
+        games = [TreeGame.of(read.ensemble, each[None], None, player_of, self._memory) for each in baseline]
+        found = [game.values(matrix[row : row + 1]) for row, game in enumerate(games)]
+        return np.concatenate(found), np.stack([game.base for game in games])
 
     def _compare(
         self,

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive import refuses
+from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.decomposition import PCA
 from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -18,7 +20,11 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     RandomForestRegressor,
 )
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
 from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, RobustScaler, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import owenshap
@@ -428,3 +434,75 @@ def test_the_unit_is_saved_and_shown(tmp_path):
     assert "unit='log-odds'" in repr(found)
     assert "in log-odds" in found._repr_html_()
     assert "log-odds" in owenshap.plots.bar(found).get_xlabel()
+
+
+# --- pipelines --------------------------------------------------------------------------------------------------------
+
+
+def encoded(*numbers):
+    """Columns of `mixed` as trees take them."""
+    return make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["city"]),
+        (make_pipeline(SimpleImputer(add_indicator=True), *numbers), ["sum", "age"]),
+        remainder="passthrough",
+    )
+
+
+ENDS = {
+    "forest": lambda: RandomForestRegressor(20, random_state=0),
+    "boosting": lambda: GradientBoostingRegressor(n_estimators=20),
+    "xgboost": lambda: xgboost.XGBRegressor(**XGBOOST),
+    "lightgbm": lambda: lightgbm.LGBMRegressor(**LIGHTGBM, min_child_samples=3),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_pipelines_whose_columns_stay_apart(name):
+    frame, target = mixed()
+    model = make_pipeline(encoded(StandardScaler()), ENDS[name]()).fit(frame, target)
+    explainer = Explainer(model, frame.iloc[:30])
+    found, plain = (explainer(frame.iloc[70:80], method=method) for method in ("auto", "exact"))
+    is_exact(found, 20)
+    assert found.feature_names == ["age", "city", "sum", "paid"]
+    close(found.values, plain.values)
+    close(found.base_values, plain.base_values)
+
+
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm", "catboost", "histograms"])
+def test_pipelines_that_classify_are_explained_in_log_odds(name):
+    frame, target = mixed()
+    steps = [encoded(RobustScaler()), StandardScaler(with_mean=False)]
+    model = make_pipeline(*steps, CLASSIFIERS[name][0]()).fit(frame, (target > 1.5).astype(int))
+    explainer = Explainer(model, frame.iloc[:30])
+    found, plain = (explainer(frame.iloc[70:80], method=method) for method in ("auto", "exact"))
+    is_exact(found, 20)
+    assert found.unit == "log-odds"
+    chance = model.predict_proba(frame.iloc[70:80])[:, 1]
+    close(found.predictions, np.log(chance / (1 - chance)), 1e-4)
+    close(found.values, plain.values)
+    search = GridSearchCV(model, {}, cv=2).fit(frame, (target > 1.5).astype(int))
+    np.testing.assert_array_equal(Explainer(search, frame.iloc[:30])(frame.iloc[70:80]).values, found.values)
+
+
+def test_columns_that_are_dropped_are_worth_nothing():
+    frame, target = mixed()
+    kept = make_column_transformer((OrdinalEncoder(), ["city"]), ("passthrough", ["age"]), remainder="drop")
+    model = make_pipeline(kept, RandomForestRegressor(20, random_state=0)).fit(frame, target)
+    found = Explainer(model, frame.iloc[:30])(frame.iloc[70:80])
+    is_exact(found, 20)
+    assert (found.values[:, 2:] == 0).all()
+    close(found.values, Explainer(model, frame.iloc[:30])(frame.iloc[70:80], method="exact").values)
+
+
+def test_groups_of_a_pipelines_inputs():
+    frame, target = mixed()
+    model = make_pipeline(encoded(), RandomForestRegressor(20, random_state=0)).fit(frame, target)
+    explainer = Explainer(model, frame.iloc[:30], players={"both": ["city", "sum"]})
+    found, plain = (explainer(frame.iloc[70:80], method=method) for method in ("auto", "exact"))
+    is_exact(found, 20)
+    close(found.values, plain.values)
+
+
+def test_columns_that_are_mixed_are_sampled():
+    model = make_pipeline(PCA(4), RandomForestRegressor(20, random_state=0)).fit(DIABETES, PROGRESS)
+    sampled(Explainer(model, DIABETES.iloc[:5]), DIABETES.iloc[:2], "PCA may make a column from several")
