@@ -187,19 +187,29 @@ def _chunks(count: int, each: int) -> list[slice]:
     return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
 
-def histogram(cells: Cells, bits: Iterable[ByteArray], weights: FloatArray | None) -> FloatArray:
-    """The background's weight on each pattern of each cell (cells, 2^bits), from parts of its bits."""
-    count = len(cells.sources)
-    total = np.zeros(count << cells.bits)
-    offsets = (np.arange(count) << cells.bits)[:, None]
+def histograms(groups: list[Cells], bits: Iterable[ByteArray], weights: FloatArray | None) -> list[FloatArray]:
+    """The background's weight on each pattern of each cell (cells, 2^bits), per group of cells.
+
+    Parameters
+    ----------
+    groups : list of Cells
+        Cells of one block.
+    bits : iterable of byte arrays (bits, m)
+        The block's bits of the background's rows, some rows at a time.
+    weights : float (rows,), optional
+        Of the background's rows; each counts 1 if not given.
+    """
+    totals = [np.zeros(len(cells.sources) << cells.bits) for cells in groups]
     start = 0
     for part in bits:
-        patterns = cells.patterns(part) + offsets
         stop = start + part.shape[1]
-        given = None if weights is None else np.broadcast_to(weights[start:stop], patterns.shape).ravel()
-        total += np.bincount(patterns.ravel(), given, len(total))
+        for cells, total in zip(groups, totals, strict=True):
+            first = (np.arange(len(cells.sources)) << cells.bits)[:, None]
+            patterns = np.add(cells.patterns(part), first, dtype=np.intp)
+            given = None if weights is None else np.broadcast_to(weights[start:stop], patterns.shape).ravel()
+            np.add(total, np.bincount(patterns.ravel(), given, len(total)), out=total)
         start = stop
-    return total.reshape(count, -1)
+    return [total.reshape(len(cells.sources), -1) for cells, total in zip(groups, totals, strict=True)]
 
 
 def interventional(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
