@@ -39,6 +39,8 @@ class Cells:
         A row lies in the box of a leaf's slot where pattern & care == ones.
     edges : int (leaves, slots)
         The edges with these boxes; NONE beyond the leaf's own slots.
+    alone : bool (leaves,)
+        Where the leaf is its own cell: its pattern is the cell's.
     """
 
     bits: int
@@ -48,6 +50,7 @@ class Cells:
     care: IntArray = field(repr=False)
     ones: IntArray = field(repr=False)
     edges: IntArray = field(repr=False)
+    alone: BoolArray = field(repr=False)
 
     @property
     def bound(self) -> int:
@@ -117,18 +120,21 @@ def plan(block: Block, walking: WalkWork) -> Plan:
     place = np.full(len(block), NONE)
     ordered = np.concatenate(turns) if turns else np.zeros(0, np.int64)
     place[ordered] = np.arange(len(ordered))
-    leaves = np.flatnonzero(~block.inner & (cell_of >= 0) & (block.players > 0))
+    worth = block.ensemble.values[block.nodes].any(axis=1)
+    leaves = np.flatnonzero(~block.inner & (cell_of >= 0) & (block.players > 0) & worth)
     care, ones = _literals(block, leaves, cell_of, roots, rank)
     edges = block.boxes(leaves)
     sources = _sources(block, roots, prefix, place, len(ordered), cell_of, rank, int(bits.max(initial=0)))
     groups = []
-    for each in np.unique(bits[cell_of[leaves]]):
-        for mine in _parts(np.flatnonzero(bits == each), int(each) * block.ensemble.values.shape[1] << int(each)):
+    used = np.unique(cell_of[leaves])
+    for each in np.unique(bits[used]).tolist():
+        for mine in _parts(used[bits[used] == each], each * block.ensemble.values.shape[1] << each):
             number = np.full(len(roots), NONE)
             number[mine] = np.arange(len(mine))
             of = np.flatnonzero(number[cell_of[leaves]] >= 0)
             cell = number[cell_of[leaves[of]]]
-            groups.append(Cells(int(each), sources[mine, :each], cell, leaves[of], care[of], ones[of], edges[of]))
+            alone = roots[mine[cell]] == leaves[of]
+            groups.append(Cells(each, sources[mine, :each], cell, leaves[of], care[of], ones[of], edges[of], alone))
     return Plan(block, turns, groups, deep, once, per_row)
 
 

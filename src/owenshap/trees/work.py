@@ -77,10 +77,10 @@ def cell_work(block: Block, most_bits: int) -> CellWork:
 
 
 def _below(block: Block, most_bits: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Questions and leaves below each node, and what the transforms of these leaves cost."""
+    """Questions and leaves other than zero below each node, and what their transforms cost."""
     few = np.minimum(block.players, most_bits)
     questions = block.inner.astype(np.float64)
-    leaves = 1 - questions
+    leaves = (~block.inner & block.ensemble.values[block.nodes].any(axis=1)).astype(np.float64)
     transform = leaves * np.exp2(few) * (1 + few * few / 4) * PER_STEP
     for level in reversed(block.levels):
         inner = level[block.inner[level]]
