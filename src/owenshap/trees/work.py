@@ -13,7 +13,7 @@ import numpy as np
 from owenshap.arrays import FloatArray, IntArray
 from owenshap.trees.boxes import Block, inside
 
-EXPECTED_ROWS = 300  # the rows that tables are weighed for: between a few and thousands
+EXPECTED_ROWS = 200  # the rows that tables are weighed for: between a few and thousands
 
 PER_BIT = 1.0  # of a row's pattern in a cell
 PER_LOOKUP = 4.0  # of one player of a cell, per row
