@@ -9,14 +9,9 @@ from itertools import pairwise
 import numpy as np
 
 from owenshap.errors import InputError
-<<<<<<< HEAD
 from owenshap.support.arrays import ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import Block, inside
-from owenshap.trees.cells import EXPECTED_ROWS, PER_END, PER_PATH, PER_VAIN, PER_VISIT, Cells, Walking, plan
-=======
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
->>>>>>> w-trees
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_own_values, add_pair_values
 from owenshap.trees.paths import add_path_values
