@@ -1,4 +1,4 @@
-.PHONY: demo test test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage clean
+.PHONY: demo test test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -71,6 +71,9 @@ bench-rows: $(PEERS)/.ready  ## Explaining 1,000 rows beside the model's own tim
 
 bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance costs; goes on where it was interrupted
 	@$(BIN)/python -m benchmarks.coverage
+
+bench-trees: $(PEERS)/.ready  ## Exact values of trees beside the peers; JOBS="depth_6 forest"
+	@OMP_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks.trees $(JOBS)
 
 reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers $(ARGS)

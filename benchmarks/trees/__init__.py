@@ -1,0 +1,1 @@
+"""Exact values of trees, beside the peers: `python -m benchmarks.trees`."""
