@@ -162,8 +162,10 @@ def _unit(used: str | None, margin_unit: str | None, classifier: bool) -> str | 
 
 def _xgboost_objective(model: Any) -> str:
     booster = model.get_booster() if hasattr(model, "get_booster") else model
-    name: str = json.loads(booster.save_config())["learner"]["objective"]["name"]
-    return name
+    learner = json.loads(booster.save_config())["learner"]
+    if int(learner["learner_model_param"].get("num_target", 1)) > 1:
+        return "several targets"  # whose labels are not those of the outputs
+    return str(learner["objective"]["name"])
 
 
 def _lightgbm_objective(model: Any) -> str:
