@@ -206,7 +206,19 @@ class Explainer:
         besides = 0 if ranges is None else len(absent.table)
         trial = self._trial(rows, linear, besides, checked)
         together = Together(
-            self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial, self._batch_rows, not_exact
+            self._model,
+            rows,
+            absent,
+            players,
+            output,
+            draws,
+            linear,
+            until,
+            ranges,
+            shared,
+            trial,
+            self._batch_rows,
+            not_exact,
         )
         settings = Settings.checked(seed, confidence, efficient, self._memory)
         workers = checked_executor(executor)
@@ -235,7 +247,7 @@ class Explainer:
         predictions: FloatArray,
         output: Output,
     ) -> tuple[TreeValues | None, str | None]:
-        """Exact values from the model's trees; None where it has none or they are not asked for, and why not exact."""
+        """Exact values from the model's trees, or None and perhaps why there are none."""
         if absent is None:
             return self._covered(method, rows, players, predictions, output), None
         if method != TREES and not (method == "auto" and self._fast and self._trees.known):
@@ -248,9 +260,10 @@ class Explainer:
             return None, f"not exact from trees, since {reason_of(error)}"
 
     def _check_cover(self) -> None:
-        """An error without a background where the model has no trees whose cover could stand for one."""
+        """An error without a background where the model has no trees to follow the cover of."""
         if not self._trees.known:
-            raise InputError("background or baseline", "be given for a model that is not made of trees", "neither", ABSENT)
+            rule = "be given for a model that is not made of trees"
+            raise InputError("background or baseline", rule, "neither", ABSENT)
         try:
             self._trees.read()
         except UnreadableModelError as error:
@@ -405,7 +418,8 @@ def _explained(
 
 def _background_needed(error: UnreadableModelError) -> InputError:
     """The error where only trees could do without a background, and these cannot."""
-    return InputError("background or baseline", f"be given, since {reason_of(error)}", "neither", ABSENT)
+    rule = f"be given, since {reason_of(error)}"
+    return InputError("background or baseline", rule, "neither", ABSENT)
 
 
 def _check_some(rows: Table) -> None:

@@ -303,7 +303,7 @@ def exact_explanation(
     seed: int,
     confidence: float,
 ) -> Explanation:
-    """The explanation of rows whose values come from the model's trees: nothing evaluated, nothing in doubt."""
+    """The explanation of rows whose values come from trees: nothing evaluated, nothing in doubt."""
     one_output = predictions.shape[1] == 1
 
     def kept(array: FloatArray) -> FloatArray:

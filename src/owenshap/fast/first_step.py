@@ -30,7 +30,9 @@ def _of_weights(model: MLP) -> LinearFirst | None:
 def _of_scikit_learn(model: SklearnModel) -> LinearFirst | None:
     from owenshap.fast.sklearn_linear import linear_first_of
 
-    linear = None if model.log or model.arguments else linear_first_of(model.estimator, model.method)
+    if model.log or model.arguments:
+        return None
+    linear = linear_first_of(model.estimator, model.method)
     return linear if linear is None or not model.both else _of_both_classes(linear)
 
 

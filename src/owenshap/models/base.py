@@ -39,12 +39,12 @@ class Model(ABC):
         return None
 
     def of_both_classes(self) -> Model:
-        """The same with −score and score where it has one score for two classes: either can be chosen then."""
+        """The same with −score and score where it has one for two classes: either can be chosen."""
         return self
 
     @property
     def fitted(self) -> Any:
-        """The fitted model itself, for those who read what it is made of; None where nobody could."""
+        """The fitted model itself, for who reads what it is made of; None where nobody could."""
         return None
 
     @property

@@ -232,7 +232,8 @@ def contribution(explanation: Explanation) -> str:
     """What players make, in words."""
     what = explained(explanation)
     unit = told_unit(explanation)
-    return "contribution to " + ("the prediction" if what == "prediction" else what) + (f", {unit}" if unit else "")
+    what = "the prediction" if what == "prediction" else what
+    return f"contribution to {what}" + (f", {unit}" if unit else "")
 
 
 def with_confidence(label: str, explanation: Explanation, intervals: bool) -> str:

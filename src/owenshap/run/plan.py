@@ -19,7 +19,7 @@ from owenshap.surrogates.cross_validated import FOLDS, most_refitted
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
-TREES = "trees"  # exact values from a model's own trees, which an Explainer reads: no estimator of games
+TREES = "trees"  # exact values from a model's own trees: for an Explainer, not for games
 CALLING = 1e-3  # seconds that a call may take without any evaluation
 HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
 MOST_WORK = 2e9  # pairs × players², of a fit where not even a star is affordable: a minute or two

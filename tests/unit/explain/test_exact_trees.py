@@ -146,7 +146,13 @@ def test_several_classes(name, output):
 def mixed(rows=120):
     rng = np.random.default_rng(3)
     city = rng.choice(["Bern", "Graz", "Lyon", "Oslo"], rows)
-    frame = pd.DataFrame({"age": rng.integers(18, 80, rows), "city": pd.Categorical(city), "sum": rng.normal(size=rows)})
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, rows),
+            "city": pd.Categorical(city),
+            "sum": rng.normal(size=rows),
+        }
+    )
     frame["paid"] = rng.random(rows) < 0.5
     frame.loc[frame.index[::7], "sum"] = np.nan
     target = frame["age"] / 40 + (city == "Lyon") * frame["paid"] + frame["sum"].fillna(2)
@@ -200,7 +206,13 @@ def test_little_memory_gives_the_same_values():
 
 def test_a_goal_is_reached_without_an_evaluation():
     explainer = Explainer(REGRESSORS["xgboost"]().fit(DIABETES, PROGRESS), DIABETES)
-    for goal in ({"tolerance": "1%"}, {"budget": 100}, {"seconds": 5}, {"total_budget": 50}, {"top": 2}):
+    for goal in (
+        {"tolerance": "1%"},
+        {"budget": 100},
+        {"seconds": 5},
+        {"total_budget": 50},
+        {"top": 2},
+    ):
         is_exact(explainer(DIABETES.iloc[:2], **goal), 20)
 
 

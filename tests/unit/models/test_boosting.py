@@ -232,3 +232,11 @@ def test_probabilities_of_boosted_linear_models_are_not_linear():
     assert first_step(as_model(model, "predict_proba")) is None
     assert first_step(as_model(model)) is not None
     assert first_step(as_model(xgboosted(), "margin")) is None
+
+
+def test_several_targets_are_explained_as_they_are_predicted():
+    model = xgboosted("XGBClassifier", target=np.stack([TWO, THREE > 1, THREE > 0], axis=1))
+    found = owenshap.Explainer(model, ROWS[:5], output=owenshap.position(1))(ROWS[:2], method="exact")
+    np.testing.assert_allclose(found.predictions, model.predict_proba(ROWS[:2])[:, 1])
+    margins = owenshap.Explainer(model, ROWS[:5], predict="margin")(ROWS[:2])
+    assert (margins.method, margins.shape) == ("trees", (2, 5, 3))
