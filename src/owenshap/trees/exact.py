@@ -16,13 +16,15 @@ from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_own_values, add_pair_values
 from owenshap.trees.paths import add_path_values
 from owenshap.trees.tables import Table, histograms, interventional, path_dependent
-from owenshap.trees.work import pair_work, path_work
+from owenshap.trees.work import pair_work, path_work, reached
 
 BLOCK_NODES = 1 << 15  # of a block of trees
 ENTRY = 8  # bytes
+WORKING = 64_000_000  # bytes that are needed beside tables that are kept
 ROWS = 256  # looked up at a time, or
 BITS = 1 << 23  # fewer where a block has so many nodes that its bits would not fit, but at least
 FEWEST_ROWS = 8
+PASSES = 16  # times more room than bits that passes over deep trees need
 LOOKUPS = 1 << 10  # slots of a table at a time
 
 
@@ -79,7 +81,7 @@ def baseline_values(
         raise InputError("baselines", f"have {len(matrix)} rows, as the rows have", len(others), "Give one per row")
     total = np.zeros((ensemble.n_outputs * game.n_players, len(matrix)))
     for block in game.blocks:
-        walk = Walk(block, ~block.inner & (block.players > 0))
+        walk = Walk(block, ~block.inner & (block.players > 0), reached(block, others))
         for start in range(0, len(matrix), ROWS):
             part = slice(start, start + ROWS)
             if len(walk.leaves):
@@ -137,7 +139,7 @@ class TreeGame:
     @cached_property
     def prepared(self) -> list[_Prepared]:
         """Each block's plan and what is kept of its tables."""
-        room = self.memory // 2
+        room = self.memory - WORKING
         prepared = []
         for block in self.blocks:
             prepared.append(_Prepared(self, block, room))
@@ -189,11 +191,9 @@ class _Prepared:
             for part in range(len(self.plan.cells)):
                 self._look_up(self._made([part]), matrix, total)
         if self.plan.deep.any():
-            for rows in self._parts(matrix):
+            by_cover = self.game.background is None
+            for rows in _parts(matrix, max(1, self.rows // PASSES) if by_cover else self.rows):
                 total[:, rows] += self._deep_values(matrix[rows])
-
-    def _parts(self, matrix: FloatArray) -> list[slice]:
-        return [slice(start, start + self.rows) for start in range(0, len(matrix), self.rows)]
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -212,12 +212,12 @@ class _Prepared:
 
     def _pattern_shares(self, groups: list[Cells], background: FloatArray) -> list[FloatArray]:
         weights = self.game.weights
-        bits = (self.plan.bits(background[rows]) for rows in self._parts(background))
+        bits = (self.plan.bits(background[rows]) for rows in _parts(background, self.rows))
         counted = histograms(groups, bits, weights)
         return counted if weights is not None else [each / len(background) for each in counted]
 
     def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
-        for rows in self._parts(matrix):
+        for rows in _parts(matrix, self.rows):
             bits = self.plan.bits(_padded(matrix[rows]))
             for table in tables:
                 _look_up(table, bits, total[:, rows])
@@ -271,12 +271,18 @@ class _Prepared:
 
     @cached_property
     def walk(self) -> Walk:
-        return Walk(self.block, self.plan.deep)
+        background = self.game.background
+        share = np.ones(len(self.block)) if background is None else reached(self.block, background)
+        return Walk(self.block, self.plan.deep, share)
 
     @cached_property
     def background_ways(self) -> IntArray:
         assert self.game.background is not None
         return self.walk.ways(self.game.background)
+
+
+def _parts(matrix: FloatArray, rows: int) -> list[slice]:
+    return [slice(start, start + rows) for start in range(0, len(matrix), rows)]
 
 
 def _padded(matrix: FloatArray) -> FloatArray:

@@ -22,8 +22,9 @@ import numpy as np
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 
-PAIRS = 1 << 13  # that walk at a time
-FEW_ROWS = 8  # with fewer rows at a time, less than PAIRS pairs walk together
+VISITS = 1 << 17  # of leaves that pairs make at a time: enough to be quick, few enough for the cache
+TREES = 64  # that a row and its own baseline walk through at a time
+FEW_ROWS = 8  # for fewer, fewer visits are made at a time
 BOTH = 3  # the left and the right child
 LEVELS = 3  # that a pair goes down in one step, as long as it does not part
 ASKED = (1 << LEVELS) - 1  # places of these levels; two bits each tell the ways of a row
@@ -40,10 +41,18 @@ class Walk:
         The trees.
     wanted : bool (nodes,)
         The leaves that count.
+    reached : float (nodes,)
+        The share of pairs that come to each node, about.
     """
 
     block: Block
     wanted: BoolArray
+    reached: FloatArray
+
+    @cached_property
+    def visits(self) -> float:
+        """How many leaves a pair comes to in a tree, about."""
+        return max(1.0, float(self.reached[self.wanted].sum()) / max(1, len(self.roots)))
 
     @cached_property
     def live(self) -> BoolArray:
@@ -178,8 +187,9 @@ def add_pair_values(
     total : float (targets, m)
         What is added to.
     """
-    for start in range(0, len(others), PAIRS):
-        some = slice(start, start + PAIRS)
+    at_once = max(1, int(VISITS / walk.visits))
+    for start in range(0, len(others), at_once):
+        some = slice(start, start + at_once)
         own = None if weights is None else weights[some]
         _add_all_pairs(walk, n_players, rows, others[some], own, total)
 
@@ -193,8 +203,9 @@ def _add_all_pairs(
     total: FloatArray,
 ) -> None:
     # How many trees walk together must not depend on the rows: the order of additions follows it.
-    trees = max(1, PAIRS // (len(others) * FEW_ROWS))
-    step = max(1, PAIRS // (len(others) * min(trees, len(walk.roots))))
+    per_row = len(others) * walk.visits
+    trees = min(len(walk.roots), max(1, int(VISITS / (per_row * FEW_ROWS))))
+    step = max(1, int(VISITS / (per_row * trees)))
     for first in range(0, len(walk.roots), trees):
         roots = walk.roots[first : first + trees]
         for start in range(0, len(rows), step):
@@ -207,10 +218,9 @@ def _add_all_pairs(
 
 def add_own_values(walk: Walk, n_players: int, rows: IntArray, others: IntArray, total: FloatArray) -> None:
     """Add the values of rows to (targets, m), each row from its pair with the other row at its place."""
-    trees = max(1, PAIRS // FEW_ROWS)
-    step = max(1, PAIRS // min(trees, max(1, len(walk.roots))))
-    for first in range(0, len(walk.roots), trees):
-        roots = walk.roots[first : first + trees]
+    step = max(1, int(VISITS / (TREES * walk.visits)))
+    for first in range(0, len(walk.roots), TREES):
+        roots = walk.roots[first : first + TREES]
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             root, row = (each.ravel() for each in np.indices((len(roots), len(rows[part]))))
