@@ -12,13 +12,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-<<<<<<< HEAD
-from owenshap.support.arrays import ByteArray, FloatArray
-from owenshap.trees.boxes import inside
-=======
 from owenshap.support.arrays import ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import Block, inside
->>>>>>> w-trees
 from owenshap.trees.leaves import LEAST_SHARE, levels
 from owenshap.trees.pairs import Walk
 

@@ -7,13 +7,9 @@ from functools import cache
 from typing import Any
 
 from owenshap.errors import UnreadableModelError
-<<<<<<< HEAD
 from owenshap.support.discovery import concrete
-from owenshap.trees.readers.base import Reader
-=======
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.readers._base import Reader, unreadable
->>>>>>> w-trees
+from owenshap.trees.readers.base import Reader, unreadable
 
 __all__ = ["Reader", "agrees", "found", "read", "reader_of"]
 
