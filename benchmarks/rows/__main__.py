@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def measure(model: object, background: np.ndarray, rows: np.ndarray) -> dict:
-    explainer = owenshap.Explainer(model, background=background)
+    explainer = owenshap.Explainer(model, background=background, output="probability")
     ready = composites(background, rows, (1 << 21) // FEATURES)
     explain(explainer, rows[:2])
     ours, bare, predictions = [], [], 0

@@ -18,7 +18,7 @@ def test_a_regression_on_a_frame():
     model = HistGradientBoostingRegressor(max_iter=30, random_state=0).fit(data.data, data.target)
     found = owenshap.Explainer(model, data.data[:30])(data.data[100:108], budget=1100)
     assert found.feature_names == list(data.data.columns)
-    assert found.method == "exact"
+    assert found.method == "trees"
     np.testing.assert_allclose(found.predictions, model.predict(data.data[100:108]))
     np.testing.assert_allclose(found.base_values, model.predict(data.data[:30]).mean())
     np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, found.predictions)
@@ -30,8 +30,10 @@ def test_a_binary_classifier():
     data = load_breast_cancer(as_frame=True)
     names = np.array(data.target_names)[data.target]
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(data.data, names)
-    explainer = owenshap.Explainer(model, data.data[:60], output="malignant")
-    found = explainer(data.data[200:206], budget=4000, efficient=True)
+    malignant = owenshap.Explainer(model, data.data[:60], output="malignant")(data.data[200:206])
+    np.testing.assert_allclose(malignant.predictions, model.decision_function(data.data[200:206]))
+    explainer = owenshap.Explainer(model.predict_proba, data.data[:60], output=1, output_names=["benign", "malignant"])
+    found = explainer(data.data[200:206], method="halved-owen", budget=4000, efficient=True)
     assert found.output_names == ["malignant"]
     assert found.shape == (6, 30)
     np.testing.assert_allclose(found.predictions, model.predict_proba(data.data[200:206])[:, 1])

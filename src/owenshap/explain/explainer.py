@@ -9,21 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from owenshap.errors import InputError, ModelError, OwenshapError
+from owenshap.errors import InputError, ModelError, OwenshapError, UnreadableModelError
 from owenshap.estimators import Estimator
+from owenshap.explain.exact_trees import ExactTrees, TreeValues, reason_of
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.rows import Together, estimates
+from owenshap.explain.rows import Together, estimates, exact_explanation
+from owenshap.explain.units import settled_model, unit_of
 from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_first import LinearFirst
-from owenshap.games.masking import Absent, of_background, of_baseline
+from owenshap.games.masking import MOST_COMPARED, Absent, composites, of_background, of_baseline
 from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Choice, Names, Output, as_predictions, check_outputs, choose
 from owenshap.games.players import Groups, Players, checked_groups
-from owenshap.models import as_model
 from owenshap.run.allocation import Shared
 from owenshap.run.cost import Pace, Trial, timed
 from owenshap.run.evaluate import parse_bytes
+from owenshap.run.plan import TREES
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import Until, checked_until
@@ -33,8 +35,7 @@ from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter
 from owenshap.tables import Table, as_table, own_copy
 
-MOST_COMPARED = 16  # rows, and composites, of which a linear first step must give the model's own predictions
-MOST_STAND_INS = 64  # the same for background rows, spread over all of them: few calls have many
+ABSENT = "background=X_train averages over rows, baseline=0.0 puts one value in"
 
 
 class Explainer:
@@ -47,7 +48,8 @@ class Explainer:
         xgboost, lightgbm or catboost model.
     background : rows, optional
         What absent features are replaced with: all of these rows, averaged over exactly. In the type that the model takes.
-        Copied: later edits of the data change no explanation.
+        Copied: later edits of the data change no explanation. Only models made of trees do without:
+        absent features then follow the trees' own cover of the training data (path-dependent values).
     baseline : number, row or rows, optional
         In place of a background: one value for every feature, one row, or one row per explained row.
     background_weights : array, optional
@@ -57,15 +59,18 @@ class Explainer:
     output : label, str, int, position or callable, optional
         What is explained: a class by its label where the model has labels (`output=1` is the class
         1, wherever it stands), else an output by its number from 0 on; an output by its name, or by
-        `owenshap.position(i)`; 'predicted' (each row's predicted class), 'logit' of all outputs, or
-        a function of the predictions (m, k). By default all outputs.
+        `owenshap.position(i)`; 'predicted' (each row's predicted class), 'probability' of all
+        classes, 'logit', or a function of the predictions (m, k). By default all outputs: log-odds
+        of boosted and logistic classifiers (one output for two classes, raw scores of several), the
+        log of regressors with a log link, else what the model predicts.
     predict : str, optional
         The model's method to call, where it has several.
     feature_names, output_names : list of str, optional
         Where the data or the model has no names of its own.
     fast : bool
         Whether a model that begins with a linear step (perceptrons, linear and logistic models, linear SVMs) is evaluated
-        from the columns of that step, which gives the same values sooner. A linear model's values then come in closed form.
+        from the columns of that step, which gives the same values sooner. A linear model's values then come in closed form,
+        and those of trees from the trees themselves.
     memory : str or int
         Bound on working arrays, beside the answer itself. A method whose fit needs more is an error; 'auto' takes another.
     batch_rows : int, optional
@@ -95,14 +100,16 @@ class Explainer:
         memory: str | int = "256MB",
         batch_rows: int | None = None,
     ) -> None:
-        if (background is None) == (baseline is None):
-            got = "neither" if background is None else "both"
-            advice = "background=X_train averages over rows, baseline=0.0 puts one value in"
-            raise InputError("background or baseline", "be given", got, advice)
+        if background is not None and baseline is not None:
+            raise InputError("background or baseline", "be given", "both", ABSENT)
         if background_weights is not None and background is None:
-            raise InputError("background_weights", "come with a background", "a baseline", "Leave them out")
-        parse_bytes(memory)
-        self._model = as_model(model, predict)
+            got = "none" if baseline is None else "a baseline"
+            raise InputError("background_weights", "come with a background", got, "Leave them out")
+        self._model, output = settled_model(model, predict, output)
+        self._trees = ExactTrees(self._model, self._predicted, parse_bytes(memory))
+        self._by_cover = background is None and baseline is None
+        if self._by_cover:
+            self._check_cover()
         if feature_names is not None:
             feature_names = checked_names("feature_names", feature_names)
         if output_names is not None:
@@ -147,7 +154,11 @@ class Explainer:
         ----------
         X : rows
             In the type of the background, columns in any order.
-        method, budget, seed, confidence, efficient, executor, progress
+        method : str or Estimator
+            As for `owenshap.estimate`. 'trees' gives exact values of tree models from the trees
+            themselves, without an evaluation; 'auto' takes it where what is explained is a sum over
+            trees, and `because` says why where it is not.
+        budget, seed, confidence, efficient, executor, progress
             As for `owenshap.estimate`; the budget is in evaluations of a coalition, per row. With a background of b rows an
             evaluation costs b predictions.
         tolerance : float or str, optional
@@ -182,6 +193,12 @@ class Explainer:
         self._pace.note(len(rows), took)
         output, names = choose(self._output, predictions, self._names_of(predictions.shape[1]))
         players, draws = self._players_of(rows), _checked_draws(background_draws)
+        exact, not_exact = self._exactly(method, rows, absent, players, predictions, output)
+        if exact is not None:
+            explained = output(predictions, np.arange(len(rows)))
+            unit = unit_of(self._model, output)
+            return exact_explanation(rows, players, exact, explained, names, unit, seed, confidence)
+        assert absent is not None
         linear, checked = self._linear(rows, absent, predictions, output)
         explained = _explained(linear, output, rows, predictions, np.arange(len(rows)))
         output = replace(output, gives=explained.shape[1])
@@ -189,7 +206,7 @@ class Explainer:
         besides = 0 if ranges is None else len(absent.table)
         trial = self._trial(rows, linear, besides, checked)
         together = Together(
-            self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial, self._batch_rows
+            self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial, self._batch_rows, not_exact
         )
         settings = Settings.checked(seed, confidence, efficient, self._memory)
         workers = checked_executor(executor)
@@ -209,6 +226,47 @@ class Explainer:
             # the model is not what it was when its first step was found linear
             together = replace(together, linear=None, trial=self._trial(rows, None, besides, checked))
 
+    def _exactly(
+        self,
+        method: str | Estimator,
+        rows: Table,
+        absent: Absent | None,
+        players: Players,
+        predictions: FloatArray,
+        output: Output,
+    ) -> tuple[TreeValues | None, str | None]:
+        """Exact values from the model's trees; None where it has none or they are not asked for, and why not exact."""
+        if absent is None:
+            return self._covered(method, rows, players, predictions, output), None
+        if method != TREES and not (method == "auto" and self._fast and self._trees.known):
+            return None, None
+        try:
+            return self._trees.values(rows, absent, players, predictions, output), None
+        except UnreadableModelError as error:
+            if method == TREES:
+                raise
+            return None, f"not exact from trees, since {reason_of(error)}"
+
+    def _check_cover(self) -> None:
+        """An error without a background where the model has no trees whose cover could stand for one."""
+        if not self._trees.known:
+            raise InputError("background or baseline", "be given for a model that is not made of trees", "neither", ABSENT)
+        try:
+            self._trees.read()
+        except UnreadableModelError as error:
+            raise _background_needed(error) from error
+
+    def _covered(
+        self, method: str | Estimator, rows: Table, players: Players, predictions: FloatArray, output: Output
+    ) -> TreeValues:
+        """Values without a background: exact from the trees and their cover, or not at all."""
+        if method not in ("auto", TREES):
+            raise InputError("method", "be 'trees' or 'auto' without a background", method, ABSENT)
+        try:
+            return self._trees.values(rows, None, players, predictions, output)
+        except UnreadableModelError as error:
+            raise _background_needed(error) from error
+
     def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> tuple[LinearFirst | None, int]:
         """The model's linear first step, where it is to be used and gives the model's own predictions; rows asked for that.
 
@@ -227,7 +285,7 @@ class Explainer:
             return None, 0
         if known:
             return linear, 0
-        batch = _composites(rows, absent)
+        batch = composites(rows, absent)
         if not self._composites_agree(linear, batch):
             return None, len(batch)
         self._agreed = absent
@@ -251,12 +309,12 @@ class Explainer:
             return Trial(self._pace, len(rows), lambda which: self._predicted(rows.take(which)), True, besides)
         return Trial(self._linear_pace, len(rows), lambda which: linear.predict(rows.take(which)), False, besides)
 
-    def _rows(self, X: Any) -> tuple[Table, Absent]:
+    def _rows(self, X: Any) -> tuple[Table, Absent | None]:
         """The explained rows and what replaces absent features, both as the model takes them."""
         if self._background is None:
             rows = self._model.prepare(as_table(X, self._feature_names))
             _check_some(rows)
-            return rows, self._absent(rows)
+            return rows, None if self._by_cover else self._absent(rows)
         names = self._feature_names
         rows = self._model.prepare(as_table(X, names))
         if type(rows) is not type(self._background.table):
@@ -333,17 +391,6 @@ def _interrupted(finished: Explanation | None, rows: int) -> str:
     return f"owenshap: {len(finished.values):,} of {rows:,} rows are explained; {where}."
 
 
-def _composites(rows: Table, absent: Absent) -> Any:
-    """Some of what stands in for absent features, and some composites of it with the rows, as the model takes them."""
-    stand_ins = np.unique(np.linspace(0, len(absent.table) - 1, MOST_STAND_INS).astype(np.intp))
-    mixed = np.linspace(0, len(absent.table) - 1, MOST_COMPARED).astype(np.intp)
-    drawn = np.concatenate([stand_ins, mixed])
-    present = np.zeros((len(drawn), rows.n_features), np.bool_)
-    present[len(stand_ins) :] = np.random.default_rng(0).random((len(mixed), rows.n_features)) < 0.5
-    row = drawn if absent.per_row else np.arange(len(drawn)) % len(rows)
-    return rows.composer(absent.table, np.arange(rows.n_features))(row, present, drawn[:, None])
-
-
 def _explained(
     linear: LinearFirst | None, output: Output, rows: Table, predictions: FloatArray, labels: IntArray
 ) -> FloatArray:
@@ -354,6 +401,11 @@ def _explained(
     scores = None if linear is None else settled(linear, output)[0]
     found = None if scores is linear or scores is None else scores.predict(rows)
     return output(predictions, labels) if found is None else found
+
+
+def _background_needed(error: UnreadableModelError) -> InputError:
+    """The error where only trees could do without a background, and these cannot."""
+    return InputError("background or baseline", f"be given, since {reason_of(error)}", "neither", ABSENT)
 
 
 def _check_some(rows: Table) -> None:

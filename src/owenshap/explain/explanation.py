@@ -67,6 +67,8 @@ class Explanation:
     """Why the estimate of each row ended, (rows,)."""
     because: NDArray[Any] | None = field(default=None, repr=False)
     """By which method each row was estimated, and why by that, (rows,)."""
+    unit: str | None = None
+    """What is explained: 'log-odds', 'probability', 'prediction', …; None where that is not known."""
 
     @property
     def gap(self) -> FloatArray:

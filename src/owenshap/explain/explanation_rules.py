@@ -43,6 +43,7 @@ def check_forms(parts: Mapping[str, Any]) -> None:
     method, reason = parts["method"], parts["no_interval"]
     _must(isinstance(method, str), "method", "be text", method)
     _must(isinstance(reason, str | None), "no_interval", "be text or None", reason)
+    _must(isinstance(parts["unit"], str | None), "unit", "be text or None", parts["unit"])
     whole_number("seed", parts["seed"], 0, ADVICE)
     checked_confidence(parts["confidence"])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from owenshap.explain.colours import NEGATIVE, NEUTRAL, POSITIVE
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
-from owenshap.explain.summary import Line, has_intervals, lines, of_all_players, others_label, ranked, reach
+from owenshap.explain.summary import Line, has_intervals, lines, of_all_players, others_label, ranked, reach, told_unit
 from owenshap.explain.words import Digits, shorten
 from owenshap.support.arrays import FloatArray
 
@@ -33,7 +33,10 @@ def _title(explanation: Explanation) -> str:
     counts = dict(zip(explanation.axes, explanation.shape, strict=True))
     parts = [_count(counts.get(axis, 1), axis[:-1]) for axis in (ROWS, PLAYERS, OUTPUTS) if axis != OUTPUTS or axis in counts]
     names = explanation.output_names
-    return f"Explanation of {', '.join(parts)}" + (f": {_safe(names[0])}" if names and len(names) == 1 else "")
+    named = f": {_safe(names[0])}" if names and len(names) == 1 else ""
+    unit = told_unit(explanation)
+    unit = f", in {_safe(unit)}" if unit else ""
+    return f"Explanation of {', '.join(parts)}{named}{unit}"
 
 
 def _origin(explanation: Explanation) -> str:

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.estimators.base import ClosedForm
+from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.prefetch import valued_ahead
+from owenshap.explain.units import unit_of
 from owenshap.fast.columns import additive
 from owenshap.fast.linear_first import CLOSE, LinearFirst
 from owenshap.fast.linear_game import LinearDrawingModelGame, LinearModelGame
@@ -27,7 +29,7 @@ from owenshap.models import Model
 from owenshap.run.allocation import Allocation, Shared, Task
 from owenshap.run.blocks import LARGEST_BLOCK
 from owenshap.run.cost import Trial, magnitude
-from owenshap.run.plan import Cost, Plan, check_feasible, default_budget, make_plan, settled_for
+from owenshap.run.plan import TREES, Cost, Plan, check_feasible, default_budget, make_plan, settled_for
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
@@ -68,6 +70,8 @@ class Together:
     """How to find out what a prediction takes; None: 'auto' decides without."""
     batch_rows: int | None = None
     """The most rows that the model takes at once; None: any number."""
+    not_exact: str | None = None
+    """Why rows are not explained exactly, where that could be expected of the model."""
 
     @cached_property
     def live(self) -> BoolArray:
@@ -236,7 +240,8 @@ class Together:
             stopped_by[which] = found.stopped_by
             evaluations[which] = found.evaluations
             model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
-            because[which] = f"{found.method}: {found.plan.because}" + (f"; {found.note}" if found.note else "")
+            reasons_given = (found.plan.because, self.not_exact, found.note)
+            because[which] = f"{found.method}: {'; '.join(each for each in reasons_given if each)}"
         if self.trial is not None:
             model_rows += self.trial.predicted
         one_output = shape[2] == 1
@@ -255,7 +260,7 @@ class Together:
             values=kept(values),
             base_values=kept(base),
             predictions=kept(predictions),
-            data=some(self._data()),
+            data=some(_data(self.rows, self.players)),
             feature_names=self.players.names,
             output_names=names,
             standard_errors=None if no_errors else kept(errors),
@@ -270,20 +275,64 @@ class Together:
             axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
             stopped_by=some(stopped_by),
             because=some(because),
+            unit=unit_of(self.model, self.output),
         )
 
-    def _data(self) -> NDArray[Any]:
-        """The rows as players see them: a group's features put together as text."""
-        cells = self.rows.cells()
-        if not self.players.grouped:
-            return cells
-        data = np.full((len(self.rows), len(self.players)), None, object)
-        for player in range(len(self.players)):
-            features = np.flatnonzero(self.players.player_of == player)
-            for row in range(len(self.rows)):
-                texts = [_short(cells[row, f]) for f in features]
-                data[row, player] = cells[row, features[0]] if len(features) == 1 else ", ".join(texts)
-        return data
+
+def _data(table: Table, players: Players) -> NDArray[Any]:
+    """The rows as players see them: a group's features put together as text."""
+    cells = table.cells()
+    if not players.grouped:
+        return cells
+    data = np.full((len(table), len(players)), None, object)
+    for player in range(len(players)):
+        features = np.flatnonzero(players.player_of == player)
+        for row in range(len(table)):
+            texts = [_short(cells[row, f]) for f in features]
+            data[row, player] = cells[row, features[0]] if len(features) == 1 else ", ".join(texts)
+    return data
+
+
+def exact_explanation(
+    rows: Table,
+    players: Players,
+    exact: TreeValues,
+    predictions: FloatArray,
+    names: list[str] | None,
+    unit: str | None,
+    seed: int,
+    confidence: float,
+) -> Explanation:
+    """The explanation of rows whose values come from the model's trees: nothing evaluated, nothing in doubt."""
+    one_output = predictions.shape[1] == 1
+
+    def kept(array: FloatArray) -> FloatArray:
+        return array[..., 0] if one_output else array
+
+    def told(words: str) -> NDArray[Any]:
+        return np.full(len(rows), words, object)
+
+    values = kept(exact.values)
+    return Explanation(
+        values=values,
+        base_values=kept(exact.base),
+        predictions=kept(predictions),
+        data=_data(rows, players),
+        feature_names=players.names,
+        output_names=names,
+        standard_errors=np.zeros_like(values),
+        lower=values.copy(),
+        upper=values.copy(),
+        evaluations=np.zeros(len(rows), np.int64),
+        model_rows=1 + exact.predicted,
+        method=TREES,
+        seed=seed,
+        confidence=confidence,
+        axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
+        stopped_by=told(exact.words),
+        because=told(f"{TREES}: {exact.words}"),
+        unit=unit,
+    )
 
 
 def estimates(

@@ -78,6 +78,7 @@ def _checked(packed: dict[str, Packed]) -> dict[str, Any]:
     about = json.loads(packed.pop("about").unpacked().tobytes())
     if not isinstance(about, dict) or about.pop("format", None) != FORMAT:
         raise ValueError(f"not of the format '{FORMAT}'")
+    about.setdefault("unit", None)  # files from before explanations had one
     if about.keys() & packed.keys() or about.keys() | packed.keys() != {*FIELDS}:
         raise ValueError("not the fields of an explanation")
     parts = {name: _restored_field(value) for name, value in about.items()}

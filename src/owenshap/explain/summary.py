@@ -13,6 +13,7 @@ from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.words import Digits, shorten
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
+from owenshap.support.units import PREDICTION
 
 FEWEST_ROWS = 10  # below, the spread over rows is too uncertain for an interval about their mean
 LONGEST_OTHERS = 1.5  # bars of single players
@@ -141,6 +142,11 @@ def has_intervals(explanation: Explanation) -> bool:
     """Whether there is an interval somewhere that is wider than 0."""
     below, above = _half_widths(explanation)
     return bool(np.nanmax(np.maximum(below, above), initial=0.0) > 0)
+
+
+def told_unit(explanation: Explanation) -> str:
+    """The unit where it tells something: nothing where it is unknown, or what the model predicts."""
+    return "" if explanation.unit in (None, PREDICTION) else str(explanation.unit)
 
 
 def of_all_players(explanation: Explanation) -> Explanation:

@@ -30,7 +30,8 @@ def _of_weights(model: MLP) -> LinearFirst | None:
 def _of_scikit_learn(model: SklearnModel) -> LinearFirst | None:
     from owenshap.fast.sklearn_linear import linear_first_of
 
-    return linear_first_of(model.estimator, model.method)
+    linear = None if model.log or model.arguments else linear_first_of(model.estimator, model.method)
+    return linear if linear is None or not model.both else _of_both_classes(linear)
 
 
 @first_step.register
@@ -49,4 +50,11 @@ def _of_boosted_linear(model: XgboostModel) -> LinearFirst | None:
     features = model.linear.num_features()
     weights = np.array(stored, np.float64).reshape(features + 1, -1)[:-1].T  # features first, and the bias last
     at_zero = xgboost_through_matrix(model.linear, True, np.zeros((1, features)))  # with its base
-    return LinearFirst(weights, np.asarray(at_zero, np.float64).reshape(-1), ())
+    linear = LinearFirst(weights, np.asarray(at_zero, np.float64).reshape(-1), ())
+    return _of_both_classes(linear) if model.both else linear
+
+
+def _of_both_classes(linear: LinearFirst) -> LinearFirst:
+    """−score and score of a linear model."""
+    weights, bias = np.asarray(linear.weights), np.asarray(linear.bias)
+    return LinearFirst(np.concatenate([-weights, weights]), np.concatenate([-bias, bias]), ())

@@ -14,6 +14,9 @@ from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.checks import check_unmasked
 from owenshap.tables import Table, as_table
 
+MOST_COMPARED = 16  # rows, and composites, that show whether another way gives the model's own predictions
+MOST_STAND_INS = 64  # the same for background rows, spread over all of them: few calls have many
+
 
 @dataclass(frozen=True, eq=False)
 class Absent:
@@ -58,6 +61,17 @@ def of_baseline(baseline: Any, rows: Table) -> Absent:
         rule = f"have one row, or one for each of the {len(rows)} explained rows"
         raise InputError("baseline", rule, f"{len(table)} rows", "For a mean over rows use background")
     return Absent(table, per_row=len(table) > 1)
+
+
+def composites(rows: Table, absent: Absent) -> Any:
+    """Some of what stands in for absent features, and some composites of it with the rows, as the model takes them."""
+    stand_ins = np.unique(np.linspace(0, len(absent.table) - 1, MOST_STAND_INS).astype(np.intp))
+    mixed = np.linspace(0, len(absent.table) - 1, MOST_COMPARED).astype(np.intp)
+    drawn = np.concatenate([stand_ins, mixed])
+    present = np.zeros((len(drawn), rows.n_features), np.bool_)
+    present[len(stand_ins) :] = np.random.default_rng(0).random((len(mixed), rows.n_features)) < 0.5
+    row = drawn if absent.per_row else np.arange(len(drawn)) % len(rows)
+    return rows.composer(absent.table, np.arange(rows.n_features))(row, present, drawn[:, None])
 
 
 def _as_float(baseline: Any) -> float:

@@ -28,6 +28,25 @@ class Model(ABC):
     labels: list[Any] | None = None
     """The classes that the outputs stand for, as the model has them: numbers, texts, booleans."""
 
+    unit: str | None = None
+    """What its predictions are, as in `owenshap.support.units`; None where that is not known."""
+
+    formerly: str | None = None
+    """What was predicted by default in the release before, where that was something else."""
+
+    def probabilities(self) -> Model | None:
+        """The same model predicting the probabilities of all classes; None where it has none."""
+        return None
+
+    def of_both_classes(self) -> Model:
+        """The same with −score and score where it has one score for two classes: either can be chosen then."""
+        return self
+
+    @property
+    def fitted(self) -> Any:
+        """The fitted model itself, for those who read what it is made of; None where nobody could."""
+        return None
+
     @property
     def output_names(self) -> list[str] | None:
         """Names of the outputs, where the model knows them."""

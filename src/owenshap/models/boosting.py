@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -15,8 +15,15 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.models.base import Model
+from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, PROBABILITY, SCORE
 
 LINEAR = "gblinear"  # boosted linear models: a linear model
+UNITS = {
+    LOG_ODDS: ("binary:logistic", "binary:logitraw", "reg:logistic", "binary", "Logloss", "CrossEntropy"),
+    SCORE: ("multi:softmax", "multi:softprob", "multiclass", "multiclassova", "MultiClass", "MultiClassOneVsAll"),
+    LOG_PREDICTION: ("count:poisson", "reg:gamma", "reg:tweedie", "poisson", "gamma", "tweedie", "Poisson", "Tweedie"),
+}
+"""What margins are, by the objectives of the three libraries; others' predictions are their margins."""
 MARGIN = "margin"  # the sum of the trees' leaves, before it becomes a probability, a count or a class
 
 
@@ -26,14 +33,33 @@ class _Boosted(Model):
 
     call: Callable[[Any], Any]
     labels: list[Any] | None = None
+    fitted: Any = field(default=None, repr=False)
+    unit: str | None = None
+    formerly: str | None = None
+    both: bool = False
+    """Whether −score and score stand for the two classes."""
 
     def predict(self, batch: Any) -> Any:
-        return self.call(batch)
+        predictions = self.call(batch)
+        return np.stack([-predictions, predictions], axis=1) if self.both else predictions
+
+    def probabilities(self) -> Model | None:
+        if self.unit == PROBABILITY:
+            return self
+        if _labels(self.fitted) is not None:
+            return self.of(self.fitted, "predict_proba")
+        native = self.unit in (LOG_ODDS, SCORE)  # its own predictions are probabilities
+        return replace(self.of(self.fitted, "predict"), unit=PROBABILITY) if native else None
+
+    def of_both_classes(self) -> Model:
+        classes = _labels(self.fitted)
+        one_score = self.unit == LOG_ODDS and self.labels is not None and len(self.labels) == 1
+        return replace(self, both=True, labels=classes) if one_score and classes is not None else self
 
 
 @dataclass(frozen=True)
 class XgboostModel(_Boosted):
-    """An xgboost Booster or scikit-learn wrapper: a classifier's probabilities, else predictions; 'margin' for raw scores."""
+    """An xgboost Booster or scikit-learn wrapper: a classifier's margins and logs of counts, else predictions."""
 
     linear: Any = None
     """The Booster, where what it predicts is linear in the features."""
@@ -44,19 +70,30 @@ class XgboostModel(_Boosted):
     def of(cls, model: Any, predict: str | None) -> Self:
         import xgboost
 
-        if not isinstance(model, xgboost.Booster):
-            call, labels = _wrapper_call(model, predict, output_margin=True)
-            return cls(call, labels, model.get_booster() if predict == MARGIN and model.booster == LINEAR else None)
-        _check_known(predict, ("predict", MARGIN))
-        kind = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
-        if kind == LINEAR:  # has no prediction in place
-            return cls(partial(xgboost_through_matrix, model, predict == MARGIN), None, model if predict == MARGIN else None)
-        return cls(partial(model.inplace_predict, predict_type="margin" if predict == MARGIN else "value"))
+        wrapped = not isinstance(model, xgboost.Booster)
+        margin_unit = _margin_unit(_xgboost_objective, model)
+        default, formerly = _default(margin_unit)
+        call: Callable[[Any], Any]
+        if wrapped:
+            call, labels = _wrapper_call(model, predict or default, output_margin=True)
+            booster = model.get_booster() if model.booster == LINEAR else None
+        else:
+            _check_known(predict, ("predict", MARGIN))
+            margin, labels = (predict or default) == MARGIN, None
+            kind = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
+            booster = model if kind == LINEAR else None
+            call = partial(model.inplace_predict, predict_type="margin" if margin else "value")
+            if booster is not None:  # has no prediction in place
+                call = partial(xgboost_through_matrix, model, margin)
+        used = predict or default
+        linear = booster if used == MARGIN else None
+        unit = _unit(used, margin_unit, wrapped and labels is not None)
+        return cls(call, labels, model, unit, None if predict else formerly, linear=linear)
 
 
 @dataclass(frozen=True)
 class LightgbmModel(_Boosted):
-    """A lightgbm Booster or scikit-learn wrapper: a classifier's probabilities, else predictions; 'margin' for raw scores."""
+    """A lightgbm Booster or scikit-learn wrapper: a classifier's margins and logs of counts, else predictions."""
 
     packages = ("lightgbm",)
 
@@ -64,26 +101,82 @@ class LightgbmModel(_Boosted):
     def of(cls, model: Any, predict: str | None) -> Self:
         import lightgbm
 
-        if not isinstance(model, lightgbm.Booster):
-            return cls(*_wrapper_call(model, predict, raw_score=True))
-        _check_known(predict, ("predict", MARGIN))
-        return cls(partial(model.predict, raw_score=predict == MARGIN))
+        wrapped = not isinstance(model, lightgbm.Booster)
+        margin_unit = _margin_unit(_lightgbm_objective, model)
+        default, formerly = _default(margin_unit)
+        used = predict or default
+        if wrapped:
+            call, labels = _wrapper_call(model, used, raw_score=True)
+        else:
+            _check_known(predict, ("predict", MARGIN))
+            call, labels = partial(model.predict, raw_score=used == MARGIN), None
+        unit = _unit(used, margin_unit, wrapped and labels is not None)
+        return cls(call, labels, model, unit, None if predict else formerly)
 
 
 @dataclass(frozen=True)
 class CatboostModel(_Boosted):
-    """A catboost model, of the general class or a special one: a classifier's probabilities, else predictions."""
+    """A catboost model, of the general class or a special one: a classifier's margins, else predictions."""
 
     packages = ("catboost",)
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:
-        if callable(getattr(model, "predict_proba", None)):
-            return cls(*_wrapper_call(model, predict, prediction_type="RawFormulaVal"))
-        labels = _labels(model)
-        if labels and predict in (None, "predict_proba"):  # the general class, trained to classify
-            return cls(partial(model.predict, prediction_type="Probability"), labels)
-        return cls(*_wrapper_call(model, predict or "predict", prediction_type="RawFormulaVal"))
+        margin_unit = _margin_unit(_catboost_objective, model)
+        default, formerly = _default(margin_unit)
+        used, labels = predict or default, _labels(model)
+        formerly = None if predict else formerly
+        unit = _unit(used, margin_unit, labels is not None)
+        if not callable(getattr(model, "predict_proba", None)):  # the general class
+            if labels and used in (None, "predict_proba"):
+                return cls(partial(model.predict, prediction_type="Probability"), labels, model, PROBABILITY)
+            used = used or "predict"
+        call, labels = _wrapper_call(model, used, prediction_type="RawFormulaVal")
+        return cls(call, labels, model, unit, formerly)
+
+
+def _margin_unit(objective: Callable[[Any], str], model: Any) -> str | None:
+    """What a booster's margins are; None where that is not known, as before it is fitted."""
+    try:
+        name = objective(model)
+    except Exception:
+        return None
+    return next((unit for unit, names in UNITS.items() if name in names), None)
+
+
+def _default(margin_unit: str | None) -> tuple[str | None, str | None]:
+    """The way to predict where nobody names one (None: the library's own), and what it was before."""
+    if margin_unit in (LOG_ODDS, SCORE):
+        return MARGIN, PROBABILITY
+    return (MARGIN, PREDICTION) if margin_unit == LOG_PREDICTION else (None, None)
+
+
+def _unit(used: str | None, margin_unit: str | None, classifier: bool) -> str | None:
+    """What a way to predict gives."""
+    if used == MARGIN:
+        return margin_unit
+    if used == "predict_proba" or (used is None and classifier):
+        return PROBABILITY
+    return None if classifier or margin_unit in (LOG_ODDS, SCORE) else PREDICTION
+
+
+def _xgboost_objective(model: Any) -> str:
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    name: str = json.loads(booster.save_config())["learner"]["objective"]["name"]
+    return name
+
+
+def _lightgbm_objective(model: Any) -> str:
+    booster = model.booster_ if hasattr(model, "booster_") else model
+    header = booster.model_to_string(num_iteration=1).partition("\nTree=")[0].splitlines()
+    if "average_output" in header:
+        return "random forest"  # predicts a mean, while its margins are sums
+    return next(line for line in header if line.startswith("objective=")).removeprefix("objective=").split()[0]
+
+
+def _catboost_objective(model: Any) -> str:
+    name: str = model.get_all_params()["loss_function"]
+    return name.partition(":")[0]
 
 
 def _wrapper_call(model: Any, predict: str | None, **for_margin: Any) -> tuple[Callable[[Any], Any], list[Any] | None]:

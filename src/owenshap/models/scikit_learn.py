@@ -2,40 +2,124 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.models.base import Model
+from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, PROBABILITY, SCORE
 
 METHODS = ("predict_proba", "decision_function", "predict")  # a classifier's probabilities, else its scores, else predictions
 
 
+LOGISTIC = ("GradientBoostingClassifier", "HistGradientBoostingClassifier", "LogisticRegression")
+"""Classifiers whose scores are log-odds, or one raw score per class."""
+LOG_LOSSES = ("poisson", "gamma")
+MARGINS: dict[str, dict[str, Any]] = {
+    "xgboost": {"output_margin": True},
+    "lightgbm": {"raw_score": True},
+    "catboost": {"prediction_type": "RawFormulaVal"},
+}
+"""What makes `predict` of a classifier of another library return margins, at the end of a pipeline too."""
+
+
 @dataclass(frozen=True)
 class SklearnModel(Model):
-    """A fitted estimator; the method called is the first of predict_proba, decision_function and predict that it has."""
+    """A fitted estimator: a classifier's probabilities, else its scores, else predictions.
+
+    Of boosted and logistic classifiers the scores, which are log-odds; of regressors with a log link the log.
+    """
 
     estimator: Any
     method: str
     labels: list[Any] | None = None
+    unit: str | None = None
+    formerly: str | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    """Of the method, beside the batch."""
+    log: bool = False
+    """Whether the logs of the predictions are explained."""
+    both: bool = False
+    """Whether −score and score stand for the two classes."""
 
     packages = ("sklearn",)
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:
+        special = None if predict is not None else cls._by_link(model)
+        if special is not None:
+            return special
         names = METHODS if predict is None else (predict,)
         method = next((name for name in names if callable(getattr(model, name, None))), None)
         if method is None:
             got = f"{type(model).__name__} without {' or '.join(names)}"
             raise InputError("model", "have a method that predicts", got, "Give its method by name, or a function of a batch")
-        return cls(model, method, _labels(model, method))
+        return cls(model, method, _labels(model, method), _unit(model, method))
+
+    @classmethod
+    def _by_link(cls, model: Any) -> Self | None:
+        """The model before its link, where it is of a kind that is explained there; None for all others."""
+        whole = getattr(model, "best_estimator_", model)
+        final = _final(whole)
+        classes = getattr(whole, "classes_", None)
+        if classes is None:
+            log = _is(final, ("HistGradientBoostingRegressor",)) and final.loss in LOG_LOSSES
+            return cls(model, "predict", None, LOG_PREDICTION, PREDICTION, log=True) if log else None
+        if isinstance(classes, list):
+            return None
+        labels = [*classes] if len(classes) > 2 else [*classes][1:]
+        unit = LOG_ODDS if len(classes) == 2 and getattr(final, "loss", None) != "exponential" else SCORE
+        if _is(final, LOGISTIC):
+            return cls(model, "decision_function", labels, unit, PROBABILITY)
+        package = type(final).__module__.partition(".")[0]
+        if package in MARGINS and callable(getattr(final, "predict_proba", None)):
+            return cls(whole, "predict", labels, unit, PROBABILITY, MARGINS[package])
+        return None
+
+    @property
+    def fitted(self) -> Any:
+        return self.estimator
 
     def predict(self, batch: Any) -> Any:
-        predictions = getattr(self.estimator, self.method)(batch)
+        predictions = getattr(self.estimator, self.method)(batch, **self.arguments)
+        if self.both:
+            return np.stack([-predictions, predictions], axis=1)
+        if self.log:
+            return np.log(predictions)
         # Where there are several targets, each has an array of its own.
         return np.concatenate(predictions, axis=1) if isinstance(predictions, list) else predictions
+
+    def probabilities(self) -> Model | None:
+        has_them = callable(getattr(self.estimator, "predict_proba", None))
+        return self.of(self.estimator, "predict_proba") if has_them else None
+
+    def of_both_classes(self) -> Model:
+        one_score = self.unit == LOG_ODDS and self.labels is not None and len(self.labels) == 1
+        return replace(self, both=True, labels=[*self.estimator.classes_]) if one_score else self
+
+
+def _final(model: Any) -> Any:
+    """The last step of a pipeline, or the model itself."""
+    steps = getattr(model, "steps", None)
+    return _final(steps[-1][1]) if steps else model
+
+
+def _is(model: Any, names: tuple[str, ...]) -> bool:
+    """Whether it is, or descends from, an estimator of scikit-learn of one of these names."""
+    own = [each.__name__ for each in type(model).__mro__ if each.__module__.startswith("sklearn.")]
+    return any(name in names for name in own)
+
+
+def _unit(model: Any, method: str) -> str | None:
+    """What a method's predictions are."""
+    if method == "predict":
+        return PREDICTION if getattr(model, "classes_", None) is None else None
+    if method == "decision_function":
+        two = _is(_final(model), LOGISTIC) and len(getattr(model, "classes_", ())) == 2
+        return LOG_ODDS if two else SCORE
+    return PROBABILITY if method == "predict_proba" else None
 
 
 def _labels(model: Any, method: str) -> list[Any] | None:

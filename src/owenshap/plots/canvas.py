@@ -8,6 +8,7 @@ import numpy as np
 
 from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.summary import told_unit
 from owenshap.explain.words import Digits, shorten
 from owenshap.support.extras import needed
 
@@ -230,7 +231,8 @@ def explained(explanation: Explanation) -> str:
 def contribution(explanation: Explanation) -> str:
     """What players make, in words."""
     what = explained(explanation)
-    return "contribution to " + ("the prediction" if what == "prediction" else what)
+    unit = told_unit(explanation)
+    return "contribution to " + ("the prediction" if what == "prediction" else what) + (f", {unit}" if unit else "")
 
 
 def with_confidence(label: str, explanation: Explanation, intervals: bool) -> str:

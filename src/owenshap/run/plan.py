@@ -19,6 +19,7 @@ from owenshap.surrogates.cross_validated import FOLDS, most_refitted
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
+TREES = "trees"  # exact values from a model's own trees, which an Explainer reads: no estimator of games
 CALLING = 1e-3  # seconds that a call may take without any evaluation
 HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
 MOST_WORK = 2e9  # pairs × players², of a fit where not even a star is affordable: a minute or two
@@ -104,7 +105,7 @@ def methods() -> list[str]:
     >>> "halved-owen" in owenshap.methods()
     True
     """
-    return ["auto", *found()]
+    return ["auto", *found(), TREES]
 
 
 def make_plan(
@@ -333,6 +334,9 @@ def _by_name(method: object) -> Estimator:
         near = difflib.get_close_matches(str(method), names, n=1, cutoff=0.4)
         advice = f"Perhaps '{near[0]}' is meant" if near else "owenshap.methods() lists them"
         raise UnknownMethodError("method", f"be one of {', '.join(names)}, or an Estimator", method, advice)
+    if method == TREES:
+        rule = "be for a game, which has no trees to read"
+        raise InputError("method", rule, method, "Give the model itself to an Explainer")
     return found()[method]()
 
 

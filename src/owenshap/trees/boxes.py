@@ -17,6 +17,7 @@ from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.ensemble import TreeEnsemble
 
 NONE = -1
+AT_A_TIME = 1 << 16  # values compared: they stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +181,13 @@ class Block:
         """Whether each row goes left, per question (questions, m), as 0 and 1."""
         nodes, _ = self.conditions
         columns = np.ascontiguousarray(matrix.T)
-        return self.ensemble.goes_left(nodes[:, None], columns[self.ensemble.feature[nodes]]).view(np.uint8)
+        feature = self.ensemble.feature[nodes]
+        answers = np.empty((len(nodes), len(matrix)), np.bool_)
+        step = max(1, AT_A_TIME // max(1, len(matrix)))
+        for start in range(0, len(nodes), step):
+            part = slice(start, start + step)
+            answers[part] = self.ensemble.goes_left(nodes[part, None], columns[feature[part]])
+        return answers.view(np.uint8)
 
     def chain(self, edges: IntArray) -> list[IntArray]:
         """These edges and those before them, in turns: the ones of a turn follow on ones of the turns before."""

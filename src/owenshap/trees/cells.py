@@ -14,21 +14,11 @@ import numpy as np
 
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.trees.work import EXPECTED_ROWS, WalkWork, cell_work
 
 NEVER = 1 << 30  # no pattern has this bit
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
 PART = 1 << 22  # entries of tables that are made at a time
-EXPECTED_ROWS = 300  # rows that tables are made for; a fixed number, so that a row's result never depends on the others
-
-# Measured costs in nanoseconds, one thread: what is cheaper, not how long it takes, is what counts.
-PER_BIT = 1.0  # of a row's pattern
-PER_LOOKUP = 4.0  # one player of one cell
-PER_ENTRY = 15.0  # of one leaf in a cell's table
-PER_STEP = 1.5  # of a transform over a leaf's patterns
-PER_PATH = 40.0  # a leaf without a background and without a table, per row and level
-PER_END = 40.0  # a row and a background row that may come to a leaf
-PER_VAIN = 40.0  # the two at a node with nothing to do below
-PER_VISIT = 10.0  # the two at an inner node on the way
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +39,8 @@ class Cells:
         A row lies in the box of a leaf's slot where pattern & care == ones.
     edges : int (leaves, slots)
         The edges with these boxes; NONE beyond the leaf's own slots.
+    alone : bool (leaves,)
+        Where the leaf is its own cell: its pattern is the cell's.
     """
 
     bits: int
@@ -58,6 +50,7 @@ class Cells:
     care: IntArray = field(repr=False)
     ones: IntArray = field(repr=False)
     edges: IntArray = field(repr=False)
+    alone: BoolArray = field(repr=False)
 
     @property
     def bound(self) -> int:
@@ -67,10 +60,12 @@ class Cells:
     def patterns(self, bits: ByteArray) -> IntArray:
         """The pattern of each cell and row (cells, m), from the block's bits."""
         dtype = np.uint8 if self.bits <= 8 else np.uint16
-        pattern = np.zeros((len(self.sources), bits.shape[1]), dtype)
-        for bit in reversed(range(self.bits)):
-            np.left_shift(pattern, 1, out=pattern)
-            np.bitwise_or(pattern, bits[self.sources[:, bit]], out=pattern)
+        pattern: IntArray = bits.take(self.sources[:, -1], axis=0).astype(dtype, copy=False)
+        here = np.empty((len(self.sources), bits.shape[1]), np.uint8)
+        for bit in reversed(range(self.bits - 1)):
+            np.take(bits, self.sources[:, bit], axis=0, out=here, mode="clip")
+            pattern += pattern
+            pattern |= here
         return pattern
 
 
@@ -88,15 +83,16 @@ class Plan:
         By number of bits, in parts.
     deep : bool (nodes,)
         Leaves that have no table.
-    work : float
-        Predicted nanoseconds for the expected number of rows.
+    once, per_row : float
+        Predicted nanoseconds for the tables, and then for each row.
     """
 
     block: Block
     turns: list[IntArray]
     cells: list[Cells]
     deep: BoolArray
-    work: float
+    once: float
+    per_row: float
 
     def bits(self, matrix: FloatArray) -> ByteArray:
         """All bits that patterns are made of (boxes and questions, m)."""
@@ -104,36 +100,17 @@ class Plan:
         return np.concatenate([inside(self.block, self.turns, answers), answers])
 
 
-@dataclass(frozen=True, eq=False)
-class Walking:
-    """What nodes cost without tables, in nanoseconds for the expected rows.
-
-    Parameters
-    ----------
-    leaf : float (nodes,)
-        Of a leaf.
-    inner : float (nodes,)
-        Of a node that a walk goes through.
-    vain : float (nodes,)
-        Of a node that a walk comes to in vain, since all leaves below have tables.
-    """
-
-    leaf: FloatArray
-    inner: FloatArray
-    vain: FloatArray
-
-
-def plan(block: Block, walking: Walking) -> Plan:
+def plan(block: Block, walking: WalkWork) -> Plan:
     """The cheapest cells for the expected number of rows.
 
     Parameters
     ----------
     block : Block
         The trees.
-    walking : Walking
+    walking : WalkWork
         What it costs to do without tables.
     """
-    roots, deep, work = _chosen(block, walking)
+    roots, deep, once, per_row = _chosen(block, walking)
     cell_of = _cell_of(block, roots)
     _, question = block.conditions
     rank, count = _ranks(cell_of, question, len(roots))
@@ -143,19 +120,22 @@ def plan(block: Block, walking: Walking) -> Plan:
     place = np.full(len(block), NONE)
     ordered = np.concatenate(turns) if turns else np.zeros(0, np.int64)
     place[ordered] = np.arange(len(ordered))
-    leaves = np.flatnonzero(~block.inner & (cell_of >= 0) & (block.players > 0))
+    worth = block.ensemble.values[block.nodes].any(axis=1)
+    leaves = np.flatnonzero(~block.inner & (cell_of >= 0) & (block.players > 0) & worth)
     care, ones = _literals(block, leaves, cell_of, roots, rank)
     edges = block.boxes(leaves)
     sources = _sources(block, roots, prefix, place, len(ordered), cell_of, rank, int(bits.max(initial=0)))
     groups = []
-    for each in np.unique(bits[cell_of[leaves]]):
-        for mine in _parts(np.flatnonzero(bits == each), int(each) * block.ensemble.values.shape[1] << int(each)):
+    used = np.unique(cell_of[leaves])
+    for each in np.unique(bits[used]).tolist():
+        for mine in _parts(used[bits[used] == each], each * block.ensemble.values.shape[1] << each):
             number = np.full(len(roots), NONE)
             number[mine] = np.arange(len(mine))
             of = np.flatnonzero(number[cell_of[leaves]] >= 0)
             cell = number[cell_of[leaves[of]]]
-            groups.append(Cells(int(each), sources[mine, :each], cell, leaves[of], care[of], ones[of], edges[of]))
-    return Plan(block, turns, groups, deep, work)
+            alone = roots[mine[cell]] == leaves[of]
+            groups.append(Cells(each, sources[mine, :each], cell, leaves[of], care[of], ones[of], edges[of], alone))
+    return Plan(block, turns, groups, deep, once, per_row)
 
 
 def _parts(cells: IntArray, entries: int) -> list[IntArray]:
@@ -163,66 +143,37 @@ def _parts(cells: IntArray, entries: int) -> list[IntArray]:
     return np.split(cells, np.arange(0, len(cells), max(1, PART // entries))[1:])
 
 
-def _chosen(block: Block, walking: Walking) -> tuple[IntArray, BoolArray, float]:
-    """Roots of the cells, leaves without a table, and the work.
+def _chosen(block: Block, walking: WalkWork) -> tuple[IntArray, BoolArray, float, float]:
+    """Roots of the cells, leaves without a table, and the work, once and per row.
 
     From the leaves up, each node gets the least work with tables alone, and the least work where a
     walk comes by. From the roots down, the better of the two is taken.
     """
-    cell = _cell_work(block)
+    cells = cell_work(block, MOST_BITS)
+    cell = cells.total
     tables = cell.copy()
-    walk = walking.leaf.copy()
+    walk = EXPECTED_ROWS * walking.leaf
+    vain = EXPECTED_ROWS * walking.vain
     for level in reversed(block.levels):
         inner = level[block.inner[level]]
         children = (block.left[inner], block.right[inner])
         tables[inner] = np.minimum(cell[inner], sum(tables[child] for child in children))
-        walk[inner] = walking.inner[inner]
+        walk[inner] = EXPECTED_ROWS * walking.inner[inner]
         for child in children:
-            walk[inner] += np.minimum(walk[child], tables[child] + walking.vain[child])
+            walk[inner] += np.minimum(walk[child], tables[child] + vain[child])
     walked = np.zeros(len(block), np.bool_)
-    free = np.zeros(len(block), np.bool_)  # of a walk and of the cells above
-    for depth, level in enumerate(block.levels):
+    free = np.zeros(len(block), np.bool_)  # of walks, and of cells above
+    walked[block.roots] = walk[block.roots] < tables[block.roots]
+    free[block.roots] = ~walked[block.roots]
+    for level in block.levels[1:]:
         above = block.parent[level]
-        walked[level] = walk[level] < tables[level] + (walking.vain[level] if depth else 0)
-        walked[level] &= walked[above] if depth else True
-        is_cell = tables[above] == cell[above]
-        free[level] = ~walked[level] & (walked[above] | (free[above] & ~is_cell) if depth else True)
+        walked[level] = walked[above] & (walk[level] < tables[level] + vain[level])
+        split = free[above] & (tables[above] < cell[above])
+        free[level] = (walked[above] & ~walked[level]) | split
     roots = np.flatnonzero(free & (tables == cell))
-    return roots, walked & ~block.inner, float(np.minimum(walk, tables)[block.roots].sum())
-
-
-def _cell_work(block: Block) -> FloatArray:
-    """What each node costs as the root of a cell; infinity where the cell would have too many bits."""
-    questions, leaves, transform = _below(block)
-    bits = block.players + questions
-    small = np.minimum(bits, MOST_BITS)
-    width = block.ensemble.values.shape[1]
-    table = leaves * small * np.exp2(small) * width * PER_ENTRY
-    rows = EXPECTED_ROWS * small * (PER_BIT + width * PER_LOOKUP)
-    return np.where(bits <= MOST_BITS, table + rows + transform, np.inf)
-
-
-def _below(block: Block) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Questions and leaves below each node, and what the transforms of these leaves cost."""
-    few = np.minimum(block.players, MOST_BITS)
-    questions = block.inner.astype(np.float64)
-    leaves = 1 - questions
-    transform = leaves * np.exp2(few) * (1 + few * few / 4) * PER_STEP
-    for level in reversed(block.levels):
-        inner = level[block.inner[level]]
-        for total in (questions, leaves, transform):
-            total[inner] += total[block.left[inner]] + total[block.right[inner]]
-    questions[block.roots] = _distinct(block)
-    return questions, leaves, transform
-
-
-def _distinct(block: Block) -> IntArray:
-    """Distinct questions of each tree: symmetric trees ask the same at all nodes of a level."""
-    _, question = block.conditions
-    inner = np.flatnonzero(block.inner)
-    tree = block.tree[inner] - block.trees.start
-    width = len(block) + 1
-    return np.bincount(np.unique(tree * width + question[inner]) // width, minlength=len(block.roots))
+    once = float(cells.once[roots].sum())
+    total = float(np.minimum(walk, tables)[block.roots].sum())
+    return roots, walked & ~block.inner, once, (total - once) / EXPECTED_ROWS
 
 
 def _cell_of(block: Block, roots: IntArray) -> IntArray:

@@ -10,17 +10,19 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.support.arrays import ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import Block, inside
-from owenshap.trees.cells import EXPECTED_ROWS, PER_END, PER_PATH, PER_VAIN, PER_VISIT, Cells, Walking, plan
+from owenshap.trees.boxes import Block
+from owenshap.trees.cells import Cells, plan
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.pairs import Walk, add_pair_values
+from owenshap.trees.pairs import Walk, add_own_values, add_pair_values
 from owenshap.trees.paths import add_path_values
-from owenshap.trees.tables import Table, histogram, interventional, path_dependent
+from owenshap.trees.tables import Table, histograms, interventional, path_dependent
+from owenshap.trees.work import pair_work, path_work
 
 BLOCK_NODES = 1 << 15  # of a block of trees
 ENTRY = 8  # bytes
-ROWS = 256  # looked up at a time
-SOME = 64  # background rows that tell how many pairs come to a leaf
+ROWS = 256  # looked up at a time, or
+BITS = 1 << 23  # fewer where a block has so many nodes that its bits would not fit, but at least
+FEWEST_ROWS = 8
 LOOKUPS = 1 << 10  # slots of a table at a time
 
 
@@ -51,6 +53,39 @@ def values(
     """
     game = TreeGame.of(ensemble, background, weights, player_of, memory)
     return game.values(rows), game.base
+
+
+def baseline_values(
+    ensemble: TreeEnsemble, rows: object, baselines: object, player_of: object = None
+) -> tuple[FloatArray, FloatArray]:
+    """Exact Shapley values of rows (m, players, K), each against a baseline of its own, and its base values (m, K).
+
+    Parameters
+    ----------
+    ensemble : TreeEnsemble
+        The model.
+    rows : float (m, features)
+        What is explained.
+    baselines : float (m, features)
+        The row that stands for absent players, row by row.
+    player_of : int (features,), optional
+        The player of each column; each column is a player if not given.
+    """
+    game = TreeGame.of(ensemble, baselines, None, player_of)
+    matrix = ensemble.matrix(rows)
+    others = game.background
+    assert others is not None
+    if len(others) != len(matrix):
+        raise InputError("baselines", f"have {len(matrix)} rows, as the rows have", len(others), "Give one per row")
+    total = np.zeros((ensemble.n_outputs * game.n_players, len(matrix)))
+    for block in game.blocks:
+        walk = Walk(block, ~block.inner & (block.players > 0))
+        for start in range(0, len(matrix), ROWS):
+            part = slice(start, start + ROWS)
+            if len(walk.leaves):
+                ways = (walk.ways(matrix[part]), walk.ways(others[part]))
+                add_own_values(walk, game.n_players, *ways, total[:, part])
+    return game.shaped(total), ensemble.predict(others)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,10 +144,10 @@ class TreeGame:
             room -= prepared[-1].kept
         return prepared
 
-    @property
-    def work(self) -> float:
-        """Predicted nanoseconds for EXPECTED_ROWS rows, tables included."""
-        return sum(each.plan.work for each in self.prepared)
+    def predicted_seconds(self, rows: int) -> float:
+        """About how long so many rows take on one thread, tables included; from the trees, not from a clock."""
+        plans = [each.plan for each in self.prepared]
+        return 1e-9 * sum(plan.once + rows * plan.per_row for plan in plans)
 
     @cached_property
     def base(self) -> FloatArray:
@@ -125,7 +160,11 @@ class TreeGame:
         total = np.zeros((self.ensemble.n_outputs * self.n_players, len(matrix)))
         for each in self.prepared:
             each.add_values(matrix, total)
-        shaped = total.reshape(self.ensemble.n_outputs, self.n_players, len(matrix))
+        return self.shaped(total)
+
+    def shaped(self, total: FloatArray) -> FloatArray:
+        """Values by target and row (K × players, m) as (m, players, K)."""
+        shaped = total.reshape(self.ensemble.n_outputs, self.n_players, -1)
         return np.ascontiguousarray(shaped.transpose(2, 1, 0))
 
 
@@ -135,62 +174,62 @@ class _Prepared:
     def __init__(self, game: TreeGame, block: Block, room: int) -> None:
         self.game = game
         self.block = block
-        self.plan = plan(block, _walking(game, block))
-        sizes = [cells.bound * block.ensemble.values.shape[1] * ENTRY for cells in self.plan.cells]
-        self.kept = sum(sizes) if sum(sizes) <= room else 0
+        walking = path_work(block) if game.background is None else pair_work(block, game.background)
+        self.plan = plan(block, walking)
+        size = sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
+        self.kept = size if size <= room else 0
+        self.rows = max(FEWEST_ROWS, min(ROWS, BITS // len(block)))  # at a time
         self._means: dict[int, FloatArray] = {}
-        self._tables: list[Table] | None = None
 
     def add_values(self, matrix: FloatArray, total: FloatArray) -> None:
         """Add this block's values of rows to (targets, m)."""
-        chunks = [slice(start, start + ROWS) for start in range(0, len(matrix), ROWS)]
-        if self.kept or not self.plan.cells:
-            for rows in chunks:
-                self._look_up(self.tables, matrix[rows], total[:, rows])
+        if self.kept:
+            self._look_up(self.tables, matrix, total)
         else:
             for part in range(len(self.plan.cells)):
-                table = self._table(part)
-                for rows in chunks:
-                    self._look_up([table], matrix[rows], total[:, rows])
+                self._look_up(self._made([part]), matrix, total)
         if self.plan.deep.any():
-            for rows in chunks:
+            for rows in self._parts(matrix):
                 total[:, rows] += self._deep_values(matrix[rows])
 
-    @property
+    def _parts(self, matrix: FloatArray) -> list[slice]:
+        return [slice(start, start + self.rows) for start in range(0, len(matrix), self.rows)]
+
+    @cached_property
     def tables(self) -> list[Table]:
-        if self._tables is None:
-            self._tables = [self._table(part) for part in range(len(self.plan.cells))]
-        return self._tables
+        return self._made(list(range(len(self.plan.cells))))
 
-    def _table(self, part: int) -> Table:
-        cells = self.plan.cells[part]
+    def _made(self, parts: list[int]) -> list[Table]:
+        """The tables of some parts of the plan; their means are kept."""
+        groups = [self.plan.cells[part] for part in parts]
         if self.game.background is None:
-            table, self._means[part] = path_dependent(self.block, cells, self.shares)
+            made = [path_dependent(self.block, cells, self.shares) for cells in groups]
         else:
-            table, self._means[part] = interventional(self.block, cells, self._histogram(cells))
-        return table
+            shares = self._pattern_shares(groups, self.game.background)
+            made = [interventional(self.block, cells, each) for cells, each in zip(groups, shares, strict=True)]
+        self._means.update(zip(parts, (mean for _, mean in made), strict=True))
+        return [table for table, _ in made]
 
-    def _histogram(self, cells: Cells) -> FloatArray:
-        background = self.game.background
-        assert background is not None
-        parts = (self.plan.bits(background[start : start + ROWS]) for start in range(0, len(background), ROWS))
-        counted = histogram(cells, parts, self.game.weights)
-        return counted if self.game.weights is not None else counted / len(background)
+    def _pattern_shares(self, groups: list[Cells], background: FloatArray) -> list[FloatArray]:
+        weights = self.game.weights
+        bits = (self.plan.bits(background[rows]) for rows in self._parts(background))
+        counted = histograms(groups, bits, weights)
+        return counted if weights is not None else [each / len(background) for each in counted]
+
+    def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
+        for rows in self._parts(matrix):
+            bits = self.plan.bits(_padded(matrix[rows]))
+            for table in tables:
+                _look_up(table, bits, total[:, rows])
 
     @property
     def mean(self) -> FloatArray:
         """What the block's trees give where all players are absent (K,)."""
         for part in range(len(self.plan.cells)):
             if part not in self._means:
-                self._table(part)
+                self._made([part])
         means = [self._means[part] for part in range(len(self.plan.cells))]
         return sum(means, _unsplit(self.block) + self._deep_mean())
-
-    def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
-        if tables:
-            bits = self.plan.bits(_padded(matrix))
-            for table in tables:
-                _look_up(table, bits, total)
 
     @cached_property
     def shares(self) -> FloatArray:
@@ -286,26 +325,3 @@ def _unsplit(block: Block) -> FloatArray:
     alone = block.roots[~block.inner[block.roots]]
     np.add.at(mean, block.ensemble.outputs[block.tree[alone]], block.ensemble.values[alone + block.nodes.start])
     return mean
-
-
-def _walking(game: TreeGame, block: Block) -> Walking:
-    """What nodes cost without tables.
-
-    As many pairs come to a node as have for each of its players at least one row in the box. Rows
-    and background are taken to be alike, and players to be independent.
-    """
-    if game.background is None:
-        per_node = EXPECTED_ROWS * PER_PATH * (1 + block.players / 2)
-        return Walking(per_node, per_node, per_node)
-    some = game.background[:: max(1, len(game.background) // SOME)][:SOME]
-    turns = block.chain(np.flatnonzero(block.parent >= 0))
-    either = np.ones(len(block))
-    if turns:
-        apart = 1 - inside(block, turns, block.answers(some)).mean(axis=1)
-        either[np.concatenate(turns)] = 1 - np.minimum(apart, 1 - 1 / SOME) ** 2
-    reach = np.ones(len(block))
-    for level in block.levels[1:]:
-        before = block.before[level]
-        reach[level] = reach[block.parent[level]] * either[level] / np.where(before >= 0, either[before], 1)
-    pairs = EXPECTED_ROWS * len(game.background) * reach
-    return Walking(pairs * PER_END, pairs * PER_VISIT, pairs * PER_VAIN)

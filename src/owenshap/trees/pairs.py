@@ -13,6 +13,7 @@ up and given out once per parting.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -22,7 +23,7 @@ from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 
 PAIRS = 1 << 13  # that walk at a time
-LEAST_ROWS = 8  # that a part of the trees is meant for: more trees at a time where pairs are few
+FEW_ROWS = 8  # with fewer rows at a time, less than PAIRS pairs walk together
 BOTH = 3  # the left and the right child
 LEVELS = 3  # that a pair goes down in one step, as long as it does not part
 ASKED = (1 << LEVELS) - 1  # places of these levels; two bits each tell the ways of a row
@@ -162,17 +163,59 @@ def add_pair_values(
     weights: FloatArray | None,
     total: FloatArray,
 ) -> None:
-    """Add the values of rows (targets, m) from all pairs of a row and a background row, given the ways of both."""
-    count = len(others)
-    trees = max(1, PAIRS // (count * LEAST_ROWS))  # never by the number of rows: the order of additions depends on it
-    step = max(1, PAIRS // (count * min(trees, len(walk.roots))))
+    """Add the values of rows to (targets, m), from all pairs of a row and a background row.
+
+    Parameters
+    ----------
+    walk : Walk
+        The leaves that count.
+    n_players : int
+        Players of the game.
+    rows, others : int (m, inner nodes), (b, inner nodes)
+        The ways of the rows and of the background.
+    weights : float (b,), optional
+        Of the background's rows; each counts 1 if not given.
+    total : float (targets, m)
+        What is added to.
+    """
+    for start in range(0, len(others), PAIRS):
+        some = slice(start, start + PAIRS)
+        own = None if weights is None else weights[some]
+        _add_all_pairs(walk, n_players, rows, others[some], own, total)
+
+
+def _add_all_pairs(
+    walk: Walk,
+    n_players: int,
+    rows: IntArray,
+    others: IntArray,
+    weights: FloatArray | None,
+    total: FloatArray,
+) -> None:
+    # How many trees walk together must not depend on the rows: the order of additions follows it.
+    trees = max(1, PAIRS // (len(others) * FEW_ROWS))
+    step = max(1, PAIRS // (len(others) * min(trees, len(walk.roots))))
     for first in range(0, len(walk.roots), trees):
         roots = walk.roots[first : first + trees]
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            root, row, other = (each.ravel() for each in np.indices((len(roots), len(part), count)))
-            trail = _walked(walk, roots[root], row, other, part, others)
-            total[:, start : start + step] += _given_out(walk, trail, weights, n_players, len(part))
+            shape = (len(roots), len(part), len(others))
+            root, row, other = (each.ravel() for each in np.indices(shape))
+            steps = _walked(walk, roots[root], row, other, part, others)
+            total[:, start : start + step] += _given_out(walk, steps, weights, n_players, len(part))
+
+
+def add_own_values(walk: Walk, n_players: int, rows: IntArray, others: IntArray, total: FloatArray) -> None:
+    """Add the values of rows to (targets, m), each row from its pair with the other row at its place."""
+    trees = max(1, PAIRS // FEW_ROWS)
+    step = max(1, PAIRS // min(trees, max(1, len(walk.roots))))
+    for first in range(0, len(walk.roots), trees):
+        roots = walk.roots[first : first + trees]
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            root, row = (each.ravel() for each in np.indices((len(roots), len(rows[part]))))
+            steps = _walked(walk, roots[root], row, row, rows[part], others[part])
+            total[:, part] += _given_out(walk, steps, None, n_players, len(rows[part]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,7 +302,7 @@ def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: In
     return steps
 
 
-def _joined(one: tuple[IntArray, ...], two: tuple[IntArray, ...], which: list[IntArray]) -> list[IntArray]:
+def _joined(one: Sequence[IntArray], two: Sequence[IntArray], which: Sequence[IntArray]) -> list[IntArray]:
     """Some of each array of the one, then some of the two."""
     size = len(which[0])
     joined: list[IntArray] = []

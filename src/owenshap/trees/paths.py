@@ -13,8 +13,8 @@ import numpy as np
 
 from owenshap.support.arrays import ByteArray, FloatArray
 from owenshap.trees.boxes import inside
+from owenshap.trees.leaves import LEAST_SHARE, levels
 from owenshap.trees.pairs import Walk
-from owenshap.trees.tables import LEAST_SHARE, levels
 
 
 def add_path_values(walk: Walk, shares: FloatArray, n_players: int, answers: ByteArray, total: FloatArray) -> None:

@@ -291,7 +291,7 @@ def test_progress_is_told_to_the_end():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "background or baseline must be given; got neither"),
+        ({}, "background or baseline must be given for a model .*; got neither"),
         ({"background": BACKGROUND, "baseline": 0.0}, "background or baseline must be given; got both"),
         ({"background": BACKGROUND[:0]}, "background must have at least one row; got none"),
         ({"baseline": 0.0, "background_weights": [1.0]}, "background_weights must come with a background"),

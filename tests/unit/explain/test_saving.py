@@ -226,7 +226,7 @@ def filled(name, value, kind=float):
 WRONG = [
     *({name: "hello"} for name in (*ARRAYS, "feature_names", "output_names", "axes", "confidence", "seed")),
     *({name: 3} for name in (*ARRAYS, "feature_names", "output_names", "axes")),
-    *({name: 3} for name in ("method", "no_interval", "stopped_by", "because")),
+    *({name: 3} for name in ("method", "no_interval", "stopped_by", "because", "unit")),
     *({name: {"array": ["x"] * 30, "shape": [5, 3, 2]}} for name in ARRAYS),
     *({name: None} for name in (*ARRAYS, "feature_names", "axes", "method", "seed", "confidence") if name not in OPTIONAL),
     *({name: np.ones((7, 3, 2))} for name in ARRAYS),
@@ -266,15 +266,25 @@ def test_no_field_goes_unchecked():
     assert {name for changes in WRONG for name in changes} == {each.name for each in fields(owenshap.Explanation)}
 
 
-@pytest.mark.parametrize("name", [each.name for each in fields(owenshap.Explanation)])
-def test_no_field_is_missing(name, tmp_path):
+def without(name, tmp_path):
+    """A file that lacks a field."""
     explained().save(tmp_path / "e.npz")
     with np.load(tmp_path / "e.npz") as file:
         arrays = {each: file[each] for each in file.files if each != name}
     about = {each: value for each, value in json.loads(arrays.pop("about").tobytes()).items() if each != name}
     np.savez(tmp_path / "e.npz", about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)
+
+
+@pytest.mark.parametrize("name", [each.name for each in fields(owenshap.Explanation) if each.name != "unit"])
+def test_no_field_is_missing(name, tmp_path):
+    without(name, tmp_path)
     with refuses("path"):
         owenshap.load(tmp_path / "e.npz")
+
+
+def test_files_from_before_there_were_units_are_read(tmp_path):
+    without("unit", tmp_path)
+    same(owenshap.load(tmp_path / "e.npz"), replace(explained(), unit=None))
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):

@@ -39,8 +39,18 @@ def catboosted(kind="CatBoostRegressor", rows=FRAME, target=TARGET):
     ("make", "rows", "wanted", "kind"),
     [
         (xgboosted, ROWS, lambda m, r: m.predict(r), XgboostModel),
-        (lambda: xgboosted("XGBClassifier", target=TWO), ROWS, lambda m, r: m.predict_proba(r), XgboostModel),
-        (lambda: xgboosted("XGBRFClassifier", target=THREE), ROWS, lambda m, r: m.predict_proba(r), XgboostModel),
+        (
+            lambda: xgboosted("XGBClassifier", target=TWO),
+            ROWS,
+            lambda m, r: m.predict(r, output_margin=True),
+            XgboostModel,
+        ),
+        (
+            lambda: xgboosted("XGBRFClassifier", target=THREE),
+            ROWS,
+            lambda m, r: m.predict(r, output_margin=True),
+            XgboostModel,
+        ),
         (lambda: xgboosted(rows=FRAME, enable_categorical=True), FRAME, lambda m, r: m.predict(r), XgboostModel),
         (
             lambda: xgboosted(rows=FRAME, enable_categorical=True).get_booster(),
@@ -48,18 +58,44 @@ def catboosted(kind="CatBoostRegressor", rows=FRAME, target=TARGET):
             lambda m, r: m.predict(xgboost.DMatrix(r, enable_categorical=True)),
             XgboostModel,
         ),
-        (lambda: xgboosted("XGBClassifier", target=THREE).get_booster(), ROWS, lambda m, r: m.inplace_predict(r), XgboostModel),
+        (
+            lambda: xgboosted("XGBClassifier", target=THREE).get_booster(),
+            ROWS,
+            lambda m, r: m.inplace_predict(r, predict_type="margin"),
+            XgboostModel,
+        ),
+        (
+            lambda: xgboosted(target=TWO, objective="count:poisson"),
+            ROWS,
+            lambda m, r: m.predict(r, output_margin=True),
+            XgboostModel,
+        ),
         (lambda: xgboosted(booster="gblinear").get_booster(), ROWS, lambda m, r: m.predict(xgboost.DMatrix(r)), XgboostModel),
         (lightgbmed, FRAME, lambda m, r: m.predict(r), LightgbmModel),
-        (lambda: lightgbmed("LGBMClassifier", target=THREE), FRAME, lambda m, r: m.predict_proba(r), LightgbmModel),
+        (
+            lambda: lightgbmed("LGBMClassifier", target=THREE),
+            FRAME,
+            lambda m, r: m.predict(r, raw_score=True),
+            LightgbmModel,
+        ),
         (lambda: lightgbmed().booster_, FRAME, lambda m, r: m.predict(r), LightgbmModel),
-        (lambda: lightgbmed("LGBMClassifier", target=TWO).booster_, FRAME, lambda m, r: m.predict(r), LightgbmModel),
+        (
+            lambda: lightgbmed("LGBMClassifier", target=TWO).booster_,
+            FRAME,
+            lambda m, r: m.predict(r, raw_score=True),
+            LightgbmModel,
+        ),
         (catboosted, FRAME, lambda m, r: m.predict(r), CatboostModel),
-        (lambda: catboosted("CatBoostClassifier", target=THREE), FRAME, lambda m, r: m.predict_proba(r), CatboostModel),
+        (
+            lambda: catboosted("CatBoostClassifier", target=THREE),
+            FRAME,
+            lambda m, r: m.predict(r, prediction_type="RawFormulaVal"),
+            CatboostModel,
+        ),
         (
             lambda: catboost.CatBoost({**CATBOOST, "loss_function": "MultiClass"}).fit(ROWS, THREE),
             ROWS,
-            lambda m, r: m.predict(r, prediction_type="Probability"),
+            lambda m, r: m.predict(r, prediction_type="RawFormulaVal"),
             CatboostModel,
         ),
         (
@@ -120,7 +156,7 @@ def test_margins_are_there_for_the_asking(make, rows, own):
         (lambda: lightgbmed("LGBMClassifier", target=FRAME["e"].astype(object)), None, ["high", "low", "mid"]),
         (lambda: lightgbmed("LGBMClassifier", target=THREE), "margin", ["0", "1", "2"]),
         (lightgbmed, None, None),
-        (lambda: catboosted("CatBoostClassifier", target=np.where(TWO, "yes", "no")), None, ["no", "yes"]),
+        (lambda: catboosted("CatBoostClassifier", target=np.where(TWO, "yes", "no")), "predict_proba", ["no", "yes"]),
         (lambda: catboosted("CatBoostClassifier", target=np.where(TWO, "yes", "no")), "margin", ["yes"]),
         (catboosted, None, None),
     ],
@@ -191,8 +227,8 @@ def test_margins_of_boosted_linear_models_have_their_values_in_closed_form(make)
     np.testing.assert_allclose(quick.base_values, plain.base_values, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("predict", [None, "predict_proba"])
-def test_probabilities_of_boosted_linear_models_are_not_linear(predict):
+def test_probabilities_of_boosted_linear_models_are_not_linear():
     model = xgboosted("XGBClassifier", target=TWO, booster="gblinear")
-    assert first_step(as_model(model, predict)) is None
+    assert first_step(as_model(model, "predict_proba")) is None
+    assert first_step(as_model(model)) is not None
     assert first_step(as_model(xgboosted(), "margin")) is None

@@ -122,7 +122,7 @@ def classifier(labels):
 def test_probabilities_of_a_classifier(labels, zipmap):
     estimator, rows, background = classifier(labels), numbers(3, 4, seed=2), numbers(5, 4, seed=3)
     converted = to_onnx(estimator, rows[:1].astype(np.float32), options={id(estimator): {"zipmap": zipmap}})
-    wanted = Explainer(estimator, background)(rows)
+    wanted = Explainer(estimator, background, output="probability")(rows)
     explainer = Explainer(converted, background)
     found = explainer(rows)
     np.testing.assert_allclose(found.values, wanted.values, atol=1e-5)
@@ -159,7 +159,7 @@ def columns():
 def test_one_input_per_column(columns):
     pipeline, converted, frame = columns
     background, rows = frame[:8], frame[8:12]
-    wanted = Explainer(pipeline, background)(rows).values
+    wanted = Explainer(pipeline, background, output="probability")(rows).values
     explainer = Explainer(converted, background)
     np.testing.assert_allclose(explainer(rows).values, wanted, atol=1e-5)
     np.testing.assert_allclose(explainer(rows[["city", "rooms", "age (years)"]]).values, wanted, atol=1e-5)

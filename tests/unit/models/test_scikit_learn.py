@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import IsolationForest, RandomForestClassifier
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    IsolationForest,
+    RandomForestClassifier,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -25,14 +30,17 @@ THREE = np.digitize(TARGET, [-0.5, 0.5])
     ("estimator", "target", "method", "names"),
     [
         (LinearRegression(), TARGET, "predict", None),
-        (LogisticRegression(), TEXTS, "predict_proba", ["high", "low"]),
-        (LogisticRegression(), THREE, "predict_proba", ["0", "1", "2"]),
+        (LogisticRegression(), TEXTS, "decision_function", ["low"]),
+        (LogisticRegression(), THREE, "decision_function", ["0", "1", "2"]),
         (RidgeClassifier(), TEXTS, "decision_function", ["low"]),
         (RidgeClassifier(), THREE, "decision_function", ["0", "1", "2"]),
+        (GradientBoostingClassifier(n_estimators=5), TEXTS, "decision_function", ["low"]),
+        (HistGradientBoostingClassifier(max_iter=5), THREE, "decision_function", ["0", "1", "2"]),
+        (RandomForestClassifier(5, random_state=0), TEXTS, "predict_proba", ["high", "low"]),
         (IsolationForest(n_estimators=10, random_state=0), TARGET, "decision_function", None),
-        (make_pipeline(StandardScaler(), LogisticRegression()), TEXTS, "predict_proba", ["high", "low"]),
+        (make_pipeline(StandardScaler(), LogisticRegression()), TEXTS, "decision_function", ["low"]),
         (make_pipeline(StandardScaler(), LinearRegression()), TARGET, "predict", None),
-        (GridSearchCV(LogisticRegression(), {"C": [1, 10]}, cv=2), TEXTS, "predict_proba", ["high", "low"]),
+        (GridSearchCV(LogisticRegression(), {"C": [1, 10]}, cv=2), TEXTS, "decision_function", ["low"]),
     ],
     ids=lambda each: type(each).__name__ if isinstance(each, BaseEstimator) else "",
 )

@@ -27,6 +27,7 @@ def test_these_are_among_the_methods():
         "linear",
         "owen",
         "owen-printed",
+        "trees",
     } <= {*methods()}
 
 

@@ -116,7 +116,7 @@ def test_a_method_without_a_gap_goes_on_from_a_budget_to_a_tolerance():
     assert np.abs(further.values - exact).max() < 0.03
 
 
-@pytest.mark.parametrize("method", owenshap.methods())
+@pytest.mark.parametrize("method", [each for each in owenshap.methods() if each != "trees"])
 def test_plans_are_plain_data(method):
     plan = make_plan(9, method, None)
     assert Plan.restored(written(plan.state())).estimator == plan.estimator

@@ -11,7 +11,8 @@ from slow import exact_values, leaf_by_leaf
 
 from owenshap.errors import InputError
 from owenshap.trees import cells
-from owenshap.trees.exact import TreeGame, values
+from owenshap.trees.exact import TreeGame, baseline_values, values
+from owenshap.trees.work import WalkWork
 
 CLOSE = 1e-12  # of the largest value
 
@@ -25,11 +26,12 @@ def way(request: Any, monkeypatch: Any) -> str:
     """Which leaves have tables: all, none, or those with few players."""
     most = {"tables": 30, "no tables": 0, "mixed": 2}[request.param]
 
-    def walking(_: Any, block: Any) -> Any:
+    def walking(block: Any, _: Any = None) -> WalkWork:
         free = np.zeros(len(block))
-        return cells.Walking(np.where(block.players > most, free, 1e30), free, free)
+        return WalkWork(np.where(block.players > most, free, 1e30), free, free)
 
-    monkeypatch.setattr("owenshap.trees.exact._walking", walking)
+    monkeypatch.setattr("owenshap.trees.exact.pair_work", walking)
+    monkeypatch.setattr("owenshap.trees.exact.path_work", walking)
     return str(request.param)
 
 
@@ -84,6 +86,33 @@ def test_groups_of_columns() -> None:
     for row, each, other in zip(rows, found, by_cover, strict=True):
         agree(each, exact_values(ensemble, row, background, player_of=players))
         agree(other, exact_values(ensemble, row, player_of=players))
+
+
+def test_a_baseline_for_each_row() -> None:
+    ensemble = random_ensemble(14, trees=30, depth=4, features=5, outputs=2)
+    rows = random_rows(15, 300, 5)
+    baselines = random_rows(16, 300, 5)
+    found, base = baseline_values(ensemble, rows, baselines)
+    agree(base, ensemble.predict(baselines))
+    agree(found.sum(axis=1) + base, ensemble.predict(rows))
+    for row in (0, 1, 299):
+        one = slice(row, row + 1)
+        agree(found[row], exact_values(ensemble, rows[row], baselines[one]))
+        agree(found[one], values(ensemble, rows[one], baselines[one])[0])
+        assert np.array_equal(found[one], baseline_values(ensemble, rows[one], baselines[one])[0])
+    with pytest.raises(InputError, match="baselines"):
+        baseline_values(ensemble, rows, baselines[:5])
+
+
+@pytest.mark.usefixtures("way")
+def test_a_large_background_walks_in_parts(monkeypatch: Any) -> None:
+    ensemble = random_ensemble(17, trees=2, depth=5, features=4)
+    rows = random_rows(18, 4, 4)
+    background = random_rows(19, 50, 4)
+    weights = np.arange(50.0)
+    whole, _ = values(ensemble, rows, background, weights)
+    monkeypatch.setattr("owenshap.trees.pairs.PAIRS", 16)
+    agree(values(ensemble, rows, background, weights)[0], whole)
 
 
 @pytest.mark.parametrize("depth", [20, 100])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from owenshap.trees.readers.base import (
     PREDICTION,
     SCORE,
     Reader,
-    flat,
     sets_matrix,
     starts,
     unreadable,
@@ -30,7 +30,11 @@ from owenshap.trees.readers.base import (
 LOGIT_LINK = ("Logloss", "CrossEntropy", "Focal")
 LOG_LINK = ("Poisson", "Tweedie")
 SCORES = ("MultiClass", "MultiClassOneVsAll", "YetiRank", "PairLogit", "QueryRMSE", "QuerySoftMax", "YetiRankPairwise")
-NONE = -1  # the code of a category that no tree asks for
+NONE = -1  # no child, no set, or the code of a category that no tree asks for
+
+Split = tuple[int, float, bool, int]
+"""A column, a threshold, whether missing values go left, and the set of a category."""
+LEAF: Split = (NONE, 0.0, False, NONE)
 
 
 class CatboostReader(Reader):
@@ -43,18 +47,18 @@ class CatboostReader(Reader):
         stored = _stored(model)
         splits = _Splits(model, stored["features_info"])
         if "oblivious_trees" in stored:
-            trees = [_oblivious(tree, splits) for tree in stored["oblivious_trees"]]
+            trees = _symmetric(stored["oblivious_trees"], splits)
         else:
             trees = [_grown(tree, splits) for tree in stored["trees"]]
         return _ensemble(model, stored, splits, trees)
 
     @classmethod
     def matrix(cls, model: Any, rows: Any) -> Any:
-        stored = _stored(model)
-        columns = _Splits(model, stored["features_info"]).categorical
         table = rows.to_numpy(dtype=object) if hasattr(rows, "to_numpy") else np.asarray(rows)
-        if not columns:
+        columns = model.get_cat_feature_indices()
+        if not len(columns):
             return table.astype(np.float64)
+        stored = _stored(model)
         coded = table.astype(object, copy=True)
         for column in columns:
             coded[:, column] = _codes(model, stored, table, column)
@@ -75,14 +79,10 @@ class _Splits:
         self.sets: list[IntArray] = []
 
     @property
-    def categorical(self) -> list[int]:
-        return [each["flat_feature_index"] for each in self.categories]
-
-    @property
     def n_features(self) -> int:
         return 1 + max([each["flat_feature_index"] for each in (*self.floats, *self.categories)], default=-1)
 
-    def __call__(self, split: dict[str, Any]) -> tuple[int, float, bool, int]:
+    def __call__(self, split: dict[str, Any]) -> Split:
         if split["split_type"] == "FloatFeature":
             feature = self.floats[split["float_feature_index"]]
             missing_right = feature["nan_value_treatment"] == "AsTrue"
@@ -94,58 +94,71 @@ class _Splits:
         return feature["flat_feature_index"], 0.0, True, len(self.sets) - 1
 
 
-class _Tree:
-    """A tree's arrays, its root first."""
+@dataclass(frozen=True)
+class _Trees:
+    """Some trees of equal size, each with its root first: arrays (trees, nodes, ...)."""
 
-    def __init__(self) -> None:
-        self.left: list[int] = []
-        self.right: list[int] = []
-        self.split: list[tuple[int, float, bool, int]] = []
-        self.value: list[list[float]] = []
-        self.cover: list[float] = []
-
-
-LEAF = (-1, 0.0, False, NONE)
+    left: IntArray
+    right: IntArray
+    splits: FloatArray
+    values: FloatArray
+    cover: FloatArray
 
 
-def _oblivious(stored: dict[str, Any], splits: _Splits) -> _Tree:
-    """Level i asks split depth − 1 − i of all rows; the leaf's number has a bit for each split."""
-    tree = _Tree()
-    depth = len(stored["splits"])
-    of_level = [splits(split) for split in reversed(stored["splits"])]
+def _symmetric(stored: list[dict[str, Any]], splits: _Splits) -> list[_Trees]:
+    """Trees of one depth together; their order does not matter to a sum."""
+    depths = np.array([len(tree["splits"]) for tree in stored])
+    groups = [[stored[place] for place in np.flatnonzero(depths == depth)] for depth in np.unique(depths)]
+    return [_of_depth(trees, len(trees[0]["splits"]), splits) for trees in groups]
+
+
+def _of_depth(trees: list[dict[str, Any]], depth: int, splits: _Splits) -> _Trees:
+    """Level i asks split depth − 1 − i of all rows; a leaf's number has a bit for each split."""
     inner = (1 << depth) - 1
-    tree.left = [2 * node + 1 for node in range(inner)] + [-1] * (inner + 1)
-    tree.right = [2 * node + 2 for node in range(inner)] + [-1] * (inner + 1)
-    tree.split = [of_level[(node + 1).bit_length() - 1] for node in range(inner)] + [LEAF] * (inner + 1)
-    values = np.array(stored["leaf_values"]).reshape(inner + 1, -1)
-    tree.value = [[0.0] * values.shape[1]] * inner + values.tolist()
-    weights = np.array(stored.get("leaf_weights", np.ones(inner + 1)), np.float64)
-    levels = [weights.reshape(1 << level, -1).sum(1) for level in range(depth)]
-    tree.cover = np.concatenate([*levels, weights]).tolist()
-    return tree
+    none = np.full(inner + 1, NONE)
+    level = np.repeat(np.arange(depth), 1 << np.arange(depth))
+    asked = np.array([[splits(split) for split in reversed(tree["splits"])] for tree in trees], np.float64)
+    at_inner = asked.reshape(len(trees), depth, len(LEAF))[:, level]
+    at_leaves = np.broadcast_to(np.array(LEAF), (len(trees), inner + 1, len(LEAF)))
+    values = np.array([tree["leaf_values"] for tree in trees], np.float64).reshape(len(trees), inner + 1, -1)
+    weights = np.array([tree.get("leaf_weights", np.ones(inner + 1)) for tree in trees], np.float64)
+    sums = [weights.reshape(len(trees), 1 << each, -1).sum(axis=2) for each in range(depth)]
+    return _Trees(
+        np.tile(np.append(2 * np.arange(inner) + 1, none), (len(trees), 1)),
+        np.tile(np.append(2 * np.arange(inner) + 2, none), (len(trees), 1)),
+        np.concatenate([at_inner, at_leaves], axis=1),
+        np.concatenate([np.zeros((len(trees), inner, values.shape[2])), values], axis=1),
+        np.concatenate([*sums, weights], axis=1),
+    )
 
 
-def _grown(stored: dict[str, Any], splits: _Splits) -> _Tree:
+def _grown(stored: dict[str, Any], splits: _Splits) -> _Trees:
     """A tree of any shape, parents before children."""
-    tree = _Tree()
-    waiting: list[tuple[dict[str, Any], int, list[int]]] = [(stored, -1, tree.left)]
+    left: list[int] = []
+    right: list[int] = []
+    split: list[Split] = []
+    values: list[list[float]] = []
+    cover: list[float] = []
+    waiting: list[tuple[dict[str, Any], int, list[int]]] = [(stored, NONE, left)]
     while waiting:
         node, parent, children = waiting.pop()
-        place = len(tree.left)
+        place = len(left)
         if parent >= 0:
             children[parent] = place
-        tree.left.append(-1)
-        tree.right.append(-1)
+        left.append(NONE)
+        right.append(NONE)
         inner = "split" in node
-        tree.split.append(splits(node["split"]) if inner else LEAF)
-        tree.value.append([0.0] if inner else np.atleast_1d(node["value"]).tolist())
-        tree.cover.append(0.0 if inner else float(np.sum(node.get("weight", 1.0))))
+        split.append(splits(node["split"]) if inner else LEAF)
+        values.append([] if inner else np.atleast_1d(node["value"]).tolist())
+        cover.append(0.0 if inner else float(np.sum(node.get("weight", 1.0))))
         if inner:
-            waiting += [(node["right"], place, tree.right), (node["left"], place, tree.left)]
-    for place in reversed(range(len(tree.left))):
-        if tree.left[place] >= 0:
-            tree.cover[place] = tree.cover[tree.left[place]] + tree.cover[tree.right[place]]
-    return tree
+            waiting += [(node["right"], place, right), (node["left"], place, left)]
+    for place in reversed(range(len(left))):
+        if left[place] >= 0:
+            cover[place] = cover[left[place]] + cover[right[place]]
+    width = max(len(each) for each in values)
+    filled = [each or [0.0] * width for each in values]
+    return _Trees(*(np.array([each]) for each in (left, right, split, filled, cover)))
 
 
 def _stored(model: Any) -> dict[str, Any]:
@@ -157,37 +170,32 @@ def _stored(model: Any) -> dict[str, Any]:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _ensemble(model: Any, stored: dict[str, Any], splits: _Splits, trees: list[_Tree]) -> TreeEnsemble:
+def _ensemble(model: Any, stored: dict[str, Any], splits: _Splits, groups: list[_Trees]) -> TreeEnsemble:
     scale, bias = stored["scale_and_bias"]
-    roots = starts([len(tree.left) for tree in trees])
-    offset = np.repeat(roots, [len(tree.left) for tree in trees])
-    left = flat((tree.left for tree in trees), np.int64)
-    right = flat((tree.right for tree in trees), np.int64)
-    feature, threshold, missing_left, category_set = _columns([split for tree in trees for split in tree.split])
-    width = max((len(each) for tree in trees for each in tree.value), default=1)
-    values = np.array([each if len(each) == width else each * width for tree in trees for each in tree.value])
-    base = np.broadcast_to(np.array(bias, np.float64).reshape(-1), (width,)).copy()
+    sizes = [group.left.shape[1] for group in groups for _ in group.left]
+    offset = np.repeat(starts(sizes), sizes)
+    left = np.concatenate([group.left.ravel() for group in groups])
+    right = np.concatenate([group.right.ravel() for group in groups])
+    asked = np.concatenate([group.splits.reshape(-1, len(LEAF)) for group in groups])
+    values = np.concatenate([group.values.reshape(-1, group.values.shape[2]) for group in groups])
+    width = values.shape[1]
     return TreeEnsemble(
-        roots=roots,
-        left=np.where(left >= 0, left + offset, -1),
-        right=np.where(right >= 0, right + offset, -1),
-        feature=feature.astype(np.int64),
-        threshold=threshold,
-        missing_left=missing_left.astype(np.bool_),
-        values=values.reshape(-1, width) * scale,
-        outputs=np.tile(np.arange(width), (len(trees), 1)),
-        cover=flat((tree.cover for tree in trees), np.float64),
-        base=base,
+        roots=starts(sizes),
+        left=np.where(left >= 0, left + offset, NONE),
+        right=np.where(right >= 0, right + offset, NONE),
+        feature=asked[:, 0].astype(np.int64),
+        threshold=asked[:, 1],
+        missing_left=asked[:, 2].astype(np.bool_),
+        values=values * scale,
+        outputs=np.tile(np.arange(width), (len(sizes), 1)),
+        cover=np.concatenate([group.cover.ravel() for group in groups]),
+        base=np.broadcast_to(np.array(bias, np.float64).reshape(-1), (width,)).copy(),
         n_features=splits.n_features,
         precision=np.float32,
         unit=_unit(model),
-        category_set=category_set.astype(np.int64) if splits.sets else None,
+        category_set=asked[:, 3].astype(np.int64) if splits.sets else None,
         category_sets=sets_matrix(splits.sets, in_set_left=False) if splits.sets else None,
     )
-
-
-def _columns(splits: list[tuple[int, float, bool, int]]) -> Any:
-    return np.array(splits, np.float64).reshape(-1, 4).T
 
 
 def _unit(model: Any) -> str:

@@ -1,0 +1,285 @@
+"""Exact values where what is explained is a sum over a model's trees: read off them, nothing is sampled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from owenshap.errors import ModelError, UnreadableModelError
+from owenshap.explain.pipelines import MixedColumnsError, origins, split
+from owenshap.games.masking import MOST_COMPARED, Absent, composites
+from owenshap.games.outputs import Output
+from owenshap.games.players import Players
+from owenshap.models import Model
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.tables import Table, as_table
+from owenshap.trees.ensemble import TreeEnsemble
+from owenshap.trees.exact import TreeGame
+from owenshap.trees.readers import Reader, reader_of
+
+NUMBERS = ("numpy", "pandas", "polars")
+"""Packages whose tables become the numbers that trees compare."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTrees:
+    """A model's trees, and the way from its rows to the numbers that they compare."""
+
+    reader: type[Reader]
+    fitted: Any
+    """The model that has the trees."""
+    ensemble: TreeEnsemble
+    before: Any = None
+    """The steps of a pipeline before it, which transform rows."""
+
+    @classmethod
+    def of(cls, fitted: Any) -> ReadTrees:
+        """The trees of a model, or an error that says why they cannot be had."""
+        before, last = split(fitted)
+        reader = reader_of(last)
+        try:
+            return cls(reader, last, reader.read(last), before)
+        except UnreadableModelError:
+            raise
+        except Exception as error:  # a library may be newer than its reader
+            raise _refused(f"its trees could not be read ({type(error).__name__}: {error})") from error
+
+    def matrix(self, table: Table) -> FloatArray:
+        """Rows as the library itself would turn them into numbers (m, columns)."""
+        if table.package not in NUMBERS:
+            raise _refused(f"rows are of {table.package}")
+        try:
+            batch = _numbers(table.batch() if self.before is None else self._transformed(table.batch()))
+            if isinstance(batch, np.ndarray) and batch.dtype.kind == "f" and self.ensemble.category_set is None:
+                return self.ensemble.matrix(batch)  # every column is compared as it is
+            return self.ensemble.matrix(self.reader.matrix(self.fitted, batch))
+        except UnreadableModelError:
+            raise
+        except Exception as error:  # texts, categories that the model does not know, other columns
+            got = f"{type(error).__name__}: {error}"
+            raise _refused(f"rows could not be turned into numbers as the model does it ({got})") from error
+
+    def _transformed(self, batch: Any) -> Any:
+        transformed = self.before.transform(batch)
+        return transformed.toarray() if hasattr(transformed, "toarray") else transformed
+
+    def player_of(self, players: Players) -> IntArray:
+        """The player of each column that the trees see: columns of one input are of one player."""
+        if self.before is None:
+            return players.player_of
+        try:
+            found = players.player_of[origins(self.before, len(players.player_of))]
+        except MixedColumnsError as error:
+            raise _refused(f"{error} may make a column from several") from None
+        except Exception as error:  # attributes of a newer library
+            raise _refused(f"its steps could not be read ({type(error).__name__}: {error})") from error
+        if len(found) != self.ensemble.n_features:
+            raise _refused("its steps make other columns than its trees have")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class TreeValues:
+    """Exact values of rows."""
+
+    values: FloatArray
+    """(rows, players, outputs)."""
+    base: FloatArray
+    """(rows, outputs)."""
+    words: str
+    """What they come from."""
+    predicted: IntArray
+    """Rows that the model predicted to be compared with its trees, as each row's share of them (rows,)."""
+
+
+class ExactTrees:
+    """What an explainer knows of its model's trees; read once, tables made once for a background.
+
+    Parameters
+    ----------
+    model : Model
+        Whose predictions are explained.
+    predicted : callable
+        The model's own predictions of a table, (m, k).
+    memory : int
+        Bytes of working arrays.
+    """
+
+    def __init__(self, model: Model, predicted: Callable[[Table], FloatArray], memory: int) -> None:
+        self._model, self._predicted, self._memory = model, predicted, memory
+        self._read: ReadTrees | None = None
+        self._reason: str | None = None
+        self._kept: tuple[Absent | None, IntArray, TreeGame] | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether the model is of a kind that is made of trees."""
+        try:
+            reader_of(split(self._model.fitted)[1])
+        except UnreadableModelError:
+            return False
+        return True
+
+    def read(self) -> ReadTrees:
+        """The model's trees; an error with the reason where they cannot be had, or not be used."""
+        if self._reason is not None:
+            raise _refused(self._reason)
+        if self._read is None:
+            self._read = ReadTrees.of(self._model.fitted)
+        return self._read
+
+    def values(
+        self, rows: Table, absent: Absent | None, players: Players, predictions: FloatArray, output: Output
+    ) -> TreeValues:
+        """Exact values of rows; an error with the reason where they would not be those of the model.
+
+        Parameters
+        ----------
+        rows : Table
+            What is explained.
+        absent : Absent or None
+            What stands in for absent features; None: they follow the trees' own cover.
+        players : Players
+            Of the rows' features.
+        predictions : float (rows, k)
+            The model's own.
+        output : Output
+            What is explained of them.
+        """
+        if output.function is not None:
+            raise _refused("a function of its predictions is explained, which is no sum over trees")
+        fresh = self._read is None
+        try:
+            return self._values(rows, absent, players, predictions, output)
+        except _OtherPredictionsError as error:
+            self._read = self._kept = None
+            if fresh:
+                self._reason = reason_of(error)
+                raise
+        return self.values(rows, absent, players, predictions, output)  # it was trained again since it was read
+
+    def _values(
+        self, rows: Table, absent: Absent | None, players: Players, predictions: FloatArray, output: Output
+    ) -> TreeValues:
+        read = self.read()
+        player_of = read.player_of(players)
+        matrix = read.matrix(rows)
+        known = self._kept is not None and self._kept[0] is absent
+        instead = None if known or absent is None else read.matrix(absent.table)
+        compared = 0 if known else self._compare(read, rows, matrix, absent, instead, predictions)
+        if absent is not None and absent.per_row:
+            assert instead is not None
+            found, base = self._by_row(read, matrix, instead, player_of)
+        else:
+            game = self._game(read, absent, instead, player_of)
+            found = game.values(matrix)
+            base = np.tile(game.base, (len(rows), 1))
+        self._check(read, base + found.sum(axis=1), predictions)
+        outputs = predictions.shape[1]
+        found = np.pad(found, ((0, 0), (0, len(players) - found.shape[1]), (0, 0)))  # who has no column left
+        values, base = _chosen(_like_model(found, outputs), _like_model(base, outputs), output)
+        share = np.bincount(np.arange(compared) % len(rows), minlength=len(rows))
+        words = f"exact from {read.ensemble.n_trees:,} trees" + (" and their cover" if absent is None else "")
+        return TreeValues(values, base, words, share)
+
+    def _game(self, read: ReadTrees, absent: Absent | None, instead: FloatArray | None, player_of: IntArray) -> TreeGame:
+        """The game with its tables, kept for the next rows."""
+        kept = self._kept
+        if kept is not None and kept[0] is absent and np.array_equal(kept[1], player_of):
+            return kept[2]
+        background = read.matrix(absent.table) if absent is not None and instead is None else instead
+        weights = None if absent is None else absent.weights
+        game = TreeGame.of(read.ensemble, background, weights, player_of, self._memory)
+        self._kept = (absent, player_of, game)
+        return game
+
+    def _by_row(
+        self, read: ReadTrees, matrix: FloatArray, baseline: FloatArray, player_of: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Values (rows, players, outputs) and base values (rows, outputs) of rows with a baseline each."""
+        games = [TreeGame.of(read.ensemble, each[None], None, player_of, self._memory) for each in baseline]
+        found = [game.values(matrix[row : row + 1]) for row, game in enumerate(games)]
+        return np.concatenate(found), np.stack([game.base for game in games])
+
+    def _compare(
+        self,
+        read: ReadTrees,
+        rows: Table,
+        matrix: FloatArray,
+        absent: Absent | None,
+        instead: FloatArray | None,
+        predictions: FloatArray,
+    ) -> int:
+        """Compare the trees with the model on some rows, before tables are made; how many it predicted for that."""
+        few = slice(min(len(rows), MOST_COMPARED))
+        self._check(read, read.ensemble.predict(matrix[few]), predictions[few])
+        if absent is None or instead is None or not _differ(matrix, instead):
+            return 0  # every composite is one of the rows
+        table = self._model.prepare(as_table(composites(rows, absent)))
+        try:
+            wanted = self._predicted(table)
+        except ModelError as error:
+            raise _refused("the model does not predict composites of rows and background") from error
+        self._check(read, read.ensemble.predict(read.matrix(table)), wanted)
+        return len(table)
+
+    def _check(self, read: ReadTrees, sums: FloatArray, predictions: FloatArray) -> None:
+        """An error where the trees' sums (m, trees' outputs) are not the model's predictions (m, k)."""
+        outputs = predictions.shape[1]
+        off = np.abs(_like_model(sums, outputs) - predictions)
+        if not (off <= np.abs(_like_model(read.ensemble.tolerance(), outputs))).all():
+            reason = f"its trees add up to its {read.ensemble.unit}, which is not what is explained"
+            raise _OtherPredictionsError(*_refused(reason).args)
+
+
+class _OtherPredictionsError(UnreadableModelError):
+    """The trees that were read are not what the model predicts."""
+
+
+def _differ(rows: FloatArray, instead: FloatArray) -> bool:
+    """Whether anything that stands in differs from the rows anywhere."""
+    everything = np.concatenate([rows, instead])
+    return not np.array_equal(everything[1:], everything[:-1], equal_nan=True)
+
+
+def reason_of(error: UnreadableModelError) -> str:
+    """The reason alone."""
+    return str(error.args[2])
+
+
+def _refused(reason: str) -> UnreadableModelError:
+    rule = "be a sum over trees that can be read"
+    return UnreadableModelError("model", rule, reason, "Use method='auto', which samples it")
+
+
+def _like_model(numbers: FloatArray, outputs: int) -> FloatArray:
+    """Numbers (..., trees' outputs) for each output of the model: one score stands for both of two classes."""
+    if numbers.shape[-1] == outputs:
+        return numbers
+    if (numbers.shape[-1], outputs) == (1, 2):
+        return np.concatenate([-numbers, numbers], axis=-1)
+    raise _refused(f"its trees have {numbers.shape[-1]} outputs and its predictions {outputs}")
+
+
+def _chosen(values: FloatArray, base: FloatArray, output: Output) -> tuple[FloatArray, FloatArray]:
+    """Of values (rows, players, k) and base values (rows, k) those of what is explained."""
+    if output.column is not None:
+        return values[..., [output.column]], base[:, [output.column]]
+    if output.predicted is not None:
+        row = np.arange(len(values))
+        return values[row, :, output.predicted][..., None], base[row, output.predicted][:, None]
+    return values, base
+
+
+def _numbers(batch: Any) -> Any:
+    """A frame of nothing but numbers as an array; a frame of polars must be one."""
+    if hasattr(batch, "iter_columns"):
+        if not all(dtype.is_numeric() for dtype in batch.dtypes):
+            raise _refused("a polars frame has columns that are no numbers")
+        return np.column_stack([each.cast(float).to_numpy() for each in batch.iter_columns()])
+    if hasattr(batch, "iloc") and all(dtype.kind in "biuf" for dtype in batch.dtypes):
+        return batch.to_numpy(dtype=np.float64, na_value=np.nan)
+    return batch

@@ -1,0 +1,65 @@
+"""What is explained: it follows from the kind of model and the output asked for, not from how it is computed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from owenshap.errors import InputError
+from owenshap.games.outputs import Choice, Output, logit
+from owenshap.models import Model, as_model
+from owenshap.support.units import LOG_ODDS, PROBABILITY, SCORE
+
+LOGIT = "logit"
+
+_warned = False
+"""Whether this process was told that another thing is explained by default than before."""
+
+
+def settled_model(given: Any, predict: str | None, output: Choice) -> tuple[Model, Choice]:
+    """The model that predicts what is to be explained, and what is then left to choose of its outputs.
+
+    Boosted and logistic classifiers predict log-odds. 'probability' is what they become, 'logit' what
+    they are; each of two classes can be chosen.
+    """
+    model = as_model(given, predict)
+    asked = output if isinstance(output, str) and output not in (model.output_names or ()) else None
+    if asked == PROBABILITY:
+        return _probabilities(model), None
+    if asked == LOGIT and model.unit == LOG_ODDS:
+        return model, None
+    if asked == LOGIT and model.unit == SCORE and predict is None:
+        return model.probabilities() or model, output
+    if model.formerly is not None:
+        _warn(model.unit, model.formerly)
+    chooses = output is not None and not callable(output)
+    return (model.of_both_classes() if chooses else model), output
+
+
+def unit_of(model: Model, output: Output) -> str | None:
+    """What is explained, in words; None where nobody knows."""
+    if output.function is None:
+        return model.unit
+    return LOG_ODDS if output.function is logit else None
+
+
+def _probabilities(model: Model) -> Model:
+    found = model.probabilities()
+    if found is None:
+        advice = "Leave it out to explain what the model predicts"
+        raise InputError("output", "not be 'probability' for a model that has none", PROBABILITY, advice)
+    return found
+
+
+def _warn(unit: str | None, formerly: str) -> None:
+    """Tell once what is explained now, and how to have what was explained before."""
+    global _warned  # noqa: PLW0603 (once per process)
+    if _warned:
+        return
+    _warned = True
+    before = "output='probability'" if formerly == PROBABILITY else "predict='predict'"
+    message = (
+        f"The {unit} of this model is explained, and no longer its {formerly}: "
+        f"{before} explains that, as before. This is told once, and for this release."
+    )
+    warnings.warn(message, UserWarning, stacklevel=4)

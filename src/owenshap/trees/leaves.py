@@ -1,0 +1,150 @@
+"""Tables of leaves: what a leaf gives to each of its players, for every pattern that a row may have.
+
+A leaf with k players and value 1 is reached by a coalition where each player's bit is set in the
+explained row (members) or in the background row (others). With p and b the two patterns, and h(b)
+the share of background rows with pattern b, the multilinear extension at level q is F(p, q) = Σ_b
+h(b) q^(k−|b|) (1−q)^(k−|p|) over the b with p | b = all ones, so that
+
+    φ_j(p) = Σ_{b: p|b = all, j not in b} h(b) ∫ q^(k−|b|−1) (1−q)^(k−|p|) dq        where j is in p
+    φ_j(p) = −Σ_{b: p|b = all}            h(b) ∫ q^(k−|b|) (1−q)^(k−|p|−1) dq        where it is not.
+
+The second is the same for all j outside p. The first is first(p) − second(p without j), sums over b
+that do not know j. So three numbers per pattern give all k · 2^k values. They come from one sum
+over supersets per Gauss–Legendre level; ⌈k/2⌉ levels are exact. Another weight on the levels would
+give another semivalue from the same sums.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from owenshap.support.arrays import FloatArray, IntArray
+
+WHOLE_PLAYERS = 6  # up to so many players one matrix product gives whole tables soonest
+MATRIX_PLAYERS = 7  # up to so many players one matrix product is faster than sums level by level
+FEW = 4  # players whose sums are short enough for a matrix product
+LEAST_SHARE = 1e-30  # for a cover share of zero, which would be divided by: values stay the same
+
+
+@lru_cache(maxsize=64)
+def levels(players: int) -> tuple[FloatArray, FloatArray]:
+    """Gauss–Legendre levels on [0, 1] and their weights: exact for the polynomials of so many players."""
+    nodes, weights = np.polynomial.legendre.leggauss(max(1, (players + 1) // 2))
+    return (nodes + 1) / 2, weights / 2
+
+
+@lru_cache(maxsize=32)
+def sizes(players: int) -> IntArray:
+    """How many players are in each pattern (2^k,)."""
+    return np.bitwise_count(np.arange(1 << players, dtype=np.uint32)).astype(np.int64)
+
+
+@lru_cache(maxsize=16)
+def _matrices(players: int) -> tuple[FloatArray, FloatArray]:
+    """`first` and `outside` as matrices over the background's patterns, transposed (2^k, 2^k)."""
+    identity = np.eye(1 << players)
+    first, _, outside = _by_levels(identity, players)
+    return first, outside
+
+
+@lru_cache(maxsize=16)
+def _whole(players: int) -> FloatArray:
+    """Leaves' tables as one matrix (2^k, k · 2^k) over the background's patterns."""
+    sums = leaf_sums(np.eye(1 << players), players)
+    return table_of_sums(*sums, players).reshape(1 << players, -1)
+
+
+def leaf_table(shares: FloatArray, players: int) -> FloatArray:
+    """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from the background's shares of patterns (leaves, 2^k)."""
+    if players > WHOLE_PLAYERS:
+        return table_of_sums(*leaf_sums(shares, players), players)
+    return (shares @ _whole(players)).reshape(len(shares), players, -1)
+
+
+def leaf_sums(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The three numbers per pattern of leaves with so many players (leaves, 2^k): first, second, outside."""
+    if players > MATRIX_PLAYERS:
+        return _by_levels(shares, players)
+    by_first, by_outside = _matrices(players)
+    first = shares @ by_first
+    outside = shares @ by_outside
+    zeros = players - sizes(players)
+    second = first + outside - shares[:, -1:] / np.maximum(zeros, 1)
+    return first, second, outside
+
+
+def _by_levels(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sums over supersets, level by level: the first few players at once, by a matrix product."""
+    few = min(players, FEW)
+    first = np.zeros(shares.shape)
+    second = np.zeros(shares.shape)
+    for level, before, after in _powers(players):
+        sums = (shares * before).reshape(-1, 1 << few) @ _supersets(few)
+        for player in range(few, players):
+            halves = sums.reshape(-1, 2, 1 << player)
+            halves[:, 0] += halves[:, 1]
+        sums = sums.reshape(shares.shape)
+        sums *= after
+        second += sums
+        sums *= 1 - level
+        first += sums
+    outside = second - first + shares[:, -1:] / np.maximum(sizes(players), 1)
+    # Sums were by the players that the row lacks: its pattern is the complement.
+    return first[:, ::-1], second[:, ::-1], outside[:, ::-1]
+
+
+@lru_cache(maxsize=16)
+def _powers(players: int) -> list[tuple[float, FloatArray, FloatArray]]:
+    """Each level, and the factors of all patterns (2^k,) before and after the sum over supersets."""
+    size = sizes(players)
+    powers = []
+    for level, weight in zip(*levels(players), strict=True):
+        before = level ** (players - size - 1.0)
+        before[-1] = 0  # a background row in all boxes gives nothing to the players of the row
+        powers.append((float(level), before, weight * (1 - level) ** (size - 1.0)))
+    return powers
+
+
+@lru_cache(maxsize=8)
+def _supersets(players: int) -> FloatArray:
+    """1 where the pattern of the row holds all of the pattern of the column."""
+    pattern = np.arange(1 << players)
+    return ((pattern[:, None] & pattern) == pattern).astype(np.float64)
+
+
+def table_of_sums(first: FloatArray, second: FloatArray, outside: FloatArray, players: int) -> FloatArray:
+    """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from their three numbers per pattern."""
+    count, patterns = first.shape
+    table = np.empty((count, players, patterns))
+    for player in range(players):
+        halves = (count, -1, 2, 1 << player)
+        mine = table[:, player].reshape(halves)
+        mine[:, :, 0] = -outside.reshape(halves)[:, :, 0]
+        mine[:, :, 1] = first.reshape(halves)[:, :, 1] - second.reshape(halves)[:, :, 0]
+    return table
+
+
+def cover_table(shares: FloatArray) -> FloatArray:
+    """φ_j(p) of leaves with value 1 (leaves, k, 2^k) where absent players follow the cover: factors q·bit + (1 − q)·share.
+
+    Parameters
+    ----------
+    shares : float (leaves, k)
+        The product of the cover shares of each player's splits on the path.
+    """
+    count, players = shares.shape
+    shares = np.maximum(shares, LEAST_SHARE)
+    table = np.zeros((count, players, 1 << players))
+    for level, weight in zip(*levels(players), strict=True):
+        out = (1 - level) * shares
+        factors = np.stack([out, level + out], axis=2)
+        product = np.full((count, 1), weight)
+        for player in range(players):
+            product = (factors[:, player, :, None] * product[:, None, :]).reshape(count, -1)
+        for player in range(players):
+            ratio = np.stack([-shares[:, player], 1 - shares[:, player]], axis=1) / factors[:, player]
+            halves = (count, -1, 2, 1 << player)
+            table[:, player].reshape(halves)[...] += product.reshape(halves) * ratio[:, None, :, None]
+    return table

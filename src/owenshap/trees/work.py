@@ -1,0 +1,127 @@
+"""What each way of computing costs, so that the cheaper one is taken; predicted, never timed.
+
+The numbers were measured in nanoseconds on one thread. Their ratios decide, so another machine
+takes the same way, and a row's bits do not depend on who else is explained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.trees.boxes import Block, inside
+
+EXPECTED_ROWS = 200  # the rows that tables are weighed for: between a few and thousands
+
+PER_BIT = 1.0  # of a row's pattern in a cell
+PER_LOOKUP = 4.0  # of one player of a cell, per row
+PER_ENTRY = 15.0  # of a cell's table, per leaf
+PER_STEP = 1.5  # of the transform of a leaf, per pattern and player
+PER_END = 40.0  # of a pair of rows that comes to a leaf
+PER_VAIN = 40.0  # of a pair that comes to a node in vain, since all leaves below have tables
+PER_VISIT = 10.0  # of a pair at an inner node
+PER_LEVEL = 20.0  # of a row at a node, per level of the integral, where there is no background
+SOME = 64  # background rows that tell how many pairs come to a node
+
+
+@dataclass(frozen=True, eq=False)
+class CellWork:
+    """What a cell costs with each node as its root (nodes,).
+
+    Parameters
+    ----------
+    once : float (nodes,)
+        For its table; infinity where a cell would have too many bits.
+    per_row : float (nodes,)
+        For look-ups.
+    """
+
+    once: FloatArray
+    per_row: FloatArray
+
+    @property
+    def total(self) -> FloatArray:
+        """For the expected rows."""
+        return self.once + EXPECTED_ROWS * self.per_row
+
+
+@dataclass(frozen=True, eq=False)
+class WalkWork:
+    """What nodes cost without tables, per row.
+
+    Parameters
+    ----------
+    leaf : float (nodes,)
+        Of a leaf.
+    inner : float (nodes,)
+        Of a node that a walk goes through.
+    vain : float (nodes,)
+        Of a node that a walk comes to in vain.
+    """
+
+    leaf: FloatArray
+    inner: FloatArray
+    vain: FloatArray
+
+
+def cell_work(block: Block, most_bits: int) -> CellWork:
+    """What a cell costs with each node as its root, up to so many bits."""
+    questions, leaves, transform = _below(block, most_bits)
+    bits = block.players + questions
+    small = np.minimum(bits, most_bits)
+    width = block.ensemble.values.shape[1]
+    table = leaves * small * np.exp2(small) * width * PER_ENTRY + transform
+    return CellWork(np.where(bits <= most_bits, table, np.inf), small * (PER_BIT + width * PER_LOOKUP))
+
+
+def _below(block: Block, most_bits: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Questions and leaves other than zero below each node, and what their transforms cost."""
+    few = np.minimum(block.players, most_bits)
+    questions = block.inner.astype(np.float64)
+    leaves = (~block.inner & block.ensemble.values[block.nodes].any(axis=1)).astype(np.float64)
+    transform = leaves * np.exp2(few) * (1 + few * few / 4) * PER_STEP
+    for level in reversed(block.levels):
+        inner = level[block.inner[level]]
+        for total in (questions, leaves, transform):
+            total[inner] += total[block.left[inner]] + total[block.right[inner]]
+    questions[block.roots] = _distinct(block)
+    return questions, leaves, transform
+
+
+def _distinct(block: Block) -> IntArray:
+    """Distinct questions of each tree: symmetric trees ask the same at all nodes of a level."""
+    _, question = block.conditions
+    inner = np.flatnonzero(block.inner)
+    tree = block.tree[inner] - block.trees.start
+    width = len(block) + 1
+    return np.bincount(np.unique(tree * width + question[inner]) // width, minlength=len(block.roots))
+
+
+def pair_work(block: Block, background: FloatArray) -> WalkWork:
+    """What nodes cost where each row walks together with each background row.
+
+    As many pairs come to a node as have for each of its players at least one row in the box. Rows
+    and background are taken to be alike, and players to be independent.
+    """
+    some = background[:: max(1, len(background) // SOME)][:SOME]
+    turns = block.chain(np.flatnonzero(block.parent >= 0))
+    either = np.ones(len(block))
+    if turns:
+        outside = 1 - inside(block, turns, block.answers(some)).mean(axis=1)
+        either[np.concatenate(turns)] = 1 - np.minimum(outside, 1 - 1 / SOME) ** 2
+    reached = np.ones(len(block))
+    for level in block.levels[1:]:
+        before = block.before[level]
+        again = np.where(before >= 0, either[before], 1)
+        reached[level] = reached[block.parent[level]] * either[level] / again
+    pairs = len(background) * reached
+    return WalkWork(pairs * PER_END, pairs * PER_VISIT, pairs * PER_VAIN)
+
+
+def path_work(block: Block) -> WalkWork:
+    """What nodes cost where absent players follow the cover."""
+    levels = 1 + int(block.players.max(initial=0)) // 2
+    each = np.full(len(block), levels * PER_LEVEL)
+    return WalkWork(each, each, each)
