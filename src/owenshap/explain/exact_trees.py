@@ -222,7 +222,9 @@ class ExactTrees:
     def _by_row(
         self, read: ReadTrees, matrix: FloatArray, baseline: FloatArray, player_of: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Values (rows, players, outputs) and base values (rows, outputs), each with its baseline."""
+        """Values (rows, players, outputs) and base values (rows, outputs), each with its
+        baseline.
+        """
         found, base = [], []
         for row, instead in enumerate(baseline):
             game = TreeGame.of(read.ensemble, instead[None], None, player_of, self._memory)
@@ -286,7 +288,9 @@ def _refused(reason: str) -> UnreadableModelError:
 
 
 def _like_model(numbers: FloatArray, outputs: int) -> FloatArray:
-    """The trees' numbers (..., K) for each output of the model: one score may stand for two classes."""
+    """The trees' numbers (..., K) for each output of the model: one score may stand for two
+    classes.
+    """
     if numbers.shape[-1] == outputs:
         return numbers
     if (numbers.shape[-1], outputs) == (1, 2):

@@ -1,4 +1,5 @@
-"""Pipelines of scikit-learn whose columns stay apart: each that the last step sees comes from one input.
+"""Pipelines of scikit-learn whose columns stay apart: each that the last step sees comes from one
+input.
 
 Steps are known by the names of their types: a subclass may transform otherwise, and is left alone.
 """
@@ -37,7 +38,9 @@ def split(fitted: Any) -> tuple[Any, Any]:
 
 
 def origins(step: Any, columns: int) -> IntArray:
-    """The input column that each output column of a fitted step comes from; an error for several."""
+    """The input column that each output column of a fitted step comes from; an error for
+    several.
+    """
     name = _name(step)
     if step is None or step == "passthrough" or name in COLUMN_BY_COLUMN:
         return np.arange(columns)

@@ -1,4 +1,6 @@
-"""What is explained: it follows from the model and the output asked for, not from how it is computed."""
+"""What is explained: it follows from the model and the output asked for, not from how it is
+computed.
+"""
 
 from __future__ import annotations
 

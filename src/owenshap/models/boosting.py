@@ -1,6 +1,8 @@
-"""Boosted trees: xgboost, lightgbm and catboost, native boosters and scikit-learn wrappers, with their categorical columns.
+"""Boosted trees: xgboost, lightgbm and catboost, native boosters and scikit-learn wrappers, with
+their categorical columns.
 
-Batches go to the model as they are: each framework reads arrays and frames without a detour, and keeps its own threads.
+Batches go to the model as they are: each framework reads arrays and frames without a detour, and
+keeps its own threads.
 """
 
 from __future__ import annotations
@@ -47,7 +49,8 @@ UNITS = {
     ),
 }
 """What margins are, by the objectives of the three libraries."""
-MARGIN = "margin"  # the sum of the trees' leaves, before it becomes a probability, a count or a class
+# the sum of the trees' leaves, before it becomes a probability, a count or a class
+MARGIN = "margin"
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,9 @@ class LightgbmModel(_Boosted):
 
 @dataclass(frozen=True)
 class CatboostModel(_Boosted):
-    """A catboost model, general or special: a classifier's margins, logs of counts, else predictions."""
+    """A catboost model, general or special: a classifier's margins, logs of counts, else
+    predictions.
+    """
 
     packages = ("catboost",)
 
@@ -212,9 +217,17 @@ def _catboost_objective(model: Any) -> str:
     return name.partition(":")[0]
 
 
-def _wrapper_call(model: Any, predict: str | None, **for_margin: Any) -> tuple[Callable[[Any], Any], list[Any] | None]:
-    """The call of a model that has methods, with the labels of its outputs; the settings make `predict` return margins."""
-    methods = {name: each for name in ("predict_proba", "predict") if callable(each := getattr(model, name, None))}
+def _wrapper_call(
+    model: Any, predict: str | None, **for_margin: Any
+) -> tuple[Callable[[Any], Any], list[Any] | None]:
+    """The call of a model that has methods, with the labels of its outputs; the settings make
+    `predict` return margins.
+    """
+    methods = {
+        name: each
+        for name in ("predict_proba", "predict")
+        if callable(each := getattr(model, name, None))
+    }
     if "predict" not in methods:
         advice = "Give the fitted model, or a function of a batch"
         raise InputError("model", "have a method predict", type(model).__name__, advice)
@@ -227,7 +240,9 @@ def _wrapper_call(model: Any, predict: str | None, **for_margin: Any) -> tuple[C
 
 def _check_known(predict: str | None, known: tuple[str, ...]) -> None:
     if predict is not None and predict not in known:
-        advice = "Any other way to predict goes into a function: lambda rows: model.predict(rows, …)"
+        advice = (
+            "Any other way to predict goes into a function: lambda rows: model.predict(rows, …)"
+        )
         raise InputError("predict", f"be one of {', '.join(known)}", predict, advice)
 
 
@@ -247,6 +262,7 @@ def xgboost_through_matrix(booster: Any, margin: bool, batch: Any) -> Any:
     """Predictions of a booster that has none in place."""
     import xgboost
 
-    names = booster.feature_names if isinstance(batch, np.ndarray) else None  # an array's columns are the booster's, in order
+    # an array's columns are the booster's, in order
+    names = booster.feature_names if isinstance(batch, np.ndarray) else None
     matrix = xgboost.DMatrix(batch, feature_names=names, enable_categorical=True)
     return booster.predict(matrix, output_margin=margin)

@@ -141,7 +141,11 @@ def _labels(model: Any, method: str) -> list[Any] | None:
     if method == "decision_function" and _by_pairs(model):
         return None
     if isinstance(classes, list):
-        return [f"target {target}: {each}" for target, of_target in enumerate(classes) for each in of_target]
+        return [
+            f"target {target}: {each}"
+            for target, of_target in enumerate(classes)
+            for each in of_target
+        ]
     labels = [*classes]
     one_score = method == "decision_function" and len(labels) == 2
     return labels[1:] if one_score else labels

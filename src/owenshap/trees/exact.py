@@ -45,7 +45,8 @@ def values(
     rows : float (m, features)
         What is explained.
     background : float (b, features), optional
-        Where absent players get their values from; without it they follow the trees' own cover (path-dependent values).
+        Where absent players get their values from; without it they follow the trees' own cover
+        (path-dependent values).
     weights : float (b,), optional
         Of the background's rows; equal if not given.
     player_of : int (features,), optional
@@ -60,7 +61,8 @@ def values(
 def baseline_values(
     ensemble: TreeEnsemble, rows: object, baselines: object, player_of: object = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Exact Shapley values of rows (m, players, K), each against a baseline of its own, and its base values (m, K).
+    """Exact Shapley values of rows (m, players, K), each against a baseline of its own, and its
+    base values (m, K).
 
     Parameters
     ----------
@@ -78,7 +80,12 @@ def baseline_values(
     others = game.background
     assert others is not None
     if len(others) != len(matrix):
-        raise InputError("baselines", f"have {len(matrix)} rows, as the rows have", len(others), "Give one per row")
+        raise InputError(
+            "baselines",
+            f"have {len(matrix)} rows, as the rows have",
+            len(others),
+            "Give one per row",
+        )
     total = np.zeros((ensemble.n_outputs * game.n_players, len(matrix)))
     for block in game.blocks:
         walk = Walk(block, ~block.inner & (block.players > 0), reached(block, others))
@@ -110,15 +117,24 @@ class TreeGame:
         memory: int = 256_000_000,
     ) -> TreeGame:
         """The game of checked arguments."""
-        players = np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of, np.int64)
+        players = (
+            np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of, np.int64)
+        )
         if players.shape != (ensemble.n_features,):
             rule = f"name a player for each of {ensemble.n_features} columns"
-            raise InputError("player_of", rule, f"shape {players.shape}", "Give one number per column")
+            raise InputError(
+                "player_of", rule, f"shape {players.shape}", "Give one number per column"
+            )
         if background is None:
             return cls(ensemble, None, None, players, memory)
         matrix = ensemble.matrix(background)
         if not len(matrix):
-            raise InputError("background", "have at least one row", "none", "Leave it out for path-dependent values")
+            raise InputError(
+                "background",
+                "have at least one row",
+                "none",
+                "Leave it out for path-dependent values",
+            )
         return cls(ensemble, matrix, _shares(weights, len(matrix)), players, memory)
 
     @property
@@ -147,14 +163,18 @@ class TreeGame:
         return prepared
 
     def predicted_seconds(self, rows: int) -> float:
-        """About how long so many rows take on one thread, tables included; from the trees, not from a clock."""
+        """About how long so many rows take on one thread, tables included; from the trees, not from
+        a clock.
+        """
         plans = [each.plan for each in self.prepared]
         return 1e-9 * sum(plan.once + rows * plan.per_row for plan in plans)
 
     @cached_property
     def base(self) -> FloatArray:
         """What the model gives where all players are absent (K,)."""
-        return self.ensemble.base + sum((each.mean for each in self.prepared), np.zeros(self.ensemble.n_outputs))
+        return self.ensemble.base + sum(
+            (each.mean for each in self.prepared), np.zeros(self.ensemble.n_outputs)
+        )
 
     def values(self, rows: object) -> FloatArray:
         """Shapley values (m, players, K)."""
@@ -178,7 +198,9 @@ class _Prepared:
         self.block = block
         walking = path_work(block) if game.background is None else pair_work(block, game.background)
         self.plan = plan(block, walking)
-        size = sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
+        size = (
+            sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
+        )
         self.kept = size if size <= room else 0
         self.rows = max(FEWEST_ROWS, min(ROWS, BITS // len(block)))  # at a time
         self._means: dict[int, FloatArray] = {}
@@ -206,7 +228,10 @@ class _Prepared:
             made = [path_dependent(self.block, cells, self.shares) for cells in groups]
         else:
             shares = self._pattern_shares(groups, self.game.background)
-            made = [interventional(self.block, cells, each) for cells, each in zip(groups, shares, strict=True)]
+            made = [
+                interventional(self.block, cells, each)
+                for cells, each in zip(groups, shares, strict=True)
+            ]
         self._means.update(zip(parts, (mean for _, mean in made), strict=True))
         return [table for table, _ in made]
 
@@ -239,9 +264,18 @@ class _Prepared:
         game = self.game
         deep = np.zeros((game.ensemble.n_outputs * game.n_players, len(matrix)))
         if game.background is None:
-            add_path_values(self.walk, self.shares, game.n_players, self.block.answers(matrix), deep)
+            add_path_values(
+                self.walk, self.shares, game.n_players, self.block.answers(matrix), deep
+            )
             return deep
-        add_pair_values(self.walk, game.n_players, self.walk.ways(matrix), self.background_ways, game.weights, deep)
+        add_pair_values(
+            self.walk,
+            game.n_players,
+            self.walk.ways(matrix),
+            self.background_ways,
+            game.weights,
+            deep,
+        )
         return deep if game.weights is not None else deep / len(game.background)
 
     def _deep_mean(self) -> FloatArray:
@@ -250,7 +284,9 @@ class _Prepared:
         leaves = np.flatnonzero(self.plan.deep)
         if not len(leaves):
             return mean
-        reached = self._cover_of(leaves) if self.game.background is None else self._background_at(leaves)
+        reached = (
+            self._cover_of(leaves) if self.game.background is None else self._background_at(leaves)
+        )
         values = block.ensemble.values[leaves + block.nodes.start]
         np.add.at(mean, block.ensemble.outputs[block.tree[leaves]], values * reached[:, None])
         return mean
@@ -266,7 +302,10 @@ class _Prepared:
         weights = self.game.weights
         weights = np.full(len(background), 1 / len(background)) if weights is None else weights
         reached = self.block.ensemble.leaves(background, self.block.trees) - self.block.nodes.start
-        at = np.asarray(np.bincount(reached.ravel(), np.repeat(weights, reached.shape[1]), len(self.block)), np.float64)
+        at = np.asarray(
+            np.bincount(reached.ravel(), np.repeat(weights, reached.shape[1]), len(self.block)),
+            np.float64,
+        )
         return at[leaves]
 
     @cached_property
@@ -304,7 +343,9 @@ def _shares(weights: object, count: int) -> FloatArray | None:
     if weights is None:
         return None
     given: FloatArray = np.asarray(weights, np.float64)
-    if given.shape != (count,) or not (np.isfinite(given).all() and (given >= 0).all() and given.sum() > 0):
+    if given.shape != (count,) or not (
+        np.isfinite(given).all() and (given >= 0).all() and given.sum() > 0
+    ):
         rule = f"be {count} numbers of at least 0 that are not all 0"
         raise InputError("weights", rule, f"{given!r}", "Give one weight per row of the background")
     return given / given.sum()
@@ -329,5 +370,9 @@ def _unsplit(block: Block) -> FloatArray:
     """Trees that are a single leaf are constants."""
     mean = np.zeros(block.ensemble.n_outputs)
     alone = block.roots[~block.inner[block.roots]]
-    np.add.at(mean, block.ensemble.outputs[block.tree[alone]], block.ensemble.values[alone + block.nodes.start])
+    np.add.at(
+        mean,
+        block.ensemble.outputs[block.tree[alone]],
+        block.ensemble.values[alone + block.nodes.start],
+    )
     return mean

@@ -22,7 +22,8 @@ import numpy as np
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 
-VISITS = 1 << 17  # of leaves that pairs make at a time: enough to be quick, few enough for the cache
+# of leaves that pairs make at a time: enough to be quick, few enough for the cache
+VISITS = 1 << 17
 TREES = 64  # that a row and its own baseline walk through at a time
 FEW_ROWS = 8  # for fewer, fewer visits are made at a time
 BOTH = 3  # the left and the right child
@@ -216,8 +217,12 @@ def _add_all_pairs(
             total[:, start : start + step] += _given_out(walk, steps, weights, n_players, len(part))
 
 
-def add_own_values(walk: Walk, n_players: int, rows: IntArray, others: IntArray, total: FloatArray) -> None:
-    """Add the values of rows to (targets, m), each row from its pair with the other row at its place."""
+def add_own_values(
+    walk: Walk, n_players: int, rows: IntArray, others: IntArray, total: FloatArray
+) -> None:
+    """Add the values of rows to (targets, m), each row from its pair with the other row at its
+    place.
+    """
     step = max(1, int(VISITS / (TREES * walk.visits)))
     for first in range(0, len(walk.roots), TREES):
         roots = walk.roots[first : first + TREES]
@@ -247,7 +252,9 @@ class _Step:
 
 @cache
 def _stops() -> tuple[ByteArray, BoolArray]:
-    """For the ways of a pair: the place at which it parts, ends or leaves what is known, and whether it parts."""
+    """For the ways of a pair: the place at which it parts, ends or leaves what is known, and
+    whether it parts.
+    """
     ways = np.arange(1 << (2 * ASKED))
     place = np.zeros(len(ways), np.int64)
     for _ in range(LEVELS):
@@ -257,7 +264,9 @@ def _stops() -> tuple[ByteArray, BoolArray]:
     return place.astype(np.uint8), parts
 
 
-def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: IntArray, others: IntArray) -> list[_Step]:
+def _walked(
+    walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: IntArray, others: IntArray
+) -> list[_Step]:
     """The steps of pairs that start at these inner nodes, all at a time."""
     inner = len(walk.inner)
     stride = walk.factors[2]
@@ -302,17 +311,30 @@ def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: In
         state[parted] = parted_state + stride
         stretch[parted] = np.arange(first, middle)
         row_side = (node, row_start, other_start, state, stretch)
-        ended: list[IntArray] = [np.flatnonzero(each[0] >= inner) for each in (row_side, other_side)]
+        ended: list[IntArray] = [
+            np.flatnonzero(each[0] >= inner) for each in (row_side, other_side)
+        ]
         going: list[IntArray] = [np.flatnonzero(each[0] < inner) for each in (row_side, other_side)]
         leaf, _, leaf_other, leaf_state, leaf_stretch = _joined(row_side, other_side, ended)
         steps.append(
-            _Step(leaf_stretch, leaf - inner, leaf_state, leaf_other // inner, parted_stretch, at, parted_row // inner, first)
+            _Step(
+                leaf_stretch,
+                leaf - inner,
+                leaf_state,
+                leaf_other // inner,
+                parted_stretch,
+                at,
+                parted_row // inner,
+                first,
+            )
         )
         node, row_start, other_start, state, stretch = _joined(row_side, other_side, going)
     return steps
 
 
-def _joined(one: Sequence[IntArray], two: Sequence[IntArray], which: Sequence[IntArray]) -> list[IntArray]:
+def _joined(
+    one: Sequence[IntArray], two: Sequence[IntArray], which: Sequence[IntArray]
+) -> list[IntArray]:
     """Some of each array of the one, then some of the two."""
     size = len(which[0])
     joined: list[IntArray] = []
@@ -324,8 +346,12 @@ def _joined(one: Sequence[IntArray], two: Sequence[IntArray], which: Sequence[In
     return joined
 
 
-def _given_out(walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int) -> FloatArray:
-    """From the last leaves up: what the leaves below each parting give to its player (targets, m)."""
+def _given_out(
+    walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int
+) -> FloatArray:
+    """From the last leaves up: what the leaves below each parting give to its player (targets,
+    m).
+    """
     total = np.zeros(walk.block.ensemble.n_outputs * n_players * n_rows)
     stretches = steps[-1].first + 2 * len(steps[-1].parted)
     node = np.concatenate([step.node for step in steps])

@@ -20,7 +20,9 @@ from owenshap.trees.pairs import Walk
 CASES = 3  # the row left the player's box before this edge, leaves it here, or stays
 
 
-def add_path_values(walk: Walk, shares: FloatArray, n_players: int, answers: ByteArray, total: FloatArray) -> None:
+def add_path_values(
+    walk: Walk, shares: FloatArray, n_players: int, answers: ByteArray, total: FloatArray
+) -> None:
     """Add the values of rows to (targets, m), from cover shares of edges and the rows' answers.
 
     Parameters
@@ -56,11 +58,15 @@ def _cases(walk: Walk, answers: ByteArray) -> IntArray:
     turns = block.chain(np.flatnonzero(walk.live & (block.parent >= 0)))
     bits = np.ones((len(block) + 1, answers.shape[1]), np.uint8)  # the last one for no edge before
     bits[np.concatenate(turns)] = inside(block, turns, answers)
-    return np.add(bits[:-1] + bits[block.before], CASES * np.arange(len(block))[:, None], dtype=np.intp)
+    return np.add(
+        bits[:-1] + bits[block.before], CASES * np.arange(len(block))[:, None], dtype=np.intp
+    )
 
 
 def _factors(block: Block, level: float, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Per edge and case (nodes, CASES): what it multiplies products by, and what its player gets of them."""
+    """Per edge and case (nodes, CASES): what it multiplies products by, and what its player gets of
+    them.
+    """
     first = block.before < 0
     out = (1 - level) * shares
     within = level + out
@@ -96,6 +102,8 @@ def _sums_below(walk: Walk, product: FloatArray, output: int) -> FloatArray:
 def _adding(block: Block, n_players: int, output: int) -> csr_array:
     """The matrix that adds what edges give to the targets."""
     edges = np.flatnonzero(block.parent >= 0)
-    target = block.ensemble.outputs[block.tree[edges], output] * n_players + block.edge_player[edges]
+    target = (
+        block.ensemble.outputs[block.tree[edges], output] * n_players + block.edge_player[edges]
+    )
     shape = (n_players * block.ensemble.n_outputs, len(block))
     return csr_array((np.ones(len(edges)), (target, edges)), shape=shape)

@@ -73,7 +73,9 @@ def cell_work(block: Block, most_bits: int) -> CellWork:
     small = np.minimum(bits, most_bits)
     width = block.ensemble.values.shape[1]
     table = leaves * small * np.exp2(small) * width * PER_ENTRY + transform
-    return CellWork(np.where(bits <= most_bits, table, np.inf), small * (PER_BIT + width * PER_LOOKUP))
+    return CellWork(
+        np.where(bits <= most_bits, table, np.inf), small * (PER_BIT + width * PER_LOOKUP)
+    )
 
 
 def _below(block: Block, most_bits: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -96,7 +98,9 @@ def _distinct(block: Block) -> IntArray:
     inner = np.flatnonzero(block.inner)
     tree = block.tree[inner] - block.trees.start
     width = len(block) + 1
-    return np.bincount(np.unique(tree * width + question[inner]) // width, minlength=len(block.roots))
+    return np.bincount(
+        np.unique(tree * width + question[inner]) // width, minlength=len(block.roots)
+    )
 
 
 def pair_work(block: Block, background: FloatArray) -> WalkWork:

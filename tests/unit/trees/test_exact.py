@@ -134,7 +134,9 @@ def test_chains(depth: int, way: str) -> None:
 
 @pytest.mark.parametrize("players", [30, 100])
 def test_chains_of_many_players(players: int) -> None:
-    """Far beyond tables, and beyond the definition too; adding up tells the rest about values by cover."""
+    """Far beyond tables, and beyond the definition too; adding up tells the rest about values by
+    cover.
+    """
     ensemble = chain(3, players, players)
     rows = random_rows(4, 2, players)
     background = random_rows(5, 3, players)
@@ -169,9 +171,16 @@ def test_rows_do_not_know_each_other(background: Any) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(seed=st.integers(0, 10**6), depth=st.integers(1, 7), features=st.integers(1, 9), categorical=st.booleans())
+@given(
+    seed=st.integers(0, 10**6),
+    depth=st.integers(1, 7),
+    features=st.integers(1, 9),
+    categorical=st.booleans(),
+)
 def test_tables_and_walks_agree(seed: int, depth: int, features: int, categorical: bool) -> None:
-    ensemble = random_ensemble(seed, trees=6, depth=depth, features=features, categorical=categorical, outputs=2)
+    ensemble = random_ensemble(
+        seed, trees=6, depth=depth, features=features, categorical=categorical, outputs=2
+    )
     rows = random_rows(seed + 1, 6, features)
     background = random_rows(seed + 2, 8, features)
     for absent in (background, None):
@@ -211,7 +220,12 @@ def test_work_is_predicted_within_reason() -> None:
     background = random_rows(23, 50, 6)
     stumps = TreeGame.of(random_ensemble(24, trees=50, depth=1, features=6), background)
     deep = TreeGame.of(random_ensemble(24, trees=50, depth=12, features=6, leafy=0.1), background)
-    assert 0 < stumps.predicted_seconds(10) < stumps.predicted_seconds(1000) < deep.predicted_seconds(1000)
+    assert (
+        0
+        < stumps.predicted_seconds(10)
+        < stumps.predicted_seconds(1000)
+        < deep.predicted_seconds(1000)
+    )
 
 
 def test_cells_are_cheaper_than_leaves() -> None:
@@ -219,7 +233,9 @@ def test_cells_are_cheaper_than_leaves() -> None:
     ensemble = random_ensemble(9, trees=1, depth=3, features=3, leafy=0.0)
     game = TreeGame.of(ensemble, random_rows(1, 5, 3))
     prepared = game.prepared[0].plan
-    assert sum(len(each.sources) for each in prepared.cells) < sum(len(each.leaves) for each in prepared.cells)
+    assert sum(len(each.sources) for each in prepared.cells) < sum(
+        len(each.leaves) for each in prepared.cells
+    )
     assert max(each.bits for each in prepared.cells) <= cells.MOST_BITS
 
 

@@ -53,7 +53,11 @@ def frame(seed: int, letters: str = "abcdefgh") -> pd.DataFrame:
 
 
 FRAME = frame(1)
-FRAME_TARGET = FRAME.letter.isin(["a", "d", "g"]) * 1.5 + FRAME.number * FRAME.digit.isin([1, 5, 7, 8]) + 0.1 * FRAME.number
+FRAME_TARGET = (
+    FRAME.letter.isin(["a", "d", "g"]) * 1.5
+    + FRAME.number * FRAME.digit.isin([1, 5, 7, 8])
+    + 0.1 * FRAME.number
+)
 QUIET = {"verbose": 0, "thread_count": 1, "allow_writing_files": False, "iterations": 15}
 
 
@@ -69,7 +73,9 @@ SKLEARN = {
     "tree": DecisionTreeRegressor().fit(X, TARGET),
     "tree of shares": DecisionTreeClassifier(max_depth=4).fit(X, THREE),
     "tree of two targets": DecisionTreeRegressor(max_depth=4).fit(X, BOTH),
-    "tree of two classifications": DecisionTreeClassifier(max_depth=4).fit(X, np.column_stack([THREE, TWO])),
+    "tree of two classifications": DecisionTreeClassifier(max_depth=4).fit(
+        X, np.column_stack([THREE, TWO])
+    ),
     "extra tree": ExtraTreeRegressor().fit(X, TARGET),
     "forest": RandomForestRegressor(10).fit(X, TARGET),
     "forest of shares": RandomForestClassifier(10).fit(X, TWO),
@@ -79,11 +85,15 @@ SKLEARN = {
     "boosting from zero": GradientBoostingRegressor(n_estimators=20, init="zero").fit(X, TARGET),
     "boosting of two": GradientBoostingClassifier(n_estimators=20).fit(X, TWO),
     "boosting of three": GradientBoostingClassifier(n_estimators=20).fit(X, THREE),
-    "boosting by exponents": GradientBoostingClassifier(n_estimators=20, loss="exponential").fit(X, TWO),
+    "boosting by exponents": GradientBoostingClassifier(n_estimators=20, loss="exponential").fit(
+        X, TWO
+    ),
     "histograms": HistGradientBoostingRegressor(max_iter=20).fit(X, TARGET),
     "histograms of two": HistGradientBoostingClassifier(max_iter=20).fit(X, TWO),
     "histograms of three": HistGradientBoostingClassifier(max_iter=20).fit(X, THREE),
-    "histograms of counts": HistGradientBoostingRegressor(max_iter=20, loss="poisson").fit(X, COUNTS),
+    "histograms of counts": HistGradientBoostingRegressor(max_iter=20, loss="poisson").fit(
+        X, COUNTS
+    ),
     "isolation": IsolationForest(n_estimators=20, max_features=0.5).fit(X),
 }
 
@@ -94,7 +104,13 @@ def test_scikit_learn(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [DecisionTreeRegressor, RandomForestClassifier, HistGradientBoostingClassifier, ExtraTreesRegressor]
+    "kind",
+    [
+        DecisionTreeRegressor,
+        RandomForestClassifier,
+        HistGradientBoostingClassifier,
+        ExtraTreesRegressor,
+    ],
 )
 def test_scikit_learn_missing(kind: Any) -> None:
     model = kind().fit(MISSING, TWO)
@@ -103,7 +119,9 @@ def test_scikit_learn_missing(kind: Any) -> None:
 
 
 def test_histograms_with_categories() -> None:
-    model = HistGradientBoostingRegressor(max_iter=20, categorical_features="from_dtype").fit(FRAME, FRAME_TARGET)
+    model = HistGradientBoostingRegressor(max_iter=20, categorical_features="from_dtype").fit(
+        FRAME, FRAME_TARGET
+    )
     check(model, FRAME)
     check(model, frame(2, "abxyz"))
 
@@ -155,7 +173,9 @@ def test_xgboost_wrappers_stop_early() -> None:
 
 @pytest.mark.parametrize("onehot", [1, 100])
 def test_xgboost_categories(onehot: int) -> None:
-    model = xgboost.XGBRegressor(n_estimators=15, enable_categorical=True, max_cat_to_onehot=onehot, max_depth=4)
+    model = xgboost.XGBRegressor(
+        n_estimators=15, enable_categorical=True, max_cat_to_onehot=onehot, max_depth=4
+    )
     model.fit(FRAME, FRAME_TARGET)
     assert read(model).category_set is not None
     check(model, FRAME)
@@ -187,7 +207,9 @@ def test_lightgbm(name: str) -> None:
 
 def test_lightgbm_wrappers() -> None:
     check(lightgbm.LGBMClassifier(n_jobs=1, n_estimators=15, verbose=-1).fit(X, TWO), X)
-    check(lightgbm.LGBMRanker(n_jobs=1, n_estimators=15, verbose=-1).fit(X, TWO, group=[100, 200]), X)
+    check(
+        lightgbm.LGBMRanker(n_jobs=1, n_estimators=15, verbose=-1).fit(X, TWO, group=[100, 200]), X
+    )
     model = lightgbm.LGBMRegressor(n_jobs=1, n_estimators=300, verbose=-1, early_stopping_round=3)
     model.fit(X[:150], TARGET[:150], eval_X=X[150:], eval_y=TARGET[150:])
     assert read(model).n_trees == model.best_iteration_ < 300
@@ -224,14 +246,18 @@ def test_catboost(name: str) -> None:
 
 
 def test_catboost_categories_one_by_one() -> None:
-    model = catboost.CatBoostRegressor(**QUIET, cat_features=["letter", "digit"], one_hot_max_size=100).fit(FRAME, FRAME_TARGET)
+    model = catboost.CatBoostRegressor(
+        **QUIET, cat_features=["letter", "digit"], one_hot_max_size=100
+    ).fit(FRAME, FRAME_TARGET)
     assert read(model).category_set is not None
     check(model, FRAME)
     check(model, frame(5, "abxyz"))
 
 
 def test_what_cannot_be_read_says_why() -> None:
-    statistics = catboost.CatBoostRegressor(**QUIET, cat_features=["letter", "digit"], one_hot_max_size=2)
+    statistics = catboost.CatBoostRegressor(
+        **QUIET, cat_features=["letter", "digit"], one_hot_max_size=2
+    )
     linear = lightgbm.LGBMRegressor(n_jobs=1, n_estimators=5, linear_tree=True, verbose=-1)
     start = GradientBoostingRegressor(n_estimators=3, init=LinearRegression())
     cases = {
@@ -244,7 +270,12 @@ def test_what_cannot_be_read_says_why() -> None:
     for word, model in cases.items():
         with pytest.raises(UnreadableModelError, match=word):
             read(model)
-    for kind in (xgboost.XGBRegressor, lightgbm.LGBMRegressor, catboost.CatBoostRegressor, RandomForestRegressor):
+    for kind in (
+        xgboost.XGBRegressor,
+        lightgbm.LGBMRegressor,
+        catboost.CatBoostRegressor,
+        RandomForestRegressor,
+    ):
         model = kind()
         with pytest.raises(UnreadableModelError, match="not fitted"):
             read(model)
@@ -260,7 +291,11 @@ def test_models_that_were_saved_and_loaded(tmp_path: Any) -> None:
     check(lightgbm.Booster(model_file=path), X)
     catboost.CatBoostRegressor(**QUIET).fit(X, TARGET).save_model(path, format="json")
     check(catboost.CatBoostRegressor().load_model(path, format="json"), X)
-    for model in (SKLEARN["forest"], SKLEARN["histograms"], xgboost.XGBRegressor(n_estimators=5).fit(X, TARGET)):
+    for model in (
+        SKLEARN["forest"],
+        SKLEARN["histograms"],
+        xgboost.XGBRegressor(n_estimators=5).fit(X, TARGET),
+    ):
         check(pickle.loads(pickle.dumps(model)), X)
 
 
@@ -272,7 +307,12 @@ def test_objectives_of_ones_own() -> None:
 
     model = xgboost.XGBRegressor(n_estimators=10, objective=squares).fit(X, TARGET)
     check(model, X)
-    check(lightgbm.LGBMRegressor(n_jobs=1, n_estimators=10, objective=squares, verbose=-1).fit(X, TARGET), X)
+    check(
+        lightgbm.LGBMRegressor(n_jobs=1, n_estimators=10, objective=squares, verbose=-1).fit(
+            X, TARGET
+        ),
+        X,
+    )
 
 
 def test_no_trees_and_trees_that_are_leaves() -> None:
@@ -283,14 +323,18 @@ def test_no_trees_and_trees_that_are_leaves() -> None:
         xgboost.XGBRegressor(n_estimators=3).fit(X, constant),
         DecisionTreeRegressor().fit(X, constant),
         HistGradientBoostingRegressor(max_iter=3).fit(X, constant),
-        catboost.CatBoostRegressor(**{**QUIET, "allow_const_label": True, "bootstrap_type": "No"}).fit(X, constant),
+        catboost.CatBoostRegressor(
+            **{**QUIET, "allow_const_label": True, "bootstrap_type": "No"}
+        ).fit(X, constant),
     ):
         assert agrees(model, read(model), X)
 
 
 def test_a_model_stored_in_an_unknown_way_says_so(monkeypatch: Any) -> None:
     booster = xgboost.train({}, xgboost.DMatrix(X, TARGET), 2)
-    monkeypatch.setattr(type(booster), "save_raw", lambda *_: b'{"learner": {"from": "the future"}}')
+    monkeypatch.setattr(
+        type(booster), "save_raw", lambda *_: b'{"learner": {"from": "the future"}}'
+    )
     with pytest.raises(UnreadableModelError, match="unknown way"):
         read(booster)
 

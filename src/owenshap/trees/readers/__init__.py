@@ -25,11 +25,15 @@ def reader_of(model: Any) -> type[Reader]:
     for reader in found():
         if reader.knows(model):
             return reader
-    raise UnreadableModelError("model", "be made of trees", type(model).__name__, "It can be sampled instead")
+    raise UnreadableModelError(
+        "model", "be made of trees", type(model).__name__, "It can be sampled instead"
+    )
 
 
 def read(model: Any) -> TreeEnsemble:
-    """The trees of a fitted model; raises UnreadableModelError with the reason where they cannot be had."""
+    """The trees of a fitted model; raises UnreadableModelError with the reason where they cannot be
+    had.
+    """
     reader = reader_of(model)
     try:
         return reader.read(model)
@@ -41,6 +45,8 @@ def read(model: Any) -> TreeEnsemble:
 
 
 def agrees(model: Any, ensemble: TreeEnsemble, rows: Any) -> bool:
-    """Whether the trees that were read give what the library itself gives for these rows, but for its rounding."""
+    """Whether the trees that were read give what the library itself gives for these rows, but for
+    its rounding.
+    """
     reader = reader_of(model)
     return ensemble.reproduces(reader.matrix(model, rows), reader.margins(model, rows))
