@@ -1,4 +1,6 @@
-"""Every plot, in light and dark, with few and many players, long names and odd numbers: written to out/gallery/."""
+"""Every plot, in light and dark, with few and many players, long names and odd numbers: written to
+out/gallery/.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def made_up(players: int, rows: int = 1, scale: float = 1.0, seed: int = 0) -> o
     rng = np.random.default_rng(seed)
     data = rng.normal(size=(rows, players))
     weights = rng.normal(size=players) * np.exp(-np.arange(players) / (4 + players / 8)) * scale
-    game = owenshap.Explainer(lambda x: np.tanh(x @ weights / scale / 2) * scale * 2 + x @ weights, baseline=0.0)
+    game = owenshap.Explainer(
+        lambda x: np.tanh(x @ weights / scale / 2) * scale * 2 + x @ weights, baseline=0.0
+    )
     return game(data, method="owen", budget=max(600, 12 * players), progress=False)
 
 
@@ -40,14 +44,18 @@ def diabetes() -> owenshap.Explanation:
     """Ten features, a background of 100 rows, intervals."""
     frame, target = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
     model = GradientBoostingRegressor(random_state=0).fit(frame, target)
-    return owenshap.Explainer(model, background=frame[:50])(frame[:300], method="halved-owen", budget=250, progress=False)
+    return owenshap.Explainer(model, background=frame[:50])(
+        frame[:300], method="halved-owen", budget=250, progress=False
+    )
 
 
 def cancer() -> owenshap.Explanation:
     """Thirty features and two classes."""
     frame, target = load_breast_cancer(return_X_y=True, as_frame=True)
     model = RandomForestClassifier(60, random_state=0).fit(frame, target)
-    explainer = owenshap.Explainer(model, background=frame[:20], output_names=["malignant", "benign"])
+    explainer = owenshap.Explainer(
+        model, background=frame[:20], output_names=["malignant", "benign"]
+    )
     return explainer(frame[:40], method="castro", budget=400, progress=False)
 
 
@@ -59,9 +67,15 @@ def mixed() -> owenshap.Explanation:
     frame = pd.DataFrame(
         {
             "income ($)": np.where(rng.random(rows) < 0.1, np.nan, rng.lognormal(10, 0.5, rows)),
-            "city": rng.choice(["Göttingen", "Lyon", "Kraków", "Porto", "Bath"], rows, p=[0.4, 0.25, 0.2, 0.1, 0.05]),
+            "city": rng.choice(
+                ["Göttingen", "Lyon", "Kraków", "Porto", "Bath"],
+                rows,
+                p=[0.4, 0.25, 0.2, 0.1, 0.05],
+            ),
             "member": rng.random(rows) < 0.5,
-            "since": [datetime.datetime(2021, 1, 1) + datetime.timedelta(days=int(day)) for day in days],
+            "since": [
+                datetime.datetime(2021, 1, 1) + datetime.timedelta(days=int(day)) for day in days
+            ],
             "street": [f"street {number}" for number in rng.integers(0, 40, rows)],
         }
     )
@@ -69,9 +83,14 @@ def mixed() -> owenshap.Explanation:
     def model(table: pd.DataFrame) -> np.ndarray[Any, Any]:
         income = table["income ($)"].fillna(15_000).to_numpy() / 20_000
         years = (table["since"] - pd.Timestamp(2021, 1, 1)).dt.days.to_numpy() / 365
-        return np.log1p(income) * (1 + (table["city"] == "Lyon")) + np.sin(3 * years) * table["member"].to_numpy()
+        return (
+            np.log1p(income) * (1 + (table["city"] == "Lyon"))
+            + np.sin(3 * years) * table["member"].to_numpy()
+        )
 
-    return owenshap.Explainer(model, background=frame[:30])(frame, method="castro", budget=100, progress=False)
+    return owenshap.Explainer(model, background=frame[:30])(
+        frame, method="castro", budget=100, progress=False
+    )
 
 
 def digits() -> tuple[owenshap.Explanation, owenshap.Explanation, np.ndarray[Any, Any]]:
@@ -79,16 +98,24 @@ def digits() -> tuple[owenshap.Explanation, owenshap.Explanation, np.ndarray[Any
     images, target = load_digits(return_X_y=True)
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(images, target)
     names = [f"is a {digit}" for digit in range(10)]
-    pixels = owenshap.Explainer(model, baseline=0.0, output_names=names)(images[:3], budget=1500, progress=False)
-    explainer = owenshap.Explainer(model, baseline=0.0, players=owenshap.patches(8, 8, 2), output="predicted")
+    pixels = owenshap.Explainer(model, baseline=0.0, output_names=names)(
+        images[:3], budget=1500, progress=False
+    )
+    explainer = owenshap.Explainer(
+        model, baseline=0.0, players=owenshap.patches(8, 8, 2), output="predicted"
+    )
     return pixels, explainer(images[:7], budget=1500, progress=False), images[:7]
 
 
 def run() -> tuple[list[owenshap.Estimate], np.ndarray[Any, Any]]:
     """The snapshots of a run, and the exact values."""
     weights = np.array([5.0, -3.0, 2.2, 2.0, 1.0, 0.4, -0.2, 0.1, 0.0, 0.0])
-    game = owenshap.FunctionGame(lambda coalitions: np.sin(coalitions @ weights / 3) + coalitions @ weights / 6, n_players=10)
-    return list(owenshap.estimating(game, "owen", budget=30_000, progress=False)), owenshap.estimate(game, "exact").values
+    game = owenshap.FunctionGame(
+        lambda coalitions: np.sin(coalitions @ weights / 3) + coalitions @ weights / 6, n_players=10
+    )
+    return list(
+        owenshap.estimating(game, "owen", budget=30_000, progress=False)
+    ), owenshap.estimate(game, "exact").values
 
 
 def pictures() -> dict[str, Callable[[], Any]]:
@@ -102,8 +129,16 @@ def pictures() -> dict[str, Callable[[], Any]]:
     bare = replace(few, lower=None, upper=None, standard_errors=None)
     negative = -np.abs(few[0].values)
     below = replace(few[0], values=negative, lower=negative - 0.1, upper=negative + 0.1)
-    raised = replace(few[2], base_values=few[2].base_values + 1e6, predictions=few[2].predictions + 1e6)
-    nothing = replace(few[0], values=np.zeros(5), lower=np.zeros(5), upper=np.zeros(5), predictions=few[0].base_values)
+    raised = replace(
+        few[2], base_values=few[2].base_values + 1e6, predictions=few[2].predictions + 1e6
+    )
+    nothing = replace(
+        few[0],
+        values=np.zeros(5),
+        lower=np.zeros(5),
+        upper=np.zeros(5),
+        predictions=few[0].base_values,
+    )
     result: dict[str, Callable[[], Any]] = {}
     for name, row in {
         "real": one,
@@ -121,18 +156,28 @@ def pictures() -> dict[str, Callable[[], Any]]:
     }.items():
         result[f"bar-row-{name}"] = lambda row=row: plots.bar(row)
         result[f"waterfall-{name}"] = lambda row=row: plots.waterfall(row)
-    for name, rows in {"real": many, "5": few, "200-long": named, "no-interval": bare, "class": classes[..., "benign"]}.items():
+    for name, rows in {
+        "real": many,
+        "5": few,
+        "200-long": named,
+        "no-interval": bare,
+        "class": classes[..., "benign"],
+    }.items():
         result[f"bar-rows-{name}"] = lambda rows=rows: plots.bar(rows)
         result[f"beeswarm-{name}"] = lambda rows=rows: plots.beeswarm(rows)
     result["beeswarm-mixed"] = lambda: plots.beeswarm(table)
     result["scatter-real"] = lambda: plots.scatter(many, "bmi")
     result["scatter-color"] = lambda: plots.scatter(many, "s5", color="bmi")
     for feature in ("income ($)", "city", "member", "since", "street"):
-        result[f"scatter-{feature.split()[0]}"] = lambda feature=feature: plots.scatter(table, feature, color="city")
+        result[f"scatter-{feature.split()[0]}"] = lambda feature=feature: plots.scatter(
+            table, feature, color="city"
+        )
     result["scatter-by-date"] = lambda: plots.scatter(table, "city", color="since")
     result["image-one"] = lambda: plots.image(pixels[0, :, 0], (8, 8))
     result["image-outputs"] = lambda: plots.image(pixels, (8, 8))
-    result["image-patches"] = lambda: plots.image(patches, (8, 8), players=owenshap.patches(8, 8, 2), behind=images)
+    result["image-patches"] = lambda: plots.image(
+        patches, (8, 8), players=owenshap.patches(8, 8, 2), behind=images
+    )
     result["convergence"] = lambda: plots.convergence(snapshots, truth=exact)
     result["convergence-named"] = lambda: plots.convergence(
         snapshots[4:], players=[0, 6, 7, 8, 9], names=[LONG.format(i) for i in range(10)]
@@ -157,10 +202,14 @@ def main() -> None:
         for style in ("default", "dark_background"):
             with plt.style.context(style):
                 draw()
-                plt.savefig(OUT / f"{name}-{'light' if style == 'default' else 'dark'}.png", dpi=100)
+                plt.savefig(
+                    OUT / f"{name}-{'light' if style == 'default' else 'dark'}.png", dpi=100
+                )
                 plt.close("all")
     table, classes = mixed(), cancer()
-    hostile = replace(made_up(5)[0], feature_names=["<script>alert(1)</script>", "a & b", '"quoted"', "x", LONG])
+    hostile = replace(
+        made_up(5)[0], feature_names=["<script>alert(1)</script>", "a & b", '"quoted"', "x", LONG]
+    )
     shown = {
         "one row": table[0],
         "rows": table,
@@ -168,7 +217,11 @@ def main() -> None:
         "rows and outputs": classes,
         "one player": table[:, "city"],
     }
-    shown |= {"hostile": hostile, "200 players": made_up(200)[0], "zeros": replace(made_up(3)[0], values=np.zeros(3))}
+    shown |= {
+        "hostile": hostile,
+        "200 players": made_up(200)[0],
+        "zeros": replace(made_up(3)[0], values=np.zeros(3)),
+    }
     (OUT / "notebook.html").write_text(page(shown), encoding="utf-8")
     print(f"{len(list(OUT.glob('*.png')))} pictures and notebook.html in {OUT}/")
 

@@ -1,4 +1,6 @@
-"""python -m reproduction cc|mnist|all: the paper's experiments, each step kept as a file and skipped when it is there."""
+"""python -m reproduction cc|mnist|all: the paper's experiments, each step kept as a file and
+skipped when it is there.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,11 @@ def main(arguments: list[str] | None = None) -> int:
     if options.device == "cuda" and not _has_gpu():
         made.error("--device cuda needs a GPU that torch sees; leave it out to run on the CPU")
     size = SIZES[options.size]
-    run = Run(options.out or default_out(options.size), replace(size, draws=options.draws or size.draws), options.device)
+    run = Run(
+        options.out or default_out(options.size),
+        replace(size, draws=options.draws or size.draws),
+        options.device,
+    )
     try:
         _run(options, run)
     except DataError as error:
@@ -50,18 +56,45 @@ def main(arguments: list[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
-    made.add_argument("what", nargs="?", choices=["cc", "mnist", "all", "search", "peers", "report"], help="what to run")
-    made.add_argument("--dataset", choices=EMBEDDED, help="the same experiments on data that come with scikit-learn")
-    made.add_argument("--data", type=Path, metavar="DIR", help="folder with the data; else OWENSHAP_DATA or a download")
+    made.add_argument(
+        "what",
+        nargs="?",
+        choices=["cc", "mnist", "all", "search", "peers", "report"],
+        help="what to run",
+    )
+    made.add_argument(
+        "--dataset",
+        choices=EMBEDDED,
+        help="the same experiments on data that come with scikit-learn",
+    )
+    made.add_argument(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="folder with the data; else OWENSHAP_DATA or a download",
+    )
     size = made.add_mutually_exclusive_group()
     rough = "10 rows, 5 repetitions, every tenth step"
     size.add_argument("--quick", dest="size", action="store_const", const="quick", help=rough)
-    size.add_argument("--tiny", dest="size", action="store_const", const="tiny", help="only to see that everything runs")
-    made.add_argument("--search", action="store_true", help="also the random search over architectures")
+    size.add_argument(
+        "--tiny",
+        dest="size",
+        action="store_const",
+        const="tiny",
+        help="only to see that everything runs",
+    )
+    made.add_argument(
+        "--search", action="store_true", help="also the random search over architectures"
+    )
     made.add_argument("--draws", type=int, metavar="N", help="draws of the search (1000)")
     made.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     made.add_argument("--out", type=Path, metavar="DIR", help="where results go")
-    made.add_argument("--no-report", dest="report", action="store_false", help="results only, no pictures and no RESULTS.md")
+    made.add_argument(
+        "--no-report",
+        dest="report",
+        action="store_false",
+        help="results only, no pictures and no RESULTS.md",
+    )
     made.set_defaults(size="full")
     return made
 
@@ -124,21 +157,30 @@ def experiments(name: str, folder: Path | None, run: Run) -> None:
         peers.experiments(dataset, mlp, run)
 
 
-def network(name: str, architecture: str, dataset: Dataset | None = None, run: Run | None = None) -> Network:
-    """The kept network of the reported run, fitted and kept where it is missing; its accuracy is a step."""
+def network(
+    name: str, architecture: str, dataset: Dataset | None = None, run: Run | None = None
+) -> Network:
+    """The kept network of the reported run, fitted and kept where it is missing; its accuracy is a
+    step.
+    """
     from reproduction import training
 
     path = WEIGHTS / f"{name}-{architecture.replace(' ', '-')}.npz"
     if not path.exists():
         assert dataset is not None
         assert run is not None
-        training.fit(architecture, dataset, epochs=EPOCHS[architecture.partition(" ")[0]], device=run.device).save(path)
+        training.fit(
+            architecture, dataset, epochs=EPOCHS[architecture.partition(" ")[0]], device=run.device
+        ).save(path)
     kept = Network.read(path)
     if dataset is not None and run is not None:
 
         def compute() -> dict[str, object]:
             rule = {"rule": training.one_feature_rule(dataset)} if name == "cc" else {}
-            scores = {part: training.score(kept, getattr(dataset, part), run.device) for part in ("fitting", "test")}
+            scores = {
+                part: training.score(kept, getattr(dataset, part), run.device)
+                for part in ("fitting", "test")
+            }
             return {"architecture": architecture, **scores, **rule}
 
         kind = architecture.partition(" ")[0]
@@ -160,7 +202,10 @@ def _keep_time(run: Run, seconds: float, core_seconds: float, names: list[str]) 
 
 def _report(run: Run) -> int:
     if find_spec("matplotlib") is None:
-        print(f"Results are in {run.out}; where matplotlib is, 'python -m reproduction report' draws and writes them up")
+        print(
+            f"Results are in {run.out}; where matplotlib is, 'python -m reproduction report' "
+            "draws and writes them up"
+        )
         return 0
     from reproduction import drawing, report
 

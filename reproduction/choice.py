@@ -15,12 +15,20 @@ from reproduction.steps import Result, Run
 from reproduction.tabular import DRAWS, DRAWS_SEED, ROWS_SEED, all_rows, exact, some_rows
 
 LEVELS = (1, 2, 3, 4, 6, 8, 10, 16, 20, 32, 50, 100, 200, 500, 1000)
-GRID_LEVELS, GRID_PER_LEVEL, MOST = (2, 4, 10, 20, 50, 100, 200, 500, 1000), (1, 2, 5, 10, 20, 50, 100, 200, 500), 1000
+GRID_LEVELS, GRID_PER_LEVEL, MOST = (
+    (2, 4, 10, 20, 50, 100, 200, 500, 1000),
+    (1, 2, 5, 10, 20, 50, 100, 200, 500),
+    1000,
+)
 CHOICE_REPETITIONS = 20
 RULES = {
     "owen-printed": lambda levels: owenshap.OwenPrinted(levels).pass_levels(),
-    "owen-printed-paper": lambda levels: owenshap.OwenPrinted(levels, divisor="paper").pass_levels(),
-    "halved-owen-printed-paper": lambda levels: owenshap.HalvedOwenPrinted(levels, divisor="paper").pass_levels(),
+    "owen-printed-paper": lambda levels: owenshap.OwenPrinted(
+        levels, divisor="paper"
+    ).pass_levels(),
+    "halved-owen-printed-paper": lambda levels: owenshap.HalvedOwenPrinted(
+        levels, divisor="paper"
+    ).pass_levels(),
     "midpoint": midpoint,
     "gauss-legendre": gauss_legendre,
 }
@@ -32,7 +40,9 @@ SPLITS = {
 
 
 def contributions_by_size(values: Any) -> Any:
-    """Mean marginal contribution of each player to coalitions of each size s = 0 … n − 1 of the others, (n, s, rows)."""
+    """Mean marginal contribution of each player to coalitions of each size s = 0 … n − 1 of the
+    others, (n, s, rows).
+    """
     n_players = len(values).bit_length() - 1
     codes = np.arange(len(values))
     sizes = np.bitwise_count(codes)
@@ -46,10 +56,13 @@ def contributions_by_size(values: Any) -> Any:
 
 
 def expected_value(by_size: Any, levels: Levels) -> Any:
-    """What a rule with fixed levels estimates on average, (n, rows): Σ w (e_j(q) and, where mirrored, e_j(1 − q))."""
+    """What a rule with fixed levels estimates on average, (n, rows): Σ w (e_j(q) and, where
+    mirrored, e_j(1 − q)).
+    """
     n_players = len(by_size)
     size = np.arange(n_players)
-    ways = np.cumprod([1.0, *((n_players - s) / s for s in range(1, n_players))])  # the binomials n − 1 over s
+    # the binomials n − 1 over s
+    ways = np.cumprod([1.0, *((n_players - s) / s for s in range(1, n_players))])
     weights = np.zeros(n_players)
     for level, weight, mirrored in zip(levels.lower, levels.weights, levels.mirrored, strict=True):
         for q in (level, 1 - level) if mirrored else (level,):
@@ -77,7 +90,9 @@ def splits(values: Any, run: Run) -> Result:
     for name, make in SPLITS.items():
         for q, m in cells:
             estimator = make(levels=q, per_level=m)
-            found = all_rows(values, estimator, 1, min(run.size.repetitions, CHOICE_REPETITIONS), rng)
+            found = all_rows(
+                values, estimator, 1, min(run.size.repetitions, CHOICE_REPETITIONS), rng
+            )
             errors[name].append(float(np.mean((found - truth) ** 2)))
             levels = estimator.pass_levels()
             fixed = (levels.lower == levels.upper).all()

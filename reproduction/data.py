@@ -1,6 +1,7 @@
 """Data sets: read from a folder, downloaded where there is internet, or embedded in scikit-learn.
 
-Every reader asserts what it found, so that nobody reproduces a paper on other data without noticing.
+Every reader asserts what it found, so that nobody reproduces a paper on other data without
+noticing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ CC_ROWS, CC_KEPT, CC_FEATURES = 30_000, 29_351, 15
 # Of the int64 table, 23 features and the target, little-endian: downloads differ in form.
 CC_TABLE_SHA256 = "9dc981540a6e93a868c943fd1b08dea87a123132108396c6bc5c7b0590f125a4"
 CC_NAMES = ["LIMIT_BAL", "SEX", "EDUCATION", "MARRIAGE", "AGE"]
-CC_NAMES += [f"PAY_{month}" for month in (0, 2, 3, 4, 5, 6)] + [f"BILL_AMT{month}" for month in (1, 2, 3, 4)]
+CC_NAMES += [f"PAY_{month}" for month in (0, 2, 3, 4, 5, 6)] + [
+    f"BILL_AMT{month}" for month in (1, 2, 3, 4)
+]
 CC_FILE = "credit_cards_dataset.csv.xz"
 MNIST_SHA256 = {
     "train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
@@ -36,7 +39,8 @@ CC_DESCRIPTION = "https://www.openml.org/api/v1/json/data/42477"
 MNIST_SITE = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 SIDE_BY_SIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 SPLIT_SEED = 0
-CC_SPLIT_SEED = 3  # the first of twenty whose test accuracy passes 0.82; splits.py reports all twenty
+# the first of twenty whose test accuracy passes 0.82; splits.py reports all twenty
+CC_SPLIT_SEED = 3
 
 ADVICE = """\
 The data are not here and could not be downloaded. Fetch, on a machine with internet:
@@ -79,8 +83,12 @@ def load(name: str, folder: Path | None = None) -> Dataset:
 
 
 def find_folder(given: Path | None, files: list[str]) -> Path | None:
-    """The first folder with one of these files: the one given, OWENSHAP_DATA, ../shared/data, the cache."""
-    named = [given] if given else [Path(each) for each in [os.environ.get("OWENSHAP_DATA", "")] if each]
+    """The first folder with one of these files: the one given, OWENSHAP_DATA, ../shared/data, the
+    cache.
+    """
+    named = (
+        [given] if given else [Path(each) for each in [os.environ.get("OWENSHAP_DATA", "")] if each]
+    )
     for folder in [*named, *([] if named else [SIDE_BY_SIDE, cache()])]:
         if any((folder / name).exists() for name in files):
             return folder
@@ -102,8 +110,9 @@ def credit_cards(folder: Path | None = None, seed: int = CC_SPLIT_SEED) -> Datas
     if len(kept) != CC_KEPT:
         raise DataError(f"the paper's filter must leave {CC_KEPT} rows; got {len(kept)}")
     features = kept[:, :CC_FEATURES].astype(np.float64)
-    # Split within the four cells of target × (PAY_0 > 1): the one-feature rule then scores the same on every part, and what
-    # a network adds to it does not depend on the luck of the split (0.5 % standard deviation of a test accuracy).
+    # Split within the four cells of target × (PAY_0 > 1): the one-feature rule then scores the same
+    # on every part, and what a network adds to it does not depend on the luck of the split (0.5 %
+    # standard deviation of a test accuracy).
     cells = 2 * kept[:, -1] + (kept[:, CC_NAMES.index("PAY_0")] > 1)
     return _tabular("cc", features, kept[:, -1], CC_NAMES, classes=2, cells=cells, seed=seed)
 
@@ -134,11 +143,18 @@ def checked_credit_cards(raw: bytes, origin: object) -> Any:
     """The table in a file, if it is the one."""
     try:
         table = parse_credit_cards(raw.decode())
-    except (ValueError, IndexError) as error:  # what is left of a page of text, lines of unequal length
-        raise DataError(f"{origin} must hold the 30,000 rows of UCI id 350; got no table of whole numbers ({error})") from error
+    # what is left of a page of text, lines of unequal length
+    except (ValueError, IndexError) as error:
+        raise DataError(
+            f"{origin} must hold the 30,000 rows of UCI id 350; got no table of whole numbers "
+            f"({error})"
+        ) from error
     digest = hashlib.sha256(np.ascontiguousarray(table, dtype="<i8").tobytes()).hexdigest()
     if table.shape != (CC_ROWS, 24) or digest != CC_TABLE_SHA256:
-        raise DataError(f"{origin} must hold the 30,000 rows of UCI id 350; got {table.shape} with hash {digest[:12]}…")
+        raise DataError(
+            f"{origin} must hold the 30,000 rows of UCI id 350; got {table.shape} with hash "
+            f"{digest[:12]}…"
+        )
     return table
 
 
@@ -206,11 +222,15 @@ EMBEDDED = ("breast-cancer", "diabetes", "digits")
 
 
 def download_credit_cards(description: str, folder: Path) -> Path:
-    """The credit card table from OpenML, whose description names its file; checked by the hash of the table."""
+    """The credit card table from OpenML, whose description names its file; checked by the hash of
+    the table.
+    """
     try:
         url = json.loads(_fetch(description, folder))["data_set_description"]["url"]
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{description} must describe a data set of OpenML; got no url.\n{_advice(folder)}") from error
+        raise DataError(
+            f"{description} must describe a data set of OpenML; got no url.\n{_advice(folder)}"
+        ) from error
     raw = _fetch(url, folder)
     checked_credit_cards(raw, url)
     return _keep(raw, folder / "credit_cards_dataset.arff")
@@ -224,7 +244,10 @@ def download_mnist(site: str, folder: Path) -> Path:
         raw = _fetch(site + name, folder)
         digest = hashlib.sha256(raw).hexdigest()
         if digest != sha256:
-            raise DataError(f"{site + name} must have the hash {sha256[:12]}…; got {digest[:12]}…. It was not kept")
+            raise DataError(
+                f"{site + name} must have the hash {sha256[:12]}…; got {digest[:12]}…. It was not "
+                "kept"
+            )
         _keep(raw, folder / name)
     return folder
 
@@ -243,7 +266,9 @@ def _unpacked(path: Path) -> bytes:
     try:
         return unpack(path.read_bytes())
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise DataError(f"{path} must be a whole file; got {type(error).__name__}: {error}. Fetch it again") from error
+        raise DataError(
+            f"{path} must be a whole file; got {type(error).__name__}: {error}. Fetch it again"
+        ) from error
 
 
 def _keep(raw: bytes, path: Path) -> Path:
@@ -256,19 +281,32 @@ def _keep(raw: bytes, path: Path) -> Path:
 
 
 def _advice(folder: Path) -> str:
-    return ADVICE.format(folder=folder, names=", ".join(MNIST_SHA256), site=MNIST_SITE, description=CC_DESCRIPTION)
+    return ADVICE.format(
+        folder=folder, names=", ".join(MNIST_SHA256), site=MNIST_SITE, description=CC_DESCRIPTION
+    )
 
 
 def _tabular(
-    name: str, features: Any, target: Any, names: list[str], classes: int, cells: Any = None, seed: int = SPLIT_SEED
+    name: str,
+    features: Any,
+    target: Any,
+    names: list[str],
+    classes: int,
+    cells: Any = None,
+    seed: int = SPLIT_SEED,
 ) -> Dataset:
-    scaling = features.mean(axis=0), features.std(axis=0)  # over all rows, as the paper does, before the split
+    # over all rows, as the paper does, before the split
+    scaling = features.mean(axis=0), features.std(axis=0)
     scaled = (features - scaling[0]) / scaling[1]
     rows = np.column_stack([np.ones(len(scaled)), scaled])
-    return Dataset(name, *_split(rows, target, cells, seed), ["bias", *names], classes, scaling=scaling)
+    return Dataset(
+        name, *_split(rows, target, cells, seed), ["bias", *names], classes, scaling=scaling
+    )
 
 
-def _split(rows: Any, target: Any, cells: Any = None, seed: int = SPLIT_SEED) -> list[tuple[Any, Any]]:
+def _split(
+    rows: Any, target: Any, cells: Any = None, seed: int = SPLIT_SEED
+) -> list[tuple[Any, Any]]:
     """64 % training, 16 % validation, 20 % test; of each cell, where there are cells."""
     place = np.empty(len(rows))
     rng = np.random.default_rng(seed)

@@ -1,4 +1,6 @@
-"""Deeper networks: a CNN with patches or pixels for players, and a residual MLP; the same tables as for the MLPs."""
+"""Deeper networks: a CNN with patches or pixels for players, and a residual MLP; the same tables as
+for the MLPs.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from reproduction.networks import Network
 from reproduction.steps import Result, Run
 
 PATCHES = 4  # along each side: 16 patches, of 7 × 7 pixels on MNIST
-FEWER = 5  # times fewer permutations behind the ground truth: pixels of a CNN are built one input at a time
+# times fewer permutations behind the ground truth: pixels of a CNN are built one input at a time
+FEWER = 5
 
 
 def patch_members(side: int) -> Any:
@@ -33,7 +36,11 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     rows = tabular.some_rows(dataset, run.size.rows)
     assert dataset.side is not None
     members = patch_members(dataset.side)
-    seeds = {"rows_seed": tabular.ROWS_SEED, "draws_seed": tabular.DRAWS_SEED, "draws": tabular.DRAWS}
+    seeds = {
+        "rows_seed": tabular.ROWS_SEED,
+        "draws_seed": tabular.DRAWS_SEED,
+        "draws": tabular.DRAWS,
+    }
 
     def compute() -> Result:
         return tabular.compare(table(network, rows, run.device, members), run)
@@ -41,5 +48,11 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     settings = run.settings("rows", "repetitions", "table_samples", network=network.digest, **seeds)
     run.step(f"{dataset.name}-cnn-patches-table", settings, compute)
     smaller = replace(run, size=replace(run.size, truth_samples=run.size.truth_samples // FEWER))
-    settings = smaller.settings("truth_samples", "more_images", network=network.digest, seed=images.SALIENCY_SEED)
-    run.step(f"{dataset.name}-cnn-saliency", settings, partial(images.saliency, dataset, network, smaller))
+    settings = smaller.settings(
+        "truth_samples", "more_images", network=network.digest, seed=images.SALIENCY_SEED
+    )
+    run.step(
+        f"{dataset.name}-cnn-saliency",
+        settings,
+        partial(images.saliency, dataset, network, smaller),
+    )

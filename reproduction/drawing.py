@@ -50,8 +50,19 @@ DATA = {
     "diabetes": "diabetes",
     "digits": "8 × 8 digits",
 }
-NETWORKS = {"mlp": "MLP", "residual": "residual MLP", "cnn": "CNN, pixel players", "cnn-patches": "CNN, 16 patches for players"}
-SOLID = ("castro", "owen-printed", "halved-owen-printed", "owen-printed-paper", "halved-owen-printed-paper")
+NETWORKS = {
+    "mlp": "MLP",
+    "residual": "residual MLP",
+    "cnn": "CNN, pixel players",
+    "cnn-patches": "CNN, 16 patches for players",
+}
+SOLID = (
+    "castro",
+    "owen-printed",
+    "halved-owen-printed",
+    "owen-printed-paper",
+    "halved-owen-printed-paper",
+)
 
 
 def draw_all(folder: Path) -> None:
@@ -91,9 +102,13 @@ def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
 
     errors = {**result["errors"], **(_beside(folder, name) if name.endswith("-mlp") else {})}
     names = [key.partition(" ")[0] for key in errors if key.endswith(" samples")]
-    every = np.log10(np.maximum(np.concatenate([np.asarray(each) for each in errors.values()]), 1e-18))
+    every = np.log10(
+        np.maximum(np.concatenate([np.asarray(each) for each in errors.values()]), 1e-18)
+    )
     decades = 10.0 ** np.floor(every.min()), 10.0 ** np.ceil(every.max())
-    figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.8), sharey=True, sharex=True, layout="constrained")
+    figure, axes = pyplot.subplots(
+        1, 2, figsize=(12, 4.8), sharey=True, sharex=True, layout="constrained"
+    )
     for axis, kind in zip(axes, ("samples", "evaluations"), strict=True):
         boxes = axis.boxplot(
             [np.maximum(errors.get(f"{each} {kind}", []), 1e-18) for each in names],
@@ -114,7 +129,9 @@ def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
         budget = int(result["evaluations"]["castro samples"])
         of_fits = "; of a fit: coalitions" if "linear samples" in errors else ""
         samples_said = f"{result['samples']:,} samples each{of_fits}"
-        axis.set_title(samples_said if kind == "samples" else f"at most {budget:,} evaluations each")
+        axis.set_title(
+            samples_said if kind == "samples" else f"at most {budget:,} evaluations each"
+        )
     axes[0].invert_yaxis()
     figure.suptitle(f"{spoken(name)}: error against exact values")
     return figure
@@ -127,7 +144,9 @@ def _beside(folder: Path, name: str) -> dict[str, Any]:
         errors.update(read(path)["result"]["errors"])
     for peer in ("kernel-shap", "leverage-shap"):
         if (path := folder / f"{name.removesuffix('-mlp')}-{peer}.json").exists():
-            errors.update({f"{peer} {kind}": each for kind, each in read(path)["result"]["errors"].items()})
+            errors.update(
+                {f"{peer} {kind}": each for kind, each in read(path)["result"]["errors"].items()}
+            )
     return errors
 
 
@@ -137,7 +156,12 @@ def line_plots(result: dict[str, Any], _: Path, name: str) -> Any:
 
     figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
     for each, squared in result["squared_error"].items():
-        style = {"color": COLOURS[each], "label": SHORT[each], "linestyle": "-" if each in SOLID else "--", "linewidth": 1.6}
+        style = {
+            "color": COLOURS[each],
+            "label": SHORT[each],
+            "linestyle": "-" if each in SOLID else "--",
+            "linewidth": 1.6,
+        }
         axes[0].plot(result["samples"], squared, **style)
         axes[1].plot(result["samples"][1:], result["spread"][each][1:], **style)
     axes[0].set_yscale("log")
@@ -167,7 +191,10 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
         "ours": "stratified Halved,\nas many evaluations",
     }
     figure, axes = pyplot.subplots(
-        len(images), len(columns) + 1, figsize=(1.35 * (len(columns) + 1), 1.62 * len(images) + 0.9), layout="constrained"
+        len(images),
+        len(columns) + 1,
+        figsize=(1.35 * (len(columns) + 1), 1.62 * len(images) + 0.9),
+        layout="constrained",
     )
     for row, image in enumerate(images):
         axes[row, 0].imshow(image.reshape(side, side), cmap="gray_r")
@@ -181,13 +208,19 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
                 axes[row, column].set_title(title, fontsize=8)
             if key != "truth":
                 scores = {score: each[row] for score, each in result["scores_shown"][key].items()}
-                text = f"{scores['relative_error']:.2f} · {scores['correlation']:.2f} · {scores['overlap']:.0%}"
+                text = (
+                    f"{scores['relative_error']:.2f} · {scores['correlation']:.2f} · "
+                    f"{scores['overlap']:.0%}"
+                )
                 axes[row, column].set_xlabel(text, fontsize=7, labelpad=2)
     for axis in axes.flat:
         axis.set_xticks([])
         axis.set_yticks([])
     scores_said = "below: relative error · correlation · overlap of the 20 strongest pixels"
-    colours_said = "red raises the predicted class's probability, blue lowers it; white is 0, each map to its own largest value"
+    colours_said = (
+        "red raises the predicted class's probability, blue lowers it; white is 0, each map to "
+        "its own largest value"
+    )
     figure.suptitle(f"{spoken(name)}\n{scores_said}\n{colours_said}", fontsize=9)
     return figure
 
@@ -203,24 +236,44 @@ def choice_maps(result: dict[str, Any], _: Path, name: str) -> Any:
 
     levels, per_level = (sorted({cell[place] for cell in result["cells"]}) for place in (0, 1))
     every = np.concatenate(list(result["squared_error"].values()))
-    figure, axes = pyplot.subplots(1, len(result["squared_error"]), figsize=(15, 4.6), layout="constrained", sharey=True)
+    figure, axes = pyplot.subplots(
+        1, len(result["squared_error"]), figsize=(15, 4.6), layout="constrained", sharey=True
+    )
     for axis, (each, errors) in zip(axes, result["squared_error"].items(), strict=True):
         grid = np.full((len(per_level), len(levels)), np.nan)
-        for (q, m), error, bias in zip(result["cells"], errors, result["squared_bias"][each], strict=True):
+        for (q, m), error, bias in zip(
+            result["cells"], errors, result["squared_bias"][each], strict=True
+        ):
             place = per_level.index(m), levels.index(q)
             grid[place] = error
             share = f"\n{min(1.0, bias / error):.0%}" if bias > 0.01 * error else ""
             dark = np.log(error / every.min()) > 0.6 * np.log(every.max() / every.min())
             colour = "white" if dark else "black"
-            axis.text(place[1], place[0], f"{error:.0e}{share}", ha="center", va="center", fontsize=6.5, color=colour)
-        shown = axis.imshow(grid, norm=LogNorm(every.min(), every.max()), cmap="YlOrBr", origin="lower", aspect="auto")
+            axis.text(
+                place[1],
+                place[0],
+                f"{error:.0e}{share}",
+                ha="center",
+                va="center",
+                fontsize=6.5,
+                color=colour,
+            )
+        shown = axis.imshow(
+            grid,
+            norm=LogNorm(every.min(), every.max()),
+            cmap="YlOrBr",
+            origin="lower",
+            aspect="auto",
+        )
         axis.set_xticks(range(len(levels)), levels)
         axis.set_yticks(range(len(per_level)), per_level)
         axis.set_xlabel("levels Q")
         axis.set_title(SHORT[each])
     axes[0].set_ylabel("coalitions per level M")
     figure.colorbar(shown, ax=axes, label="squared error")
-    figure.suptitle(f"{spoken(name)}: squared error; below it the share that is bias, where it is more than 1 %")
+    figure.suptitle(
+        f"{spoken(name)}: squared error; below it the share that is bias, where it is more than 1 %"
+    )
     return figure
 
 
@@ -231,7 +284,14 @@ def bias_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     figure, axis = pyplot.subplots(figsize=(7, 4.6), layout="constrained")
     for each, squared in result["squared_bias"].items():
         relative = np.sqrt(np.asarray(squared) / result["power"])
-        axis.plot(result["levels"], np.maximum(relative, 1e-16), "o-", color=COLOURS[each], label=SHORT[each], markersize=4)
+        axis.plot(
+            result["levels"],
+            np.maximum(relative, 1e-16),
+            "o-",
+            color=COLOURS[each],
+            label=SHORT[each],
+            markersize=4,
+        )
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_ylim(bottom=1e-10)
@@ -253,14 +313,27 @@ def search_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     for layers, colour in enumerate(("#999999", "#d9a441", "#2471a3", "#1e7d43")):
         which = [place for place, each in enumerate(widths) if len(each) == layers]
         first = [widths[place][0] if layers else 0 for place in which]
-        axis.plot(first, scores[which], "o", color=colour, label=f"{layers} hidden layers", markersize=4, alpha=0.7)
+        axis.plot(
+            first,
+            scores[which],
+            "o",
+            color=colour,
+            label=f"{layers} hidden layers",
+            markersize=4,
+            alpha=0.7,
+        )
     best = int(scores.argmax())
-    axis.annotate(result["winner"], (widths[best][0] if widths[best] else 0, scores[best]), fontsize=9)
+    axis.annotate(
+        result["winner"], (widths[best][0] if widths[best] else 0, scores[best]), fontsize=9
+    )
     lowest = np.quantile(scores, 0.1)
     axis.set_ylim(lowest, scores.max() + 0.1 * (scores.max() - lowest))
     axis.set_xlabel("width of the first hidden layer")
     axis.set_ylabel(f"validation accuracy, mean of {result['trainings']} trainings")
-    axis.set_title(f"{spoken(name)}: {sum(result['drawn'])} draws, {len(scores)} architectures; the lowest tenth lies below")
+    axis.set_title(
+        f"{spoken(name)}: {sum(result['drawn'])} draws, {len(scores)} architectures; the lowest "
+        "tenth lies below"
+    )
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     return figure

@@ -1,4 +1,6 @@
-"""Our estimators that fit a surrogate to pairs, on Table I's rows: a sample is a coalition to them, as to the peers."""
+"""Our estimators that fit a surrogate to pairs, on Table I's rows: a sample is a coalition to them,
+as to the peers.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ FITTED = {
 
 
 def compare(values: Any, run: Run) -> Result:
-    """Squared errors of every row, at as many evaluations as the table has samples, and as Castro has evaluations."""
+    """Squared errors of every row, at as many evaluations as the table has samples, and as Castro
+    has evaluations.
+    """
     truth, game = exact(values), owenshap.TableGame(values)
     samples = run.size.table_samples
     budgets = {"samples": 2 + samples, "evaluations": 2 + samples * (len(truth) - 1)}
@@ -43,17 +47,23 @@ def compare(values: Any, run: Run) -> Result:
         repetitions[name] = max(1, run.size.repetitions // fitted.share)
         for kind in fitted.kinds:
             found = [
-                owenshap.estimate(game, fitted.estimator, budget=budgets[kind], seed=seed, progress=False)
+                owenshap.estimate(
+                    game, fitted.estimator, budget=budgets[kind], seed=seed, progress=False
+                )
                 for seed in range(repetitions[name])
             ]
-            errors[f"{name} {kind}"] = np.mean([(each.values - truth) ** 2 for each in found], axis=(0, 1))
+            errors[f"{name} {kind}"] = np.mean(
+                [(each.values - truth) ** 2 for each in found], axis=(0, 1)
+            )
             spent[f"{name} {kind}"] = found[0].evaluations
     return {"errors": errors, "evaluations": spent, "repetitions": repetitions}
 
 
 def experiment(dataset: Dataset, network: Network, run: Run) -> None:
     """The rows of one network on one data set."""
-    settings = run.settings("rows", "repetitions", "table_samples", network=network.digest, rows_seed=ROWS_SEED)
+    settings = run.settings(
+        "rows", "repetitions", "table_samples", network=network.digest, rows_seed=ROWS_SEED
+    )
 
     def compute() -> Result:
         return compare(table(network, some_rows(dataset, run.size.rows), run.device), run)

@@ -1,6 +1,8 @@
-"""Games of rows, evaluated where they are fastest: a table of all coalitions, or stars and chains on a device.
+"""Games of rows, evaluated where they are fastest: a table of all coalitions, or stars and chains
+on a device.
 
-The designs and what follows from them are owenshap's; only the evaluation of very many of them at once is here.
+The designs and what follows from them are owenshap's; only the evaluation of very many of them at
+once is here.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from owenshap.estimators import Estimator
 from reproduction.networks import Network
 
 AT_ONCE = 1 << 18  # numbers of one working array on the host: what stays in a cache
-TILE = {"cpu": 1 << 19, "cuda": 1 << 26}  # numbers of one working array of a network: what stays in a cache, what fills a GPU
+# numbers of one working array of a network: what stays in a cache, what fills a GPU
+TILE = {"cpu": 1 << 19, "cuda": 1 << 26}
 
 
 def explained_outputs(network: Network, rows: Any, device: str = "cpu") -> Any:
@@ -28,14 +31,16 @@ def explained_outputs(network: Network, rows: Any, device: str = "cpu") -> Any:
 def table(network: Network, rows: Any, device: str = "cpu", members: Any = None) -> Any:
     """The values of all 2ⁿ coalitions for every row, (2ⁿ, rows): bit i of the index is player i.
 
-    members (players, features) says which features each player has; by default each feature is a player.
+    members (players, features) says which features each player has; by default each feature is a
+    player.
     """
     if device == "cpu" and members is None and network.architecture.startswith("mlp"):
         return _table_in_numpy(network, rows)
     import torch
 
     outputs = explained_outputs(network, rows, device)
-    double = members is None  # convolutions are slow in double precision, and single is enough for them
+    # convolutions are slow in double precision, and single is enough for them
+    double = members is None
     dtype = torch.float64 if double else torch.float32
     module = network.module(device, double=double)
     rows = torch.as_tensor(rows[:, rows.shape[1] - network.inputs :], dtype=dtype, device=device)
@@ -48,16 +53,23 @@ def table(network: Network, rows: Any, device: str = "cpu", members: Any = None)
     with torch.no_grad():
         for start in range(0, len(codes), step):
             which = slice(start, start + step)
-            present = ((codes[which, None] >> torch.arange(n_players, device=device)) & 1).to(dtype) @ members
+            present = ((codes[which, None] >> torch.arange(n_players, device=device)) & 1).to(
+                dtype
+            ) @ members
             for row, output in enumerate(outputs):
                 found[which, row] = module(present * rows[row])[:, output].double()
     return found.cpu().numpy()
 
 
 def _table_in_numpy(network: Network, rows: Any) -> Any:
-    present = (np.arange(1 << rows.shape[1])[:, None] >> np.arange(rows.shape[1]) & 1).astype(np.float64)
+    present = (np.arange(1 << rows.shape[1])[:, None] >> np.arange(rows.shape[1]) & 1).astype(
+        np.float64
+    )
     outputs = network(rows).argmax(axis=1)
-    return np.stack([network(present * row)[:, output] for row, output in zip(rows, outputs, strict=True)], axis=1)
+    return np.stack(
+        [network(present * row)[:, output] for row, output in zip(rows, outputs, strict=True)],
+        axis=1,
+    )
 
 
 def evaluations(design: Design) -> int:
@@ -80,9 +92,13 @@ class RowGame(Protocol):
         ...
 
 
-def estimates(game: RowGame, estimator: Estimator, replicates: int, times: int, rng: np.random.Generator) -> Any:
+def estimates(
+    game: RowGame, estimator: Estimator, replicates: int, times: int, rng: np.random.Generator
+) -> Any:
     """Independent estimates (times, n), each the mean of so many replicates."""
-    together = max(1, min(times, AT_ONCE // max(1, replicates * estimator.replicate_cost(game.n_players))))
+    together = max(
+        1, min(times, AT_ONCE // max(1, replicates * estimator.replicate_cost(game.n_players)))
+    )
     parts = []
     for start in range(0, times, together):
         count = min(together, times - start)
@@ -92,7 +108,9 @@ def estimates(game: RowGame, estimator: Estimator, replicates: int, times: int, 
 
 
 def estimate_all(game: RowGame, designs: Sequence[Design]) -> Any:
-    """The estimate (designs, n) of every design, the mean over its replicates; all designs are stars, or all chains."""
+    """The estimate (designs, n) of every design, the mean over its replicates; all designs are
+    stars, or all chains.
+    """
     return np.stack([found.mean(axis=0) for found in _replicates(game, designs)])
 
 
@@ -100,15 +118,24 @@ def _replicates(game: RowGame, designs: Sequence[Design]) -> list[Any]:
     """The replicates (r, n) of every design, evaluated together."""
     stars = [each for each in designs if isinstance(each, Stars)]
     if stars:
-        found = game.star_contributions(np.concatenate([each.centres.reshape(-1, game.n_players) for each in stars]))
+        found = game.star_contributions(
+            np.concatenate([each.centres.reshape(-1, game.n_players) for each in stars])
+        )
         return [
             np.einsum("rsn,s->rn", part.reshape(each.centres.shape), each.weights)
-            for each, part in zip(stars, _parts(found, [each.centres for each in stars]), strict=True)
+            for each, part in zip(
+                stars, _parts(found, [each.centres for each in stars]), strict=True
+            )
         ]
     chains = [each for each in designs if isinstance(each, Chains)]
-    found = game.chain_contributions(np.concatenate([each.ranks.reshape(-1, game.n_players) for each in chains]))
+    found = game.chain_contributions(
+        np.concatenate([each.ranks.reshape(-1, game.n_players) for each in chains])
+    )
     ranks = [each.ranks for each in chains]
-    return [part.reshape(each.shape).mean(axis=1) for each, part in zip(ranks, _parts(found, ranks), strict=True)]
+    return [
+        part.reshape(each.shape).mean(axis=1)
+        for each, part in zip(ranks, _parts(found, ranks), strict=True)
+    ]
 
 
 def _parts(found: Any, units: list[Any]) -> list[Any]:
@@ -129,7 +156,9 @@ class TableRow:
     def chain_contributions(self, ranks: Any) -> Any:
         joined = np.zeros((len(ranks), self.n_players + 1), np.int64)
         np.cumsum(self._bits[np.argsort(ranks, axis=1)], axis=1, out=joined[:, 1:])
-        return np.take_along_axis(np.diff(self._values[joined], axis=1), ranks.astype(np.int64), axis=1)
+        return np.take_along_axis(
+            np.diff(self._values[joined], axis=1), ranks.astype(np.int64), axis=1
+        )
 
 
 class _OnDevice:
@@ -152,7 +181,9 @@ class _OnDevice:
         import torch
 
         parts = []
-        for chunk in torch.as_tensor(ranks.astype(np.int64), device=self.device).split(self._chunk()):
+        for chunk in torch.as_tensor(ranks.astype(np.int64), device=self.device).split(
+            self._chunk()
+        ):
             values = self._chain_values(chunk.argsort(dim=1))
             parts.append(values.diff(dim=1).gather(1, chunk).double())
         return torch.cat(parts).cpu().numpy()
@@ -168,7 +199,8 @@ class _OnDevice:
 
 
 class LinearFirstGame(_OnDevice):
-    """A row of a network that begins with a linear layer: a coalition's first layer is a sum of columns.
+    """A row of a network that begins with a linear layer: a coalition's first layer is a sum of
+    columns.
 
     Players whose feature is 0, the baseline, are null players and left out; `live` are the others.
     """
@@ -180,8 +212,13 @@ class LinearFirstGame(_OnDevice):
         self.live, self.device = np.flatnonzero(row), device
         self.n_players = len(self.live)
         self._rest = module[1:]
-        weights, present = module[0].weight, torch.as_tensor(row[self.live], dtype=torch.float32, device=device)
-        self._columns = (weights[:, torch.as_tensor(self.live, device=device)] * present).T.contiguous()
+        weights, present = (
+            module[0].weight,
+            torch.as_tensor(row[self.live], dtype=torch.float32, device=device),
+        )
+        self._columns = (
+            weights[:, torch.as_tensor(self.live, device=device)] * present
+        ).T.contiguous()
         self.width = self._columns.shape[1]
         with torch.no_grad():
             self._output = int(self._rest(self._columns.sum(0, keepdim=True)).argmax())
@@ -191,17 +228,23 @@ class LinearFirstGame(_OnDevice):
 
         base = centres.to(self._columns.dtype) @ self._columns
         sign = 1 - 2 * centres.to(self._columns.dtype)
-        return self._values(base), self._values(torch.addcmul(base[:, None], sign[:, :, None], self._columns))
+        return self._values(base), self._values(
+            torch.addcmul(base[:, None], sign[:, :, None], self._columns)
+        )
 
     def _chain_values(self, order: Any) -> Any:
         import torch
 
         joined = torch.zeros(self.n_players + 1, len(order), self.width, device=self.device)
-        torch.index_select(self._columns, 0, order.T.reshape(-1), out=joined[1:].view(-1, self.width))
+        torch.index_select(
+            self._columns, 0, order.T.reshape(-1), out=joined[1:].view(-1, self.width)
+        )
         return self._values(_running_sums(joined)).T
 
     def _values(self, hidden: Any) -> Any:
-        """The explained output; features come first on the way, which makes products and softmax several times faster."""
+        """The explained output; features come first on the way, which makes products and softmax
+        several times faster.
+        """
         from torch import no_grad
 
         with no_grad():
@@ -216,7 +259,11 @@ def _features_first(layer: Any, features: Any) -> Any:
     from torch import nn
 
     if isinstance(layer, nn.Linear):
-        return layer.weight @ features if layer.bias is None else layer.bias[:, None].addmm(layer.weight, features)
+        return (
+            layer.weight @ features
+            if layer.bias is None
+            else layer.bias[:, None].addmm(layer.weight, features)
+        )
     return features.softmax(dim=0) if isinstance(layer, nn.Softmax) else layer(features)
 
 

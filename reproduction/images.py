@@ -1,4 +1,6 @@
-"""Fig. 2 and Fig. 3 on images: hundreds of players, exact values out of reach, near-exact ones from very many stars."""
+"""Fig. 2 and Fig. 3 on images: hundreds of players, exact values out of reach, near-exact ones from
+very many stars.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +24,25 @@ STARS_AT_ONCE = 4000
 
 def game_of(network: Network, row: Any, device: str) -> LinearFirstGame | ImageGame:
     """The game of a row: by columns of the first layer where that is linear."""
-    return (ImageGame if network.architecture.startswith("cnn") else LinearFirstGame)(network, row, device)
+    return (ImageGame if network.architecture.startswith("cnn") else LinearFirstGame)(
+        network, row, device
+    )
 
 
 def near_exact(game: RowGame, stars: int, rng: np.random.Generator) -> Any:
     """Values (n,) from so many stars of the unbiased halved rule."""
     passes = max(1, stars // STARS_AT_ONCE)
     estimator = owenshap.HalvedOwen(levels=max(2, stars // passes))
-    return np.mean([estimate_all(game, [estimator.draw(game.n_players, rng, 1)])[0] for _ in range(passes)], axis=0)
+    return np.mean(
+        [estimate_all(game, [estimator.draw(game.n_players, rng, 1)])[0] for _ in range(passes)],
+        axis=0,
+    )
 
 
 def curves(dataset: Dataset, network: Network, run: Run) -> Result:
-    """Fig. 2: the paper's statistic over 2, 4, …, 200 samples, and the error against near-exact values."""
+    """Fig. 2: the paper's statistic over 2, 4, …, 200 samples, and the error against near-exact
+    values.
+    """
     rng = np.random.default_rng(DRAWS_SEED)
     rows, power, players = some_rows(dataset, run.size.rows), 0.0, []
     squared = {name: np.zeros(len(run.size.samples)) for name in CURVES}
@@ -46,9 +55,13 @@ def curves(dataset: Dataset, network: Network, run: Run) -> Result:
         power += np.sum(truth**2) / all_players / len(rows)
         players.append(game.n_players)
         for name in CURVES:
-            designs = [estimator.draw(game.n_players, rng, replicates) for estimator, replicates in made[name]]
+            designs = [
+                estimator.draw(game.n_players, rng, replicates)
+                for estimator, replicates in made[name]
+            ]
             found = estimate_all(game, designs)
-            # Null players, whose pixel is black, are estimated exactly by all methods: they count as 0, as in the paper.
+            # Null players, whose pixel is black, are estimated exactly by all methods: they count
+            # as 0, as in the paper.
             squared[name] += np.sum((found - truth) ** 2, axis=1) / all_players / len(rows)
             spread[name] += spread_so_far(found).sum(axis=1) / all_players / len(rows)
     return {
@@ -68,7 +81,9 @@ MAPS: dict[str, Callable[[int, int], tuple[Any, int]]] = {
     "castro-same": lambda n, b: (owenshap.Castro(), (b - 2) // (n - 1)),
     "ours": lambda n, b: (owenshap.HalvedOwen(levels=(b - 2) // (n + 1) // 2 * 2), 1),
 }
-"""What is drawn beside the ground truth: from players and the evaluations of Halved Owen to an estimator and its replicates."""
+"""What is drawn beside the ground truth: from players and the evaluations of Halved Owen to an
+estimator and its replicates.
+"""
 
 
 def saliency(dataset: Dataset, network: Network, run: Run) -> Result:
@@ -76,14 +91,18 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> Result:
     rng = np.random.default_rng(SALIENCY_SEED)
     rows, labels = dataset.test
     order = rng.permutation(len(rows))
-    shown = [int(order[np.flatnonzero(labels[order] == each)[0]]) for each in range(dataset.classes)]
+    shown = [
+        int(order[np.flatnonzero(labels[order] == each)[0]]) for each in range(dataset.classes)
+    ]
     more = [int(each) for each in order if each not in shown][: run.size.more_images]
     maps = {name: np.zeros((len(shown), rows.shape[1])) for name in ("truth", *MAPS)}
     scores: dict[str, list[dict[str, float]]] = {name: [] for name in (*MAPS, "near-exact")}
     spent: dict[str, list[int]] = {name: [] for name in MAPS}
     for place, index in enumerate([*shown, *more]):
         game = game_of(network, rows[index], run.device)
-        truth = estimate_all(game, [owenshap.Castro().draw(game.n_players, rng, run.size.truth_samples)])[0]
+        truth = estimate_all(
+            game, [owenshap.Castro().draw(game.n_players, rng, run.size.truth_samples)]
+        )[0]
         budget = 2 + 14 * (game.n_players + 1)
         found = {}
         for name, make in MAPS.items():
@@ -110,7 +129,9 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> Result:
 
 
 def agreement(found: Any, truth: Any) -> dict[str, float]:
-    """Relative error ‖φ̂ − φ‖ / ‖φ‖, correlation, and the share of the 20 strongest pixels that are the same."""
+    """Relative error ‖φ̂ − φ‖ / ‖φ‖, correlation, and the share of the 20 strongest pixels that are
+    the same.
+    """
     strongest = min(STRONGEST, len(truth))
     same = set(np.argsort(-abs(found))[:strongest]) & set(np.argsort(-abs(truth))[:strongest])
     return {

@@ -1,6 +1,7 @@
 """The networks that are explained, and their weights as small files.
 
-A network is a name for its architecture and a dictionary of arrays: an MLP needs numpy alone, the others torch.
+A network is a name for its architecture and a dictionary of arrays: an MLP needs numpy alone, the
+others torch.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class Network:
     Parameters
     ----------
     architecture : str
-        'mlp 13-9', 'mlp' (no hidden layer), 'residual 32x4' (width × blocks) or 'cnn 8-16' (channels).
+        'mlp 13-9', 'mlp' (no hidden layer), 'residual 32x4' (width × blocks) or 'cnn 8-16'
+        (channels).
     state : mapping of str to arrays
         The state of the torch module.
     inputs, outputs : int
@@ -39,7 +41,9 @@ class Network:
         """A short hash of architecture and weights: results that depend on them carry it."""
         found = sha256(self.architecture.encode())
         for name in sorted(self.state):
-            found.update(name.encode() + np.ascontiguousarray(self.state[name], np.float32).tobytes())
+            found.update(
+                name.encode() + np.ascontiguousarray(self.state[name], np.float32).tobytes()
+            )
         return found.hexdigest()[:12]
 
     def save(self, path: Path) -> None:
@@ -47,7 +51,11 @@ class Network:
         path.parent.mkdir(parents=True, exist_ok=True)
         meta = np.array([self.architecture, str(self.inputs), str(self.outputs)])
         with path.open("wb") as file:
-            np.savez_compressed(file, architecture=meta, **{name: np.float32(each) for name, each in self.state.items()})
+            np.savez_compressed(
+                file,
+                architecture=meta,
+                **{name: np.float32(each) for name, each in self.state.items()},
+            )
 
     @classmethod
     def read(cls, path: Path) -> Network:
@@ -62,7 +70,9 @@ class Network:
         layers = sorted({int(name.partition(".")[0]) for name in self.state})
         hidden = np.asarray(rows, np.float64)
         for layer in layers:
-            hidden = hidden @ self.state[f"{layer}.weight"].T.astype(np.float64) + self.state.get(f"{layer}.bias", 0.0)
+            hidden = hidden @ self.state[f"{layer}.weight"].T.astype(np.float64) + self.state.get(
+                f"{layer}.bias", 0.0
+            )
             if layer != layers[-1]:
                 hidden = 1 / (1 + np.exp(-hidden))
         if self.outputs == 1:
@@ -77,7 +87,9 @@ class Network:
         made = build(self.architecture, self.inputs, self.outputs)
         made.load_state_dict({name: torch.as_tensor(each) for name, each in self.state.items()})
         made = torch.nn.Sequential(*made, torch.nn.Softmax(dim=1)) if self.outputs > 1 else made
-        return made.to(device, torch.float64 if double else torch.float32).eval().requires_grad_(False)
+        return (
+            made.to(device, torch.float64 if double else torch.float32).eval().requires_grad_(False)
+        )
 
 
 def widths(architecture: str) -> list[int]:
@@ -86,13 +98,17 @@ def widths(architecture: str) -> list[int]:
 
 
 def build(architecture: str, inputs: int, outputs: int) -> Any:
-    """A torch Sequential from rows to scores, with fresh weights from torch's global generator (see training.fit)."""
+    """A torch Sequential from rows to scores, with fresh weights from torch's global generator (see
+    training.fit).
+    """
     kind = architecture.partition(" ")[0]
     return {"mlp": _mlp, "residual": _residual, "cnn": _cnn}[kind](architecture, inputs, outputs)
 
 
 def _mlp(architecture: str, inputs: int, outputs: int) -> Any:
-    """Sigmoid layers. No bias in the first (the bias player is its bias), nor, as in the program, in the last."""
+    """Sigmoid layers. No bias in the first (the bias player is its bias), nor, as in the program,
+    in the last.
+    """
     from torch import nn
 
     sizes = [inputs, *widths(architecture), outputs]
@@ -121,7 +137,9 @@ def _residual(architecture: str, inputs: int, outputs: int) -> Any:
 
     width, blocks = (int(each) for each in architecture.partition(" ")[2].split("x"))
     first = nn.Linear(inputs, width, bias=False)
-    return nn.Sequential(first, *(Block(width) for _ in range(blocks)), nn.ReLU(), nn.Linear(width, outputs))
+    return nn.Sequential(
+        first, *(Block(width) for _ in range(blocks)), nn.ReLU(), nn.Linear(width, outputs)
+    )
 
 
 def _cnn(architecture: str, inputs: int, outputs: int) -> Any:

@@ -1,6 +1,7 @@
 """KernelSHAP (shap) and LeverageSHAP (shapiq) on Table I's rows, in whatever environment has them.
 
-A peer gets the table of all coalitions for its model: what it draws and fits is its own, and costs most of the time.
+A peer gets the table of all coalitions for its model: what it draws and fits is its own, and costs
+most of the time.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ Peer = Callable[[Counted, int, int], Any]
 
 
 def kernel_shap(games: Counted, budget: int, seed: int) -> Any:
-    """KernelSHAP without regularisation, (n, rows): rows are outputs to it, so that all share what it drew."""
+    """KernelSHAP without regularisation, (n, rows): rows are outputs to it, so that all share what
+    it drew.
+    """
     import shap
 
     np.random.seed(seed)  # noqa: NPY002 (shap reads the global generator)
@@ -70,11 +73,16 @@ def leverage_shap(games: Counted, budget: int, seed: int) -> Any:
     return found
 
 
-PEERS: dict[str, tuple[str, Peer]] = {"kernel-shap": ("shap", kernel_shap), "leverage-shap": ("shapiq", leverage_shap)}
+PEERS: dict[str, tuple[str, Peer]] = {
+    "kernel-shap": ("shap", kernel_shap),
+    "leverage-shap": ("shapiq", leverage_shap),
+}
 
 
 def once(peer: Peer, values: Any, samples: int, seed: int) -> Result:
-    """Squared errors of every row, at as many evaluations as the table has samples, and as Castro has evaluations."""
+    """Squared errors of every row, at as many evaluations as the table has samples, and as Castro
+    has evaluations.
+    """
     truth = exact(values)
     errors, spent = {}, {}
     for kind, budget in (("samples", samples), ("evaluations", 2 + samples * (len(truth) - 1))):
@@ -85,16 +93,23 @@ def once(peer: Peer, values: Any, samples: int, seed: int) -> Result:
 
 
 def compare(name: str, peer: Peer, values: Any, settings: Result, run: Run) -> Result:
-    """Means over the repetitions, each a step of its own, so that an interrupted run loses no more than one."""
+    """Means over the repetitions, each a step of its own, so that an interrupted run loses no more
+    than one.
+    """
 
     def repetition(seed: int) -> Result:
         return run.step(
-            f"{PARTS}/{name}-{seed}", {**settings, "seed": seed}, lambda: once(peer, values, run.size.table_samples, seed)
+            f"{PARTS}/{name}-{seed}",
+            {**settings, "seed": seed},
+            lambda: once(peer, values, run.size.table_samples, seed),
         )
 
     parts = [repetition(seed) for seed in range(run.size.repetitions)]
     means = {
-        what: {kind: np.mean([part[what][kind] for part in parts], axis=0) for kind in ("samples", "evaluations")}
+        what: {
+            kind: np.mean([part[what][kind] for part in parts], axis=0)
+            for kind in ("samples", "evaluations")
+        }
         for what in ("errors", "evaluations")
     }
     return {**means, "repetitions": len(parts)}
@@ -105,15 +120,28 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     for peer_name, (package, peer) in PEERS.items():
         name = f"{dataset.name}-{peer_name}"
         if find_spec(package) is None:
-            run.say(f"{name}: {package} is not installed here; run it where it is: python -m reproduction peers")
+            run.say(
+                f"{name}: {package} is not installed here; run it where it is: python -m "
+                "reproduction peers"
+            )
             continue
         settings = run.settings(
-            "rows", "repetitions", "table_samples", network=network.digest, rows_seed=ROWS_SEED, package=package
+            "rows",
+            "repetitions",
+            "table_samples",
+            network=network.digest,
+            rows_seed=ROWS_SEED,
+            package=package,
         )
 
-        def compute(name: str = name, peer: Peer = peer, package: str = package, settings: Result = settings) -> Result:
+        def compute(
+            name: str = name, peer: Peer = peer, package: str = package, settings: Result = settings
+        ) -> Result:
             values = table(network, some_rows(dataset, run.size.rows))
-            return {**compare(name, peer, values, settings, run), "version": f"{package} {version(package)}"}
+            return {
+                **compare(name, peer, values, settings, run),
+                "version": f"{package} {version(package)}",
+            }
 
         run.step(name, settings, compute)
         forget(run.out / PARTS, f"{name}-*.json")

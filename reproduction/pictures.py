@@ -1,4 +1,6 @@
-"""Small PNG files: the pictures of the reproduction and of the benchmarks are kept in the repository."""
+"""Small PNG files: the pictures of the reproduction and of the benchmarks are kept in the
+repository.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ PALETTES = (256, 128, 64, 32)  # numbers of colours, tried in turn until the fil
 
 
 def save(figure: Any, path: Path, dpi: int) -> None:
-    """Write a matplotlib figure as a PNG with a palette, which takes a third of the bytes of true colours."""
+    """Write a matplotlib figure as a PNG with a palette, which takes a third of the bytes of true
+    colours.
+    """
     from PIL import Image
 
     drawn = BytesIO()
@@ -20,7 +24,9 @@ def save(figure: Any, path: Path, dpi: int) -> None:
 
 
 def compact(picture: Any, dpi: int) -> bytes:
-    """The PNG of a picture in as many colours as fit into `LARGEST` bytes, or in the fewest of `PALETTES`."""
+    """The PNG of a picture in as many colours as fit into `LARGEST` bytes, or in the fewest of
+    `PALETTES`.
+    """
     for colours in PALETTES:
         written = BytesIO()
         _reduced(picture, colours).save(written, format="png", optimize=True, dpi=(dpi, dpi))
@@ -30,7 +36,9 @@ def compact(picture: Any, dpi: int) -> bytes:
 
 
 def _reduced(picture: Any, colours: int) -> Any:
-    """Maximum coverage, then k-means: of Pillow's ways the one that moves no colour far; dots would blur text."""
+    """Maximum coverage, then k-means: of Pillow's ways the one that moves no colour far; dots would
+    blur text.
+    """
     from PIL import Image
 
     return picture.convert("RGB").quantize(

@@ -1,9 +1,11 @@
-"""The random search over architectures: all models of a group are trained together as batched tensors.
+"""The random search over architectures: all models of a group are trained together as batched
+tensors.
 
-From the paper: 0 to 3 hidden layers, 1000 draws, early stopping after 3 epochs without a lower validation loss.
-From the program: batches of 300, at most 50 epochs, score = last validation accuracy, mean of 5 trainings, one score per
-distinct architecture. Ours: models of a group see the same batches; their weights differ. Widths are padded to the widest of
-the group, and masks keep the padding at zero.
+From the paper: 0 to 3 hidden layers, 1000 draws, early stopping after 3 epochs without a lower
+validation loss. From the program: batches of 300, at most 50 epochs, score = last validation
+accuracy, mean of 5 trainings, one score per distinct architecture. Ours: models of a group see the
+same batches; their weights differ. Widths are padded to the widest of the group, and masks keep the
+padding at zero.
 """
 
 from __future__ import annotations
@@ -22,7 +24,11 @@ from reproduction.steps import Result, Run, forget
 from reproduction.training import BATCH, EPOCHS, EPSILON, LEARNING_RATE, fit, score
 
 PATIENCE, TRAININGS, MOST_LAYERS = 3, 5, 3
-WIDTHS = {"cc": list(range(1, 16)), "mnist": list(range(25, 501, 25)), "digits": list(range(5, 101, 5))}
+WIDTHS = {
+    "cc": list(range(1, 16)),
+    "mnist": list(range(25, 501, 25)),
+    "digits": list(range(5, 101, 5)),
+}
 SMALL_WIDTHS = list(range(1, 16))
 DRAW_SEED = 3
 PARTS = "search-parts"
@@ -33,11 +39,15 @@ Widths = tuple[int, ...]
 
 
 def draw(dataset: str, draws: int, seed: int = DRAW_SEED) -> Counter[Widths]:
-    """Random architectures, and how often each was drawn: layers uniform over 0 … 3, then every width uniform."""
+    """Random architectures, and how often each was drawn: layers uniform over 0 … 3, then every
+    width uniform.
+    """
     rng = np.random.default_rng(seed)
     choice = WIDTHS.get(dataset, SMALL_WIDTHS)
     layers = rng.integers(0, MOST_LAYERS + 1, size=draws)
-    return Counter(tuple(int(width) for width in rng.choice(choice, size=count)) for count in layers)
+    return Counter(
+        tuple(int(width) for width in rng.choice(choice, size=count)) for count in layers
+    )
 
 
 @dataclass
@@ -56,12 +66,20 @@ class Group:
         generator = torch.Generator(self.device).manual_seed(self.seed)
         sizes = np.array([(self.inputs, *each, self.outputs) for each in self.models])
         padded = sizes.max(axis=0)
-        self.masks = [self._mask(sizes[:, place], padded[place]) for place in range(1, sizes.shape[1] - 1)]
+        self.masks = [
+            self._mask(sizes[:, place], padded[place]) for place in range(1, sizes.shape[1] - 1)
+        ]
         self.weights, self.biases = [], []
         last = sizes.shape[1] - 2
         for place, (before, after) in enumerate(pairwise(padded)):
-            limits = torch.as_tensor(np.sqrt(6 / (sizes[:, place] + sizes[:, place + 1])), dtype=torch.float32)
-            weight = torch.rand((len(sizes), before, after), generator=generator, device=self.device).mul_(2).sub_(1)
+            limits = torch.as_tensor(
+                np.sqrt(6 / (sizes[:, place] + sizes[:, place + 1])), dtype=torch.float32
+            )
+            weight = (
+                torch.rand((len(sizes), before, after), generator=generator, device=self.device)
+                .mul_(2)
+                .sub_(1)
+            )
             weight *= limits.to(self.device)[:, None, None]
             if place:
                 weight *= self.masks[place - 1].transpose(1, 2)
@@ -69,18 +87,27 @@ class Group:
                 weight *= self.masks[place]
             self.weights.append(weight.requires_grad_())
             if 0 < place < last:
-                self.biases.append(torch.zeros(len(sizes), 1, after, device=self.device, requires_grad=True))
+                self.biases.append(
+                    torch.zeros(len(sizes), 1, after, device=self.device, requires_grad=True)
+                )
         self._new_adam()
 
     def _mask(self, real: Any, padded: int) -> Any:
         import torch
 
-        return torch.as_tensor(np.arange(padded) < real[:, None], dtype=torch.float32, device=self.device)[:, None]
+        return torch.as_tensor(
+            np.arange(padded) < real[:, None], dtype=torch.float32, device=self.device
+        )[:, None]
 
     def _new_adam(self) -> None:
         import torch
 
-        self.adam = torch.optim.Adam([*self.weights, *self.biases], lr=LEARNING_RATE, eps=EPSILON, fused=self.device == "cuda")
+        self.adam = torch.optim.Adam(
+            [*self.weights, *self.biases],
+            lr=LEARNING_RATE,
+            eps=EPSILON,
+            fused=self.device == "cuda",
+        )
 
     def scores(self, rows: Any) -> Any:
         """Scores (models, m, outputs) of rows (m, inputs) that all models share."""
@@ -121,7 +148,13 @@ class Group:
     def keep(self, which: Any) -> None:
         """Take all other models out."""
         before = [*self.weights, *self.biases]
-        states = [{name: each if name == "step" else each[which] for name, each in self.adam.state[p].items()} for p in before]
+        states = [
+            {
+                name: each if name == "step" else each[which]
+                for name, each in self.adam.state[p].items()
+            }
+            for p in before
+        ]
         self.masks = [mask[which] for mask in self.masks]
         self.weights = [each.detach()[which].requires_grad_() for each in self.weights]
         self.biases = [each.detach()[which].requires_grad_() for each in self.biases]
@@ -134,7 +167,10 @@ def train_group(models: list[Widths], dataset: Dataset, device: str, seed: int) 
     """Last validation accuracy of every model, and the epochs it was trained."""
     import torch
 
-    (rows, labels), validation = _tensors(dataset.training, device), _tensors(dataset.validation, device)
+    (rows, labels), validation = (
+        _tensors(dataset.training, device),
+        _tensors(dataset.validation, device),
+    )
     group = Group(models, rows.shape[1], dataset.classes, device, seed)
     rng = np.random.default_rng(seed)
     batch = min(BATCH, max(16, len(rows) // 20))
@@ -163,12 +199,17 @@ def train_group(models: list[Widths], dataset: Dataset, device: str, seed: int) 
 
 def groups(models: list[Widths]) -> list[list[int]]:
     """Models of the same depth, the wider halves of wide ones apart: little padding, few groups."""
-    keys = [(len(each), each[0] > 250 if each else False, each[1] > 250 if len(each) > 2 else False) for each in models]
+    keys = [
+        (len(each), each[0] > 250 if each else False, each[1] > 250 if len(each) > 2 else False)
+        for each in models
+    ]
     return [[place for place, each in enumerate(keys) if each == key] for key in sorted(set(keys))]
 
 
 def search(dataset: Dataset, run: Run) -> Result:
-    """Score every distinct architecture; the winner is fitted again on all rows but the test rows, and tested."""
+    """Score every distinct architecture; the winner is fitted again on all rows but the test rows,
+    and tested.
+    """
     import torch
 
     precision = torch.get_float32_matmul_precision()
@@ -209,7 +250,11 @@ def _part(dataset: Dataset, run: Run, number: int, models: list[Widths]) -> Resu
 
 def experiment(dataset: Dataset, run: Run) -> None:
     """The search as a step; its parts are no longer needed once it is done."""
-    run.step(f"{dataset.name}-search", run.settings("draws", seed=DRAW_SEED), lambda: search(dataset, run))
+    run.step(
+        f"{dataset.name}-search",
+        run.settings("draws", seed=DRAW_SEED),
+        lambda: search(dataset, run),
+    )
     forget(run.out / PARTS, f"{dataset.name}-*.json")
 
 
@@ -217,7 +262,9 @@ def _tensors(part: tuple[Any, Any], device: str) -> tuple[Any, Any]:
     import torch
 
     rows, labels = part
-    return torch.as_tensor(rows, dtype=torch.float32, device=device), torch.as_tensor(labels, dtype=torch.int64, device=device)
+    return torch.as_tensor(rows, dtype=torch.float32, device=device), torch.as_tensor(
+        labels, dtype=torch.int64, device=device
+    )
 
 
 def unpadded(group: Group, place: int) -> Network:
@@ -225,7 +272,13 @@ def unpadded(group: Group, place: int) -> Network:
     sizes = [group.inputs, *group.models[place], group.outputs]
     state: dict[str, Any] = {}
     for layer, weight in enumerate(group.weights):
-        state[f"{2 * layer}.weight"] = weight[place, : sizes[layer], : sizes[layer + 1]].detach().cpu().numpy().T
+        state[f"{2 * layer}.weight"] = (
+            weight[place, : sizes[layer], : sizes[layer + 1]].detach().cpu().numpy().T
+        )
         if 0 < layer < len(group.weights) - 1:
-            state[f"{2 * layer}.bias"] = group.biases[layer - 1][place, 0, : sizes[layer + 1]].detach().cpu().numpy()
-    return Network("mlp " + "-".join(map(str, group.models[place])), state, group.inputs, group.outputs)
+            state[f"{2 * layer}.bias"] = (
+                group.biases[layer - 1][place, 0, : sizes[layer + 1]].detach().cpu().numpy()
+            )
+    return Network(
+        "mlp " + "-".join(map(str, group.models[place])), state, group.inputs, group.outputs
+    )

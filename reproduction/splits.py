@@ -1,4 +1,6 @@
-"""How much of a test accuracy on CC is the luck of the split: the same network fitted on twenty of them."""
+"""How much of a test accuracy on CC is the luck of the split: the same network fitted on twenty of
+them.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ def experiment(architecture: str, folder: Path | None, run: Run) -> None:
     def compute() -> Result:
         datasets = [credit_cards(folder, seed) for seed in range(splits)]
         fitted = fit_together(architecture, datasets, device=run.device)
-        tests = [score(network, dataset.test) for network, dataset in zip(fitted, datasets, strict=True)]
+        tests = [
+            score(network, dataset.test) for network, dataset in zip(fitted, datasets, strict=True)
+        ]
         rules = [one_feature_rule(dataset) for dataset in datasets]
         return {"architecture": architecture, "test": tests, "rule": rules}
 

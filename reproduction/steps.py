@@ -1,4 +1,6 @@
-"""Steps: each computes one result, keeps it as a small file, and is skipped where that file is there already."""
+"""Steps: each computes one result, keeps it as a small file, and is skipped where that file is
+there already.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +45,25 @@ class Size:
 
 FULL = Size()
 QUICK = Size(
-    rows=10, repetitions=5, every=10, table_samples=2000, truth_samples=1000, near_exact=2000, more_images=10, draws=20
+    rows=10,
+    repetitions=5,
+    every=10,
+    table_samples=2000,
+    truth_samples=1000,
+    near_exact=2000,
+    more_images=10,
+    draws=20,
 )
-TINY = Size(rows=3, repetitions=2, every=25, table_samples=100, truth_samples=100, near_exact=200, more_images=2, draws=6)
+TINY = Size(
+    rows=3,
+    repetitions=2,
+    every=25,
+    table_samples=100,
+    truth_samples=100,
+    near_exact=200,
+    more_images=2,
+    draws=6,
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +76,9 @@ class Run:
     say: Callable[[str], None] = print
 
     def step(self, name: str, settings: Mapping[str, Any], compute: Callable[[], Result]) -> Result:
-        """The result of a step: read where it was computed with the same settings, else computed and kept."""
+        """The result of a step: read where it was computed with the same settings, else computed
+        and kept.
+        """
         digest = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
         path = self.out / f"{name}.json"
         if path.exists() and json.loads(path.read_text())["hash"] == digest:
@@ -66,9 +86,22 @@ class Run:
             return read(path)["result"]
         began, began_working = time.perf_counter(), time.process_time()
         result = compute()
-        seconds, core_seconds = round(time.perf_counter() - began, 2), round(time.process_time() - began_working, 2)
+        seconds, core_seconds = (
+            round(time.perf_counter() - began, 2),
+            round(time.process_time() - began_working, 2),
+        )
         spent = {"seconds": seconds, "core_seconds": core_seconds}
-        write(path, {"step": name, "settings": settings, "hash": digest, "device": device_name(self.device), **spent}, result)
+        write(
+            path,
+            {
+                "step": name,
+                "settings": settings,
+                "hash": digest,
+                "device": device_name(self.device),
+                **spent,
+            },
+            result,
+        )
         self.say(f"{name}: {seconds:.1f} s, {core_seconds:.1f} s of CPU cores")
         return read(path)["result"]
 
@@ -79,9 +112,15 @@ class Run:
 
 
 def write(path: Path, about: Mapping[str, Any], result: Result) -> None:
-    """Keep a result: numbers and short arrays as json, long arrays as float32 in an npz file of the same name."""
+    """Keep a result: numbers and short arrays as json, long arrays as float32 in an npz file of the
+    same name.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    long = {key: each for key, each in result.items() if isinstance(each, np.ndarray) and each.size > LARGE}
+    long = {
+        key: each
+        for key, each in result.items()
+        if isinstance(each, np.ndarray) and each.size > LARGE
+    }
     if long:
         with path.with_suffix(".npz").open("wb") as file:
             np.savez_compressed(file, **{key: np.float32(each) for key, each in long.items()})

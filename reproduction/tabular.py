@@ -1,4 +1,6 @@
-"""Table I, Fig. 1 and Fig. 2 on rows with few players: exact values are known, and every error is against them."""
+"""Table I, Fig. 1 and Fig. 2 on rows with few players: exact values are known, and every error is
+against them.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ DRAWS = "a stream for each row"  # a setting of every step whose numbers it chan
 def some_rows(dataset: Dataset, count: int) -> Any:
     """Random test rows; without replacement, where the program draws with it."""
     rows = dataset.test[0]
-    return rows[np.random.default_rng(ROWS_SEED).choice(len(rows), size=min(count, len(rows)), replace=False)]
+    return rows[
+        np.random.default_rng(ROWS_SEED).choice(
+            len(rows), size=min(count, len(rows)), replace=False
+        )
+    ]
 
 
 def exact(values: Any) -> Any:
@@ -30,7 +36,9 @@ def exact(values: Any) -> Any:
     return owenshap.estimate(owenshap.TableGame(values), "exact", progress=False).values
 
 
-def all_rows(values: Any, estimator: Estimator, replicates: int, times: int, rng: np.random.Generator) -> Any:
+def all_rows(
+    values: Any, estimator: Estimator, replicates: int, times: int, rng: np.random.Generator
+) -> Any:
     """Independent estimates (times, n, rows), every row with its own draws."""
     rows = np.ascontiguousarray(values.T)
 
@@ -48,21 +56,32 @@ def compare(values: Any, run: Run) -> Result:
     budget = 2 + samples * (n_players - 1)  # what Castro spends
     errors, spent = {}, {}
     for name, variant in VARIANTS.items():
-        for kind, count in (("samples", samples), ("evaluations", variant.within(n_players, budget))):
+        for kind, count in (
+            ("samples", samples),
+            ("evaluations", variant.within(n_players, budget)),
+        ):
             key, rng = f"{name} {kind}", np.random.default_rng(DRAWS_SEED)
             estimator, replicates = variant.make(count)
             found = all_rows(values, estimator, replicates, run.size.repetitions, rng)
             errors[key] = np.mean((found - truth) ** 2, axis=(0, 1))
             spent[key] = evaluations(estimator.draw(n_players, rng, replicates))
-    return {"errors": errors, "evaluations": spent, "samples": samples, "players": n_players, "power": float(np.mean(truth**2))}
+    return {
+        "errors": errors,
+        "evaluations": spent,
+        "samples": samples,
+        "players": n_players,
+        "power": float(np.mean(truth**2)),
+    }
 
 
 def curves(values: Any, run: Run) -> Result:
     """The line plot of Fig. 1 and Fig. 2: 2, 4, …, 200 equivalent samples.
 
-    Each step is estimated anew, as in the program: the paper's statistic is the deviation of independent estimates.
+    Each step is estimated anew, as in the program: the paper's statistic is the deviation of
+    independent estimates.
     """
-    truth, values = exact(values), np.asfortranarray(values)  # a row's values together: every step reads them
+    # a row's values together: every step reads them
+    truth, values = exact(values), np.asfortranarray(values)
     squared, spread = {}, {}
     for name in CURVES:
         rng = np.random.default_rng(DRAWS_SEED)
@@ -73,11 +92,18 @@ def curves(values: Any, run: Run) -> Result:
         found = np.stack(steps)  # (steps, repetitions, n, rows)
         squared[name] = np.mean((found - truth) ** 2, axis=(1, 2, 3))
         spread[name] = spread_so_far(found).mean(axis=(1, 2, 3))
-    return {"samples": run.size.samples, "squared_error": squared, "spread": spread, "power": float(np.mean(truth**2))}
+    return {
+        "samples": run.size.samples,
+        "squared_error": squared,
+        "spread": spread,
+        "power": float(np.mean(truth**2)),
+    }
 
 
 def spread_so_far(found: Any) -> Any:
-    """The paper's statistic: at each step the standard deviation of the estimates of all steps so far, along axis 0."""
+    """The paper's statistic: at each step the standard deviation of the estimates of all steps so
+    far, along axis 0.
+    """
     count = np.arange(1, len(found) + 1).reshape(-1, *[1] * (found.ndim - 1))
     first = found - found[0]  # about the first, so that no digits cancel
     mean, square = np.cumsum(first, axis=0) / count, np.cumsum(first**2, axis=0) / count
@@ -94,8 +120,21 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
             kept.append(table(network, rows, run.device))
         return kept[0]
 
-    about = {"network": network.digest, "rows_seed": ROWS_SEED, "draws_seed": DRAWS_SEED, "draws": DRAWS}
+    about = {
+        "network": network.digest,
+        "rows_seed": ROWS_SEED,
+        "draws_seed": DRAWS_SEED,
+        "draws": DRAWS,
+    }
     name = f"{dataset.name}-{network.architecture.partition(' ')[0]}"
-    run.step(f"{name}-table", run.settings("rows", "repetitions", "table_samples", **about), lambda: compare(values(), run))
+    run.step(
+        f"{name}-table",
+        run.settings("rows", "repetitions", "table_samples", **about),
+        lambda: compare(values(), run),
+    )
     if network.architecture.startswith("mlp"):
-        run.step(f"{name}-curves", run.settings("rows", "repetitions", "every", **about), lambda: curves(values(), run))
+        run.step(
+            f"{name}-curves",
+            run.settings("rows", "repetitions", "every", **about),
+            lambda: curves(values(), run),
+        )

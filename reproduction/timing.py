@@ -15,7 +15,10 @@ from reproduction.tabular import some_rows
 ATTEMPTS = 3
 TABLE: dict[str, Callable[[int, int], tuple[Any, int | None]]] = {
     "castro": lambda n, samples: (owenshap.Castro(), 2 + samples * (n - 1)),
-    "castro-antithetic": lambda n, samples: (owenshap.Castro(antithetic=True), 2 + samples * (n - 1)),
+    "castro-antithetic": lambda n, samples: (
+        owenshap.Castro(antithetic=True),
+        2 + samples * (n - 1),
+    ),
     "owen-printed": lambda _, samples: (owenshap.OwenPrinted(samples // 2, 2), None),
     "halved-owen-printed": lambda _, samples: (owenshap.HalvedOwenPrinted(samples // 2, 2), None),
     "owen": lambda _, samples: (owenshap.Owen(levels=samples), None),
@@ -44,4 +47,6 @@ def timings(dataset: Dataset, network: Network, run: Run) -> Result:
 def experiment(dataset: Dataset, network: Network, run: Run) -> None:
     """Table I's times, one result per device."""
     settings = run.settings("rows", "table_samples", network=network.digest, device=run.device)
-    run.step(f"{dataset.name}-timing-{run.device}", settings, lambda: timings(dataset, network, run))
+    run.step(
+        f"{dataset.name}-timing-{run.device}", settings, lambda: timings(dataset, network, run)
+    )

@@ -10,19 +10,26 @@ import numpy as np
 from reproduction.data import Dataset
 from reproduction.networks import Network, build
 
-BATCH, LEARNING_RATE, EPSILON = 300, 1e-3, 1e-7  # the program's batch; the other two are Adam's defaults in Keras
+# the program's batch; the other two are Adam's defaults in Keras
+BATCH, LEARNING_RATE, EPSILON = 300, 1e-3, 1e-7
 EPOCHS = 50
 
 
-def fit(architecture: str, dataset: Dataset, *, seed: int = 0, epochs: int = EPOCHS, device: str = "cpu") -> Network:
-    """The final fit of the program: all training and validation rows, a fixed number of epochs, no early stopping."""
+def fit(
+    architecture: str, dataset: Dataset, *, seed: int = 0, epochs: int = EPOCHS, device: str = "cpu"
+) -> Network:
+    """The final fit of the program: all training and validation rows, a fixed number of epochs, no
+    early stopping.
+    """
     import torch
 
     rows, target = dataset.fitting
     rows = rows[:, 1:] if architecture.startswith("cnn") else rows
     module = _begun(architecture, dataset, seed).to(device)
     inputs = torch.as_tensor(rows, dtype=torch.float32, device=device)
-    wanted = torch.as_tensor(target, dtype=torch.int64 if dataset.classes else torch.float32, device=device)
+    wanted = torch.as_tensor(
+        target, dtype=torch.int64 if dataset.classes else torch.float32, device=device
+    )
     loss_of = torch.nn.functional.cross_entropy if dataset.classes else _squared_loss
     adam = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE, eps=EPSILON)
     for batch in _batches(len(inputs), seed, epochs, device):
@@ -33,8 +40,12 @@ def fit(architecture: str, dataset: Dataset, *, seed: int = 0, epochs: int = EPO
     return Network(architecture, state, rows.shape[1], dataset.classes or 1)
 
 
-def fit_together(architecture: str, datasets: Sequence[Dataset], *, epochs: int = EPOCHS, device: str = "cpu") -> list[Network]:
-    """What `fit` gives for an MLP on each of these, up to rounding; a step of all costs little more than a step of one."""
+def fit_together(
+    architecture: str, datasets: Sequence[Dataset], *, epochs: int = EPOCHS, device: str = "cpu"
+) -> list[Network]:
+    """What `fit` gives for an MLP on each of these, up to rounding; a step of all costs little more
+    than a step of one.
+    """
     import torch
 
     begun = _begun(architecture, datasets[0], 0)
@@ -43,19 +54,30 @@ def fit_together(architecture: str, datasets: Sequence[Dataset], *, epochs: int 
         for name, each in begun.state_dict().items()
     }
     fitting = [dataset.fitting for dataset in datasets]
-    inputs = torch.as_tensor(np.stack([rows for rows, _ in fitting]), dtype=torch.float32, device=device)
-    wanted = torch.as_tensor(np.stack([target for _, target in fitting]), dtype=torch.int64, device=device)
+    inputs = torch.as_tensor(
+        np.stack([rows for rows, _ in fitting]), dtype=torch.float32, device=device
+    )
+    wanted = torch.as_tensor(
+        np.stack([target for _, target in fitting]), dtype=torch.int64, device=device
+    )
     adam = torch.optim.Adam(state.values(), lr=LEARNING_RATE, eps=EPSILON)
     for batch in _batches(inputs.shape[1], 0, epochs, device):
         adam.zero_grad()
         scores = _scores_together(state, inputs[:, batch])
         # Summed over data sets: each sees the gradient of its own mean loss, as if it were alone.
-        loss = torch.nn.functional.cross_entropy(scores.flatten(0, 1), wanted[:, batch].flatten()) * len(datasets)
+        loss = torch.nn.functional.cross_entropy(
+            scores.flatten(0, 1), wanted[:, batch].flatten()
+        ) * len(datasets)
         loss.backward()
         adam.step()
     kept = {name: each.detach().cpu().numpy() for name, each in state.items()}
     return [
-        Network(architecture, {name: each[place] for name, each in kept.items()}, inputs.shape[2], datasets[0].classes)
+        Network(
+            architecture,
+            {name: each[place] for name, each in kept.items()},
+            inputs.shape[2],
+            datasets[0].classes,
+        )
         for place in range(len(datasets))
     ]
 
@@ -76,7 +98,9 @@ def _batches(count: int, seed: int, epochs: int, device: str) -> Iterator[Any]:
 
     rng = np.random.default_rng(seed)
     for _ in range(epochs):
-        yield from torch.as_tensor(rng.permutation(count), device=device).split(min(BATCH, max(16, count // 20)))
+        yield from torch.as_tensor(rng.permutation(count), device=device).split(
+            min(BATCH, max(16, count // 20))
+        )
 
 
 def _scores_together(state: dict[str, Any], rows: Any) -> Any:
@@ -90,7 +114,9 @@ def _scores_together(state: dict[str, Any], rows: Any) -> Any:
 
 
 def predictions(network: Network, rows: Any, device: str = "cpu") -> Any:
-    """Predictions (m, outputs) of any network, in batches; a CNN gets the rows without the bias player."""
+    """Predictions (m, outputs) of any network, in batches; a CNN gets the rows without the bias
+    player.
+    """
     import torch
 
     rows = rows[:, rows.shape[1] - network.inputs :]

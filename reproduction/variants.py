@@ -1,4 +1,6 @@
-"""The variants that are compared, by name: how each spends so many samples, or so many evaluations."""
+"""The variants that are compared, by name: how each spends so many samples, or so many
+evaluations.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,11 @@ PER_LEVEL = 2  # the paper's M throughout
 
 @dataclass(frozen=True)
 class Variant:
-    """An estimator for a number of equivalent samples, and how many samples an evaluation budget buys.
+    """An estimator for a number of equivalent samples, and how many samples an evaluation budget
+    buys.
 
-    A 'sample' is the paper's: one permutation, or one coalition with all its marginal contributions.
+    A 'sample' is the paper's: one permutation, or one coalition with all its marginal
+    contributions.
     """
 
     label: str
@@ -45,10 +49,17 @@ def _chain(n_players: int) -> int:
 VARIANTS: dict[str, Variant] = {
     "castro": Variant("Castro", "castro", lambda samples: (owenshap.Castro(), samples), _chain),
     "castro-antithetic": Variant(
-        "Castro, antithetic", None, lambda samples: (owenshap.Castro(antithetic=True), samples // 2), _chain
+        "Castro, antithetic",
+        None,
+        lambda samples: (owenshap.Castro(antithetic=True), samples // 2),
+        _chain,
     ),
     "owen-printed": Variant(
-        "Owen, the program's rule", "owen", lambda samples: (owenshap.OwenPrinted(samples // 2, PER_LEVEL), 1), _star, 2
+        "Owen, the program's rule",
+        "owen",
+        lambda samples: (owenshap.OwenPrinted(samples // 2, PER_LEVEL), 1),
+        _star,
+        2,
     ),
     "owen-printed-paper": Variant(
         "Owen, as printed",
@@ -57,7 +68,9 @@ VARIANTS: dict[str, Variant] = {
         _star,
         2,
     ),
-    "owen": Variant("Owen, stratified (ours)", None, lambda samples: (owenshap.Owen(levels=samples), 1), _star),
+    "owen": Variant(
+        "Owen, stratified (ours)", None, lambda samples: (owenshap.Owen(levels=samples), 1), _star
+    ),
     "halved-owen-printed": Variant(
         "Halved Owen, the program's rule",
         "halved",
@@ -73,7 +86,17 @@ VARIANTS: dict[str, Variant] = {
         4,
     ),
     "halved-owen": Variant(
-        "Halved Owen, stratified (ours)", None, lambda samples: (owenshap.HalvedOwen(levels=samples), 1), _star
+        "Halved Owen, stratified (ours)",
+        None,
+        lambda samples: (owenshap.HalvedOwen(levels=samples), 1),
+        _star,
     ),
 }
-CURVES = ("castro", "castro-antithetic", "owen-printed", "owen", "halved-owen-printed", "halved-owen")
+CURVES = (
+    "castro",
+    "castro-antithetic",
+    "owen-printed",
+    "owen",
+    "halved-owen-printed",
+    "halved-owen",
+)

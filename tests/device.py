@@ -1,6 +1,8 @@
-"""Run the tests that need CUDA, and keep what came of it: `python tests/device.py [--commit SHA] [--out FILE]`.
+"""Run the tests that need CUDA, and keep what came of it: `python tests/device.py [--commit SHA]
+[--out FILE]`.
 
-Works where nothing can be installed: pytest is taken from out/device-kit (`make device-kit`) if the machine has none.
+Works where nothing can be installed: pytest is taken from out/device-kit (`make device-kit`) if the
+machine has none.
 """
 
 from __future__ import annotations
@@ -45,7 +47,11 @@ def main() -> int:
 
     outcomes = Outcomes()
     # Only files that have such tests: the others may import what is not there.
-    files = [str(each) for each in (ROOT / "tests").rglob("test_*.py") if "mark.device" in each.read_text()]
+    files = [
+        str(each)
+        for each in (ROOT / "tests").rglob("test_*.py")
+        if "mark.device" in each.read_text()
+    ]
     code = pytest.main(["-m", "device", "-p", "no:cacheprovider", *sorted(files)], [outcomes])
     results = {
         "commit": asked.commit or _commit(),
@@ -61,7 +67,9 @@ def main() -> int:
 
 
 def _commit() -> str:
-    return subprocess.check_output(["git", "describe", "--always", "--dirty"], cwd=ROOT, text=True).strip()
+    return subprocess.check_output(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, text=True
+    ).strip()
 
 
 if __name__ == "__main__":

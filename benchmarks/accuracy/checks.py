@@ -1,7 +1,9 @@
-"""Is everyone used rightly? `python -m benchmarks.accuracy.checks` compares games and peers with what they must be.
+"""Is everyone used rightly? `python -m benchmarks.accuracy.checks` compares games and peers with
+what they must be.
 
-Games: leaves against shap's TreeExplainer, counted coalitions against enumeration. Peers: every one with nearly all of the
-4,096 coalitions of 12 players, where a wrong sign or centre would show; and which of shapiq's classes give the same values.
+Games: leaves against shap's TreeExplainer, counted coalitions against enumeration. Peers: every one
+with nearly all of the 4,096 coalitions of 12 players, where a wrong sign or centre would show; and
+which of shapiq's classes give the same values.
 """
 
 from __future__ import annotations
@@ -38,7 +40,10 @@ def main() -> None:
     for name, run in peers().items():
         if unavailable(name):
             continue
-        print(f"  {name}: {'  '.join(error(run, game, budget) for budget in (60, 600, 3900))}", flush=True)
+        print(
+            f"  {name}: {'  '.join(error(run, game, budget) for budget in (60, 600, 3900))}",
+            flush=True,
+        )
 
 
 def error(run, game, budget: int) -> str:
@@ -57,8 +62,12 @@ def trees() -> float:
     from xgboost import XGBClassifier
 
     features, target = load_breast_cancer(return_X_y=True)
-    model = XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0, n_jobs=1).fit(features, target)
-    own = np.stack([leaf_game(of_xgboost(model)[0], row, features[:5])[1] for row in features[100:110]])
+    model = XGBClassifier(
+        n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0, n_jobs=1
+    ).fit(features, target)
+    own = np.stack(
+        [leaf_game(of_xgboost(model)[0], row, features[:5])[1] for row in features[100:110]]
+    )
     explainer = shap.TreeExplainer(model, features[:5], feature_perturbation="interventional")
     return float(np.abs(explainer.shap_values(features[100:110]) - own).max() / np.abs(own).max())
 

@@ -1,7 +1,7 @@
 """Time of fitting: `python -m benchmarks.accuracy.fitting` writes results-fitting.json.
 
-The time of everything but the model: of one game, and of 1,000 rows that share what they learn, with their errors beside
-those of rows that are fitted alone.
+The time of everything but the model: of one game, and of 1,000 rows that share what they learn,
+with their errors beside those of rows that are fitted alone.
 """
 
 from __future__ import annotations
@@ -27,7 +27,14 @@ from benchmarks.accuracy.trees import leaf_game, of_xgboost
 from owenshap.testing import random_unanimity_sum
 
 HERE = Path(__file__).parent
-SMALL = ("cc-mlp-16", "svm-16", "credit-xgboost-23", "cancer-logistic-30", "cancer-xgboost-30", "unanimity-30")
+SMALL = (
+    "cc-mlp-16",
+    "svm-16",
+    "credit-xgboost-23",
+    "cancer-logistic-30",
+    "cancer-xgboost-30",
+    "unanimity-30",
+)
 REPEATS = 5
 ROWS, EVALUATIONS, PLAYERS = 1000, 300, 30
 COMPARED = 30  # rows whose errors are compared
@@ -35,7 +42,9 @@ LONG = 100_000  # evaluations of the reference of the network's rows
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.fitting", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.accuracy.fitting", description=__doc__
+    )
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--folder", type=Path, default=HERE)
     asked = parser.parse_args()
@@ -43,7 +52,10 @@ def main() -> None:
         results = {
             "machine": f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}",
             "single": [*small(), *large()],
-            "pooled": [pooled("sigmoid network", *network(), asked.rows), pooled("XGBoost", *boosted(), asked.rows)],
+            "pooled": [
+                pooled("sigmoid network", *network(), asked.rows),
+                pooled("XGBoost", *boosted(), asked.rows),
+            ],
         }
     (asked.folder / "results-fitting.json").write_text(json.dumps(results, indent=1) + "\n")
 
@@ -74,8 +86,14 @@ def small() -> list[dict[str, Any]]:
 def large() -> list[dict[str, Any]]:
     """n = 100, 1,000 and 4,000 evaluations."""
     smooth, rough = perceptron(100), random_unanimity_sum(100, 300, 8, seed=0).values
-    cases = [(name, fn, budget) for budget in (1000, 4000) for name, fn in (("sigmoid network", smooth), ("unanimity", rough))]
-    return [fitted(name, fn, 100, budget, {1000: 1.0, 4000: 10.0}[budget]) for name, fn, budget in cases]
+    cases = [
+        (name, fn, budget)
+        for budget in (1000, 4000)
+        for name, fn in (("sigmoid network", smooth), ("unanimity", rough))
+    ]
+    return [
+        fitted(name, fn, 100, budget, {1000: 1.0, 4000: 10.0}[budget]) for name, fn, budget in cases
+    ]
 
 
 def perceptron(n_players: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -84,16 +102,27 @@ def perceptron(n_players: int) -> Callable[[np.ndarray], np.ndarray]:
     return lambda sets: 1 / (1 + np.exp(-np.tanh(sets @ first) @ second))
 
 
-def fitted(name: str, fn: Callable[[np.ndarray], np.ndarray], n_players: int, budget: int, goal: float) -> dict[str, Any]:
+def fitted(
+    name: str, fn: Callable[[np.ndarray], np.ndarray], n_players: int, budget: int, goal: float
+) -> dict[str, Any]:
     seconds, processor = [], []
     for seed in range(REPEATS if budget < 2000 else 3):
         game = Timed(fn)
         wall, own = time.perf_counter(), time.process_time()
-        owenshap.estimate(owenshap.FunctionGame(game, n_players), "gaussian-process", budget=budget, seed=seed, progress=False)
+        owenshap.estimate(
+            owenshap.FunctionGame(game, n_players),
+            "gaussian-process",
+            budget=budget,
+            seed=seed,
+            progress=False,
+        )
         seconds.append(time.perf_counter() - wall - game.seconds)
         processor.append(time.process_time() - own - game.processor)
     found = {"game": name, "players": n_players, "evaluations": budget, "goal": goal}
-    found |= {"seconds": round(float(np.median(seconds)), 3), "processor": round(float(np.median(processor)), 3)}
+    found |= {
+        "seconds": round(float(np.median(seconds)), 3),
+        "processor": round(float(np.median(processor)), 3),
+    }
     print(found, flush=True)
     return found
 
@@ -123,7 +152,9 @@ class Margin:
 def network() -> tuple[Any, np.ndarray, np.ndarray, Callable]:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(ROWS, PLAYERS))
-    model = Sigmoid(tuple(rng.normal(size=shape) * 4 / shape[0] ** 0.5 for shape in ((30, 16), (16, 8), (8, 1))))
+    model = Sigmoid(
+        tuple(rng.normal(size=shape) * 4 / shape[0] ** 0.5 for shape in ((30, 16), (16, 8), (8, 1)))
+    )
 
     def exact(row: np.ndarray) -> np.ndarray:
         game = owenshap.FunctionGame(lambda sets: model(sets * row), PLAYERS)
@@ -137,25 +168,39 @@ def boosted() -> tuple[Any, np.ndarray, np.ndarray, Callable]:
     from xgboost import XGBClassifier
 
     rows, target = make_classification(3000, PLAYERS, n_informative=15, random_state=0)
-    model = XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0, n_jobs=1).fit(rows, target)
+    model = XGBClassifier(
+        n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0, n_jobs=1
+    ).fit(rows, target)
     trees, start = of_xgboost(model)
     baseline = rows[0]
-    return Margin(model), rows[-ROWS:], baseline, lambda row: leaf_game(trees, row, baseline[None], start)[1]
+    return (
+        Margin(model),
+        rows[-ROWS:],
+        baseline,
+        lambda row: leaf_game(trees, row, baseline[None], start)[1],
+    )
 
 
-def pooled(name: str, model: Any, rows: np.ndarray, baseline: np.ndarray, exact: Callable, count: int) -> dict[str, Any]:
+def pooled(
+    name: str, model: Any, rows: np.ndarray, baseline: np.ndarray, exact: Callable, count: int
+) -> dict[str, Any]:
     rows = rows[:count]
     explainer = owenshap.Explainer(model, baseline=baseline)
     method = owenshap.GaussianProcess(pooled=True)
     bare = model_time(model, rows, baseline)
     wall, own = time.perf_counter(), processor_time()
     with ProcessPoolExecutor(2, initializer=threadpool_limits, initargs=(1,)) as executor:
-        found = explainer(rows, method=method, budget=EVALUATIONS, executor=executor, progress=False)
+        found = explainer(
+            rows, method=method, budget=EVALUATIONS, executor=executor, progress=False
+        )
     seconds, processor = time.perf_counter() - wall, processor_time() - own
     some = rows[:COMPARED]
     alone = explainer(some, method="gaussian-process", budget=EVALUATIONS, progress=False).values
     truth = [exact(row) for row in some]
-    errors = [np.mean([relative_error(*pair) for pair in zip(values, truth, strict=False)]) for values in (found.values, alone)]
+    errors = [
+        np.mean([relative_error(*pair) for pair in zip(values, truth, strict=False)])
+        for values in (found.values, alone)
+    ]
     result = {
         "model": name,
         "rows": count,
@@ -180,7 +225,9 @@ def model_time(model: Any, rows: np.ndarray, baseline: np.ndarray) -> float:
 
 
 def processor_time() -> float:
-    own, children = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own, children = (
+        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 

@@ -25,7 +25,13 @@ WEIGHTS, KEPT = ROOT / "reproduction" / "weights", ROOT / "out" / "accuracy"
 ROWS_SEED = 1  # the rows that the reproduction of the paper explains, too
 STRATA = {
     "smooth": ["cc-mlp-16", "digits-relu-16", "cancer-logistic-30", "svm-16", "mnist-cnn-16"],
-    "trees": ["credit-xgboost-23", "cancer-xgboost-30", "digits-xgboost-64", "forest-14", "neighbours-12"],
+    "trees": [
+        "credit-xgboost-23",
+        "cancer-xgboost-30",
+        "digits-xgboost-64",
+        "forest-14",
+        "neighbours-12",
+    ],
     "rough": ["unanimity-16", "unanimity-30", "unanimity-60", "voting-40", "mnist-pixels"],
 }
 ABOUT = {
@@ -55,21 +61,34 @@ class KnownGame:
     n_players: int
     shapley_values: np.ndarray
     reference_error: float = 0.0
-    """Expected relative squared error of the Shapley values themselves, where they come from sampling."""
+    """Expected relative squared error of the Shapley values themselves, where they come from
+    sampling.
+    """
 
     def values(self, coalitions: np.ndarray) -> np.ndarray:
         return self.fn(np.asarray(coalitions, bool))
 
 
 def games(name: str, rows: int) -> list[KnownGame]:
-    """So many games of that name, one per explained row (or one per seed where there is no model)."""
+    """So many games of that name, one per explained row (or one per seed where there is no
+    model).
+    """
     kind, _, players = name.rpartition("-")
     if kind == "unanimity":
-        found = [random_unanimity_sum(int(players), 3 * int(players), 8, seed=seed) for seed in range(rows)]
+        found = [
+            random_unanimity_sum(int(players), 3 * int(players), 8, seed=seed)
+            for seed in range(rows)
+        ]
     elif kind == "voting":
-        found = [weighted_voting(np.random.default_rng(seed).integers(1, 30, 40).tolist(), 300) for seed in range(rows)]
+        found = [
+            weighted_voting(np.random.default_rng(seed).integers(1, 30, 40).tolist(), 300)
+            for seed in range(rows)
+        ]
     elif name in TABLES:
-        tables = _kept(f"{name}-{rows}", lambda: {f"row{row}": each for row, each in enumerate(TABLES[name](rows))})
+        tables = _kept(
+            f"{name}-{rows}",
+            lambda: {f"row{row}": each for row, each in enumerate(TABLES[name](rows))},
+        )
         return [_of_table(each) for each in tables.values()]
     else:
         return list(MODELS[name](rows))
@@ -77,8 +96,12 @@ def games(name: str, rows: int) -> list[KnownGame]:
 
 
 def fingerprint(known: list[KnownGame]) -> str:
-    """Says whether two runs had the same games: of all Shapley values, to 6 digits of the largest."""
-    digits = [np.round(each.shapley_values / np.abs(each.shapley_values).max(), 6) + 0.0 for each in known]
+    """Says whether two runs had the same games: of all Shapley values, to 6 digits of the
+    largest.
+    """
+    digits = [
+        np.round(each.shapley_values / np.abs(each.shapley_values).max(), 6) + 0.0 for each in known
+    ]
     return sha256(np.concatenate(digits).tobytes()).hexdigest()[:12]
 
 
@@ -130,10 +153,14 @@ def _digits_relu(rows: int) -> Iterator[np.ndarray]:
 
     loaded = load_digits()
     pixels = loaded.images.reshape(-1, 4, 2, 4, 2).mean(axis=(2, 4)).reshape(-1, 16) / 16
-    model = MLPClassifier((64, 32), max_iter=600, random_state=0).fit(pixels[:1400], loaded.target[:1400])
+    model = MLPClassifier((64, 32), max_iter=600, random_state=0).fit(
+        pixels[:1400], loaded.target[:1400]
+    )
     for row in _some(pixels[1400:], rows):
         predicted = int(model.predict_proba(row[None]).argmax())
-        yield _tabled(lambda batch, output=predicted: model.predict_proba(batch)[:, output], row, 0.0)
+        yield _tabled(
+            lambda batch, output=predicted: model.predict_proba(batch)[:, output], row, 0.0
+        )
 
 
 def _logistic(rows: int) -> Iterator[KnownGame]:
@@ -146,7 +173,11 @@ def _logistic(rows: int) -> Iterator[KnownGame]:
     model = LogisticRegression(max_iter=1000).fit(scaled, target)
     for row in _some(scaled, rows):
         steps, start = np.round(64 * model.coef_[0] * row).astype(int), float(model.intercept_[0])
-        yield KnownGame(lambda sets, w=steps, b=start: expit(b + sets @ w / 64), 30, additive_shapley(steps, start))
+        yield KnownGame(
+            lambda sets, w=steps, b=start: expit(b + sets @ w / 64),
+            30,
+            additive_shapley(steps, start),
+        )
 
 
 def additive_shapley(steps: np.ndarray, start: float) -> np.ndarray:
@@ -190,28 +221,43 @@ def _mnist_cnn(rows: int) -> Iterator[np.ndarray]:
 
 
 def convolved(state: Any, images: np.ndarray) -> np.ndarray:
-    """Probabilities of a network of two convolutions with stride 2 and a linear layer, in double precision."""
+    """Probabilities of a network of two convolutions with stride 2 and a linear layer, in double
+    precision.
+    """
     hidden = np.asarray(images, np.float64).reshape(-1, 1, 28, 28)
     for layer in (1, 3):
         weight = state[f"{layer}.weight"].astype(np.float64)
         side = weight.shape[-1]
-        windows = np.lib.stride_tricks.sliding_window_view(hidden, (side, side), axis=(2, 3))[:, :, ::2, ::2]
-        columns = windows.transpose(0, 2, 3, 1, 4, 5).reshape(*hidden.shape[:1], *windows.shape[2:4], -1)
+        windows = np.lib.stride_tricks.sliding_window_view(hidden, (side, side), axis=(2, 3))[
+            :, :, ::2, ::2
+        ]
+        columns = windows.transpose(0, 2, 3, 1, 4, 5).reshape(
+            *hidden.shape[:1], *windows.shape[2:4], -1
+        )
         scores = columns @ weight.reshape(len(weight), -1).T + state[f"{layer}.bias"]
         hidden = np.maximum(scores, 0).transpose(0, 3, 1, 2)
-    return softmax(hidden.reshape(len(hidden), -1) @ state["6.weight"].T.astype(np.float64) + state["6.bias"], axis=1)
+    return softmax(
+        hidden.reshape(len(hidden), -1) @ state["6.weight"].T.astype(np.float64) + state["6.bias"],
+        axis=1,
+    )
 
 
-def _xgboost(features: np.ndarray, target: np.ndarray, chosen: list[int], background: list[int]) -> Iterator[KnownGame]:
+def _xgboost(
+    features: np.ndarray, target: np.ndarray, chosen: list[int], background: list[int]
+) -> Iterator[KnownGame]:
     """100 trees of depth 4; the leaves are checked against the model's own margins."""
     from xgboost import XGBClassifier
 
-    model = XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0, n_jobs=1).fit(features, target)
+    model = XGBClassifier(
+        n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0, n_jobs=1
+    ).fit(features, target)
     trees, start = of_xgboost(model)
     others = features[background]
     for row in features[chosen]:
         game, values = leaf_game(trees, row, others, start)
-        difference = worst_difference(game, lambda rows: model.predict(rows, output_margin=True), row, others)
+        difference = worst_difference(
+            game, lambda rows: model.predict(rows, output_margin=True), row, others
+        )
         assert difference < 1e-5, difference
         yield KnownGame(game, len(row), values)
 
@@ -267,7 +313,10 @@ def _mnist_mlp() -> tuple[list[np.ndarray], list[np.ndarray]]:
     state = Network.read(WEIGHTS / "mnist-mlp-300-25.npz").state
     weights = [state[f"{layer}.weight"].T.astype(np.float64) for layer in (0, 2, 4)]
     added = [state.get(f"{layer}.bias") for layer in (0, 2, 4)]
-    return weights, [np.zeros(w.shape[1]) if b is None else b.astype(np.float64) for w, b in zip(weights, added, strict=True)]
+    return weights, [
+        np.zeros(w.shape[1]) if b is None else b.astype(np.float64)
+        for w, b in zip(weights, added, strict=True)
+    ]
 
 
 STARS_BUDGET = 4_000_000  # evaluations of halved stars for near-exact values
@@ -281,15 +330,24 @@ def _mnist_pixels(rows: int) -> Iterator[KnownGame]:
         columns = weights[0][live] * row[live, None]
         predicted = int(_after_first(columns.sum(axis=0)[None]).argmax())
 
-        def reference(row: np.ndarray = row, live: np.ndarray = live, output: int = predicted) -> dict[str, Any]:
+        def reference(
+            row: np.ndarray = row, live: np.ndarray = live, output: int = predicted
+        ) -> dict[str, Any]:
             explainer = owenshap.Explainer(model, baseline=0.0, output=output)
-            found = explainer(row[None], method="halved-owen", budget=STARS_BUDGET, seed=99, progress=False)
+            found = explainer(
+                row[None], method="halved-owen", budget=STARS_BUDGET, seed=99, progress=False
+            )
             power = np.square(found.values[0]).sum()
-            return {"values": found.values[0, live], "error": np.square(found.standard_errors[0]).sum() / power}
+            return {
+                "values": found.values[0, live],
+                "error": np.square(found.standard_errors[0]).sum() / power,
+            }
 
         near = _kept(f"mnist-pixels-{place}", reference)
 
-        def fn(sets: np.ndarray, columns: np.ndarray = columns, output: int = predicted) -> np.ndarray:
+        def fn(
+            sets: np.ndarray, columns: np.ndarray = columns, output: int = predicted
+        ) -> np.ndarray:
             return _after_first(sets @ columns)[:, output]
 
         yield KnownGame(fn, len(live), near["values"], float(near["error"]))

@@ -1,4 +1,6 @@
-"""Errors of contenders on games with known values, cell by cell, kept in a file as they are done."""
+"""Errors of contenders on games with known values, cell by cell, kept in a file as they are
+done.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ EACH = (2.5, 5, 10, 20, 50)
 FLOOR = 1e-12
 SLACK = 1.02  # evaluations over the budget beyond which a contender is not compared
 CELL_SECONDS = 600.0  # a contender that has taken longer in a cell makes no further draws there
-RUN_SECONDS = 20.0  # a contender whose first run took longer is not compared, nor run with more evaluations
+# a contender whose first run took longer is not compared, nor run with more evaluations
+RUN_SECONDS = 20.0
 STOP_SECONDS = 120.0  # a run that asks for another evaluation after that is stopped
 SLOW = "slow"
 
@@ -27,7 +30,9 @@ class TooSlowError(Exception):
 
 
 class Counted:
-    """Counts evaluations; the empty and the grand coalition are remembered and count once. Stops who takes too long."""
+    """Counts evaluations; the empty and the grand coalition are remembered and count once. Stops
+    who takes too long.
+    """
 
     def __init__(self, game: KnownGame, seconds: float = float("inf")) -> None:
         self.game, self._inside, self._ends = game, 0, set[bool]()
@@ -47,8 +52,12 @@ class Counted:
         return self.game.values(coalitions)
 
 
-def measure(run: Contender, known: list[KnownGame], each: float, draws: int, patient: bool) -> dict[str, Any]:
-    """The errors of one contender in one cell, by row; one draw of every row, then the next, while there is patience."""
+def measure(
+    run: Contender, known: list[KnownGame], each: float, draws: int, patient: bool
+) -> dict[str, Any]:
+    """The errors of one contender in one cell, by row; one draw of every row, then the next, while
+    there is patience.
+    """
     errors: list[list[float]] = [[] for _ in known]
     shares, seconds = [], []
     for seed in range(draws):
@@ -63,15 +72,25 @@ def measure(run: Contender, known: list[KnownGame], each: float, draws: int, pat
                 if not np.isfinite(values).all():
                     raise FloatingPointError("values that are not finite")
             except TooSlowError:
-                return {"failed": f"{SLOW}: stopped after {STOP_SECONDS:g} s with {counted.seen} of {budget} evaluations"}
+                return {
+                    "failed": f"{SLOW}: stopped after {STOP_SECONDS:g} s with {counted.seen} of {budget} evaluations"
+                }
             except Exception as failure:  # whatever a contender raises is its result
                 return {"failed": f"{type(failure).__name__}: {failure}"[:120]}
             seconds.append(time.process_time() - started)
             shares.append(counted.seen / budget)
             errors[row].append(_digits(relative_error(values, game.shapley_values)))
             if not patient and len(seconds) == 1 and seconds[0] > RUN_SECONDS:
-                return {"failed": f"{SLOW}: {seconds[0]:.0f} s a run", "seconds": _digits(seconds[0]), "error": errors[0][0]}
-    return {"errors": errors, "evaluations": _digits(float(np.mean(shares))), "seconds": _digits(float(np.median(seconds)))}
+                return {
+                    "failed": f"{SLOW}: {seconds[0]:.0f} s a run",
+                    "seconds": _digits(seconds[0]),
+                    "error": errors[0][0],
+                }
+    return {
+        "errors": errors,
+        "evaluations": _digits(float(np.mean(shares))),
+        "seconds": _digits(float(np.median(seconds))),
+    }
 
 
 def relative_error(values: np.ndarray, exact: np.ndarray) -> float:
@@ -83,7 +102,9 @@ def _digits(number: float) -> float:
 
 
 class Results:
-    """A file {"about": versions, "games": {name: …}, "cells": {"name each": {contender: …}}}, a line per contender."""
+    """A file {"about": versions, "games": {name: …}, "cells": {"name each": {contender: …}}}, a
+    line per contender.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -97,7 +118,9 @@ class Results:
         self.write()
 
     def forget(self, game: str) -> None:
-        self.cells = {cell: found for cell, found in self.cells.items() if cell.rpartition(" ")[0] != game}
+        self.cells = {
+            cell: found for cell, found in self.cells.items() if cell.rpartition(" ")[0] != game
+        }
 
     def of_contenders(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """Every contender's result, cell by cell."""
@@ -106,15 +129,24 @@ class Results:
                 yield cell, contender, result
 
     def write(self) -> None:
-        games = ",\n".join(f"{json.dumps(name)}: {json.dumps(each)}" for name, each in self.games.items())
-        cells = ",\n".join(f"{json.dumps(name)}: {{\n{_lines(each)}\n}}" for name, each in self.cells.items())
+        games = ",\n".join(
+            f"{json.dumps(name)}: {json.dumps(each)}" for name, each in self.games.items()
+        )
+        cells = ",\n".join(
+            f"{json.dumps(name)}: {{\n{_lines(each)}\n}}" for name, each in self.cells.items()
+        )
         part = self.path.with_suffix(".part")
-        part.write_text(f'{{"about": {json.dumps(self.about)},\n"games": {{\n{games}\n}},\n"cells": {{\n{cells}\n}}}}\n')
+        part.write_text(
+            f'{{"about": {json.dumps(self.about)},\n"games": {{\n{games}\n}},\n"cells": {{\n{cells}\n}}}}\n'
+        )
         part.replace(self.path)
 
 
 def _lines(cell: dict[str, dict[str, Any]]) -> str:
-    return ",\n".join(f" {json.dumps(name)}: {json.dumps(each, separators=(',', ':'))}" for name, each in cell.items())
+    return ",\n".join(
+        f" {json.dumps(name)}: {json.dumps(each, separators=(',', ':'))}"
+        for name, each in cell.items()
+    )
 
 
 def slow_before(results: Results, game: str, each: float, contender: str) -> str | None:
@@ -122,7 +154,11 @@ def slow_before(results: Results, game: str, each: float, contender: str) -> str
     for less in reversed([other for other in EACH if other < each]):
         before = results.cells.get(f"{game} {less:g}", {}).get(contender, {})
         if before.get("failed", "").startswith(SLOW):
-            return before["failed"] if " at " in before["failed"] else f"{before['failed']} at {less:g} n"
+            return (
+                before["failed"]
+                if " at " in before["failed"]
+                else f"{before['failed']} at {less:g} n"
+            )
         if before:
             return None
     return None

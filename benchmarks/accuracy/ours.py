@@ -8,7 +8,12 @@ import owenshap
 from benchmarks.accuracy.peers import Contender, Game
 from owenshap.run.plan import Cost, make_plan
 
-HEADLINE, CORRECTED, STARS, AUTO = "gaussian-process", "gaussian-process-corrected", "halved-owen", "auto"
+HEADLINE, CORRECTED, STARS, AUTO = (
+    "gaussian-process",
+    "gaussian-process-corrected",
+    "halved-owen",
+    "auto",
+)
 SLOW_MODEL = 0.01  # seconds an evaluation that auto is told of
 
 
@@ -35,6 +40,10 @@ def _by_name(method: str) -> Contender:
 
 
 def _auto(fn: Game, n_players: int, budget: int, seed: int) -> np.ndarray:
-    """What auto does with a model of 10 ms an evaluation; the model here is quick, so its cost is told, not measured."""
+    """What auto does with a model of 10 ms an evaluation; the model here is quick, so its cost is
+    told, not measured.
+    """
     plan = make_plan(n_players, AUTO, budget, Cost(SLOW_MODEL, 1))
-    return owenshap.estimate(owenshap.FunctionGame(fn, n_players), seed=seed, plan=plan, progress=False).values
+    return owenshap.estimate(
+        owenshap.FunctionGame(fn, n_players), seed=seed, plan=plan, progress=False
+    ).values

@@ -1,4 +1,5 @@
-"""The peers, each as (game, players, budget, seed) -> values, at the settings that their documents name as best.
+"""The peers, each as (game, players, budget, seed) -> values, at the settings that their documents
+name as best.
 
 Evaluations are counted by the caller; the empty and the grand coalition count once.
 """
@@ -83,7 +84,9 @@ def peers() -> dict[str, Contender]:
         "shapiq UnbiasedKernelSHAP": _shapiq("UnbiasedKernelSHAP", pairing_trick=True),
         "shapiq SVARM": _shapiq("SVARM", pairing_trick=True),
         "shapiq PermutationSamplingSV": _shapiq("PermutationSamplingSV"),
-        "shapiq PermutationSamplingSII": _shapiq("PermutationSamplingSII", index="SII", max_order=1),
+        "shapiq PermutationSamplingSII": _shapiq(
+            "PermutationSamplingSII", index="SII", max_order=1
+        ),
         "shapiq OwenSamplingSV": _shapiq("OwenSamplingSV"),
         "shapiq StratifiedSamplingSV": _shapiq("StratifiedSamplingSV"),
         "shap Permutation": _shap_permutation,
@@ -127,7 +130,9 @@ def _proxyspex(fn: Game, n_players: int, budget: int, seed: int) -> np.ndarray:
     from lightgbm import LGBMRegressor
 
     quiet = LGBMRegressor(verbose=-1, n_jobs=1, random_state=seed)
-    return _shapiq("ProxySPEX", index="SV", max_order=1, proxy_model=quiet, hpo=False)(fn, n_players, budget, seed)
+    return _shapiq("ProxySPEX", index="SV", max_order=1, proxy_model=quiet, hpo=False)(
+        fn, n_players, budget, seed
+    )
 
 
 def _spex(fn: Game, n_players: int, budget: int, seed: int) -> np.ndarray:
@@ -142,11 +147,15 @@ def _kaddshap(fn: Game, n_players: int, budget: int, seed: int) -> np.ndarray:
 
 
 def _polyshap(order: int) -> Contender:
-    """Interactions up to an order, as many as half of the evaluations: with more, the regression has no unique answer."""
+    """Interactions up to an order, as many as half of the evaluations: with more, the regression
+    has no unique answer.
+    """
 
     def run(fn: Game, n_players: int, budget: int, seed: int) -> np.ndarray:
         terms = max(n_players + 1, min(budget // 2, MOST_TERMS))
-        return _shapiq("PolySHAP", max_order=order, max_terms=terms, pairing_trick=True)(fn, n_players, budget, seed)
+        return _shapiq("PolySHAP", max_order=order, max_terms=terms, pairing_trick=True)(
+            fn, n_players, budget, seed
+        )
 
     return run
 
@@ -159,7 +168,9 @@ def _shap_permutation(fn: Game, n_players: int, budget: int, seed: int) -> np.nd
     rounds = (budget - 2) // (2 * (n_players - 1))
     if rounds < 1:
         raise TooFewError(f"needs {2 * n_players} evaluations")
-    return explainer(np.ones((1, n_players)), max_evals=rounds * (2 * n_players + 1), silent=True).values[0]
+    return explainer(
+        np.ones((1, n_players)), max_evals=rounds * (2 * n_players + 1), silent=True
+    ).values[0]
 
 
 def _shap_kernel(fn: Game, n_players: int, budget: int, seed: int) -> np.ndarray:
@@ -167,7 +178,9 @@ def _shap_kernel(fn: Game, n_players: int, budget: int, seed: int) -> np.ndarray
 
     np.random.seed(seed)  # noqa: NPY002 (the only way to seed it)
     explainer = shap.KernelExplainer(lambda rows: fn(rows > 0.5), np.zeros((1, n_players)))
-    return explainer.shap_values(np.ones((1, n_players)), nsamples=budget - 2, l1_reg=False, silent=True)[0]
+    return explainer.shap_values(
+        np.ones((1, n_players)), nsamples=budget - 2, l1_reg=False, silent=True
+    )[0]
 
 
 def _lightshap(method: str, how: str) -> Contender:

@@ -23,7 +23,9 @@ FULL = 30  # runs of a contender in a cell that had the time
 
 @dataclass(frozen=True)
 class Cell:
-    """One game at one number of evaluations: errors by row of ours and of every peer that kept to the budget."""
+    """One game at one number of evaluations: errors by row of ours and of every peer that kept to
+    the budget.
+    """
 
     game: str
     each: float
@@ -62,10 +64,14 @@ def mean_error(rows: list[list[float]]) -> float:
 
 
 def bootstrap(peer: list[list[float]], own: list[list[float]]) -> tuple[float, float]:
-    """95 % interval of the ratio of mean errors: rows are drawn anew, the same for both, then draws within rows."""
+    """95 % interval of the ratio of mean errors: rows are drawn anew, the same for both, then draws
+    within rows.
+    """
     rng = np.random.default_rng(0)
     rows = rng.integers(0, len(own), (RESAMPLES, len(own)))
-    low, high = np.quantile(_resampled(peer, rows, rng) / _resampled(own, rows, rng), [0.025, 0.975])
+    low, high = np.quantile(
+        _resampled(peer, rows, rng) / _resampled(own, rows, rng), [0.025, 0.975]
+    )
     return float(low), float(high)
 
 
@@ -86,7 +92,9 @@ def read_cells(peers: Results, ours: Results) -> list[Cell]:
         if game not in peers.games or game not in ours.games:
             continue
         if peers.games[game]["fingerprint"] != ours.games[game]["fingerprint"]:
-            raise SystemExit(f"{game}: the peers' games and ours differ. Run one of them again with --again.")
+            raise SystemExit(
+                f"{game}: the peers' games and ours differ. Run one of them again with --again."
+            )
         for each in EACH:
             key = f"{game} {each:g}"
             own, others = _errors(ours.cells.get(key, {})), _errors(peers.cells.get(key, {}))
@@ -96,7 +104,11 @@ def read_cells(peers: Results, ours: Results) -> list[Cell]:
 
 
 def _errors(cell: dict[str, dict[str, Any]]) -> dict[str, list[list[float]]]:
-    return {name: each["errors"] for name, each in cell.items() if "errors" in each and each["evaluations"] <= SLACK}
+    return {
+        name: each["errors"]
+        for name, each in cell.items()
+        if "errors" in each and each["evaluations"] <= SLACK
+    }
 
 
 def write(folder: Path) -> None:
@@ -138,7 +150,10 @@ Made by `python -m benchmarks.accuracy`: peers with {_versions(peers)}; ours wit
 
 
 def _versions(results: Results) -> str:
-    return ", ".join(f"{name} {version}" for name, version in results.about.items()) or "unknown versions"
+    return (
+        ", ".join(f"{name} {version}" for name, version in results.about.items())
+        or "unknown versions"
+    )
 
 
 def _summary(cells: list[Cell]) -> str:
@@ -157,12 +172,14 @@ def _summary(cells: list[Cell]) -> str:
     stars = [cell.over(STARS) for cell in cells if STARS in cell.ours]
     kept = [cell.over(STARS) for cell in cells if STARS in cell.ours and not cell.at_floor]
     lines += [
-        f"| worst cell, upper end of its interval: {worst.game} at {worst.each:g} n | {worst.interval[1]:.2f} | | "
+        f"| worst cell, upper end of its interval: {worst.game} at {worst.each:g} n | "
+        f"{worst.interval[1]:.2f} | | "
         f"| ≥ {GOAL_WORST:g} |",
         f"| lowest ratio: {lowest.game} at {lowest.each:g} n | {lowest.ratio:.2f} | | | |",
         f"| cells where a peer is ahead (ratio below 1) · whole interval below 1 | {len(losing)} · "
         f"{sum(cell.interval[1] < 1 for cell in cells)} | | {len(cells)} | |",
-        f"| Halved Owen / ours (geometric mean) | {geometric(stars):.1f} | {geometric(kept):.1f} | {len(stars)}, {len(kept)} "
+        f"| Halved Owen / ours (geometric mean) | {geometric(stars):.1f} | {geometric(kept):.1f} "
+        f"| {len(stars)}, {len(kept)} "
         f"| ≥ {GOAL_STARS:g} |",
     ]
     return "\n".join([*lines, ""])
@@ -172,20 +189,28 @@ def _every_cell(cells: list[Cell]) -> str:
     lines = [
         "## Every cell",
         "",
-        "Above 1 ours is lower; ▼ marks cells where a peer is ahead. † the peer made fewer than 30 runs. *auto* is the error",
-        "of what `auto` does with a model of 10 ms an evaluation, *corrected* that of `gaussian-process-corrected`.",
+        "Above 1 ours is lower; ▼ marks cells where a peer is ahead. † the peer made fewer than "
+        "30 runs. *auto* is the error",
+        "of what `auto` does with a model of 10 ms an evaluation, *corrected* that of "
+        "`gaussian-process-corrected`.",
         "",
-        "| game | evaluations | ours | best peer | which | best peer / ours | 95 % | Halved Owen / ours | auto | corrected |",
+        "| game | evaluations | ours | best peer | which | best peer / ours | 95 % | Halved Owen "
+        "/ ours | auto | corrected |",
         "|---|--:|--:|--:|---|--:|---|--:|--:|--:|",
     ]
     for cell in cells:
         low, high = cell.interval
         fewer = "†" if sum(map(len, cell.peers[cell.best])) < FULL else ""
         mark = "▼ " if cell.ratio < 1 else ""
-        more = [f"{mean_error(cell.ours[name]):.1e}" if name in cell.ours else "–" for name in (AUTO, CORRECTED)]
+        more = [
+            f"{mean_error(cell.ours[name]):.1e}" if name in cell.ours else "–"
+            for name in (AUTO, CORRECTED)
+        ]
         lines.append(
-            f"| {cell.game} | {cell.each:g} n | {cell.own:.1e} | {mean_error(cell.peers[cell.best]):.1e} | {cell.best}{fewer} "
-            f"| {mark}{_ratio(cell.ratio)} | {_ratio(low)}–{_ratio(high)} | {cell.over(STARS):.1f} | {more[0]} | {more[1]} |"
+            f"| {cell.game} | {cell.each:g} n | {cell.own:.1e} | "
+            f"{mean_error(cell.peers[cell.best]):.1e} | {cell.best}{fewer} "
+            f"| {mark}{_ratio(cell.ratio)} | {_ratio(low)}–{_ratio(high)} | "
+            f"{cell.over(STARS):.1f} | {more[0]} | {more[1]} |"
         )
     return "\n".join([*lines, ""])
 
@@ -198,7 +223,8 @@ def _every_peer(cells: list[Cell], peers: Results) -> str:
     lines = [
         "## Every peer",
         "",
-        "| peer | settings | error / ours (geometric mean) | cells | best of all in | fewer runs in | median s |",
+        "| peer | settings | error / ours (geometric mean) | cells | best of all in | fewer runs "
+        "in | median s |",
         "|---|---|--:|--:|--:|--:|--:|",
     ]
     found = []
@@ -207,8 +233,13 @@ def _every_peer(cells: list[Cell], peers: Results) -> str:
         ratio = geometric([mean_error(cell.peers[name]) / cell.own for cell in inside])
         best = sum(cell.best == name for cell in inside)
         fewer = sum(sum(map(len, cell.peers[name])) < FULL for cell in inside)
-        seconds = np.median([peers.cells[f"{cell.game} {cell.each:g}"][name]["seconds"] for cell in inside])
-        row = f"| {name} | {SETTINGS.get(name, '')} | {ratio:.1f} | {len(inside)} | {best} | {fewer} | {seconds:.2g} |"
+        seconds = np.median(
+            [peers.cells[f"{cell.game} {cell.each:g}"][name]["seconds"] for cell in inside]
+        )
+        row = (
+            f"| {name} | {SETTINGS.get(name, '')} | {ratio:.1f} | {len(inside)} | {best} | "
+            f"{fewer} | {seconds:.2g} |"
+        )
         found.append((-best, ratio, row))
     lines += [row for *_, row in sorted(found)]
     lines += ["", "Left out:", *(f"- {name}: {why}." for name, why in LEFT_OUT.items()), ""]
@@ -216,7 +247,9 @@ def _every_peer(cells: list[Cell], peers: Results) -> str:
     for key, cell in peers.cells.items():
         for name, each in cell.items():
             if "failed" in each and not each["failed"].startswith(SLOW):
-                reasons.setdefault(f"{name}: {each['failed'].split(' evaluations')[0].rstrip('0123456789 ')}", []).append(key)
+                reasons.setdefault(
+                    f"{name}: {each['failed'].split(' evaluations')[0].rstrip('0123456789 ')}", []
+                ).append(key)
     lines += [
         "Not compared, by reason:",
         *(f"- {reason} … ({len(keys)} cells)" for reason, keys in sorted(reasons.items())),
@@ -226,7 +259,9 @@ def _every_peer(cells: list[Cell], peers: Results) -> str:
 
 
 def _slow(cells: list[Cell], peers: Results) -> str:
-    """What is known of peers in cells where they took too long: one run, beside ours of the same row."""
+    """What is known of peers in cells where they took too long: one run, beside ours of the same
+    row.
+    """
     lines = []
     for cell in cells:
         for name, found in peers.cells[f"{cell.game} {cell.each:g}"].items():
@@ -234,12 +269,14 @@ def _slow(cells: list[Cell], peers: Results) -> str:
                 took = found["failed"].removeprefix(f"{SLOW}: ")
                 error = f"{found['error']:.1e}" if "error" in found else "–"
                 lines.append(
-                    f"| {name} | {cell.game} | {cell.each:g} n | {took} | {error} | {np.mean(cell.ours[HEADLINE][0]):.1e} |"
+                    f"| {name} | {cell.game} | {cell.each:g} n | {took} | {error} | "
+                    f"{np.mean(cell.ours[HEADLINE][0]):.1e} |"
                 )
     heading = [
         "## Too slow to compare",
         "",
-        f"Peers whose first run took more than {RUN_SECONDS:g} s, not run with more evaluations there: the error of that run",
+        f"Peers whose first run took more than {RUN_SECONDS:g} s, not run with more evaluations "
+        "there: the error of that run",
         "beside our mean error of that row.",
         "",
         "| peer | game | evaluations | time | error | ours |",
@@ -253,7 +290,11 @@ def _games(ours: Results) -> str:
     for name, about in ours.games.items():
         players = sorted(set(about["players"]))
         span = f"{players[0]}" if len(players) == 1 else f"{players[0]}–{players[-1]}"
-        near = f"; error of the reference at most {about['reference_error']:.1e}" if about["reference_error"] else ""
+        near = (
+            f"; error of the reference at most {about['reference_error']:.1e}"
+            if about["reference_error"]
+            else ""
+        )
         lines.append(f"| {name} | {span} | {ABOUT[name]}{near} |")
     return "\n".join([*lines, ""])
 
@@ -262,23 +303,30 @@ def _fitting(timing: dict[str, Any]) -> str:
     lines = [
         "## Time of fitting",
         "",
-        f"Everything but the model, one core unless said, on {timing['machine']}. Medians; processor time beside, as others",
+        f"Everything but the model, one core unless said, on {timing['machine']}. Medians; "
+        "processor time beside, as others",
         "use the machine. Made by `python -m benchmarks.accuracy.fitting`.",
         "",
         "| what | players | evaluations | seconds | processor seconds | goal |",
         "|---|--:|--:|--:|--:|--:|",
     ]
     lines += [
-        f"| {each['game']} | {each['players']} | {each['evaluations']:,} | {each['seconds']:.2f} | {each['processor']:.2f} "
+        f"| {each['game']} | {each['players']} | {each['evaluations']:,} | {each['seconds']:.2f} "
+        f"| {each['processor']:.2f} "
         f"| ≤ {each['goal']:g} |"
         for each in timing["single"]
     ]
     lines += [
-        f"| {each['rows']:,} rows pooled, {each['model']}, 2 processes | {each['players']} | {each['evaluations']:,} a row "
+        f"| {each['rows']:,} rows pooled, {each['model']}, 2 processes | {each['players']} | "
+        f"{each['evaluations']:,} a row "
         f"| {each['seconds']:.1f} | {each['processor']:.1f} | ≤ 20 |"
         for each in timing["pooled"]
     ]
-    lines += ["", "| rows pooled | error, pooled | error, alone | pooled / alone | goal |", "|---|--:|--:|--:|--:|"]
+    lines += [
+        "",
+        "| rows pooled | error, pooled | error, alone | pooled / alone | goal |",
+        "|---|--:|--:|--:|--:|",
+    ]
     lines += [
         f"| {each['model']} | {each['error_pooled']:.1e} | {each['error_alone']:.1e} "
         f"| {each['error_pooled'] / each['error_alone']:.2f} | ≤ 1.5 |"

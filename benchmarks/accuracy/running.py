@@ -1,4 +1,6 @@
-"""Cells in parallel: games are made once, then every cell is a task of its own, kept when it is done."""
+"""Cells in parallel: games are made once, then every cell is a task of its own, kept when it is
+done.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ class Task:
         return f"{self.game} {self.each:g}"
 
 
-def run_all(tasks: list[Task], results: Results, processes: int, minutes: float, again: bool) -> None:
+def run_all(
+    tasks: list[Task], results: Results, processes: int, minutes: float, again: bool
+) -> None:
     """Run tasks, and stop after so many minutes: what is done by then is in the file."""
     os.environ.update(dict.fromkeys(THREADS, "1"))  # of the processes to be started
     until = time.monotonic() + 60 * minutes
@@ -57,12 +61,19 @@ def run_all(tasks: list[Task], results: Results, processes: int, minutes: float,
                 results.forget(name)
                 results.games[name] = about
             else:
-                print(f"{name}: left, as the results that are there are of another game. Run it with --again.", flush=True)
+                print(
+                    f"{name}: left, as the results that are there are of another game. Run it "
+                    "with --again.",
+                    flush=True,
+                )
                 tasks = [task for task in tasks if task.game != name]
         possible = [task for task in tasks if _below_all(task, results.games[task.game]["players"])]
         for task, found in _each_done(pool, processes, _chains(possible), results, until):
             results.add(task.cell, task.contender, found)
-            print(f"{task.cell} {task.contender}: {found.get('failed') or found['seconds']}", flush=True)
+            print(
+                f"{task.cell} {task.contender}: {found.get('failed') or found['seconds']}",
+                flush=True,
+            )
 
 
 def about_game(name: str, rows: int) -> tuple[str, dict[str, Any]]:
@@ -77,17 +88,25 @@ def _below_all(task: Task, players: list[int]) -> bool:
 
 
 def _chains(tasks: list[Task]) -> list[list[Task]]:
-    """Tasks that wait for each other: a peer too slow with few evaluations is not tried with more. Ours start with most."""
+    """Tasks that wait for each other: a peer too slow with few evaluations is not tried with more.
+    Ours start with most.
+    """
     chains: dict[Any, list[Task]] = {}
     for task in tasks:
-        chains.setdefault(task if task.who in PATIENT else (task.game, task.contender), []).append(task)
-    return sorted(chains.values(), key=lambda chain: -chain[0].each if chain[0].who in PATIENT else 0.0)
+        chains.setdefault(task if task.who in PATIENT else (task.game, task.contender), []).append(
+            task
+        )
+    return sorted(
+        chains.values(), key=lambda chain: -chain[0].each if chain[0].who in PATIENT else 0.0
+    )
 
 
 def _each_done(
     pool: Pool, processes: int, chains: list[list[Task]], results: Results, until: float
 ) -> Iterator[tuple[Task, dict[str, Any]]]:
-    """Results as they come. A processor that is free takes the next task of the first chain that waits for no other."""
+    """Results as they come. A processor that is free takes the next task of the first chain that
+    waits for no other.
+    """
     done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
     ready, left = list(range(len(chains))), sum(map(len, chains))
 
@@ -122,7 +141,9 @@ def _each_done(
 
 
 def check(results: Results, names: list[str], rows: int, processes: int) -> int:
-    """1 where the first run of one of our cells no longer has the error that the file says; each such cell is named."""
+    """1 where the first run of one of our cells no longer has the error that the file says; each
+    such cell is named.
+    """
     os.environ.update(dict.fromkeys(THREADS, "1"))
     stored = []
     for cell, contender, found in results.of_contenders():
@@ -133,7 +154,9 @@ def check(results: Results, names: list[str], rows: int, processes: int) -> int:
     with get_context("spawn").Pool(processes) as pool:
         errors = pool.map(first_error, [task for task, _ in stored], chunksize=1)
     pairs = list(zip(stored, errors, strict=True))
-    changed = [(task, before, now) for (task, before), now in pairs if abs(now - before) > SAME * before]
+    changed = [
+        (task, before, now) for (task, before), now in pairs if abs(now - before) > SAME * before
+    ]
     for task, before, now in changed:
         print(f"changed: {task.cell} {task.contender}: {before:g}, now {now:g}")
     print(f"{len(stored) - len(changed)} of {len(stored)} cells give what they gave")
@@ -144,7 +167,9 @@ def first_error(task: Task) -> float:
     """The error of the first run of a cell."""
     with threadpool_limits(1):
         game = _known(task.game, task.rows)[:1]
-        return measure(contenders()[task.who][task.contender], game, task.each, 1, patient=True)["errors"][0][0]
+        return measure(contenders()[task.who][task.contender], game, task.each, 1, patient=True)[
+            "errors"
+        ][0][0]
 
 
 def run_one(task: Task) -> dict[str, Any]:

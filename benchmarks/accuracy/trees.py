@@ -1,4 +1,6 @@
-"""Trees as games with exact Shapley values: every leaf is a product of players who must be in and players who must be out."""
+"""Trees as games with exact Shapley values: every leaf is a product of players who must be in and
+players who must be out.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ CHUNK = 1 << 21  # coalitions × leaves at once
 
 @dataclass(frozen=True)
 class Tree:
-    """Nodes as arrays; a leaf has no left child. Rows are compared in single precision, as both libraries do."""
+    """Nodes as arrays; a leaf has no left child. Rows are compared in single precision, as both
+    libraries do.
+    """
 
     left: np.ndarray
     right: np.ndarray
@@ -54,13 +58,24 @@ def of_xgboost(model: Any) -> tuple[list[Tree], float]:
     for each in learner["gradient_booster"]["model"]["trees"]:
         threshold = np.array(each["split_conditions"], np.float32)  # of a leaf: its value
         left, right = np.array(each["left_children"]), np.array(each["right_children"])
-        trees.append(Tree(left, right, np.array(each["split_indices"]), threshold, threshold.astype(float), strict=True))
+        trees.append(
+            Tree(
+                left,
+                right,
+                np.array(each["split_indices"]),
+                threshold,
+                threshold.astype(float),
+                strict=True,
+            )
+        )
     return trees, float(np.log(chance / (1 - chance)))
 
 
 @dataclass(frozen=True)
 class LeafGame:
-    """v(S) = Σ weight over the leaves whose members are all in S and whose others are all out; at most 64 players."""
+    """v(S) = Σ weight over the leaves whose members are all in S and whose others are all out; at
+    most 64 players.
+    """
 
     members: np.ndarray
     involved: np.ndarray
@@ -76,13 +91,19 @@ class LeafGame:
         return found + self.start
 
 
-def leaf_game(trees: list[Tree], row: np.ndarray, background: np.ndarray, start: float = 0.0) -> tuple[LeafGame, np.ndarray]:
-    """The game of a row whose absent features come from the background, averaged over it; and its Shapley values."""
+def leaf_game(
+    trees: list[Tree], row: np.ndarray, background: np.ndarray, start: float = 0.0
+) -> tuple[LeafGame, np.ndarray]:
+    """The game of a row whose absent features come from the background, averaged over it; and its
+    Shapley values.
+    """
     leaves: dict[tuple[frozenset[int], frozenset[int]], float] = {}
     for tree in trees:
         for other in background:
             for members, others, value in _leaves(tree, 0, row, other, frozenset(), frozenset()):
-                leaves[members, others] = leaves.get((members, others), 0.0) + value / len(background)
+                leaves[members, others] = leaves.get((members, others), 0.0) + value / len(
+                    background
+                )
     shapley = np.zeros(len(row))
     for (members, others), weight in leaves.items():
         ins, outs = len(members), len(others)
@@ -91,12 +112,23 @@ def leaf_game(trees: list[Tree], row: np.ndarray, background: np.ndarray, start:
         for player in others:
             shapley[player] -= weight / (outs * comb(ins + outs, outs))
     inside = np.array([sum(1 << each for each in members) for members, _ in leaves], np.uint64)
-    involved = np.array([sum(1 << each for each in members | others) for members, others in leaves], np.uint64)
+    involved = np.array(
+        [sum(1 << each for each in members | others) for members, others in leaves], np.uint64
+    )
     return LeafGame(inside, involved, np.array(list(leaves.values())), start), shapley
 
 
-def _leaves(tree: Tree, node: int, row: np.ndarray, other: np.ndarray, members: frozenset[int], others: frozenset[int]) -> Any:
-    """The leaves that a composite of row and other can reach: who is in, who is out, the leaf's value."""
+def _leaves(
+    tree: Tree,
+    node: int,
+    row: np.ndarray,
+    other: np.ndarray,
+    members: frozenset[int],
+    others: frozenset[int],
+) -> Any:
+    """The leaves that a composite of row and other can reach: who is in, who is out, the leaf's
+    value.
+    """
     if tree.left[node] < 0:
         yield members, others, float(tree.value[node])
         return
@@ -120,7 +152,10 @@ def _codes(coalitions: np.ndarray) -> np.ndarray:
 
 
 def worst_difference(
-    game: LeafGame, margin: Callable[[np.ndarray], np.ndarray], row: np.ndarray, background: np.ndarray
+    game: LeafGame,
+    margin: Callable[[np.ndarray], np.ndarray],
+    row: np.ndarray,
+    background: np.ndarray,
 ) -> float:
     """Largest difference to the model's own margins over random coalitions."""
     coalitions = np.random.default_rng(0).random((200, len(row))) < np.linspace(0, 1, 200)[:, None]

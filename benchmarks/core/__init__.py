@@ -1,1 +1,3 @@
-"""Speed and memory of the core, beside the bare model and the peers: `python -m benchmarks.core`."""
+"""Speed and memory of the core, beside the bare model and the peers: `python -m
+benchmarks.core`.
+"""

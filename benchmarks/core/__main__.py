@@ -1,4 +1,5 @@
-"""Run the core benchmark: `python -m benchmarks.core [overhead] [memory] [complexity] [processes]`; all by default.
+"""Run the core benchmark: `python -m benchmarks.core [overhead] [memory] [complexity] [processes]`;
+all by default.
 
 Sections that are not run keep their results.
 """
@@ -36,7 +37,9 @@ def main() -> None:
     parser.add_argument("sections", nargs="*", metavar="section", help=", ".join(SECTIONS))
     asked = parser.parse_args().sections or list(SECTIONS)
     if unknown := set(asked) - set(SECTIONS):
-        parser.error(f"sections must be among {', '.join(SECTIONS)}; got {', '.join(sorted(unknown))}")
+        parser.error(
+            f"sections must be among {', '.join(SECTIONS)}; got {', '.join(sorted(unknown))}"
+        )
     results = _kept()
     results["machine"] = _machine()
     for section in asked:
@@ -48,7 +51,8 @@ def main() -> None:
 
 def _measured(section: str) -> dict:
     watch, source = Watch(), _source()
-    with threadpool_limits(1):  # one thread for everyone: contenders differ in how well their products could use more
+    # one thread for everyone: contenders differ in how well their products could use more
+    with threadpool_limits(1):
         measured = SECTIONS[section]()
     date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     command = f"python -m benchmarks.core {section}"
@@ -57,7 +61,9 @@ def _measured(section: str) -> dict:
 
 def _source() -> str:
     """The commit that is measured, with a word where files differ from it."""
-    return subprocess.check_output(["git", "describe", "--always", "--dirty"], cwd=HERE, text=True).strip()
+    return subprocess.check_output(
+        ["git", "describe", "--always", "--dirty"], cwd=HERE, text=True
+    ).strip()
 
 
 def _kept() -> dict:
@@ -82,8 +88,15 @@ def _short(value: object) -> object:
 
 
 def _machine() -> dict[str, str]:
-    packages = {name: importlib.metadata.version(name) for name in ("owenshap", "shap", "shapiq", "numpy", "scipy")}
-    return {"python": platform.python_version(), **packages, "processors": f"{os.cpu_count()} × {_processor()}"}
+    packages = {
+        name: importlib.metadata.version(name)
+        for name in ("owenshap", "shap", "shapiq", "numpy", "scipy")
+    }
+    return {
+        "python": platform.python_version(),
+        **packages,
+        "processors": f"{os.cpu_count()} × {_processor()}",
+    }
 
 
 def _processor() -> str:
@@ -91,7 +104,10 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.machine()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return next(
+        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")),
+        platform.machine(),
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Time per evaluation against the number of players: Castro, Owen and Halved Owen on the same network."""
+"""Time per evaluation against the number of players: Castro, Owen and Halved Owen on the same
+network.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ def _at(n_players: int) -> dict[str, object]:
         **{name: _runner(game, name, budget) for name in METHODS},
     }
     times = race(contenders, TURNS)
-    evaluations = {"bare": sum(calls["halved-owen"]), **{name: sum(sizes) for name, sizes in calls.items()}}
+    evaluations = {
+        "bare": sum(calls["halved-owen"]),
+        **{name: sum(sizes) for name, sizes in calls.items()},
+    }
     seconds = {name: np.array(each.seconds) / evaluations[name] for name, each in times.items()}
     return {
         "n_players": n_players,
@@ -51,7 +56,9 @@ def _runner(game: Masked, method: str, budget: int) -> Callable[[], object]:
 
 def _calls(game: Masked, method: str, budget: int) -> list[int]:
     counted = Counted(game.values)
-    owenshap.estimate(owenshap.FunctionGame(counted, game.n_players), method, budget=budget, progress=False)
+    owenshap.estimate(
+        owenshap.FunctionGame(counted, game.n_players), method, budget=budget, progress=False
+    )
     return counted.calls
 
 
@@ -59,7 +66,9 @@ def _slope(points: list[dict], name: str) -> float:
     """Of the best times per evaluation on a log-log scale: 1 is linear in n."""
     far = [point for point in points if point["n_players"] >= FROM]
     players = np.log([point["n_players"] for point in far])
-    return float(np.polyfit(players, np.log([point["nanoseconds"][name]["best"] for point in far]), 1)[0])
+    return float(
+        np.polyfit(players, np.log([point["nanoseconds"][name]["best"] for point in far]), 1)[0]
+    )
 
 
 def draw(measured: dict, path: Path) -> None:
@@ -81,7 +90,15 @@ def draw(measured: dict, path: Path) -> None:
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
     for name, (label, colour, marker, line) in looks.items():
         times = [point["nanoseconds"][name] for point in points]
-        axes.plot(players, [each["median"] for each in times], line, color=colour, marker=marker, markersize=5, label=label)
+        axes.plot(
+            players,
+            [each["median"] for each in times],
+            line,
+            color=colour,
+            marker=marker,
+            markersize=5,
+            label=label,
+        )
         axes.fill_between(
             players,
             [each["quartile_1"] for each in times],

@@ -1,4 +1,5 @@
-"""Peak memory of an estimate with 785 players and 1,000 stars, each measurement in a process of its own.
+"""Peak memory of an estimate with 785 players and 1,000 stars, each measurement in a process of its
+own.
 
 `python -m benchmarks.core.memory passes rss` prints one measurement; `measure` gathers all of them.
 """
@@ -34,13 +35,20 @@ def _in_a_new_process(setting: str, meter: str) -> dict[str, object]:
 
 def _main(setting: str, meter: str) -> dict[str, object]:
     game = Masked(Network(DIGITS))
-    owenshap.estimate(Masked(Network(CREDIT_CARDS)), "castro", budget=100)  # modules that load on a first call are no extra
+    # modules that load on a first call are no extra
+    owenshap.estimate(Masked(Network(CREDIT_CARDS)), "castro", budget=100)
     begin, peak = (_rss, _peak_rss) if meter == "rss" else (_trace, _peak_trace)
     before = begin()
     estimate = owenshap.estimate(game, progress=False, **SETTINGS[setting])
     extra = peak() - before
     stars = -(-estimate.evaluations // (DIGITS[0] + 1))
-    return {"setting": setting, "meter": meter, "evaluations": estimate.evaluations, "stars": stars, "extra_bytes": extra}
+    return {
+        "setting": setting,
+        "meter": meter,
+        "evaluations": estimate.evaluations,
+        "stars": stars,
+        "extra_bytes": extra,
+    }
 
 
 def _rss() -> int:

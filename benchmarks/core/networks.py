@@ -1,4 +1,6 @@
-"""Networks as plain numpy functions, in the paper's shapes, and the games that they make with a zero baseline."""
+"""Networks as plain numpy functions, in the paper's shapes, and the games that they make with a
+zero baseline.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ DIGITS = (785, 300, 25, 10)
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """An MLP with sigmoid hidden layers and softmax outputs; the weights are random, which costs what trained ones cost."""
+    """An MLP with sigmoid hidden layers and softmax outputs; the weights are random, which costs
+    what trained ones cost.
+    """
 
     layers: tuple[int, ...]
     seed: int = 0
@@ -20,9 +24,15 @@ class Network:
     def __post_init__(self) -> None:
         rng = np.random.default_rng(self.seed)
         shapes = list(zip(self.layers[:-1], self.layers[1:], strict=True))
-        object.__setattr__(self, "weights", [rng.normal(0, 2 / np.sqrt(rows), (rows, columns)) for rows, columns in shapes])
+        object.__setattr__(
+            self,
+            "weights",
+            [rng.normal(0, 2 / np.sqrt(rows), (rows, columns)) for rows, columns in shapes],
+        )
         # As in the paper: no bias in the first layer, whose bias is a player, and none in the last.
-        object.__setattr__(self, "biases", [0.0, *(rng.normal(size=columns) for _, columns in shapes[1:-1]), 0.0])
+        object.__setattr__(
+            self, "biases", [0.0, *(rng.normal(size=columns) for _, columns in shapes[1:-1]), 0.0]
+        )
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Probability of class 1 for each row (m, n)."""
@@ -35,12 +45,16 @@ class Network:
 
 @dataclass(frozen=True, eq=False)
 class Masked:
-    """The game of explaining a row: players outside the coalition are zero. Picklable, so it can go to another process."""
+    """The game of explaining a row: players outside the coalition are zero. Picklable, so it can go
+    to another process.
+    """
 
     network: Network
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "row", np.random.default_rng(1).normal(size=self.network.layers[0]))
+        object.__setattr__(
+            self, "row", np.random.default_rng(1).normal(size=self.network.layers[0])
+        )
 
     @property
     def n_players(self) -> int:

@@ -25,7 +25,9 @@ class Contender:
 
     name: str
     takes: str
-    """'rows' where it masks rows itself and calls the network, 'coalitions' where it calls the game."""
+    """'rows' where it masks rows itself and calls the network, 'coalitions' where it calls the
+    game.
+    """
     explain: Explain
     tolerance: float
     """How far its values may be from the exact ones, so that no wrong answer is timed."""
@@ -41,7 +43,9 @@ def measure(game: Masked | None = None) -> dict[str, object]:
     }
 
 
-def _measure(game: Masked, exact: np.ndarray, ours: list[Contender], peers: list[Contender]) -> dict[str, object]:
+def _measure(
+    game: Masked, exact: np.ndarray, ours: list[Contender], peers: list[Contender]
+) -> dict[str, object]:
     calls = {each.name: _checked_calls(each, game, exact) for each in [*ours, *peers]}
     rows = ready_rows(game, max(sum(each) for each in calls.values()))
     alone = [_against_bare(each, game, rows, calls[each.name], TURNS) for each in ours]
@@ -52,7 +56,10 @@ def _measure(game: Masked, exact: np.ndarray, ours: list[Contender], peers: list
     return {
         "against_bare": alone,
         "bare_beside_peers": {"rows": count, **bare.summary()},
-        "beside_peers": [_beside(name, each, calls[name], bare, count, times[ours[0].name]) for name, each in times.items()],
+        "beside_peers": [
+            _beside(name, each, calls[name], bare, count, times[ours[0].name])
+            for name, each in times.items()
+        ],
     }
 
 
@@ -61,7 +68,10 @@ def _checked_calls(contender: Contender, game: Masked, exact: np.ndarray) -> lis
     counted = _counted(contender, game)
     error = np.abs(contender.explain(counted) - exact).max()
     if error > contender.tolerance:
-        raise RuntimeError(f"{contender.name} is off by {error:.2g}, more than {contender.tolerance:.2g}: nothing to time")
+        raise RuntimeError(
+            f"{contender.name} is off by {error:.2g}, more than {contender.tolerance:.2g}: "
+            "nothing to time"
+        )
     return counted.calls
 
 
@@ -73,9 +83,11 @@ def _runner(contender: Contender, game: Masked) -> Callable[[], object]:
     return lambda: contender.explain(_counted(contender, game))
 
 
-def _against_bare(contender: Contender, game: Masked, rows: np.ndarray, calls: list[int], turns: int) -> dict[str, object]:
-    """Whole time against the game's function on as many ready coalitions and the bare network on as many ready rows,
-    in one call and in the calls that owenshap makes."""
+def _against_bare(
+    contender: Contender, game: Masked, rows: np.ndarray, calls: list[int], turns: int
+) -> dict[str, object]:
+    """Whole time against the game's function on as many ready coalitions and the bare network on as
+    many ready rows, in one call and in the calls that owenshap makes."""
     count, edges = sum(calls), list(accumulate(calls, initial=0))
     parts = [rows[start:stop] for start, stop in pairwise(edges)]
     coalitions, everything = [part != 0 for part in parts], rows[:count] != 0
@@ -95,14 +107,19 @@ def _against_bare(contender: Contender, game: Masked, rows: np.ndarray, calls: l
         "turns": turns,
         "nanoseconds_per_evaluation_bare": bare / count * 1e9,
         "nanoseconds_per_evaluation_overhead": (whole - bare) / count * 1e9,
-        "ratios": {name: ratio(times["whole"], times[name]) for name in contenders if name != "whole"},
+        "ratios": {
+            name: ratio(times["whole"], times[name]) for name in contenders if name != "whole"
+        },
         "seconds": {name: each.summary() for name, each in times.items()},
     }
 
 
-def _beside(name: str, times: Times, calls: list[int], bare: Times, bare_rows: int, ours: Times) -> dict[str, object]:
+def _beside(
+    name: str, times: Times, calls: list[int], bare: Times, bare_rows: int, ours: Times
+) -> dict[str, object]:
     evaluations = sum(calls)
-    scale = bare_rows / evaluations  # contenders differ by a few evaluations: compare time per evaluation
+    # contenders differ by a few evaluations: compare time per evaluation
+    scale = bare_rows / evaluations
     to_bare = {key: value * scale for key, value in ratio(times, bare).items()}
     return {
         "name": name,
@@ -115,7 +132,9 @@ def _beside(name: str, times: Times, calls: list[int], bare: Times, bare_rows: i
     }
 
 
-def _ours(name: str, game: Masked, tolerance: float, *args: object, **settings: object) -> Contender:
+def _ours(
+    name: str, game: Masked, tolerance: float, *args: object, **settings: object
+) -> Contender:
     def explain(counted: Counted) -> np.ndarray:
         function_game = owenshap.FunctionGame(counted, game.n_players)
         return owenshap.estimate(function_game, *args, progress=False, **settings).values
@@ -156,7 +175,9 @@ def _peers_sampling(game: Masked) -> list[Contender]:
 
     def shapiq_permutation(counted: Counted) -> np.ndarray:
         sampler = shapiq.PermutationSamplingSV(n_players, random_state=0)
-        return sampler.approximate(EVALUATIONS, _for_shapiq(counted), batch_size=EVALUATIONS // n_players).values[1:]
+        return sampler.approximate(
+            EVALUATIONS, _for_shapiq(counted), batch_size=EVALUATIONS // n_players
+        ).values[1:]
 
     return [
         Contender("shap PermutationExplainer", "rows", shap_permutation, 5e-3),
@@ -170,7 +191,9 @@ def _peers_exact(game: Masked) -> list[Contender]:
     n_players, baseline, row = game.n_players, np.zeros((1, game.n_players)), game.row[None]
 
     def shap_exact(counted: Counted) -> np.ndarray:
-        return shap.ExactExplainer(counted, baseline)(row, max_evals=1 << n_players, silent=True).values[0]
+        return shap.ExactExplainer(counted, baseline)(
+            row, max_evals=1 << n_players, silent=True
+        ).values[0]
 
     def shapiq_exact(counted: Counted) -> np.ndarray:
         return shapiq.ExactComputer(_for_shapiq(counted), n_players=n_players)("SV", 1).values[1:]

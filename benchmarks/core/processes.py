@@ -23,7 +23,10 @@ def measure() -> dict[str, object]:
     """Times of one estimate here, with one worker and with two, and the ratios."""
     game = Masked(Network(LAYERS))
     pools = {"one_process": _warm_pool(1), "two_processes": _warm_pool(2)}
-    contenders = {name: (lambda pool=pool: _estimate(game, pool)) for name, pool in {"here": None, **pools}.items()}
+    contenders = {
+        name: (lambda pool=pool: _estimate(game, pool))
+        for name, pool in {"here": None, **pools}.items()
+    }
     answers = [contender() for contender in contenders.values()]
     if any((answer != answers[0]).any() for answer in answers):
         raise RuntimeError("the answers differ by executor: nothing to time")
@@ -44,12 +47,18 @@ def measure() -> dict[str, object]:
 
 
 def _estimate(game: Masked, pool: ProcessPoolExecutor | None) -> np.ndarray:
-    return owenshap.estimate(game, "halved-owen", budget=EVALUATIONS, executor=pool, progress=False).values
+    return owenshap.estimate(
+        game, "halved-owen", budget=EVALUATIONS, executor=pool, progress=False
+    ).values
 
 
 def _warm_pool(workers: int) -> ProcessPoolExecutor:
-    """A pool whose workers have started, imported everything and do not compete for processors with threads of their own."""
-    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_one_thread)
+    """A pool whose workers have started, imported everything and do not compete for processors with
+    threads of their own.
+    """
+    pool = ProcessPoolExecutor(
+        workers, multiprocessing.get_context("spawn"), initializer=_one_thread
+    )
     list(pool.map(_import_and_wait, range(4 * workers)))
     return pool
 
@@ -63,9 +72,14 @@ def _import_and_wait(_: int) -> None:
 
 
 def _limit() -> dict[str, float]:
-    """What two processes can gain here at all: the same products without owenshap, in one worker and in two."""
+    """What two processes can gain here at all: the same products without owenshap, in one worker
+    and in two.
+    """
     pools = {workers: _warm_pool(workers) for workers in (1, 2)}
-    contenders = {str(workers): (lambda pool=pool: list(pool.map(_products, range(16)))) for workers, pool in pools.items()}
+    contenders = {
+        str(workers): (lambda pool=pool: list(pool.map(_products, range(16))))
+        for workers, pool in pools.items()
+    }
     times = race(contenders, TURNS)
     for pool in pools.values():
         pool.shutdown()

@@ -1,4 +1,6 @@
-"""Times that can be compared on a machine that others use too: contenders take turns, ratios are taken turn by turn."""
+"""Times that can be compared on a machine that others use too: contenders take turns, ratios are
+taken turn by turn.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,12 @@ class Times:
 
 
 def race(contenders: dict[str, Callable[[], object]], turns: int) -> dict[str, Times]:
-    """Times of all contenders; each turn times every one of them once, from another starter each time.
+    """Times of all contenders; each turn times every one of them once, from another starter each
+    time.
 
-    A contender runs once untimed before it is timed: else it pays for what the one before it left in the caches and in the
-    allocator, which doubles the time of the bare network after a peer's run and would flatter all ratios to it.
+    A contender runs once untimed before it is timed: else it pays for what the one before it left
+    in the caches and in the allocator, which doubles the time of the bare network after a peer's
+    run and would flatter all ratios to it.
     """
     times = {name: Times() for name in contenders}
     names = list(contenders)
@@ -46,14 +50,21 @@ def race(contenders: dict[str, Callable[[], object]], turns: int) -> dict[str, T
 
 
 def ratio(times: Times, reference: Times) -> dict[str, float]:
-    """Time over the reference's time in the same turn; `of_best` compares the best turns, which noise can only lengthen."""
+    """Time over the reference's time in the same turn; `of_best` compares the best turns, which
+    noise can only lengthen.
+    """
     by_turn = np.array(times.seconds) / np.array(reference.seconds)
     return {**spread(by_turn), "of_best": min(times.seconds) / min(reference.seconds)}
 
 
 def spread(values: np.ndarray) -> dict[str, float]:
     low, median, high = np.quantile(values, [0.25, 0.5, 0.75])
-    return {"median": float(median), "quartile_1": float(low), "quartile_3": float(high), "best": float(values.min())}
+    return {
+        "median": float(median),
+        "quartile_1": float(low),
+        "quartile_3": float(high),
+        "best": float(values.min()),
+    }
 
 
 class Watch:
@@ -65,7 +76,11 @@ class Watch:
 
     def report(self) -> dict[str, float | None]:
         elapsed, busy = time.monotonic() - self._began, _busy_seconds()
-        others = None if busy is None or self._busy is None else (busy - self._busy - (_own_seconds() - self._ours)) / elapsed
+        others = (
+            None
+            if busy is None or self._busy is None
+            else (busy - self._busy - (_own_seconds() - self._ours)) / elapsed
+        )
         return {
             "seconds": elapsed,
             "load_before": self.load_before,
@@ -77,7 +92,9 @@ class Watch:
 def _busy_seconds() -> float | None:
     """Seconds that all processors together were not idle, where the system tells."""
     try:
-        fields = [int(each) for each in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        fields = [
+            int(each) for each in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+        ]
     except OSError:
         return None
     idle = fields[3] + fields[4]

@@ -1,12 +1,14 @@
-"""Run the benchmark of intervals: `python -m benchmarks.coverage [--processes 16] [--minutes 9] [section ...]`.
+"""Run the benchmark of intervals: `python -m benchmarks.coverage [--processes 16] [--minutes 9]
+[section ...]`.
 
-Work is cut into parts of a few seconds, each kept (in --kept) as soon as it is done: a run that is interrupted, or ends
-after --minutes, goes on where it was when it is called again, and the report says how many runs every cell has. The cells
-of whose runs the smallest share is done are next. `--again` begins anew, `--report` only writes what is there.
-What was measured stays valid as long as the first run of its cell, the probe, gives the same numbers: every call makes these
-runs first and measures anew what has changed. `--check` only says what has.
-Parts of another machine count once their files are in the same folder; `--only` and `--but` share cells out between machines.
-Set OMP_NUM_THREADS=1: every process has one core.
+Work is cut into parts of a few seconds, each kept (in --kept) as soon as it is done: a run that is
+interrupted, or ends after --minutes, goes on where it was when it is called again, and the report
+says how many runs every cell has. The cells of whose runs the smallest share is done are next.
+`--again` begins anew, `--report` only writes what is there. What was measured stays valid as long
+as the first run of its cell, the probe, gives the same numbers: every call makes these runs first
+and measures anew what has changed. `--check` only says what has. Parts of another machine count
+once their files are in the same folder; `--only` and `--but` share cells out between machines. Set
+OMP_NUM_THREADS=1: every process has one core.
 """
 
 from __future__ import annotations
@@ -37,8 +39,10 @@ REPLICATES = (FEWEST_REPLICATES, 100)
 SAMPLED = ("halved-owen", measure.ANTITHETIC, "permutations")
 LARGE = 25  # players: runs of games with fewer are cheap
 SMALL = 12  # players: with more, auto with a costly model is the corrected process nearly always
-PART_SECONDS, FIRST_PART = 6.0, 4  # how long a part takes, and the runs of the first, which tells how long one takes
-PART_OF_THEM = 10  # of the runs that fit surrogates: so many times fewer for games that are not measured in full
+# how long a part takes, and the runs of the first, which tells how long one takes
+PART_SECONDS, FIRST_PART = 6.0, 4
+# of the runs that fit surrogates: so many times fewer for games that are not measured in full
+PART_OF_THEM = 10
 LOOKED_AT = 3  # seconds kept for the last section, for each 10 games
 
 
@@ -67,7 +71,9 @@ class Cell:
 
     @property
     def urgency(self) -> tuple[bool, float]:
-        """The least is next: those that nothing is known of, then those with the smallest share of their runs."""
+        """The least is next: those that nothing is known of, then those with the smallest share of
+        their runs.
+        """
         return (self.asked > 0, self.asked / self.runs)
 
     def next_part(self) -> range:
@@ -102,7 +108,11 @@ class Kept:
         self._file = self._folder / f"{time.time_ns()}.jsonl"
 
     def parts(self) -> list[dict]:
-        lines = [line for each in sorted(self._folder.glob("*.jsonl")) for line in each.read_text().splitlines()]
+        lines = [
+            line
+            for each in sorted(self._folder.glob("*.jsonl"))
+            for line in each.read_text().splitlines()
+        ]
         return [json.loads(line) for line in lines]
 
     def keep(self, part: dict) -> None:
@@ -122,7 +132,11 @@ def cells(runs: int, cheap_runs: int, fitted_runs: int, deviations: dict) -> lis
         fitted = fitted_runs if CASES[name].in_full else -(-fitted_runs // PART_OF_THEM)
         for share in SHARES:
             sampled = ("halved-owen", measure.ANTITHETIC)
-            short = [each for each in sampled if 2 * oracle(deviations, name, each, share)[1] <= measure.MOST]
+            short = [
+                each
+                for each in sampled
+                if 2 * oracle(deviations, name, each, share)[1] <= measure.MOST
+            ]
             found += [Cell(("stopping", name, method, share), runs) for method in short]
             learners = (measure.AUTO, measure.LEARNING) if small else (measure.AUTO,)
             found += [Cell(("stopping", name, method, share), fitted) for method in learners]
@@ -131,27 +145,42 @@ def cells(runs: int, cheap_runs: int, fitted_runs: int, deviations: dict) -> lis
                 found.append(Cell(("predicted", name, share, int(evaluations / 3)), min(runs, 200)))
         found.append(Cell(("ranking", name), runs))
         many = runs if game_of(name).n_players > LARGE else cheap_runs
-        found += [Cell(("fixed", name, method, each), many) for method in SAMPLED for each in (None, *REPLICATES)]
+        found += [
+            Cell(("fixed", name, method, each), many)
+            for method in SAMPLED
+            for each in (None, *REPLICATES)
+        ]
         found += [Cell(("fixed", name, measure.LEARNING, each), fitted) for each in measure.EACH]
     return found
 
 
 def oracle(deviations: dict, name: str, method: str, share: float) -> tuple[float, float]:
     """Replicates and evaluations that suffice where the variances are known."""
-    replicates = measure.oracle_replicates(np.array(deviations[name, method]), share * CASES[name].scale)
-    return replicates, 2 + replicates * measure.settled(name, method).replicate_cost(game_of(name).n_players)
+    replicates = measure.oracle_replicates(
+        np.array(deviations[name, method]), share * CASES[name].scale
+    )
+    return replicates, 2 + replicates * measure.settled(name, method).replicate_cost(
+        game_of(name).n_players
+    )
 
 
-def work(wanted: list[Cell], kept: Kept, pool: ProcessPoolExecutor, processes: int, until: float) -> None:
+def work(
+    wanted: list[Cell], kept: Kept, pool: ProcessPoolExecutor, processes: int, until: float
+) -> None:
     """Measure part by part until all is done or the time is over."""
     running: dict[Future, Cell] = {}
     while True:
-        left = sorted((each for each in wanted if each.asked < each.runs), key=lambda each: each.urgency)
+        left = sorted(
+            (each for each in wanted if each.asked < each.runs), key=lambda each: each.urgency
+        )
         for cell in left:
-            # What nothing is known of is asked for once: the second part needs to know how long a run takes.
+            # What nothing is known of is asked for once: the second part needs to know how long a
+            # run takes.
             if len(running) >= processes + 2:
                 break
-            if (cell.asked and not cell.done) or time.time() + 0.7 * min(PART_SECONDS, 4 * cell.each) > until:
+            if (cell.asked and not cell.done) or time.time() + 0.7 * min(
+                PART_SECONDS, 4 * cell.each
+            ) > until:
                 continue
             running[pool.submit(measure.measured, cell.key, cell.next_part())] = cell
         if not running:
@@ -171,17 +200,29 @@ def main() -> None:
     parser.add_argument("--fitted-runs", type=int, default=1000)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=float("inf"))
-    parser.add_argument("--kept", type=Path, default=Path("out/coverage"), help="where parts are kept")
-    parser.add_argument("--only", nargs="+", default=[""], help="cells with one of these words in their names")
+    parser.add_argument(
+        "--kept", type=Path, default=Path("out/coverage"), help="where parts are kept"
+    )
+    parser.add_argument(
+        "--only", nargs="+", default=[""], help="cells with one of these words in their names"
+    )
     parser.add_argument("--but", nargs="+", default=[], help="cells with none of these")
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--check", action="store_true")
     asked = parser.parse_args()
-    began, sections, kept = time.time(), asked.sections or list(SECTIONS), Kept(asked.kept, asked.again)
+    began, sections, kept = (
+        time.time(),
+        asked.sections or list(SECTIONS),
+        Kept(asked.kept, asked.again),
+    )
     before = {} if asked.again or not RESULTS.exists() else json.loads(RESULTS.read_text())
     looking = "looks" in sections
-    until = 0.0 if asked.report else began + 60 * asked.minutes - (LOOKED_AT * len(CASES) / 10 if looking else 0)
+    until = (
+        0.0
+        if asked.report
+        else began + 60 * asked.minutes - (LOOKED_AT * len(CASES) / 10 if looking else 0)
+    )
     # Spawned: threads of a forked parent's libraries would not be there.
     with ProcessPoolExecutor(asked.processes, mp_context=get_context("spawn")) as pool:
         if asked.check:
@@ -190,23 +231,39 @@ def main() -> None:
             sys.exit(changed)
         prober = None if asked.report else pool
         first = restored(pilots(), kept, before.get("pilots", []), prober)
-        work(first, kept, pool, asked.processes, 0.0 if asked.report else float("inf"))  # without them nothing can be planned
+        # without them nothing can be planned
+        work(first, kept, pool, asked.processes, 0.0 if asked.report else float("inf"))
         deviations = {each.key[1:]: each.sums["deviations"] for each in first if each.done}
         every = cells(asked.runs, asked.cheap_runs, asked.fitted_runs, deviations)
-        named = [each for each in every if each.key[0] in sections and _named(each, asked.only, asked.but)]
+        named = [
+            each
+            for each in every
+            if each.key[0] in sections and _named(each, asked.only, asked.but)
+        ]
         wanted = restored(named, kept, before.get("cells", []), prober)
         work(wanted, kept, pool, asked.processes, until)
     done = sum(each.seconds for each in wanted)
     more = sum((each.runs - each.done) * each.each for each in wanted)
     unknown = sum(not each.done for each in wanted)
-    print(f"{done:,.0f} core-seconds are done, about {more:,.0f} and {unknown} cells are left", file=sys.stderr)
+    print(
+        f"{done:,.0f} core-seconds are done, about {more:,.0f} and {unknown} cells are left",
+        file=sys.stderr,
+    )
     measured = {repr(each.key): _result(each, deviations) for each in wanted if each.done}
     old = {repr(_key(each)): each | {"cell": _key(each)} for each in before.get("cells", [])}
     results = {
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "cores": os.cpu_count(),
-        "pilots": [{"cell": each.key, "probe": each.probe, "sums": each.sums} for each in first if each.done],
-        "cells": [(old | measured)[key] for key in map(repr, (each.key for each in every)) if key in old | measured],
+        "pilots": [
+            {"cell": each.key, "probe": each.probe, "sums": each.sums}
+            for each in first
+            if each.done
+        ],
+        "cells": [
+            (old | measured)[key]
+            for key in map(repr, (each.key for each in every))
+            if key in old | measured
+        ],
         "looks": before.get("looks", {}),
     }
     if looking and not asked.report:
@@ -228,7 +285,9 @@ def _named(cell: Cell, only: list[str], but: list[str]) -> bool:
 
 
 def check(before: dict, pool: ProcessPoolExecutor) -> int:
-    """1 where some cells of results.json are no longer what the code gives; each is named, and marked stale."""
+    """1 where some cells of results.json are no longer what the code gives; each is named, and
+    marked stale.
+    """
     stored = before.get("cells", [])
     probes = pool.map(measure.probe, map(_key, stored))
     for each, probe in zip(stored, probes, strict=True):
@@ -240,15 +299,21 @@ def check(before: dict, pool: ProcessPoolExecutor) -> int:
     return min(len(changed), 1)
 
 
-def restored(wanted: list[Cell], kept: Kept, stored: list[dict], prober: ProcessPoolExecutor | None) -> list[Cell]:
-    """The cells with what is known of them, as far as their probes agree and their runs follow each other."""
+def restored(
+    wanted: list[Cell], kept: Kept, stored: list[dict], prober: ProcessPoolExecutor | None
+) -> list[Cell]:
+    """The cells with what is known of them, as far as their probes agree and their runs follow each
+    other.
+    """
     results = {repr(_key(each)): each for each in stored}
     by_key: dict[str, list[dict]] = {}
     for part in kept.parts():
         by_key.setdefault(repr(_key({"cell": part["key"]})), []).append(part)
     known = [cell for cell in wanted if repr(cell.key) in by_key or repr(cell.key) in results]
     if prober is not None:
-        for cell, probe in zip(known, prober.map(measure.probe, [cell.key for cell in known]), strict=True):
+        for cell, probe in zip(
+            known, prober.map(measure.probe, [cell.key for cell in known]), strict=True
+        ):
             cell.probe = probe
     for cell in known:
         result = results.get(repr(cell.key))
@@ -280,17 +345,26 @@ def _key(result: dict) -> tuple:
 def _result(cell: Cell, deviations: dict) -> dict:
     """A cell's means, with what the oracle needs beside them."""
     section, name, *rest = cell.key
-    about = {"cell": cell.key, "probe": cell.probe, "runs": cell.done, "of": cell.runs, "seconds": cell.seconds}
+    about = {
+        "cell": cell.key,
+        "probe": cell.probe,
+        "runs": cell.done,
+        "of": cell.runs,
+        "seconds": cell.seconds,
+    }
     if cell.stored is not None:
         return cell.stored | about | {"stale": False}
     result = about | {"sums": cell.sums} | cell.sums
     if section == "stopping":
         result |= {name: total / cell.done for name, total in cell.sums.items()}
         if (name, rest[0]) in deviations:
-            result["oracle replicates"], result["oracle evaluations"] = oracle(deviations, name, *rest)
+            result["oracle replicates"], result["oracle evaluations"] = oracle(
+                deviations, name, *rest
+            )
     if section == "fixed" and cell.sums["given"]:
         alike = deviations.get((name, rest[0]), deviations[name, "halved-owen"])
-        varies = np.array(alike) > 1e-9 * CASES[name].scale  # the others are exact: nothing to be unsure of
+        # the others are exact: nothing to be unsure of
+        varies = np.array(alike) > 1e-9 * CASES[name].scale
         shares = np.array(result.pop("held by player"))[varies] / cell.sums["given"]
         result |= {"coverage": float(shares.mean()), "worst player": float(shares.min())}
     return result

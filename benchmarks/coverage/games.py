@@ -1,4 +1,6 @@
-"""Games with known values, from smooth to rough; half of them with too many players for exact values."""
+"""Games with known values, from smooth to rough; half of them with too many players for exact
+values.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,10 @@ from owenshap.testing import (
 class Case:
     """A game, and the range of its outputs, which tolerances are shares of.
 
-    Held out: added when all constants of intervals and stopping were set, and never looked at before. Ten that once were so
-    had been looked at when constants were set again, and count as the others since.
-    In full: methods that fit surrogates make all their runs, and not only a tenth; of every kind of game one or two.
+    Held out: added when all constants of intervals and stopping were set, and never looked at
+    before. Ten that once were so had been looked at when constants were set again, and count as the
+    others since. In full: methods that fit surrogates make all their runs, and not only a tenth; of
+    every kind of game one or two.
     """
 
     make: Callable[[], KnownGame]
@@ -43,7 +46,9 @@ def game_of(name: str) -> KnownGame:
 
 def summed(*games: KnownGame) -> KnownGame:
     """The sum of games, whose values add up."""
-    return KnownGame(partial(_sum_of, games), games[0].n_players, sum(each.shapley_values for each in games))
+    return KnownGame(
+        partial(_sum_of, games), games[0].n_players, sum(each.shapley_values for each in games)
+    )
 
 
 def _sum_of(games: tuple[KnownGame, ...], coalitions: np.ndarray) -> np.ndarray:
@@ -67,12 +72,17 @@ def heavy(n_players: int, seed: int, spread: float) -> KnownGame:
 
 
 def quiet(n_players: int) -> KnownGame:
-    """Nearly additive: three players interact, five hardly, eight are null players, the others add their weight."""
+    """Nearly additive: three players interact, five hardly, eight are null players, the others add
+    their weight.
+    """
     weights = np.linspace(0.1, 1, n_players)
     weights[-8:] = 0
     few, hardly = np.ones(n_players), np.ones(n_players)
     few[:3], hardly[3:8] = 3, 1.002
-    return summed(*(_scaled(product(np.ones(n_players), each), 0.2) for each in (few, hardly)), _additive(weights))
+    return summed(
+        *(_scaled(product(np.ones(n_players), each), 0.2) for each in (few, hardly)),
+        _additive(weights),
+    )
 
 
 def _additive(weights: np.ndarray) -> KnownGame:
@@ -120,7 +130,9 @@ def _votes(n_players: int) -> KnownGame:
 
 
 def spared(costs: np.ndarray) -> KnownGame:
-    """What an airport saves when a coalition stays away, v(N) − v(N ∖ S): the dual of a maximum, of the same values."""
+    """What an airport saves when a coalition stays away, v(N) − v(N ∖ S): the dual of a maximum, of
+    the same values.
+    """
     game = airport(costs)
     return KnownGame(partial(_spared, game), game.n_players, game.shapley_values)
 
@@ -130,14 +142,18 @@ def _spared(game: KnownGame, coalitions: np.ndarray) -> np.ndarray:
 
 
 def _friedman(n_features: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Data of a usual test of regression: two features interact, one is squared, two are linear, the others are noise."""
+    """Data of a usual test of regression: two features interact, one is squared, two are linear,
+    the others are noise.
+    """
     rows = rng.random((2000, n_features))
     wave, bend = 10 * np.sin(np.pi * rows[:, 0] * rows[:, 1]), 20 * (rows[:, 2] - 0.5) ** 2
     return rows, wave + bend + 10 * rows[:, 3] + 5 * rows[:, 4] + rng.normal(0, 1, len(rows))
 
 
 def network(n_players: int, seed: int) -> KnownGame:
-    """A network of 60 hidden units, fitted to data: one row of it against the mean row, all coalitions enumerated."""
+    """A network of 60 hidden units, fitted to data: one row of it against the mean row, all
+    coalitions enumerated.
+    """
     rng = np.random.default_rng(seed)
     rows, targets = _friedman(n_players, rng)
     first, shift = rng.normal(0, 2, (n_players, 60)), rng.normal(0, 1, 60)
@@ -152,22 +168,39 @@ def network(n_players: int, seed: int) -> KnownGame:
 def forest(n_players: int, seed: int, trees: int = 40, depth: int = 6) -> KnownGame:
     """Randomized trees fitted to data: one row of it against another.
 
-    A leaf is reached where some players (`needed`) are present and others (`barred`) are absent, so it is a game with known
-    values: (a − 1)! b!/(a + b)! for each of the a needed, −a! (b − 1)!/(a + b)! for each of the b barred.
+    A leaf is reached where some players (`needed`) are present and others (`barred`) are absent, so
+    it is a game with known values: (a − 1)! b!/(a + b)! for each of the a needed, −a! (b − 1)!/(a +
+    b)! for each of the b barred.
     """
     rng = np.random.default_rng(seed)
     rows, targets = _friedman(n_players, rng)
     leaves = []
     for _ in range(trees):
-        _grow(rows[2:], targets[2:], rows[0], rows[1], (frozenset(), frozenset()), depth, rng, leaves)
+        _grow(
+            rows[2:], targets[2:], rows[0], rows[1], (frozenset(), frozenset()), depth, rng, leaves
+        )
     needed = np.array([[player in leaf[0] for player in range(n_players)] for leaf in leaves])
     barred = np.array([[player in leaf[1] for player in range(n_players)] for leaf in leaves])
     heights = np.array([leaf[2] for leaf in leaves]) / trees
     a, b = needed.sum(axis=1), barred.sum(axis=1)
-    gain = np.array([factorial(max(p - 1, 0)) * factorial(q) / factorial(p + q) for p, q in zip(a, b, strict=True)])
-    loss = np.array([factorial(p) * factorial(max(q - 1, 0)) / factorial(p + q) for p, q in zip(a, b, strict=True)])
+    gain = np.array(
+        [
+            factorial(max(p - 1, 0)) * factorial(q) / factorial(p + q)
+            for p, q in zip(a, b, strict=True)
+        ]
+    )
+    loss = np.array(
+        [
+            factorial(p) * factorial(max(q - 1, 0)) / factorial(p + q)
+            for p, q in zip(a, b, strict=True)
+        ]
+    )
     values = needed.T @ (gain * heights) - barred.T @ (loss * heights)
-    return KnownGame(partial(_leaves, needed.astype(np.float32), barred.astype(np.float32), heights), n_players, values)
+    return KnownGame(
+        partial(_leaves, needed.astype(np.float32), barred.astype(np.float32), heights),
+        n_players,
+        values,
+    )
 
 
 def _grow(rows, targets, row, other, path, depth, rng, leaves) -> None:
@@ -194,7 +227,9 @@ def _grow(rows, targets, row, other, path, depth, rng, leaves) -> None:
         _grow(rows[inside], targets[inside], row, other, below, depth - 1, rng, leaves)
 
 
-def _leaves(needed: np.ndarray, barred: np.ndarray, heights: np.ndarray, coalitions: np.ndarray) -> np.ndarray:
+def _leaves(
+    needed: np.ndarray, barred: np.ndarray, heights: np.ndarray, coalitions: np.ndarray
+) -> np.ndarray:
     present = coalitions.astype(np.float32)
     reached = (present @ needed.T == needed.sum(axis=1)) & (present @ barred.T == 0)
     return reached @ heights
@@ -214,7 +249,9 @@ CASES = {
     "quiet, 32": Case(lambda: quiet(32), 20.0, in_full=True),
     "needle at size 15, 30": Case(lambda: needle(30, 15, 20.0), 20.0),
     "network, 14": Case(lambda: network(14, 0), 20.0, in_full=True),
-    "spared, 18": Case(lambda: spared(np.random.default_rng(8).exponential(5, 18)), 15.0, in_full=True),
+    "spared, 18": Case(
+        lambda: spared(np.random.default_rng(8).exponential(5, 18)), 15.0, in_full=True
+    ),
     "heavy tails, 20": Case(lambda: heavy(20, 11, 0.8), 20.0),
     "orders 1 to 4, 24": Case(lambda: random_unanimity_sum(24, 80, 4, seed=21), 10.0),
     "gloves, 13 and 17": Case(lambda: gloves(13, 17), 13.0, in_full=True),
@@ -233,6 +270,8 @@ CASES = {
     "orders 1 to 5, 27": Case(lambda: random_unanimity_sum(27, 100, 5, seed=90), 10.0),
     "heavy tails, 22": Case(lambda: heavy(22, 51, 0.7), 20.0, held_out=True),
     "needle at size 11, 31": Case(lambda: needle(31, 11, 15.0), 20.0, held_out=True),
-    "orders 1 to 7, 35": Case(lambda: random_unanimity_sum(35, 150, 7, seed=101), 10.0, held_out=True),
+    "orders 1 to 7, 35": Case(
+        lambda: random_unanimity_sum(35, 150, 7, seed=101), 10.0, held_out=True
+    ),
     "forest, 32": Case(lambda: forest(32, 44), 5.0, held_out=True),
 }

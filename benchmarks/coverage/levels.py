@@ -1,14 +1,16 @@
 """What allocating stars to levels by their spread gains: `python -m benchmarks.coverage.levels`.
 
-Halved stars are drawn in strata of [0, ½]. Equal numbers in each are compared with numbers in proportion to the spread within
-each (Neyman). Evaluations for a tolerance go with the largest variance over the players, so the spread counts players by how
-much they bind (a few rounds of multiplicative weights). First as if the spread were known, from the stars that judge it: no
-pilot does better. Then with the spread of a pilot of 20 stars in each stratum, judged by others: stars for each tolerance at
-the oracle's simultaneous level, the pilot's among them, which answer nothing where the numbers are changed after it. They
-are changed where the pilot says that this saves a tenth.
+Halved stars are drawn in strata of [0, ½]. Equal numbers in each are compared with numbers in
+proportion to the spread within each (Neyman). Evaluations for a tolerance go with the largest
+variance over the players, so the spread counts players by how much they bind (a few rounds of
+multiplicative weights). First as if the spread were known, from the stars that judge it: no pilot
+does better. Then with the spread of a pilot of 20 stars in each stratum, judged by others: stars
+for each tolerance at the oracle's simultaneous level, the pilot's among them, which answer nothing
+where the numbers are changed after it. They are changed where the pilot says that this saves a
+tenth.
 
-Last, what short passes cost: the variance of halved stars at equal evaluations, summed over the players, with 2 to 16 levels a
-pass as a multiple of that with 32.
+Last, what short passes cost: the variance of halved stars at equal evaluations, summed over the
+players, with 2 to 16 levels a pass as a multiple of that with 32.
 """
 
 from __future__ import annotations
@@ -67,7 +69,8 @@ def with_a_pilot(name: str, true: np.ndarray, tolerance: float, seed: int) -> fl
     seen = spreads(name, PILOT, seed)
     shares, pilot = allocated(seen), PILOT * STRATA
     equal, said, others = (
-        oracle_replicates(np.sqrt(of_one(*each)), tolerance) for each in ((true, EQUAL), (seen, EQUAL), (seen, shares))
+        oracle_replicates(np.sqrt(of_one(*each)), tolerance)
+        for each in ((true, EQUAL), (seen, EQUAL), (seen, shares))
     )
     if said <= pilot or pilot + others > 0.9 * said:
         return 1.0
@@ -75,12 +78,16 @@ def with_a_pilot(name: str, true: np.ndarray, tolerance: float, seed: int) -> fl
 
 
 def of_short_passes(name: str) -> np.ndarray:
-    """Variances at equal evaluations with each number of levels, as multiples of that with the most."""
+    """Variances at equal evaluations with each number of levels, as multiples of that with the
+    most.
+    """
     game, found = game_of(name), []
     for levels in LEVELS:
         passes = min(24_000 // levels, 6000)
         budget = 2 + passes * levels * (game.n_players + 1)
-        moments = estimate(game, HalvedOwen(levels=levels), budget=budget, seed=1, progress=False).moments
+        moments = estimate(
+            game, HalvedOwen(levels=levels), budget=budget, seed=1, progress=False
+        ).moments
         found.append(moments.variances.sum() * levels)
     return np.array(found[:-1]) / found[-1]
 
@@ -92,7 +99,10 @@ def short_passes(names: list[str]) -> None:
     for name in names:
         multiples.append(of_short_passes(name))
         print(f"| {name} | {' | '.join(f'{each:.2f}' for each in multiples[-1])} |")
-    print(f"| geometric mean | {' | '.join(f'{each:.2f}' for each in np.exp(np.log(multiples).mean(axis=0)))} |")
+    print(
+        "| geometric mean | "
+        f"{' | '.join(f'{each:.2f}' for each in np.exp(np.log(multiples).mean(axis=0)))} |"
+    )
 
 
 def main() -> None:
@@ -103,11 +113,17 @@ def main() -> None:
     for name in names:
         true = spreads(name, STARS, 0)
         known.append(of_one(true, EQUAL).max() / of_one(true, allocated(true)).max())
-        gains = [[with_a_pilot(name, true, share * CASES[name].scale, seed) for seed in SEEDS] for share in SHARES]
+        gains = [
+            [with_a_pilot(name, true, share * CASES[name].scale, seed) for seed in SEEDS]
+            for share in SHARES
+        ]
         piloted.append([math.exp(np.mean(np.log(each))) for each in gains])
         print(f"| {name} | {known[-1]:.2f} | {' | '.join(f'{each:.2f}' for each in piloted[-1])} |")
     means = np.exp(np.log(piloted).mean(axis=0))
-    print(f"| geometric mean | {math.exp(np.log(known).mean()):.2f} | {' | '.join(f'{each:.2f}' for each in means)} |")
+    print(
+        f"| geometric mean | {math.exp(np.log(known).mean()):.2f} | "
+        f"{' | '.join(f'{each:.2f}' for each in means)} |"
+    )
     print(f"with a pilot, over all games and tolerances: {math.exp(np.log(piloted).mean()):.2f}")
     short_passes(names)
 

@@ -1,4 +1,5 @@
-"""What some runs of one cell come to: counts and sums, so that parts made in any order and on any machine add up.
+"""What some runs of one cell come to: counts and sums, so that parts made in any order and on any
+machine add up.
 
 Every run has its own seed, its number.
 """
@@ -21,7 +22,11 @@ from owenshap.run.plan import Cost, make_plan
 from owenshap.run.session import Session
 from owenshap.statistics.stopping import Until
 
-ANTITHETIC, LEARNING, AUTO = "antithetic permutations", "gaussian-process-corrected", "auto, costly model"
+ANTITHETIC, LEARNING, AUTO = (
+    "antithetic permutations",
+    "gaussian-process-corrected",
+    "auto, costly model",
+)
 METHODS: dict[str, str | Estimator] = {
     "halved-owen": "halved-owen",
     ANTITHETIC: Castro(antithetic=True),
@@ -33,7 +38,8 @@ COSTLY = Cost(seconds=0.1, outputs=1)  # what auto is told that an evaluation ta
 CONFIDENCE = 0.95
 MOST = 4_000_000  # evaluations of one run: what takes more in the mean is left out
 MOST_LEARNING = 400_000  # of a run that fits surrogates, whose every evaluation takes longer
-# In place of replicates: the evaluations from which on a corrected process has an interval, and half as many more.
+# In place of replicates: the evaluations from which on a corrected process has an interval, and
+# half as many more.
 EACH = {"few": 20, "more": 30}  # evaluations for each player and one more
 PILOT = 2000  # replicates behind the variance that the oracle knows
 
@@ -63,7 +69,9 @@ def fixed_run(name: str, method: str, replicates: int | str | None, seed: int) -
 
 
 def fixed(name: str, method: str, replicates: int | str | None, seeds: range) -> dict:
-    """Per value: how often the interval of an estimate with a fixed budget holds the value, where there is one."""
+    """Per value: how often the interval of an estimate with a fixed budget holds the value, where
+    there is one.
+    """
     game = game_of(name)
     given, made, by_player = 0, 0, np.zeros(game.n_players)
     for seed in seeds:
@@ -78,7 +86,14 @@ def fixed(name: str, method: str, replicates: int | str | None, seeds: range) ->
 def stopping(name: str, method: str, share: float, seeds: range) -> dict:
     """Simultaneously, at the moment of stopping: how often all values are held, at which cost."""
     game, tolerance = game_of(name), share * CASES[name].scale
-    sums = {"reached": 0, "within": 0, "held": 0, "missed in silence": 0, "evaluations": 0, "replicates": 0}
+    sums = {
+        "reached": 0,
+        "within": 0,
+        "held": 0,
+        "missed in silence": 0,
+        "evaluations": 0,
+        "replicates": 0,
+    }
     for seed in seeds:
         found = stopping_run(name, method, share, seed)
         reached = found.stopped_by.startswith(("tolerance", "all"))
@@ -97,7 +112,9 @@ def stopping_run(name: str, method: str, share: float, seed: int) -> Estimate:
     game, tolerance = game_of(name), share * CASES[name].scale
     most = MOST_LEARNING if method in (LEARNING, AUTO) else MOST
     if method != AUTO:
-        return estimate(game, METHODS[method], tolerance=tolerance, budget=most, seed=seed, progress=False)
+        return estimate(
+            game, METHODS[method], tolerance=tolerance, budget=most, seed=seed, progress=False
+        )
     plan = make_plan(game.n_players, "auto", most, COSTLY, Until(tolerance))
     return estimate(game, plan=plan, seed=seed, progress=False)
 
@@ -105,7 +122,14 @@ def stopping_run(name: str, method: str, share: float, seed: int) -> Estimate:
 def predicted_run(name: str, share: float, budget: int, seed: int) -> Estimate:
     """A run whose budget ends before it reaches its tolerance."""
     tolerance = share * CASES[name].scale
-    return estimate(game_of(name), "halved-owen", tolerance=tolerance, budget=budget, seed=10**5 + seed, progress=False)
+    return estimate(
+        game_of(name),
+        "halved-owen",
+        tolerance=tolerance,
+        budget=budget,
+        seed=10**5 + seed,
+        progress=False,
+    )
 
 
 def predicted(name: str, share: float, budget: int, seeds: range) -> dict:
@@ -144,7 +168,8 @@ def looks(name: str, share: float) -> dict:
     """The time of all looks of a run, as a share of its evaluations at 10 µs each."""
     game, tolerance = game_of(name), share * CASES[name].scale
     spent, original = [0.0], Session.look
-    estimate(game, "halved-owen", tolerance=tolerance, budget=MOST, progress=False)  # what is imported at first use
+    # what is imported at first use
+    estimate(game, "halved-owen", tolerance=tolerance, budget=MOST, progress=False)
 
     def timed(self: Session, *args: object) -> object:
         began = time.process_time()
@@ -158,7 +183,11 @@ def looks(name: str, share: float) -> dict:
         found = estimate(game, "halved-owen", tolerance=tolerance, budget=MOST, progress=False)
     finally:
         Session.look = original
-    return {"seconds": spent[0], "evaluations": found.evaluations, "share": spent[0] / (found.evaluations * 1e-5)}
+    return {
+        "seconds": spent[0],
+        "evaluations": found.evaluations,
+        "share": spent[0] / (found.evaluations * 1e-5),
+    }
 
 
 @cache
@@ -181,7 +210,13 @@ def _held(values: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> np.ndarra
     return (lower <= values + 1e-12) & (values <= upper + 1e-12)
 
 
-SECTIONS = {"pilot": pilot, "fixed": fixed, "stopping": stopping, "predicted": predicted, "ranking": ranking}
+SECTIONS = {
+    "pilot": pilot,
+    "fixed": fixed,
+    "stopping": stopping,
+    "predicted": predicted,
+    "ranking": ranking,
+}
 
 
 RUNS = {
@@ -194,7 +229,9 @@ RUNS = {
 
 
 def probe(key: tuple) -> str:
-    """What the first run of a cell comes to, to nine digits: as long as it is the same, so is what was measured."""
+    """What the first run of a cell comes to, to nine digits: as long as it is the same, so is what
+    was measured.
+    """
     found = RUNS[key[0]](*key[1:], 0)
     arrays = (found.values, found.lower, found.upper)
     texts = [f"{number:.9g}" for each in arrays if each is not None for number in each]
@@ -207,4 +244,11 @@ def measured(key: tuple, seeds: range) -> dict:
     found = SECTIONS[key[0]](*key[1:], seeds)
     seconds = time.process_time() - began
     first = probe(key) if seeds.start == 0 else None
-    return {"key": key, "first": seeds.start, "runs": len(seeds), "seconds": seconds, "found": found, "probe": first}
+    return {
+        "key": key,
+        "first": seeds.start,
+        "runs": len(seeds),
+        "seconds": seconds,
+        "found": found,
+        "probe": first,
+    }

@@ -19,26 +19,41 @@ def table(results: dict) -> str:
     by_section: dict[str, list[dict]] = {}
     for each in results["cells"]:
         by_section.setdefault(each["cell"][0], []).append(each)
-    lines = ["# Intervals and stopping", "", "Made by `make bench-coverage`; a cell of the tables is one game and method.", ""]
+    lines = [
+        "# Intervals and stopping",
+        "",
+        "Made by `make bench-coverage`; a cell of the tables is one game and method.",
+        "",
+    ]
     lines += [*_goals(by_section, results.get("looks", {})), "", *_runs(results["cells"])]
     for section, make in SECTIONS.items():
         if section in by_section:
             lines += ["", *make(by_section)]
     stale = sum(each.get("stale", False) for each in results["cells"])
     if stale:
-        lines += ["", f"{stale} of {len(results['cells'])} cells were measured with code whose runs differ from today's."]
+        lines += [
+            "",
+            f"{stale} of {len(results['cells'])} cells were measured with code whose runs differ "
+            "from today's.",
+        ]
     lines += ["", f"{results['date']}, {results['cores']} cores.", ""]
     return "\n".join(lines)
 
 
 def _runs(cells: list[dict]) -> Iterator[str]:
     """How many runs there are."""
-    full = [each for each in cells if CASES[each["cell"][1]].in_full and each["cell"][0] in ("fixed", "stopping", "ranking")]
+    full = [
+        each
+        for each in cells
+        if CASES[each["cell"][1]].in_full and each["cell"][0] in ("fixed", "stopping", "ranking")
+    ]
     complete = sum(each["runs"] >= each["of"] for each in cells)
     names = [_marked(name) for name, case in CASES.items() if case.in_full]
     least = min((each["runs"] for each in full), default=0)
     yield f"{complete} of {len(cells)} cells have all their runs. Games in full, with {least:,} runs or more of every method:"
-    others = [each for each in cells if not CASES[each["cell"][1]].in_full and each["runs"] < each["of"]]
+    others = [
+        each for each in cells if not CASES[each["cell"][1]].in_full and each["runs"] < each["of"]
+    ]
     fewest = min((each["runs"] for each in others), default=0)
     less = f", {fewest} at least in the {len(others)} cells that are not complete" if others else ""
     yield f"{'; '.join(names)}. In the others, methods that fit surrogates have a tenth of the runs{less}."
@@ -48,24 +63,42 @@ def _runs(cells: list[dict]) -> Iterator[str]:
 def _goals(sections: dict[str, list[dict]], looks: dict) -> Iterator[str]:
     yield "| | goal | measured | met? |"
     yield "|---|---|---|---|"
-    fixed = [each for each in sections.get("fixed", []) if each.get("given", 0) >= SELDOM * each["runs"]]
+    fixed = [
+        each for each in sections.get("fixed", []) if each.get("given", 0) >= SELDOM * each["runs"]
+    ]
     if fixed:
         shares = [each["coverage"] for each in fixed]
         inside = [0.94 - _error(each) <= each["coverage"] <= 0.98 + _error(each) for each in fixed]
         without = len(sections["fixed"]) - len(fixed)
         words = (
-            f"{min(shares):.1%} to {max(shares):.1%}; {sum(inside)} of {len(shares)} cells within, {without} without intervals"
+            f"{min(shares):.1%} to {max(shares):.1%}; {sum(inside)} of {len(shares)} cells "
+            f"within, {without} without intervals"
         )
-        yield _goal("coverage per value, fixed budget", "94–98 % on every game, ± 2 binomial errors", words, all(inside))
+        yield _goal(
+            "coverage per value, fixed budget",
+            "94–98 % on every game, ± 2 binomial errors",
+            words,
+            all(inside),
+        )
     stopped = sections.get("stopping", [])
     if stopped:
         worst = min(stopped, key=lambda each: each["held"])
         good = [each["held"] >= CONFIDENCE - _error(each) for each in stopped]
-        words = f"{sum(good)} of {len(good)} cells; {worst['held']:.1%} at least ({_named(worst)}, {worst['runs']} runs)"
-        yield _goal("simultaneous coverage at the stop", "≥ 95 % within 2 binomial errors", words, all(good))
+        words = (
+            f"{sum(good)} of {len(good)} cells; {worst['held']:.1%} at least ({_named(worst)}, "
+            f"{worst['runs']} runs)"
+        )
+        yield _goal(
+            "simultaneous coverage at the stop", "≥ 95 % within 2 binomial errors", words, all(good)
+        )
         worst = min(stopped, key=lambda each: 1 - each["missed in silence"])
         words = f"{1 - worst['missed in silence']:.1%} at least ({_named(worst)})"
-        yield _goal("within the tolerance when it says so", "≥ 95 %", words, worst["missed in silence"] <= 0.05 + _error(worst))
+        yield _goal(
+            "within the tolerance when it says so",
+            "≥ 95 %",
+            words,
+            worst["missed in silence"] <= 0.05 + _error(worst),
+        )
         yield from _against_others(stopped)
     predicted = list(_multiples(sections))
     if predicted:
@@ -84,7 +117,9 @@ def _goals(sections: dict[str, list[dict]], looks: dict) -> Iterator[str]:
         yield _goal("top 3, right when settled", "≥ 95 %", words, share >= 0.95)
     if looks:
         most = max(each["share"] for each in looks.values())
-        yield _goal("cost of looks at 10 µs an evaluation", "≤ 5 %", f"{most:.1%} at most", most <= 0.05)
+        yield _goal(
+            "cost of looks at 10 µs an evaluation", "≤ 5 %", f"{most:.1%} at most", most <= 0.05
+        )
 
 
 def _error(cell: dict) -> float:
@@ -99,22 +134,43 @@ def _named(cell: dict) -> str:
 
 def _against_others(stopped: list[dict]) -> Iterator[str]:
     for held_out, which in ((None, ""), (True, ", held-out games")):
-        gains = [gain for name, gain in _gains(stopped) if held_out is None or CASES[name].held_out == held_out]
+        gains = [
+            gain
+            for name, gain in _gains(stopped)
+            if held_out is None or CASES[name].held_out == held_out
+        ]
         if gains:
             mean = math.exp(sum(map(math.log, gains)) / len(gains))
             words = f"{mean:.2f} × fewer ({len(gains)} cells, {min(gains):.2f} to {max(gains):.1f})"
-            yield _goal(f"evaluations of auto against antithetic permutations{which}", "≥ 5 × fewer", words, mean >= 5)
-    ours = [each for each in stopped if each["cell"][2] == "halved-owen" and each.get("oracle replicates", 0) >= 30]
+            yield _goal(
+                f"evaluations of auto against antithetic permutations{which}",
+                "≥ 5 × fewer",
+                words,
+                mean >= 5,
+            )
+    ours = [
+        each
+        for each in stopped
+        if each["cell"][2] == "halved-owen" and each.get("oracle replicates", 0) >= 30
+    ]
     ratios = [each["evaluations"] / each["oracle evaluations"] for each in ours]
     if ratios:
         words = f"{min(ratios):.2f} to {max(ratios):.2f} ×"
-        yield _goal("evaluations of halved-owen against the oracle", "≤ 2 ×", words, max(ratios) <= 2)
+        yield _goal(
+            "evaluations of halved-owen against the oracle", "≤ 2 ×", words, max(ratios) <= 2
+        )
 
 
 def _gains(stopped: list[dict]) -> Iterator[tuple[str, float]]:
-    """How many times fewer evaluations than antithetic permutations, for each game and tolerance that both reach."""
+    """How many times fewer evaluations than antithetic permutations, for each game and tolerance
+    that both reach.
+    """
     reached = [each for each in stopped if each["reached"] > 0.99]
-    theirs = {(each["cell"][1], each["cell"][3]): each for each in reached if each["cell"][2] == ANTITHETIC}
+    theirs = {
+        (each["cell"][1], each["cell"][3]): each
+        for each in reached
+        if each["cell"][2] == ANTITHETIC
+    }
     for each in reached:
         other = theirs.get((each["cell"][1], each["cell"][3]))
         if each["cell"][2] == AUTO and other:
@@ -123,7 +179,11 @@ def _gains(stopped: list[dict]) -> Iterator[tuple[str, float]]:
 
 def _multiples(sections: dict[str, list[dict]]) -> Iterator[tuple[dict, np.ndarray]]:
     """The budgets that are named, as multiples of what the tolerance takes in the mean."""
-    taken = {each["cell"][1::2]: each for each in sections.get("stopping", []) if each["cell"][2] == "halved-owen"}
+    taken = {
+        each["cell"][1::2]: each
+        for each in sections.get("stopping", [])
+        if each["cell"][2] == "halved-owen"
+    }
     for each in sections.get("predicted", []):
         full = taken.get(each["cell"][1:3])
         if full and each["each named"]:
@@ -144,7 +204,9 @@ def _fixed(sections: dict[str, list[dict]]) -> Iterator[str]:
     yield "|---|---|--:|--:|--:|--:|--:|"
     for each in sections["fixed"]:
         _, name, method, replicates = each["cell"]
-        method = f"{method}, {EACH[replicates]} (n + 1) evaluations" if replicates in EACH else method
+        method = (
+            f"{method}, {EACH[replicates]} (n + 1) evaluations" if replicates in EACH else method
+        )
         given = each["given"] / each["runs"]
         found = f"{each['coverage']:.1%} | {each['worst player']:.1%}" if given >= SELDOM else " | "
         yield f"| {_marked(name)} | {method} | {each['most replicates']} | {each['runs']} | {given:.1%} | {found} |"
@@ -163,10 +225,15 @@ def _stopping(sections: dict[str, list[dict]]) -> Iterator[str]:
         _, name, method, share = each["cell"]
         oracle = " | "
         if "oracle replicates" in each:
-            oracle = f"{each['oracle replicates']:.0f} | {each['evaluations'] / each['oracle evaluations']:.2f}"
+            oracle = (
+                f"{each['oracle replicates']:.0f} | "
+                f"{each['evaluations'] / each['oracle evaluations']:.2f}"
+            )
         yield (
-            f"| {_marked(name)} | {method} | {share:.0%} | {each['runs']} | {each['reached']:.0%} | {each['held']:.1%} | "
-            f"{each['within']:.1%} | {each['evaluations']:,.0f} | {each['replicates']:.0f} | {oracle} |"
+            f"| {_marked(name)} | {method} | {share:.0%} | {each['runs']} | {each['reached']:.0%} "
+            f"| {each['held']:.1%} | "
+            f"{each['within']:.1%} | {each['evaluations']:,.0f} | {each['replicates']:.0f} | "
+            f"{oracle} |"
         )
 
 

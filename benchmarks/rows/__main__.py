@@ -1,7 +1,8 @@
 """Explaining many rows beside the model's own time: `python -m benchmarks.rows [--rows N]`.
 
-1,000 rows × 30 features, 100 background rows, 300 coalitions a row: 30 million predictions. The bare model predicts as many
-ready rows in batches of the size that the explainer uses. Both take turns, a slice of rows each.
+1,000 rows × 30 features, 100 background rows, 300 coalitions a row: 30 million predictions. The
+bare model predicts as many ready rows in batches of the size that the explainer uses. Both take
+turns, a slice of rows each.
 """
 
 from __future__ import annotations
@@ -36,17 +37,22 @@ def main() -> None:
     rows = parser.parse_args().rows
     X, y = make_classification(5000, FEATURES, n_informative=15, random_state=0)
     models = {
-        "scikit-learn HistGradientBoostingClassifier": HistGradientBoostingClassifier(random_state=0).fit(X, y),
+        "scikit-learn HistGradientBoostingClassifier": HistGradientBoostingClassifier(
+            random_state=0
+        ).fit(X, y),
         "XGBClassifier": xgboost.XGBClassifier(random_state=0).fit(X, y),
     }
     results = {
         "command": f"python -m benchmarks.rows --rows {rows}",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "versions": {
-            name: importlib.metadata.version(name) for name in ("owenshap", "scikit-learn", "xgboost-cpu", "shap", "numpy")
+            name: importlib.metadata.version(name)
+            for name in ("owenshap", "scikit-learn", "xgboost-cpu", "shap", "numpy")
         },
         "processors": os.cpu_count(),
-        "models": {name: measure(model, X[:BACKGROUND], X[-rows:]) for name, model in models.items()},
+        "models": {
+            name: measure(model, X[:BACKGROUND], X[-rows:]) for name, model in models.items()
+        },
     }
     (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
     (HERE / "results.md").write_text(table(results))
@@ -77,7 +83,9 @@ def measure(model: object, background: np.ndarray, rows: np.ndarray) -> dict:
 
 
 def composites(background: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
-    """Ready rows of the kind that the explainer makes, in its order: like rows side by side are easy on a branch."""
+    """Ready rows of the kind that the explainer makes, in its order: like rows side by side are
+    easy on a branch.
+    """
     coalitions = np.random.default_rng(0).random((count // BACKGROUND + 1, 1, FEATURES)) < 0.5
     row = rows[np.arange(len(coalitions)) * len(rows) // len(coalitions)]
     return np.where(coalitions, row[:, None], background).reshape(-1, FEATURES)[:count]
@@ -98,8 +106,14 @@ def peers(model: object, background: np.ndarray, rows: np.ndarray, bare_seconds:
     def contenders(count: Callable) -> Iterator[tuple[str, Callable]]:
         kernel = shap.KernelExplainer(count, background)
         permutation = shap.PermutationExplainer(count, background)
-        yield "shap KernelExplainer", lambda: kernel.shap_values(rows, nsamples=COALITIONS, silent=True, l1_reg=False)
-        yield "shap PermutationExplainer", lambda: permutation(rows, max_evals=COALITIONS, silent=True)
+        yield (
+            "shap KernelExplainer",
+            lambda: kernel.shap_values(rows, nsamples=COALITIONS, silent=True, l1_reg=False),
+        )
+        yield (
+            "shap PermutationExplainer",
+            lambda: permutation(rows, max_evals=COALITIONS, silent=True),
+        )
 
     seen = [0]
 
@@ -138,25 +152,38 @@ def table(results: dict) -> str:
     lines = [
         "# Many rows: the explainer's time beside the model's own",
         "",
-        f"Made by `make bench-rows` ({results['date']}): {FEATURES} features, {BACKGROUND} background rows,",
-        f"{COALITIONS} coalitions a row; the bare model predicts as many ready rows, in turns with the explainer.",
+        f"Made by `make bench-rows` ({results['date']}): {FEATURES} features, {BACKGROUND} "
+        "background rows,",
+        f"{COALITIONS} coalitions a row; the bare model predicts as many ready rows, in turns "
+        "with the explainer.",
         "",
-        "| model | rows | predictions | seconds | bare model | ratio (quartiles over slices) | goal | peak memory |",
+        "| model | rows | predictions | seconds | bare model | ratio (quartiles over slices) | "
+        "goal | peak memory |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for name, each in results["models"].items():
         low, high = each["ratio_quartiles"]
         lines.append(
-            f"| {name} | {each['rows']:,} | {each['predictions']:,} | {each['seconds']:.1f} | {each['bare_seconds']:.1f} "
-            f"| {each['ratio']:.2f} ({low:.2f} to {high:.2f}) | ≤ {GOALS[name]} | {each['peak_bytes'] / 1e6:.0f} MB of ≤ 256 |"
+            f"| {name} | {each['rows']:,} | {each['predictions']:,} | {each['seconds']:.1f} | "
+            f"{each['bare_seconds']:.1f} "
+            f"| {each['ratio']:.2f} ({low:.2f} to {high:.2f}) | ≤ {GOALS[name]} | "
+            f"{each['peak_bytes'] / 1e6:.0f} MB of ≤ 256 |"
         )
-    lines += ["", "| peer | model | rows | predictions | seconds | time / bare model's |", "|---|---|--:|--:|--:|--:|"]
+    lines += [
+        "",
+        "| peer | model | rows | predictions | seconds | time / bare model's |",
+        "|---|---|--:|--:|--:|--:|",
+    ]
     for name, each in results["models"].items():
         for peer, its in each["peers"].items():
             lines.append(
-                f"| {peer} | {name} | {its['rows']} | {its['predictions']:,} | {its['seconds']:.1f} | {its['ratio']:.2f} |"
+                f"| {peer} | {name} | {its['rows']} | {its['predictions']:,} | "
+                f"{its['seconds']:.1f} | {its['ratio']:.2f} |"
             )
-    lines += ["", "; ".join(f"{name} {version}" for name, version in results["versions"].items()) + "."]
+    lines += [
+        "",
+        "; ".join(f"{name} {version}" for name, version in results["versions"].items()) + ".",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -1,6 +1,8 @@
-"""Measure the time of the fast path against its goals: `python -m benchmarks.speed --device cpu|cuda [--data DIR] [section …]`.
+"""Measure the time of the fast path against its goals: `python -m benchmarks.speed --device
+cpu|cuda [--data DIR] [section …]`.
 
-DIR holds MNIST's t10k-images-idx3-ubyte.gz. Needs numpy and torch alone; peers that are installed run beside.
+DIR holds MNIST's t10k-images-idx3-ubyte.gz. Needs numpy and torch alone; peers that are installed
+run beside.
 """
 
 from __future__ import annotations
@@ -25,10 +27,17 @@ HERE = Path(__file__).parent
 def main() -> None:
     known = USUAL | ON_REQUEST
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
-    parser.add_argument("sections", nargs="*", metavar="section", help=f"{', '.join(known)}; by default all but the last")
+    parser.add_argument(
+        "sections",
+        nargs="*",
+        metavar="section",
+        help=f"{', '.join(known)}; by default all but the last",
+    )
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--data", type=Path)
-    parser.add_argument("--threads", type=int, help="of torch on the host; its own choice by default")
+    parser.add_argument(
+        "--threads", type=int, help="of torch on the host; its own choice by default"
+    )
     parser.add_argument("--out", type=Path, default=HERE, help="folder of results-DEVICE.json")
     asked = parser.parse_args()
     if unknown := set(asked.sections) - set(known):
@@ -43,12 +52,20 @@ def main() -> None:
         began = time.perf_counter()
         try:
             found = known[name](asked.device, asked.data)
-        except Exception:  # one section that fails must not cost the others their time on the device
+        # one section that fails must not cost the others their time on the device
+        except Exception:
             found = {"failed": traceback.format_exc()}
         took = round(time.perf_counter() - began, 1)
-        results = {**results, "machine": _machine(asked.device), name: {"what": known[name].__doc__, "took": took, **found}}
+        results = {
+            **results,
+            "machine": _machine(asked.device),
+            name: {"what": known[name].__doc__, "took": took, **found},
+        }
         _save(path, results)
-        print(json.dumps({name: results[name]}, indent=1, ensure_ascii=False, default=float), flush=True)
+        print(
+            json.dumps({name: results[name]}, indent=1, ensure_ascii=False, default=float),
+            flush=True,
+        )
 
 
 def _save(path: Path, results: dict) -> None:
@@ -60,7 +77,11 @@ def _save(path: Path, results: dict) -> None:
 
 def _machine(device: str) -> dict:
     date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    name = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine()
+    name = (
+        torch.cuda.get_device_name()
+        if device == "cuda"
+        else platform.processor() or platform.machine()
+    )
     return {
         "device": name,
         "torch": torch.__version__,

@@ -1,4 +1,6 @@
-"""Times and ratios with their spread: every contender in every repeat, side by side, so that all see the same machine."""
+"""Times and ratios with their spread: every contender in every repeat, side by side, so that all
+see the same machine.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Spread = dict[str, float]
 
 
 class Measured:
-    """Seconds of whole calls by the wall clock, by repeat and contender; the device is idle before and after each."""
+    """Seconds of whole calls by the wall clock, by repeat and contender; the device is idle before
+    and after each.
+    """
 
     def __init__(self, device: str, contenders: dict[str, Call], repeats: int = REPEATS) -> None:
         self._device = device
@@ -26,7 +30,9 @@ class Measured:
         turns = {name: int(min(MOST_TURNS, max(1, SECONDS / took))) for name, took in first.items()}
         self._repeats = [self._repeat(contenders, turns, first) for _ in range(repeats)]
 
-    def _repeat(self, contenders: dict[str, Call], turns: dict[str, int], first: dict[str, float]) -> dict[str, list[float]]:
+    def _repeat(
+        self, contenders: dict[str, Call], turns: dict[str, int], first: dict[str, float]
+    ) -> dict[str, list[float]]:
         seconds: dict[str, list[float]] = {name: [] for name in contenders}
         for turn in range(max(turns.values())):
             for name, call in contenders.items():
@@ -50,13 +56,17 @@ class Measured:
     def times(self) -> dict[str, Spread]:
         """Of every contender, over all its turns."""
         return {
-            name: spread(took for repeat in self._repeats for took in repeat[name]) | {"repeats": len(self._repeats)}
+            name: spread(took for repeat in self._repeats for took in repeat[name])
+            | {"repeats": len(self._repeats)}
             for name in self._repeats[0]
         }
 
     def ratio(self, name: str, to: str) -> Spread:
         """Of two contenders' medians in each repeat, over the repeats."""
-        medians = [{each: statistics.median(seconds) for each, seconds in repeat.items()} for repeat in self._repeats]
+        medians = [
+            {each: statistics.median(seconds) for each, seconds in repeat.items()}
+            for repeat in self._repeats
+        ]
         return spread(repeat[name] / repeat[to] for repeat in medians)
 
 
@@ -78,4 +88,9 @@ def events(call: Call, turns: int) -> Spread:
 def spread(numbers: Iterable[float]) -> Spread:
     """Median, least, most and how many."""
     every = list(numbers)
-    return {"median": statistics.median(every), "least": min(every), "most": max(every), "count": len(every)}
+    return {
+        "median": statistics.median(every),
+        "least": min(every),
+        "most": max(every),
+        "count": len(every),
+    }

@@ -9,7 +9,9 @@ import numpy as np
 import torch
 
 
-def contenders(model: torch.nn.Module, row: torch.Tensor, evaluations: int) -> dict[str, Callable[[], object]]:
+def contenders(
+    model: torch.nn.Module, row: torch.Tensor, evaluations: int
+) -> dict[str, Callable[[], object]]:
     """Shapley values of one row against the baseline 0 from about so many evaluations."""
     made: dict[str, Callable[[], object]] = {}
     players = row.shape[1]
@@ -23,11 +25,17 @@ def contenders(model: torch.nn.Module, row: torch.Tensor, evaluations: int) -> d
         import shap
 
         def permutation() -> object:
-            explainer = shap.explainers.Permutation(predict, shap.maskers.Independent(zeros), seed=0)
-            return explainer(array, max_evals=evaluations // (2 * players + 1) * (2 * players + 1), silent=True)
+            explainer = shap.explainers.Permutation(
+                predict, shap.maskers.Independent(zeros), seed=0
+            )
+            return explainer(
+                array, max_evals=evaluations // (2 * players + 1) * (2 * players + 1), silent=True
+            )
 
         def kernel() -> object:
-            return shap.KernelExplainer(predict, zeros).shap_values(array, nsamples=evaluations, silent=True)
+            return shap.KernelExplainer(predict, zeros).shap_values(
+                array, nsamples=evaluations, silent=True
+            )
 
         made |= {"shap Permutation": permutation, "shap Kernel": kernel}
     if importlib.util.find_spec("captum"):
@@ -36,7 +44,9 @@ def contenders(model: torch.nn.Module, row: torch.Tensor, evaluations: int) -> d
         def sampling() -> object:
             attribution = ShapleyValueSampling(model)
             samples = evaluations // players
-            return attribution.attribute(row, target=0, n_samples=samples, perturbations_per_eval=players)
+            return attribution.attribute(
+                row, target=0, n_samples=samples, perturbations_per_eval=players
+            )
 
         made["captum ShapleyValueSampling"] = sampling
     if importlib.util.find_spec("shapiq"):
@@ -46,9 +56,11 @@ def contenders(model: torch.nn.Module, row: torch.Tensor, evaluations: int) -> d
             return predict(coalitions * array)[:, 0]
 
         made |= {
-            "shapiq Permutation": lambda: shapiq.PermutationSamplingSV(players, random_state=0).approximate(evaluations, value),
-            "shapiq Owen": lambda: shapiq.OwenSamplingSV(players, n_anchor_points=32, random_state=0).approximate(
-                evaluations, value
-            ),
+            "shapiq Permutation": lambda: shapiq.PermutationSamplingSV(
+                players, random_state=0
+            ).approximate(evaluations, value),
+            "shapiq Owen": lambda: shapiq.OwenSamplingSV(
+                players, n_anchor_points=32, random_state=0
+            ).approximate(evaluations, value),
         }
     return made

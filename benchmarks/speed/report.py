@@ -1,4 +1,6 @@
-"""Table and picture of what was measured: `python -m benchmarks.speed.report`, from results-*.json beside this file."""
+"""Table and picture of what was measured: `python -m benchmarks.speed.report`, from results-*.json
+beside this file.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +31,30 @@ def _lines(results: dict) -> list[str]:
     lines = [
         "# Speed",
         "",
-        "Made by `python -m benchmarks.speed --device DEVICE --data DIR` and `python -m benchmarks.speed.report`.",
-        "Contenders run in turn, side by side, in every repeat. A time is the median of all turns, a ratio the median over the",
+        "Made by `python -m benchmarks.speed --device DEVICE --data DIR` and `python -m "
+        "benchmarks.speed.report`.",
+        "Contenders run in turn, side by side, in every repeat. A time is the median of all "
+        "turns, a ratio the median over the",
         "repeats of a ratio of medians; both with the least and the most.",
         "",
     ]
     for device, measured in results.items():
         machine = ", ".join(f"{name} {value}" for name, value in measured["machine"].items())
-        lines += [f"## {device}", "", machine, "", "| work | goal | median | least – most | repeats |", "|---|---|--:|--:|--:|"]
+        lines += [
+            f"## {device}",
+            "",
+            machine,
+            "",
+            "| work | goal | median | least – most | repeats |",
+            "|---|---|--:|--:|--:|",
+        ]
         for name, found in measured.items():
             if "times" in found:
                 lines += _rows(found)
             elif "failed" in found:
-                lines.append(f"| {found['what']} | **failed**: see results-{device}.json, {name} | | | |")
+                lines.append(
+                    f"| {found['what']} | **failed**: see results-{device}.json, {name} | | | |"
+                )
         lines.append("")
     return lines
 
@@ -52,11 +65,18 @@ def _rows(found: dict) -> list[str]:
     for name, each in found["times"].items():
         rate = f", {each['stars/s']:,.0f} stars/s" if "stars/s" in each else ""
         between = f"{_time(each['least'])} – {_time(each['most'])}"
-        rows.append(f"| – {name}{rate} | | {_time(each['median'])} | {between} | {each.get('repeats', each['count'])} |")
+        rows.append(
+            f"| – {name}{rate} | | {_time(each['median'])} | {between} | "
+            f"{each.get('repeats', each['count'])} |"
+        )
     for name, each in found.get("ratios", {}).items():
         between = f"{_number(each['least'])} – {_number(each['most'])}"
-        rows.append(f"| – ratio {name} | | {_number(each['median'])} | {between} | {each['count']} |")
-    return rows + [f"| – {name} | | {error:.1e} | | |" for name, error in found.get("errors", {}).items()]
+        rows.append(
+            f"| – ratio {name} | | {_number(each['median'])} | {between} | {each['count']} |"
+        )
+    return rows + [
+        f"| – {name} | | {error:.1e} | | |" for name, error in found.get("errors", {}).items()
+    ]
 
 
 def _time(seconds: float) -> str:
@@ -82,19 +102,37 @@ def _draw(results: dict, path: Path) -> None:
         panel.set(xlabel=f"number of {curve}", ylabel="seconds of a whole call")
         panel.grid(alpha=0.3)
         if panel.has_data():
-            panel.legend(fontsize=8, loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.3, frameon=False)
+            panel.legend(
+                fontsize=8,
+                loc="lower left",
+                bbox_to_anchor=(0, 1),
+                borderaxespad=0.3,
+                frameon=False,
+            )
     save(figure, path, dpi=120)
 
 
 def _curve(panel, colour: str, device: str, found: dict) -> None:
     """Medians with least and most; dotted, what grows in proportion and ends where they do."""
     counts = np.array([int(count) for count in found["points"]])
-    median, least, most = (np.array([each[key] for each in found["points"].values()]) for key in ("median", "least", "most"))
+    median, least, most = (
+        np.array([each[key] for each in found["points"].values()])
+        for key in ("median", "least", "most")
+    )
     late = counts * LAST_DECADE >= counts[-1] * 0.99
-    slope, last = (np.polyfit(np.log(counts[some]), np.log(median[some]), 1)[0] for some in (counts > 0, late))
+    slope, last = (
+        np.polyfit(np.log(counts[some]), np.log(median[some]), 1)[0] for some in (counts > 0, late)
+    )
     label = f"{device}, {found['what']}: slope {slope:.2f}, last decade {last:.2f}"
     panel.errorbar(
-        counts, median, [median - least, most - median], color=colour, marker="o", markersize=4, capsize=2, label=label
+        counts,
+        median,
+        [median - least, most - median],
+        color=colour,
+        marker="o",
+        markersize=4,
+        capsize=2,
+        label=label,
     )
     panel.plot(counts, median[-1] * counts / counts[-1], color=colour, linestyle=":", linewidth=1)
     panel.set(xscale="log", yscale="log")

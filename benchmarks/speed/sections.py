@@ -1,4 +1,6 @@
-"""What is measured, a function each: from the device and the folder of the data to results that go into a file."""
+"""What is measured, a function each: from the device and the folder of the data to results that go
+into a file.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,12 @@ def bare(model: torch.nn.Module, rows: torch.Tensor) -> Call:
     return call
 
 
-def explain(explainer: Explainer, rows: torch.Tensor, method: object, budget: int | None = None) -> Call:
-    """Every call has its own seed: designs that an explainer keeps for the next row would be for nothing."""
+def explain(
+    explainer: Explainer, rows: torch.Tensor, method: object, budget: int | None = None
+) -> Call:
+    """Every call has its own seed: designs that an explainer keeps for the next row would be for
+    nothing.
+    """
     seeds = itertools.count()
     return lambda: explainer(rows, method=method, budget=budget, seed=next(seeds), progress=False)
 
@@ -40,7 +46,9 @@ def explain(explainer: Explainer, rows: torch.Tensor, method: object, budget: in
 
 
 def credit_sampled(device: str, data: Path | None) -> dict:  # noqa: ARG001
-    """CC MLP, 34,000 evaluations by halved-owen, whole call, against the bare forward of 34,000 ready rows."""
+    """CC MLP, 34,000 evaluations by halved-owen, whole call, against the bare forward of 34,000
+    ready rows.
+    """
     model, row = networks.credit(device), torch.randn(1, 16, device=device)
     explainer = Explainer(model, baseline=0.0)
     ready = torch.where(torch.rand(34_000, 16, device=device) < 0.5, row, 0.0)
@@ -50,20 +58,31 @@ def credit_sampled(device: str, data: Path | None) -> dict:  # noqa: ARG001
 
     def estimate() -> object:
         game.release()  # its columns are made anew, as the explainer makes them
-        return owenshap.estimate(game, "halved-owen", budget=34_002, seed=next(seeds), progress=False)
+        return owenshap.estimate(
+            game, "halved-owen", budget=34_002, seed=next(seeds), progress=False
+        )
 
     contenders = {
         "bare": bare(model, ready),
-        # As it is called for row after row, with the design of its seed kept; and with one that is drawn anew.
+        # As it is called for row after row, with the design of its seed kept; and with one that is
+        # drawn anew.
         "explainer": lambda: explainer(row, method="halved-owen", budget=34_002, progress=False),
         "explainer, new seed": explain(explainer, row, "halved-owen", 34_002),
         "estimate": estimate,
-        "plain way": explain(Explainer(model, baseline=0.0, fast=False), row, "halved-owen", 34_002),
+        "plain way": explain(
+            Explainer(model, baseline=0.0, fast=False), row, "halved-owen", 34_002
+        ),
         **(peers.contenders(model, row, 34_000) if device == "cpu" else {}),
     }
     measured = Measured(device, contenders)
-    ratios = {f"{name} / bare": measured.ratio(name, "bare") for name in contenders if name != "bare"}
-    result = {"goal": "explainer / bare ≤ 0.9 on a CPU", "times": measured.times(), "ratios": ratios}
+    ratios = {
+        f"{name} / bare": measured.ratio(name, "bare") for name in contenders if name != "bare"
+    }
+    result = {
+        "goal": "explainer / bare ≤ 0.9 on a CPU",
+        "times": measured.times(),
+        "ratios": ratios,
+    }
     return result | _reached(device, "cpu", ratios["explainer / bare"]["median"] <= 0.9)
 
 
@@ -81,27 +100,41 @@ def credit_exact(device: str, data: Path | None) -> dict:  # noqa: ARG001
     if device == "cuda":
         game = networks.game(explainer, rows)
         ends = evaluate_ends(game)
-        kernels = events(lambda: game.device_replicates(Exact().draw(16, None, 1), ends.empty, ends.grand), 30)
+        kernels = events(
+            lambda: game.device_replicates(Exact().draw(16, None, 1), ends.empty, ends.grand), 30
+        )
         result["times"]["on the device alone"] = kernels
-    return result | {"reached": times["explainer"]["median"] <= (1.5 if device == "cpu" else 3.5e-3)}
+    return result | {
+        "reached": times["explainer"]["median"] <= (1.5 if device == "cpu" else 3.5e-3)
+    }
 
 
 def one_digit(device: str, data: Path | None) -> dict:
-    """MNIST MLP, 12 halved stars (24 stars) of one digit, against the bare forward of all ready rows of 785 players."""
+    """MNIST MLP, 12 halved stars (24 stars) of one digit, against the bare forward of all ready
+    rows of 785 players.
+    """
     model, row = networks.digits(device), networks.images(data)[:1].to(device)
     ready = torch.where(torch.rand(24 * 786, 785, device=device) < 0.5, row, 0.0)
     explainer = Explainer(model, baseline=0.0, output="predicted")
-    measured = Measured(device, {"bare": bare(model, ready), "explainer": explain(explainer, row, HalvedOwen(levels=24))})
+    measured = Measured(
+        device,
+        {"bare": bare(model, ready), "explainer": explain(explainer, row, HalvedOwen(levels=24))},
+    )
     ratios = {"bare / explainer": measured.ratio("bare", "explainer")}
     result = {"goal": "bare / explainer ≥ 12 on a CPU", "times": measured.times(), "ratios": ratios}
     return result | _reached(device, "cpu", ratios["bare / explainer"]["median"] >= 12)
 
 
 def all_digits(device: str, data: Path | None) -> dict:
-    """MNIST MLP, 12 halved stars of every test digit, end to end: rows in host memory, an explanation back (500 on a CPU)."""
+    """MNIST MLP, 12 halved stars of every test digit, end to end: rows in host memory, an
+    explanation back (500 on a CPU).
+    """
     rows = networks.images(data)[: 10_000 if device == "cuda" else 500]
     explainer = Explainer(networks.digits(device), baseline=0.0, output="predicted")
-    contenders = {f"{levels} stars": explain(explainer, rows, HalvedOwen(levels=levels)) for levels in (12, 24)}
+    contenders = {
+        f"{levels} stars": explain(explainer, rows, HalvedOwen(levels=levels))
+        for levels in (12, 24)
+    }
     times = Measured(device, contenders).times()
     result = {
         "goal": "≤ 0.5 s for all 10,000 on an H200",
@@ -129,15 +162,25 @@ def _profile(call: Call) -> list[str]:
 
 
 def stars_per_second(device: str, data: Path | None) -> dict:  # noqa: ARG001
-    """Stars of 785 live players: the arrays alone, from designs on the host to replicates on the device."""
+    """Stars of 785 live players: the arrays alone, from designs on the host to replicates on the
+    device.
+    """
     rows = torch.rand(100 if device == "cuda" else 1, 785) + 0.1
-    result: dict = {"goal": "≥ 1,000,000 stars/s on an H200, the kernel alone", "times": {}, "errors": {}}
+    result: dict = {
+        "goal": "≥ 1,000,000 stars/s on an H200, the kernel alone",
+        "times": {},
+        "errors": {},
+    }
     kernel = 0.0
     for stars in (12, 48) if device == "cuda" else (12,):
         count = stars * len(rows)
-        game = networks.game(Explainer(networks.digits(device), baseline=0.0, output="predicted", memory="2GB"), rows)
+        game = networks.game(
+            Explainer(networks.digits(device), baseline=0.0, output="predicted", memory="2GB"), rows
+        )
         ends = evaluate_ends(game)
-        design = Stars(np.random.default_rng(0).random((1, stars, 785)) < 0.5, np.full(stars, 1 / stars))
+        design = Stars(
+            np.random.default_rng(0).random((1, stars, 785)) < 0.5, np.full(stars, 1 / stars)
+        )
 
         def call(fused: bool, game=game, design=design, ends=ends) -> object:
             return game.device_replicates(design, ends.empty, ends.grand, fused=fused)
@@ -148,18 +191,25 @@ def stars_per_second(device: str, data: Path | None) -> dict:  # noqa: ARG001
             continue
         for fused in (False, True):
             name = f"{count} stars, {'fused' if fused else 'plain'}"
-            result["times"][name] = _rated(events(lambda call=call, fused=fused: call(fused), 30), count)
+            result["times"][name] = _rated(
+                events(lambda call=call, fused=fused: call(fused), 30), count
+            )
         with torch.inference_mode():
             units, _ = units_of([(game.pairs, design)])
             took = events(lambda game=game, units=units: _fused_stars.steps(game.linear, units), 30)
         result["times"][f"{count} stars, kernel"] = _rated(took, count)
         kernel = max(kernel, count / took["median"])
-        longer = Explainer(networks.digits(device).double(), baseline=0.0, output="predicted", memory="2GB")
+        longer = Explainer(
+            networks.digits(device).double(), baseline=0.0, output="predicted", memory="2GB"
+        )
         exact = networks.game(longer, rows.double())
         exact = exact.linear.arrays.get(exact.device_replicates(design, ends.empty, ends.grand))
         for fused in (False, True):
             error = abs(game.linear.arrays.get(call(fused)) - exact).max() / abs(exact).max()
-            name = f"{stars} stars: largest error against float64, {'fused' if fused else 'plain'}, of the largest value"
+            name = (
+                f"{stars} stars: largest error against float64, {'fused' if fused else 'plain'}, "
+                "of the largest value"
+            )
             result["errors"][name] = float(error)
     return result | _reached(device, "cuda", kernel >= 1e6)
 
@@ -180,12 +230,19 @@ def ground_truth(device: str, data: Path | None) -> dict:
             explainer(row[None], method=method, budget=2 + chains * (n_players - 1), progress=False)
 
     times = Measured(device, {"explainer": call}, repeats=10).times()
-    result = {"goal": "≤ 0.5 s on an H200", "chains": chains, "times": times, "profile": _profile(call)}
+    result = {
+        "goal": "≤ 0.5 s on an H200",
+        "chains": chains,
+        "times": times,
+        "profile": _profile(call),
+    }
     return result | _reached(device, "cuda", times["explainer"]["median"] <= 0.5)
 
 
 def deep_network(device: str, data: Path | None) -> dict:
-    """A convolutional network of 64 channels, the plain way, against the bare forward of as many ready rows."""
+    """A convolutional network of 64 channels, the plain way, against the bare forward of as many
+    ready rows.
+    """
     model, row = networks.deep(device), networks.images(data)[:1, :784].to(device)
     stars = 500 if device == "cuda" else 1
     explainer = Explainer(model, baseline=0.0, output="predicted")
@@ -199,20 +256,29 @@ def deep_network(device: str, data: Path | None) -> dict:
     }
     measured = Measured(device, contenders)
     ratios = {"explainer / bare": measured.ratio("explainer", "bare")}
-    result = {"goal": "explainer / bare ≤ 1.1 on an H200", "evaluations": count, "times": measured.times(), "ratios": ratios}
+    result = {
+        "goal": "explainer / bare ≤ 1.1 on an H200",
+        "evaluations": count,
+        "times": measured.times(),
+        "ratios": ratios,
+    }
     result |= _reached(device, "cuda", ratios["explainer / bare"]["median"] <= 1.1)
     return result | {"profile": _profile(contenders["explainer"])}
 
 
 def growth(device: str, data: Path | None) -> dict:
-    """How time grows in stars, rows and players, over two decades each; from where the device has something to do."""
+    """How time grows in stars, rows and players, over two decades each; from where the device has
+    something to do.
+    """
     explainer = Explainer(networks.digits(device), baseline=0.0, output="predicted")
     digits, cuda = networks.images(data), device == "cuda"
     rows = digits.repeat(10, 1) if cuda else digits
     stars = 24_000 if cuda else 240
 
     def took(rows: torch.Tensor, levels: int) -> dict[str, float]:
-        return Measured(device, {"": explain(explainer, rows, HalvedOwen(levels=levels))}).times()[""]
+        return Measured(device, {"": explain(explainer, rows, HalvedOwen(levels=levels))}).times()[
+            ""
+        ]
 
     def live(count: int) -> torch.Tensor:
         return torch.cat([torch.rand(1, count) + 0.1, torch.zeros(1, 785 - count)], dim=1)
@@ -220,11 +286,15 @@ def growth(device: str, data: Path | None) -> dict:
     return {
         "stars": {
             "what": "stars of one digit",
-            "points": {count: took(rows[:1], count) for count in _two_decades(2000 if cuda else 60)},
+            "points": {
+                count: took(rows[:1], count) for count in _two_decades(2000 if cuda else 60)
+            },
         },
         "rows": {
             "what": "digits of 12 stars",
-            "points": {count: took(rows[:count], 12) for count in _two_decades(1000 if cuda else 10)},
+            "points": {
+                count: took(rows[:count], 12) for count in _two_decades(1000 if cuda else 10)
+            },
         },
         "players": {
             "what": f"live players of {stars:,} stars",
@@ -238,7 +308,9 @@ def _two_decades(first: int) -> list[int]:
 
 
 def kernel_settings(device: str, data: Path | None) -> dict:  # noqa: ARG001
-    """Stars of 785 players a second, by the kernel's settings (players and width at once, warps, stages) and by the tile."""
+    """Stars of 785 players a second, by the kernel's settings (players and width at once, warps,
+    stages) and by the tile.
+    """
     if device != "cuda":
         return {"skipped": "needs a CUDA device"}
     explainer = Explainer(networks.digits(device), baseline=0.0, output="predicted", memory="8GB")
@@ -270,7 +342,9 @@ def kernel_settings(device: str, data: Path | None) -> dict:  # noqa: ARG001
     tile = _torch_linear.ON_DEVICE
     for bits in range(24, 29):
         _torch_linear.ON_DEVICE = 1 << bits
-        result[f"plain, tile 2^{bits}"] = rate(lambda: game.device_replicates(design, ends.empty, ends.grand, fused=False))
+        result[f"plain, tile 2^{bits}"] = rate(
+            lambda: game.device_replicates(design, ends.empty, ends.grand, fused=False)
+        )
     _torch_linear.ON_DEVICE = tile
     return result
 
@@ -282,4 +356,5 @@ USUAL: dict[str, Section] = {
         credit_sampled, credit_exact, one_digit, all_digits, stars_per_second, ground_truth, deep_network, growth,
     )
 }  # fmt: skip
-ON_REQUEST: dict[str, Section] = {"kernel_settings": kernel_settings}  # compiles a kernel for each: minutes
+# compiles a kernel for each: minutes
+ON_REQUEST: dict[str, Section] = {"kernel_settings": kernel_settings}

@@ -1,4 +1,6 @@
-"""Every exception of the package, in one grammar: '<what> must <rule>; got <value>. <what to do>.'"""
+"""Every exception of the package, in one grammar: '<what> must <rule>; got <value>. <what to
+do>.'
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ class OwenshapError(Exception):
 
     def __init__(self, what: str, rule: str, got: object, advice: str) -> None:
         super().__init__(what, rule, got if isinstance(got, str) else shown(got), advice)
-        self.estimate: Estimate | None = None  # what was computed before it happened, where there is any
+        # what was computed before it happened, where there is any
+        self.estimate: Estimate | None = None
         self.explanation: Explanation | None = None  # the same of rows: those that were finished
 
     def __str__(self) -> str:
@@ -53,18 +56,24 @@ class UnreadableModelError(InputError):
 
 
 class GameError(OwenshapError):
-    """The game raised, or returned something that is no value. `estimate` holds what was computed before."""
+    """The game raised, or returned something that is no value. `estimate` holds what was computed
+    before.
+    """
 
 
 class ModelError(GameError):
-    """The model raised, or returned something that is no prediction. `explanation` holds the rows finished before."""
+    """The model raised, or returned something that is no prediction. `explanation` holds the rows
+    finished before.
+    """
 
 
 class MissingExtraError(OwenshapError, ImportError):
     """A package is needed that is not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(package, "be installed", "no such package", f'Run pip install "owenshap[{extra}]"')
+        super().__init__(
+            package, "be installed", "no such package", f'Run pip install "owenshap[{extra}]"'
+        )
 
     def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str]]:
         what, _, _, advice = self.args

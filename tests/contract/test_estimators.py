@@ -17,7 +17,8 @@ VARIANTS = [
     owenshap.Owen(levels=1),
     owenshap.Owen(levels=3, per_level=2),
     owenshap.Owen(levels=5, rule="gauss-legendre"),
-    owenshap.Owen(levels=2, rule="gauss-legendre"),  # too few levels for the players: biased, and must say so
+    # too few levels for the players: biased, and must say so
+    owenshap.Owen(levels=2, rule="gauss-legendre"),
     owenshap.Owen(levels=6, rule="grid"),
     owenshap.Owen(rule=midpoint(4)),
     owenshap.HalvedOwen(levels=1),

@@ -23,15 +23,33 @@ def numbers():
 def mixed():
     """Two columns of numbers, two of categories, one of them with missing values."""
     letters = pd.Categorical(np.array(["x", "y", "z"])[CLASSES])
-    signs = pd.Categorical(np.where(ROWS[:, 2] > 1, None, np.where(ROWS[:, 2] > 0, "up", "down")), categories=["up", "down"])
-    return pd.DataFrame({"a": ROWS[:, 0], "letter": letters, "sign": signs, "b": np.where(ROWS[:, 1] > 1, np.nan, ROWS[:, 1])})
+    signs = pd.Categorical(
+        np.where(ROWS[:, 2] > 1, None, np.where(ROWS[:, 2] > 0, "up", "down")),
+        categories=["up", "down"],
+    )
+    return pd.DataFrame(
+        {
+            "a": ROWS[:, 0],
+            "letter": letters,
+            "sign": signs,
+            "b": np.where(ROWS[:, 1] > 1, np.nan, ROWS[:, 1]),
+        }
+    )
 
 
 def functions():
     yield "array", lambda batch: batch[:, 0] * batch[:, 1], ROWS
     yield "images", lambda batch: batch.mean(axis=(1, 2)) ** 2, ROWS.reshape(60, 2, 3)
-    yield "pandas", lambda batch: batch["a"].fillna(0) * (batch["letter"] == "x") + batch["sign"].cat.codes, mixed()
-    yield "polars", lambda batch: batch["a"] * (batch["letter"] == "x").cast(pl.Float64), pl.from_pandas(mixed())
+    yield (
+        "pandas",
+        lambda batch: batch["a"].fillna(0) * (batch["letter"] == "x") + batch["sign"].cat.codes,
+        mixed(),
+    )
+    yield (
+        "polars",
+        lambda batch: batch["a"] * (batch["letter"] == "x").cast(pl.Float64),
+        pl.from_pandas(mixed()),
+    )
 
 
 def estimators():
@@ -43,8 +61,14 @@ def estimators():
 
     yield "probabilities", RandomForestClassifier(10, random_state=0).fit(ROWS, CLASSES), ROWS
     yield "scores", LinearSVC().fit(ROWS, CLASSES > 0), ROWS
-    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["letter", "sign"]), remainder="passthrough")
-    yield "pipeline", make_pipeline(encoder, HistGradientBoostingRegressor(max_iter=10)).fit(mixed(), TARGET), mixed()
+    encoder = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["letter", "sign"]), remainder="passthrough"
+    )
+    yield (
+        "pipeline",
+        make_pipeline(encoder, HistGradientBoostingRegressor(max_iter=10)).fit(mixed(), TARGET),
+        mixed(),
+    )
 
 
 def xgboost():
@@ -57,10 +81,18 @@ def xgboost():
     yield "booster", regressor.get_booster(), mixed()
     yield (
         "linear",
-        xgboost.train({"booster": "gblinear", "nthread": 1}, xgboost.DMatrix(ROWS, TARGET, feature_names=NAMES), 10),
+        xgboost.train(
+            {"booster": "gblinear", "nthread": 1},
+            xgboost.DMatrix(ROWS, TARGET, feature_names=NAMES),
+            10,
+        ),
         ROWS,
     )
-    yield "polars", xgboost.XGBRegressor(**settings).fit(pl.from_pandas(mixed()), TARGET), pl.from_pandas(mixed())
+    yield (
+        "polars",
+        xgboost.XGBRegressor(**settings).fit(pl.from_pandas(mixed()), TARGET),
+        pl.from_pandas(mixed()),
+    )
 
 
 def lightgbm():
@@ -85,14 +117,20 @@ def catboost():
         filled,
     )
     yield "classifier", catboost.CatBoostClassifier(**settings).fit(ROWS, CLASSES), ROWS
-    yield "general", catboost.CatBoost({"loss_function": "Logloss", **settings}).fit(numbers(), CLASSES > 0), numbers()
+    yield (
+        "general",
+        catboost.CatBoost({"loss_function": "Logloss", **settings}).fit(numbers(), CLASSES > 0),
+        numbers(),
+    )
 
 
 def modules():
     import torch
 
     torch.manual_seed(0)
-    network = torch.nn.Sequential(torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Dropout(), torch.nn.Linear(8, 2))
+    network = torch.nn.Sequential(
+        torch.nn.Linear(6, 8), torch.nn.Tanh(), torch.nn.Dropout(), torch.nn.Linear(8, 2)
+    )
     yield "tensor", network, torch.tensor(ROWS, dtype=torch.float32)
     yield "array", network, ROWS.astype(np.float32)
 
@@ -104,14 +142,22 @@ def onnx_files():
     rows = ROWS.astype(np.float32)
     yield "regressor", to_onnx(Ridge().fit(rows, TARGET), rows[:1]), rows
     classifier = LogisticRegression().fit(rows, CLASSES)
-    yield "classifier", to_onnx(classifier, rows[:1], options={id(classifier): {"zipmap": False}}), rows
+    yield (
+        "classifier",
+        to_onnx(classifier, rows[:1], options={id(classifier): {"zipmap": False}}),
+        rows,
+    )
 
 
 def perceptrons():
     from owenshap import MLP
 
     rng = np.random.default_rng(0)
-    yield "array", MLP([rng.normal(size=(6, 4)), rng.normal(size=(4, 3))], activations=["tanh", "softmax"]), ROWS
+    yield (
+        "array",
+        MLP([rng.normal(size=(6, 4)), rng.normal(size=(4, 3))], activations=["tanh", "softmax"]),
+        ROWS,
+    )
     yield "linear", MLP([rng.normal(size=(6, 2))]), ROWS
 
 

@@ -1,4 +1,6 @@
-"""The log of decisions has a contents that is complete, and everything that points into it points at an entry."""
+"""The log of decisions has a contents that is complete, and everything that points into it points
+at an entry.
+"""
 
 import re
 from pathlib import Path
@@ -20,7 +22,12 @@ def test_the_contents_name_every_entry_in_order():
 
 
 def test_references_point_at_entries():
-    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in {".md", ".py"}]
+    files = [
+        path
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".md", ".py"}
+    ]
     texts = [path.read_text() for path in [*files, ROOT / "README.md"] if path != LOG]
     asked = {each for text in texts for each in re.findall(r"decisions\.md#([\w-]+)", text)}
     assert asked

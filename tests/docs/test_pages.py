@@ -21,7 +21,11 @@ def examples(page: Path) -> list[tuple[str, str | None]]:
     for block, after in zip(blocks, [*blocks[1:], None], strict=True):
         if block[1] != "python":
             continue
-        follows = after is not None and after[1] == "text" and not text[block.end() : after.start()].strip()
+        follows = (
+            after is not None
+            and after[1] == "text"
+            and not text[block.end() : after.start()].strip()
+        )
         found.append((block[2], after[2] if follows else None))
     return found
 

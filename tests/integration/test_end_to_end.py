@@ -32,7 +32,9 @@ def test_a_binary_classifier():
     model = make_pipeline(StandardScaler(), LogisticRegression()).fit(data.data, names)
     malignant = owenshap.Explainer(model, data.data[:60], output="malignant")(data.data[200:206])
     np.testing.assert_allclose(malignant.predictions, model.decision_function(data.data[200:206]))
-    explainer = owenshap.Explainer(model.predict_proba, data.data[:60], output=1, output_names=["benign", "malignant"])
+    explainer = owenshap.Explainer(
+        model.predict_proba, data.data[:60], output=1, output_names=["benign", "malignant"]
+    )
     found = explainer(data.data[200:206], method="halved-owen", budget=4000, efficient=True)
     assert found.output_names == ["malignant"]
     assert found.shape == (6, 30)
@@ -43,7 +45,9 @@ def test_a_binary_classifier():
     # The scores are linear, and their values known: weight × (x − mean).
     scaled = model[0].transform(data.data)
     known = model[1].coef_[0] * (scaled[200:206] - scaled[:60].mean(axis=0))
-    scores = owenshap.Explainer(model, data.data[:60], predict="decision_function")(data.data[200:206], budget=400)
+    scores = owenshap.Explainer(model, data.data[:60], predict="decision_function")(
+        data.data[200:206], budget=400
+    )
     np.testing.assert_allclose(scores.values, known, atol=1e-10)
     assert scores.output_names == ["malignant"]
 
@@ -56,7 +60,9 @@ def test_ten_classes_of_images(shape):
     assert len(patches) == 16
     if shape == "images":
         rows = data.images
-        explainer = owenshap.Explainer(lambda batch: model.predict_proba(batch.reshape(-1, 64)), rows[:15], players=patches)
+        explainer = owenshap.Explainer(
+            lambda batch: model.predict_proba(batch.reshape(-1, 64)), rows[:15], players=patches
+        )
     else:
         rows = data.data
         explainer = owenshap.Explainer(model, rows[:15], players=patches)
@@ -65,10 +71,13 @@ def test_ten_classes_of_images(shape):
     assert found.shape == (4, 16, 10)
     assert found.feature_names == list(patches)
     np.testing.assert_allclose(found.predictions, probabilities)
-    # The gap is a sum of 16 values: 6 times the sum of their standard errors is more than it can be.
+    # The gap is a sum of 16 values: 6 times the sum of their standard errors is more than it can
+    # be.
     assert (np.abs(found.gap) <= 6 * found.standard_errors.sum(axis=1) + 1e-12).all()
     efficient = explainer(rows[1000:1004], budget=1200, efficient=True)
-    np.testing.assert_allclose(efficient.values.sum(axis=1) + efficient.base_values, probabilities, atol=1e-12)
+    np.testing.assert_allclose(
+        efficient.values.sum(axis=1) + efficient.base_values, probabilities, atol=1e-12
+    )
     if shape == "flat":
         np.testing.assert_allclose(found[..., "3"].predictions, probabilities[:, 3])
 
@@ -80,25 +89,34 @@ def test_a_whole_pipeline_with_text_dates_and_missing_values(tmp_path):
             "city": rng.choice(["Rome", "Oslo", "Lima"], 200),
             "kind": pd.Categorical(rng.choice(["a", "b"], 200)),
             "size": np.where(rng.random(200) < 0.2, np.nan, rng.normal(size=200)),
-            "since": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 200), unit="D"),
+            "since": pd.Timestamp("2020-01-01")
+            + pd.to_timedelta(rng.integers(0, 900, 200), unit="D"),
         }
     )
     target = (frame["city"] == "Rome") * frame["size"].fillna(1) + frame["since"].dt.year - 2020
 
     encoder = make_column_transformer(
-        (OneHotEncoder(sparse_output=False), ["city", "kind"]), remainder="passthrough", verbose_feature_names_out=False
+        (OneHotEncoder(sparse_output=False), ["city", "kind"]),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
     )
 
     def dated(batch):
         return batch.assign(since=(batch["since"] - pd.Timestamp("2020-01-01")).dt.days)
 
-    pipeline = make_pipeline(encoder, HistGradientBoostingRegressor(max_iter=30)).fit(dated(frame), target)
-    explainer = owenshap.Explainer(lambda batch: pipeline.predict(dated(batch)), frame[:60], players={"what": ["city", "kind"]})
+    pipeline = make_pipeline(encoder, HistGradientBoostingRegressor(max_iter=30)).fit(
+        dated(frame), target
+    )
+    explainer = owenshap.Explainer(
+        lambda batch: pipeline.predict(dated(batch)), frame[:60], players={"what": ["city", "kind"]}
+    )
     found = explainer(frame[100:110])
     assert found.feature_names == ["what", "size", "since"]
     np.testing.assert_allclose(found.predictions, pipeline.predict(dated(frame[100:110])))
     np.testing.assert_allclose(found.gap, 0, atol=1e-10)
     found.save(tmp_path / "found.npz")
     again = owenshap.load(tmp_path / "found.npz")
-    pd.testing.assert_frame_equal(again.to_frame()[["row", "feature", "value"]], found.to_frame()[["row", "feature", "value"]])
+    pd.testing.assert_frame_equal(
+        again.to_frame()[["row", "feature", "value"]], found.to_frame()[["row", "feature", "value"]]
+    )
     assert found[0, "what"].data == f"{frame['city'][100]}, {frame['kind'][100]}"

@@ -1,4 +1,6 @@
-"""The reproduction, end to end on embedded data, and its parts against slower ways to the same numbers."""
+"""The reproduction, end to end on embedded data, and its parts against slower ways to the same
+numbers.
+"""
 
 import gzip
 import hashlib
@@ -24,8 +26,18 @@ torch = pytest.importorskip("torch")
 
 def small_network(inputs=6, hidden=5, outputs=3, seed=0):
     rng = np.random.default_rng(seed)
-    shapes = {"0.weight": (hidden, inputs), "2.weight": (4, hidden), "2.bias": 4, "4.weight": (outputs, 4)}
-    return Network(f"mlp {hidden}-4", {name: rng.normal(size=shape) for name, shape in shapes.items()}, inputs, outputs)
+    shapes = {
+        "0.weight": (hidden, inputs),
+        "2.weight": (4, hidden),
+        "2.bias": 4,
+        "4.weight": (outputs, 4),
+    }
+    return Network(
+        f"mlp {hidden}-4",
+        {name: rng.normal(size=shape) for name, shape in shapes.items()},
+        inputs,
+        outputs,
+    )
 
 
 @pytest.fixture
@@ -47,7 +59,8 @@ def test_embedded_data_end_to_end_and_resuming(name, steps, tmp_path, capsys):
 
 def test_the_report_shows_pictures_that_are_there(tmp_path):
     main(["--dataset", "diabetes", "--tiny", "--out", str(tmp_path)])
-    for path in tmp_path.glob("diabetes-*"):  # a report of the paper's own data, from other numbers of the same shape
+    # a report of the paper's own data, from other numbers of the same shape
+    for path in tmp_path.glob("diabetes-*"):
         path.rename(path.with_name(path.name.replace("diabetes", "cc")))
     network_of_cc = tmp_path / "cc-mlp-network.json"
     kept = json.loads(network_of_cc.read_text())
@@ -73,7 +86,8 @@ def test_a_step_is_computed_again_when_its_settings_change(tmp_path, capsys):
     capsys.readouterr()
     main(["--dataset", "diabetes", "--tiny", "--out", str(tmp_path), "--no-report"])
     assert "diabetes-mlp-table: there already" not in capsys.readouterr().out
-    assert json.loads(path.read_text())["result"] == kept["result"]  # the same seeds, the same numbers
+    # the same seeds, the same numbers
+    assert json.loads(path.read_text())["result"] == kept["result"]
 
 
 def test_missing_data_say_what_to_fetch_and_where_to_put_it(tmp_path, capsys):
@@ -85,7 +99,9 @@ def test_missing_data_say_what_to_fetch_and_where_to_put_it(tmp_path, capsys):
 
 
 def test_a_table_that_is_not_the_papers_is_refused(tmp_path):
-    (tmp_path / "credit_cards_dataset.csv").write_text("ID,x\n" + ",".join(map(str, range(25))) + "\n")
+    (tmp_path / "credit_cards_dataset.csv").write_text(
+        "ID,x\n" + ",".join(map(str, range(25))) + "\n"
+    )
     with pytest.raises(data.DataError, match=r"30,000 rows of UCI id 350; got \(1, 24\)"):
         data.credit_cards(tmp_path)
 
@@ -135,13 +151,17 @@ def site(monkeypatch, tmp_path):
         thread.join()
 
 
-LABELS, MORE_LABELS = (gzip.compress(b"\x00\x00\x08\x01\x00\x00\x00\x02" + each) for each in (b"\x07\x09", b"\x01\x02"))
+LABELS, MORE_LABELS = (
+    gzip.compress(b"\x00\x00\x08\x01\x00\x00\x00\x02" + each) for each in (b"\x07\x09", b"\x01\x02")
+)
 
 
 @pytest.fixture
 def two_files(site, monkeypatch):
     site.files.update({"/labels.gz": LABELS, "/more.gz": MORE_LABELS})
-    wanted = {name.removeprefix("/"): hashlib.sha256(raw).hexdigest() for name, raw in site.files.items()}
+    wanted = {
+        name.removeprefix("/"): hashlib.sha256(raw).hexdigest() for name, raw in site.files.items()
+    }
     monkeypatch.setattr(data, "MNIST_SHA256", wanted)
     return site
 
@@ -168,12 +188,15 @@ def test_an_interrupted_download_keeps_whole_files_and_goes_on(two_files, capsys
     assert str(data.cache()) in said
     assert [path.name for path in data.cache().iterdir()] == ["labels.gz"]
     two_files.broken.clear()
-    with pytest.raises(ValueError, match="not enough values"):  # two files are not MNIST, but both are there
+    # two files are not MNIST, but both are there
+    with pytest.raises(ValueError, match="not enough values"):
         data.mnist()
     assert sorted(path.name for path in data.cache().iterdir()) == ["labels.gz", "more.gz"]
 
 
-def test_a_missing_file_and_no_internet_say_what_to_fetch_and_where_to_put_it(site, monkeypatch, capsys):
+def test_a_missing_file_and_no_internet_say_what_to_fetch_and_where_to_put_it(
+    site, monkeypatch, capsys
+):
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{closed.getsockname()[1]}/"
@@ -183,7 +206,9 @@ def test_a_missing_file_and_no_internet_say_what_to_fetch_and_where_to_put_it(si
             for name, wanted in (("mnist", "t10k-images-idx3-ubyte.gz"), ("cc", "UCI id 350")):
                 assert main([name, "--tiny"]) == 2
                 said = capsys.readouterr().err
-                assert all(each in said for each in (why, wanted, str(data.cache()), "--data", "--dataset"))
+                assert all(
+                    each in said for each in (why, wanted, str(data.cache()), "--data", "--dataset")
+                )
     assert not data.cache().exists()
 
 
@@ -191,8 +216,12 @@ def test_download_of_credit_cards_follows_the_description(site, monkeypatch):
     arff = "@DATA\n" + "1" + ",2" * 23 + "\n"
     table = data.parse_credit_cards(arff)
     monkeypatch.setattr(data, "CC_ROWS", 1)
-    monkeypatch.setattr(data, "CC_TABLE_SHA256", hashlib.sha256(table.astype("<i8").tobytes()).hexdigest())
-    site.files["/42477"] = json.dumps({"data_set_description": {"url": data.MNIST_SITE + "cc.arff"}}).encode()
+    monkeypatch.setattr(
+        data, "CC_TABLE_SHA256", hashlib.sha256(table.astype("<i8").tobytes()).hexdigest()
+    )
+    site.files["/42477"] = json.dumps(
+        {"data_set_description": {"url": data.MNIST_SITE + "cc.arff"}}
+    ).encode()
     for wrong in (arff.replace("2", "3"), "<html>", "1,2\n1\n", ""):
         site.files["/cc.arff"] = wrong.encode()
         with pytest.raises(data.DataError, match="must hold the 30,000 rows of UCI id 350; got"):
@@ -226,7 +255,10 @@ def test_rows_of_a_table_and_of_a_network_estimate_what_owenshap_estimates(rows)
     values = games.table(net, row[None])[:, 0]
     of_table = games.TableRow(values[[_spread(code, live) for code in range(32)]])
     of_columns, of_inputs = games.LinearFirstGame(net, row), games.ImageGame(net, row)
-    for estimator, replicates in ((owenshap.Castro(antithetic=True), 4), (owenshap.HalvedOwenPrinted(5, 2), 3)):
+    for estimator, replicates in (
+        (owenshap.Castro(antithetic=True), 4),
+        (owenshap.HalvedOwenPrinted(5, 2), 3),
+    ):
         found = [
             games.estimates(game, estimator, replicates, 2, np.random.default_rng(7))
             for game in (of_table, of_columns, of_inputs)
@@ -254,7 +286,11 @@ def test_rows_have_their_own_draws_however_many_threads(rows, monkeypatch):
 def test_fits_spend_what_the_table_says_and_come_close(rows, tmp_path):
     values = games.table(small_network(), rows)
     found = fitted.compare(values, Run(tmp_path, replace(TINY, table_samples=20, repetitions=20)))
-    assert found["evaluations"] == {"linear samples": 22, "linear evaluations": 64, "gaussian-process samples": 22}
+    assert found["evaluations"] == {
+        "linear samples": 22,
+        "linear evaluations": 64,
+        "gaussian-process samples": 22,
+    }
     assert found["repetitions"] == {"linear": 20, "gaussian-process": 1}
     power = np.mean(tabular.exact(values) ** 2, axis=0)
     assert (found["errors"]["linear evaluations"] < 1e-20).all()  # all 64 coalitions
@@ -282,15 +318,23 @@ def test_a_peers_repetitions_are_kept_one_by_one(tmp_path, monkeypatch, rows):
     assert seeds == [0, "interrupted", 1]
     found = json.loads((tmp_path / "some-fake.json").read_text())["result"]
     truth = tabular.exact(games.table(small_network(), tabular.some_rows(dataset, 3)))
-    assert np.allclose(found["errors"]["samples"], (np.mean(truth**2, axis=0) + np.mean((1 - truth) ** 2, axis=0)) / 2)
+    assert np.allclose(
+        found["errors"]["samples"],
+        (np.mean(truth**2, axis=0) + np.mean((1 - truth) ** 2, axis=0)) / 2,
+    )
     assert found["evaluations"] == {"samples": 100.0, "evaluations": 502.0}
     assert [path.name for path in tmp_path.iterdir()] == ["some-fake.json"]
 
 
 def test_networks_fitted_together_are_what_they_are_alone():
     table = np.random.default_rng(0).normal(size=(400, 5))
-    sets = [data._tabular("some", table, table @ [1, 2, 0, 0, 1] > 0, list("abcde"), 2, seed=seed) for seed in range(2)]
-    for together, dataset in zip(training.fit_together("mlp 4-3", sets, epochs=5), sets, strict=True):
+    sets = [
+        data._tabular("some", table, table @ [1, 2, 0, 0, 1] > 0, list("abcde"), 2, seed=seed)
+        for seed in range(2)
+    ]
+    for together, dataset in zip(
+        training.fit_together("mlp 4-3", sets, epochs=5), sets, strict=True
+    ):
         alone = training.fit("mlp 4-3", dataset, epochs=5)
         assert np.allclose(together(dataset.test[0]), alone(dataset.test[0]), atol=1e-5)
 
@@ -302,12 +346,19 @@ def _spread(code, live):
 def test_expected_value_of_a_rule_needs_no_sampling(rows):
     values = games.table(small_network(), rows)
     truth, by_size = tabular.exact(values), contributions_by_size(values)
-    assert np.allclose(expected_value(by_size, owenshap.Owen(levels=3, rule="gauss-legendre").pass_levels()), truth, atol=1e-12)
+    assert np.allclose(
+        expected_value(by_size, owenshap.Owen(levels=3, rule="gauss-legendre").pass_levels()),
+        truth,
+        atol=1e-12,
+    )
     levels = owenshap.OwenPrinted(4, 2)
     sampled = tabular.all_rows(values, levels, 1, 4000, np.random.default_rng(0))
     # 18 means of 4000: the largest of 18 |z| passes 4.5 once in 8,000 seeds.
     error = sampled.std(axis=0) / np.sqrt(len(sampled))
-    assert (abs(sampled.mean(axis=0) - expected_value(by_size, levels.pass_levels())) < 4.5 * error + 1e-12).all()
+    assert (
+        abs(sampled.mean(axis=0) - expected_value(by_size, levels.pass_levels()))
+        < 4.5 * error + 1e-12
+    ).all()
 
 
 def test_padding_never_matters_in_a_batched_group():
@@ -336,7 +387,20 @@ def test_a_model_learns_the_same_alone_and_in_a_group():
 
 def test_search_scores_every_distinct_architecture_once(tmp_path):
     assert (
-        main(["--dataset", "breast-cancer", "--tiny", "--search", "--draws", "4", "--out", str(tmp_path), "--no-report"]) == 0
+        main(
+            [
+                "--dataset",
+                "breast-cancer",
+                "--tiny",
+                "--search",
+                "--draws",
+                "4",
+                "--out",
+                str(tmp_path),
+                "--no-report",
+            ]
+        )
+        == 0
     )
     found = json.loads((tmp_path / "breast-cancer-search.json").read_text())["result"]
     assert sum(found["drawn"]) == 4
@@ -344,7 +408,10 @@ def test_search_scores_every_distinct_architecture_once(tmp_path):
     assert found["winner"].removeprefix("mlp").strip() in found["architectures"]
 
 
-@pytest.mark.skipif(not (data.SIDE_BY_SIDE / data.CC_FILE).exists(), reason="the paper's data are not in ../shared/data")
+@pytest.mark.skipif(
+    not (data.SIDE_BY_SIDE / data.CC_FILE).exists(),
+    reason="the paper's data are not in ../shared/data",
+)
 def test_the_papers_data_and_the_reported_networks():
     credit_cards = data.credit_cards(data.SIDE_BY_SIDE)
     parts = (credit_cards.training, credit_cards.validation, credit_cards.test)

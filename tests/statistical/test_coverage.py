@@ -1,4 +1,6 @@
-"""How often intervals hold the truth, and which method varies least: fixed seeds, limits in units of standard error."""
+"""How often intervals hold the truth, and which method varies least: fixed seeds, limits in units
+of standard error.
+"""
 
 import math
 from functools import cache
@@ -14,9 +16,10 @@ from owenshap.support.draws import Draws
 
 RUNS = 1000
 CONFIDENCE = 0.95
-# The share of 1,000 runs whose interval of one player holds the truth has this standard error where 95 % do; the mean
-# over the players varies no more. At 4 standard errors a mean gives a false alarm in 6e-5 of all cases; the worst of up
-# to 10 players is held to 5 (10 × 6e-7). Ten cases: below 0.07 % together.
+# The share of 1,000 runs whose interval of one player holds the truth has this standard error where
+# 95 % do; the mean over the players varies no more. At 4 standard errors a mean gives a false alarm
+# in 6e-5 of all cases; the worst of up to 10 players is held to 5 (10 × 6e-7). Ten cases: below
+# 0.07 % together.
 STANDARD_ERROR = math.sqrt(CONFIDENCE * (1 - CONFIDENCE) / RUNS)
 
 
@@ -30,7 +33,9 @@ def rough_game(n_players=10):
     rng, codes = np.random.default_rng(5), np.arange(1 << n_players)
     table = np.zeros(1 << n_players)
     for _ in range(20):
-        group = sum(1 << int(player) for player in rng.choice(n_players, rng.integers(1, 5), replace=False))
+        group = sum(
+            1 << int(player) for player in rng.choice(n_players, rng.integers(1, 5), replace=False)
+        )
         table += rng.normal() * (codes & group == group)
     return TableGame(table)
 
@@ -40,11 +45,16 @@ games = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 
 
 def runs_of(game, method, budget, **settings):
-    return [estimate(game, method, budget=budget, seed=seed, confidence=CONFIDENCE, **settings) for seed in range(RUNS)]
+    return [
+        estimate(game, method, budget=budget, seed=seed, confidence=CONFIDENCE, **settings)
+        for seed in range(RUNS)
+    ]
 
 
 def shares(game, runs):
-    """The share of runs that hold the truth, by player, where they have an interval: nearly all have."""
+    """The share of runs that hold the truth, by player, where they have an interval: nearly all
+    have.
+    """
     exact = estimate(game, "exact").values
     made, runs = len(runs), [run for run in runs if run.lower is not None]
     assert len(runs) > 0.9 * made
@@ -52,10 +62,14 @@ def shares(game, runs):
 
 
 def of_their_own(runs):
-    """The players whose intervals have a width of their own; quiet ones' are as narrow as any may be."""
+    """The players whose intervals have a width of their own; quiet ones' are as narrow as any may
+    be.
+    """
     above = []
     for run in (run for run in runs if run.lower is not None):
-        floor = unseen_half_width(run.moments, 1 - CONFIDENCE, run.grand_value - run.empty_value, Draws("passes"))
+        floor = unseen_half_width(
+            run.moments, 1 - CONFIDENCE, run.grand_value - run.empty_value, Draws("passes")
+        )
         above.append(run.half_widths > 1.001 * floor)
     return np.mean(above, axis=0) > 0.99
 
@@ -70,7 +84,11 @@ CASES = [
 
 
 @games
-@pytest.mark.parametrize(("method", "settings"), CASES, ids=["castro", "owen", "halved", "efficient owen", "efficient halved"])
+@pytest.mark.parametrize(
+    ("method", "settings"),
+    CASES,
+    ids=["castro", "owen", "halved", "efficient owen", "efficient halved"],
+)
 def test_intervals_hold_the_truth_as_often_as_they_say(method, settings, game):
     runs = runs_of(game, method, 2 + 240 * (game.n_players + 1), **settings)
     held, own = shares(game, runs), of_their_own(runs)
@@ -85,7 +103,13 @@ def test_these_limits_catch_an_interval_that_is_a_tenth_too_narrow():
     game = GAMES["smooth"]
     exact = estimate(game, "exact").values
     runs = runs_of(game, "castro", 2 + 120 * 9)
-    held = np.mean([np.abs(run.values - exact) <= 0.9 * run.half_widths for run in runs if run.lower is not None])
+    held = np.mean(
+        [
+            np.abs(run.values - exact) <= 0.9 * run.half_widths
+            for run in runs
+            if run.lower is not None
+        ]
+    )
     assert held < CONFIDENCE - 3 * STANDARD_ERROR
 
 
@@ -93,14 +117,20 @@ def test_these_limits_catch_an_interval_that_is_a_tenth_too_narrow():
 def variance(game, method, budget, **settings):
     """Variance of an estimate, summed over the players, and its standard error, from 1,000 runs."""
     exact = estimate(game, "exact").values
-    values = np.array([estimate(game, method, budget=budget, seed=seed, **settings).values for seed in range(RUNS)])
+    values = np.array(
+        [
+            estimate(game, method, budget=budget, seed=seed, **settings).values
+            for seed in range(RUNS)
+        ]
+    )
     squares = ((values - exact) ** 2).sum(axis=1)
     return squares.mean(), squares.std() / math.sqrt(RUNS)
 
 
 @games
 def test_halved_owen_varies_less_than_owen_and_owen_less_than_castro(game):
-    # At the same budget. The differences are more than 3 standard errors; with fixed seeds there is no false alarm.
+    # At the same budget. The differences are more than 3 standard errors; with fixed seeds there is
+    # no false alarm.
     budget = 2 + 120 * (game.n_players + 1)
     methods = ("castro", Owen(levels=10), "halved-owen")
     (castro, e1), (owen, e2), (halved, e3) = (variance(game, method, budget) for method in methods)
@@ -131,21 +161,29 @@ def test_spreading_the_gap_does_not_add_variance_here():
         assert spread < plain + 3 * math.hypot(e1, e2)
 
 
-# --- stratified and independent levels --------------------------------------------------------------------------------
+# --- stratified and independent levels
+# --------------------------------------------------------------------------------
 
 
 def moment(game, player, power):
     """E[(v(S ∪ j) − v(S ∖ j))**power] at level q, as a polynomial in q."""
     q, total = Polynomial([0.0, 1.0]), Polynomial([0.0])
     without = np.array([code for code in range(1 << game.n_players) if not code >> player & 1])
-    added, sizes = game.table[without | 1 << player] - game.table[without], np.bitwise_count(without)
+    added, sizes = (
+        game.table[without | 1 << player] - game.table[without],
+        np.bitwise_count(without),
+    )
     for size in range(game.n_players):
-        total += (added[sizes == size] ** power).sum() * q**size * (1 - q) ** (game.n_players - 1 - size)
+        total += (
+            (added[sizes == size] ** power).sum() * q**size * (1 - q) ** (game.n_players - 1 - size)
+        )
     return total
 
 
 def variance_of_strata(game, levels):
-    """The variance of a pass with one draw in each of so many strata, summed over the players: computed."""
+    """The variance of a pass with one draw in each of so many strata, summed over the players:
+    computed.
+    """
     total = 0.0
     for player in range(game.n_players):
         first, second = moment(game, player, 1).integ(), moment(game, player, 2).integ()
@@ -178,18 +216,25 @@ def passes(game, estimator, count, seed):
 @games
 @pytest.mark.parametrize("levels", [1, 4, 7])
 def test_a_pass_of_owen_varies_as_computed(levels, game):
-    # 6 cases: false alarm below 6 × 6e-5 at 4 standard errors, which come from the fourth moments of 8,000 passes.
+    # 6 cases: false alarm below 6 × 6e-5 at 4 standard errors, which come from the fourth moments
+    # of 8,000 passes.
     drawn = passes(game, Owen(levels=levels), 8000, seed=levels)
     squares = ((drawn - estimate(game, "exact").values) ** 2).sum(axis=1)
-    assert abs(squares.mean() - variance_of_strata(game, levels)) < 4 * squares.std() / math.sqrt(len(squares))
+    assert abs(squares.mean() - variance_of_strata(game, levels)) < 4 * squares.std() / math.sqrt(
+        len(squares)
+    )
 
 
 @games
 @pytest.mark.parametrize("kind", [Owen, HalvedOwen])
 def test_sampled_passes_over_strata_are_no_worse_either(kind, game):
-    # Eight levels (four halved) against as many independent ones: false alarm below 4 × 3e-5 at 4 standard errors.
+    # Eight levels (four halved) against as many independent ones: false alarm below 4 × 3e-5 at 4
+    # standard errors.
     exact = estimate(game, "exact").values
-    errors = {levels: ((passes(game, kind(levels=levels), 8000, seed=1) - exact) ** 2).sum(axis=1) for levels in (2, 8)}
+    errors = {
+        levels: ((passes(game, kind(levels=levels), 8000, seed=1) - exact) ** 2).sum(axis=1)
+        for levels in (2, 8)
+    }
     stars = {levels: kind(levels=levels).replicate_cost(1) for levels in errors}
     fine, coarse = (errors[levels] * stars[levels] for levels in (8, 2))
     assert fine.mean() <= coarse.mean() + 4 * math.hypot(fine.std(), coarse.std()) / math.sqrt(8000)

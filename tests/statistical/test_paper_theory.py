@@ -1,4 +1,6 @@
-"""What the paper proves and prints, against enumeration: expectations and variances are computed, not sampled."""
+"""What the paper proves and prints, against enumeration: expectations and variances are computed,
+not sampled.
+"""
 
 import math
 from itertools import pairwise
@@ -36,11 +38,15 @@ games = pytest.mark.parametrize("game", GAMES.values(), ids=GAMES)
 def contributions(game, player):
     """v(S ∪ j) − v(S) of all S without j, (2**(n − 1),), and the sizes of those S."""
     without = np.array([code for code in range(1 << game.n_players) if not code >> player & 1])
-    return game.table[without | 1 << player] - game.table[without], np.bitwise_count(without).astype(int)
+    return game.table[without | 1 << player] - game.table[without], np.bitwise_count(
+        without
+    ).astype(int)
 
 
 def moment(game, player, q, power=1):
-    """E[(v(E_j ∪ j) − v(E_j))**power] with every other player in E_j with probability q, over all coalitions."""
+    """E[(v(E_j ∪ j) − v(E_j))**power] with every other player in E_j with probability q, over all
+    coalitions.
+    """
     added, sizes = contributions(game, player)
     return float(np.sum(added**power * q**sizes * (1.0 - q) ** (game.n_players - 1 - sizes)))
 
@@ -50,7 +56,9 @@ def by_size(game, player, power=1):
     q, total = Polynomial([0.0, 1.0]), Polynomial([0.0])
     added, sizes = contributions(game, player)
     for size in range(game.n_players):
-        total += (added[sizes == size] ** power).sum() * q**size * (1 - q) ** (game.n_players - 1 - size)
+        total += (
+            (added[sizes == size] ** power).sum() * q**size * (1 - q) ** (game.n_players - 1 - size)
+        )
     return total
 
 
@@ -59,7 +67,9 @@ def integral(polynomial):
 
 
 def levels_of(kind, count, divisor):
-    """The levels at which the paper evaluates e_j, each as often as it is counted, and the divisor."""
+    """The levels at which the paper evaluates e_j, each as often as it is counted, and the
+    divisor.
+    """
     by = count if divisor == "paper" else count + 1
     if kind is OwenPrinted:
         return [i / count for i in range(count + 1)], by
@@ -76,13 +86,15 @@ def expectation(kind, count, divisor, e):
     return sum(map(e, levels)) / by
 
 
-# --- the multilinear extension ----------------------------------------------------------------------------------------
+# --- the multilinear extension
+# ----------------------------------------------------------------------------------------
 
 
 @games
 @pytest.mark.parametrize("q", [0.0, 0.1, 0.5, 0.77, 1.0])
 def test_stars_at_a_level_are_drawn_with_the_mean_e_j(game, q):
-    # Every coalition as the centre of a star, weighted by its probability: the mean over a star is e_j(q) exactly.
+    # Every coalition as the centre of a star, weighted by its probability: the mean over a star is
+    # e_j(q) exactly.
     n_players = game.n_players
     centres = from_codes(np.arange(1 << n_players), n_players)
     sizes = centres.sum(axis=1)
@@ -99,7 +111,9 @@ def test_shapley_values_are_the_integral_of_e_j(game):
     exact = estimate(game, "exact").values
     rule = gauss_legendre(-(-game.n_players // 2))
     for player in range(game.n_players):
-        by_rule = sum(w * moment(game, player, q) for q, w in zip(rule.lower, rule.weights, strict=True))
+        by_rule = sum(
+            w * moment(game, player, q) for q, w in zip(rule.lower, rule.weights, strict=True)
+        )
         halved = sum(
             w * (moment(game, player, q) + moment(game, player, 1 - q)) / 2
             for q, w in zip(rule.lower, rule.weights, strict=True)
@@ -109,7 +123,8 @@ def test_shapley_values_are_the_integral_of_e_j(game):
         assert integral(by_size(game, player)) == pytest.approx(exact[player], abs=1e-12)
 
 
-# --- the two algorithms, literally ------------------------------------------------------------------------------------
+# --- the two algorithms, literally
+# ------------------------------------------------------------------------------------
 
 
 def algorithm_1(value, coalitions, q_count, m_count, divisor):
@@ -128,7 +143,9 @@ def algorithm_1(value, coalitions, q_count, m_count, divisor):
 
 
 def algorithm_2(value, coalitions, q_count, m_count, divisor):
-    """Algorithm 2 on given coalitions: with 'paper' every one is mirrored, with 'program' not those at ½."""
+    """Algorithm 2 on given coalitions: with 'paper' every one is mirrored, with 'program' not those
+    at ½.
+    """
     n_players = value.n_players
     everyone = frozenset(range(n_players))
     sums = [0.0] * n_players
@@ -167,12 +184,16 @@ def drawn_sets(design, replicate, levels, per_level):
 @pytest.mark.parametrize("divisor", DIVISORS)
 @pytest.mark.parametrize(("count", "per_level"), [(1, 1), (2, 1), (5, 2), (6, 3), (11, 2), (20, 1)])
 @pytest.mark.parametrize("kind", PRINTED)
-def test_the_printed_rules_are_the_algorithms_on_the_same_coalitions(kind, count, per_level, divisor, game):
+def test_the_printed_rules_are_the_algorithms_on_the_same_coalitions(
+    kind, count, per_level, divisor, game
+):
     estimator = kind(levels=count, per_level=per_level, divisor=divisor)
     design = estimator.draw(game.n_players, np.random.default_rng(count), replicates=3)
     values = game.values(design.coalitions(np.arange(len(design))))[:, None]
     replicates = estimator.replicates(design, values)
-    naive, levels = (algorithm_1, count + 1) if kind is OwenPrinted else (algorithm_2, count // 2 + 1)
+    naive, levels = (
+        (algorithm_1, count + 1) if kind is OwenPrinted else (algorithm_2, count // 2 + 1)
+    )
     for replicate in range(3):
         coalitions = drawn_sets(design, replicate, levels, per_level)
         by_hand = naive(Value(game), coalitions, count, per_level, divisor)
@@ -186,8 +207,12 @@ def test_an_estimate_is_the_algorithm_on_the_coalitions_of_its_seed(kind, diviso
     result = estimate(game, kind(levels=count, per_level=per_level, divisor=divisor), seed=seed)
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,)))
     design = kind(levels=count, per_level=per_level, divisor=divisor).draw(game.n_players, rng, 1)
-    naive, levels = (algorithm_1, count + 1) if kind is OwenPrinted else (algorithm_2, count // 2 + 1)
-    by_hand = naive(Value(game), drawn_sets(design, 0, levels, per_level), count, per_level, divisor)
+    naive, levels = (
+        (algorithm_1, count + 1) if kind is OwenPrinted else (algorithm_2, count // 2 + 1)
+    )
+    by_hand = naive(
+        Value(game), drawn_sets(design, 0, levels, per_level), count, per_level, divisor
+    )
     np.testing.assert_allclose(result.values, by_hand, rtol=0, atol=1e-12)
 
 
@@ -205,12 +230,15 @@ def test_complements_are_complements_and_one_half_is_mirrored_as_said(count, per
 
 
 def test_the_first_level_draws_the_empty_coalition_and_the_last_the_grand_one():
-    centres = OwenPrinted(levels=7, per_level=2).draw(9, np.random.default_rng(0), replicates=50).centres
+    centres = (
+        OwenPrinted(levels=7, per_level=2).draw(9, np.random.default_rng(0), replicates=50).centres
+    )
     assert not centres[:, :2].any()
     assert centres[:, -2:].all()
 
 
-# --- convergence: Proposition III.1 and Theorem III.1 -----------------------------------------------------------------
+# --- convergence: Proposition III.1 and Theorem III.1
+# -----------------------------------------------------------------
 
 
 @games
@@ -218,8 +246,8 @@ def test_the_first_level_draws_the_empty_coalition_and_the_last_the_grand_one():
 @pytest.mark.parametrize("divisor", DIVISORS)
 @pytest.mark.parametrize("odd", [False, True], ids=["even Q", "odd Q"])
 def test_the_bias_falls_as_one_over_q(kind, divisor, odd, game):
-    # Euler and Maclaurin: (1/Q) Σ e(i/Q) = φ + (e(0) + e(1)) / 2Q + O(1/Q²); dividing by Q + 1 takes φ/Q away,
-    # and counting ½ twice adds e(½)/Q.
+    # Euler and Maclaurin: (1/Q) Σ e(i/Q) = φ + (e(0) + e(1)) / 2Q + O(1/Q²); dividing by Q + 1
+    # takes φ/Q away, and counting ½ twice adds e(½)/Q.
     for player in range(game.n_players):
         e = by_size(game, player)
         phi = integral(e)
@@ -228,7 +256,10 @@ def test_the_bias_falls_as_one_over_q(kind, divisor, odd, game):
             limit -= phi
         elif kind is HalvedOwenPrinted and not odd:
             limit += e(0.5)
-        scaled = [count * (expectation(kind, count, divisor, e) - phi) - limit for count in (100 + odd, 400 + odd, 1600 + odd)]
+        scaled = [
+            count * (expectation(kind, count, divisor, e) - phi) - limit
+            for count in (100 + odd, 400 + odd, 1600 + odd)
+        ]
         assert abs(scaled[-1]) < 0.005 * (1 + np.abs(e.coef).sum())
         for before, after in pairwise(scaled):
             assert abs(after) < 0.3 * abs(before) + 1e-11
@@ -249,7 +280,9 @@ def sampled(kind, count, per_level, divisor, game, passes, seed):
 def test_the_sampled_mean_of_the_printed_rules_is_the_computed_one(kind, count, divisor, game):
     # 24 cases of at most 7 players: false alarm below 168 × 6e-6 = 0.1 % at 4.5 standard errors.
     passes = sampled(kind, count, 2, divisor, game, passes=4000, seed=count)
-    expected = [expectation(kind, count, divisor, by_size(game, player)) for player in range(game.n_players)]
+    expected = [
+        expectation(kind, count, divisor, by_size(game, player)) for player in range(game.n_players)
+    ]
     errors = passes.std(axis=0, ddof=1) / math.sqrt(len(passes))
     assert (np.abs(passes.mean(axis=0) - expected) <= 4.5 * errors + 1e-12).all()
     assert errors.max() < 0.03
@@ -276,22 +309,28 @@ def test_the_variance_falls_as_one_over_q_m(divisor, game):
 @pytest.mark.parametrize("game", [GAMES["random"], GAMES["smooth"]], ids=["random", "smooth"])
 @pytest.mark.parametrize(("count", "per_level"), [(8, 1), (8, 4), (32, 1)])
 def test_the_sampled_variance_of_owen_is_the_computed_one(count, per_level, game):
-    # The standard error of a variance comes from the fourth moments of 4,000 passes; 6 cases of at most 7 players:
-    # false alarm below 42 × 6e-6 at 4.5 standard errors.
+    # The standard error of a variance comes from the fourth moments of 4,000 passes; 6 cases of at
+    # most 7 players: false alarm below 42 × 6e-6 at 4.5 standard errors.
     passes = sampled(OwenPrinted, count, per_level, "program", game, passes=4000, seed=count)
     squares = (passes - passes.mean(axis=0)) ** 2
     errors = squares.std(axis=0) / math.sqrt(len(passes))
-    expected = [variance_of_owen(count, per_level, "program", game, player) for player in range(game.n_players)]
+    expected = [
+        variance_of_owen(count, per_level, "program", game, player)
+        for player in range(game.n_players)
+    ]
     assert (np.abs(squares.mean(axis=0) - expected) <= 4.5 * errors).all()
 
 
 @pytest.mark.parametrize("divisor", DIVISORS)
 def test_the_variance_of_halved_owen_falls_as_one_over_q_m_too(divisor):
-    # Four times the work, a quarter of the variance; a ratio of two variances of 4,000 passes, summed over 7 players,
-    # has a standard error of about 0.02: false alarm below 1e-5. Levels 0 and ½ make Q·M variance vary by 1/Q.
+    # Four times the work, a quarter of the variance; a ratio of two variances of 4,000 passes,
+    # summed over 7 players, has a standard error of about 0.02: false alarm below 1e-5. Levels 0
+    # and ½ make Q·M variance vary by 1/Q.
     game = GAMES["smooth"]
     spread = {
-        work: sampled(HalvedOwenPrinted, *work, divisor, game, passes=4000, seed=sum(work)).var(axis=0).sum()
+        work: sampled(HalvedOwenPrinted, *work, divisor, game, passes=4000, seed=sum(work))
+        .var(axis=0)
+        .sum()
         for work in [(21, 1), (21, 4), (85, 1)]
     }
     assert 4 * spread[21, 4] / spread[21, 1] == pytest.approx(1, abs=0.1)
@@ -301,18 +340,22 @@ def test_the_variance_of_halved_owen_falls_as_one_over_q_m_too(divisor):
 @games
 @pytest.mark.parametrize("kind", PRINTED)
 def test_the_error_falls_as_q_and_m_grow(kind, game):
-    # Mean squared error of 200 passes at each step of 16 × the work (4 × Q, 4 × M): the variance falls 16 ×, the
-    # squared bias 16 ×. Fixed seeds; a factor of 8 leaves room for 5 standard errors.
+    # Mean squared error of 200 passes at each step of 16 × the work (4 × Q, 4 × M): the variance
+    # falls 16 ×, the squared bias 16 ×. Fixed seeds; a factor of 8 leaves room for 5 standard
+    # errors.
     exact = estimate(game, "exact").values
     errors = [
-        ((sampled(kind, count, per_level, "program", game, passes=200, seed=count) - exact) ** 2).mean()
+        (
+            (sampled(kind, count, per_level, "program", game, passes=200, seed=count) - exact) ** 2
+        ).mean()
         for count, per_level in [(5, 1), (20, 4), (80, 16)]
     ]
     assert errors[1] < errors[0] / 8
     assert errors[2] < errors[1] / 8
 
 
-# --- the numbers that are quoted --------------------------------------------------------------------------------------
+# --- the numbers that are quoted
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", PRINTED)
@@ -327,12 +370,16 @@ def test_ten_levels_overestimate_the_unanimity_game_of_ten_by_48_per_cent(kind):
 
 
 def test_the_bias_of_the_program_on_a_random_game_is_as_quoted():
-    # 0.093 at Q = 10 and 0.0089 at Q = 100 on a game with max |φ| = 1.5: about one tenth, on any such game.
+    # 0.093 at Q = 10 and 0.0089 at Q = 100 on a game with max |φ| = 1.5: about one tenth, on any
+    # such game.
     game = random_game(8, seed=1)
     scale = 1.5 / np.abs(estimate(game, "exact").values).max()
     worst = []
     for count in (10, 100):
         curves = [by_size(game, player) for player in range(8)]
-        worst.append(max(abs(expectation(OwenPrinted, count, "program", e) - integral(e)) for e in curves) * scale)
+        worst.append(
+            max(abs(expectation(OwenPrinted, count, "program", e) - integral(e)) for e in curves)
+            * scale
+        )
     assert 0.02 < worst[0] < 1
     assert worst[0] / worst[1] == pytest.approx(10, rel=0.15)

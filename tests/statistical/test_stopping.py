@@ -1,4 +1,6 @@
-"""How often a valid tolerance holds, and that what is rare does not stop a run early: fixed seeds, limits stated."""
+"""How often a valid tolerance holds, and that what is rare does not stop a run early: fixed seeds,
+limits stated.
+"""
 
 import numpy as np
 import pytest
@@ -16,7 +18,8 @@ GAMES = {
     "votes": (weighted_voting([5, 4, 3, 3, 2, 2, 1, 1, 1, 1], 12), 0.06),
 }
 METHODS = ["castro", Castro(antithetic=True), HalvedOwen(levels=4)]
-# Where 95 % of runs hold, fewer than this many of 120 do with a chance of 1e-5. Nine cases: below 1e-4 together.
+# Where 95 % of runs hold, fewer than this many of 120 do with a chance of 1e-5. Nine cases: below
+# 1e-4 together.
 FEWEST = next(count for count in range(RUNS) if bdtr(count, RUNS, 0.95) > 1e-5)
 
 
@@ -52,10 +55,15 @@ def test_these_limits_catch_a_rule_that_stops_early():
 
 @pytest.mark.parametrize("method", ["castro", "halved-owen", HalvedOwen(levels=2)], ids=str)
 def test_what_is_rare_is_waited_for(method):
-    # 12 of 30 players are needed: a chain gives a player its 1 with a chance of 1/12. False alarm below 1e-5, as above.
+    # 12 of 30 players are needed: a chain gives a player its 1 with a chance of 1/12. False alarm
+    # below 1e-5, as above.
     game = unanimity(30, range(12))
     right = sum(
-        np.abs(estimate(game, method, tolerance=0.05, seed=seed, progress=False).values - game.shapley_values).max() <= 0.05
+        np.abs(
+            estimate(game, method, tolerance=0.05, seed=seed, progress=False).values
+            - game.shapley_values
+        ).max()
+        <= 0.05
         for seed in range(RUNS)
     )
     assert right >= FEWEST
@@ -81,7 +89,9 @@ def test_a_corrected_surrogate_keeps_its_tolerance(players):
     runs = 40
     within = 0
     for seed in range(runs):
-        result = estimate(game, "gaussian-process-corrected", tolerance=tolerance, seed=seed, progress=False)
+        result = estimate(
+            game, "gaussian-process-corrected", tolerance=tolerance, seed=seed, progress=False
+        )
         within += np.abs(result.values - game.shapley_values).max() <= tolerance
     assert within >= next(count for count in range(runs) if bdtr(count, runs, 0.95) > 1e-5)
 
@@ -100,22 +110,30 @@ def needle(n_players=20, size=10, height=10.0):
 
 @pytest.mark.parametrize("method", ["halved-owen", "gaussian-process-corrected", "auto"])
 @pytest.mark.parametrize(
-    ("game", "tolerance"), [(unanimity(30, range(12)), 0.08), (needle(), 0.5)], ids=["unanimity", "needle"]
+    ("game", "tolerance"),
+    [(unanimity(30, range(12)), 0.08), (needle(), 0.5)],
+    ids=["unanimity", "needle"],
 )
 def test_what_is_rare_does_not_stop_a_run_early(game, tolerance, method):
-    # Auto as with a costly model. Fewer of 25 runs are within, or held, with a chance of 1e-5 where 95 % are.
+    # Auto as with a costly model. Fewer of 25 runs are within, or held, with a chance of 1e-5 where
+    # 95 % are.
     runs, within, held = 25, 0, 0
     plan = make_plan(game.n_players, method, None, Cost(0.1, 1), Until(tolerance))
     for seed in range(runs):
         result = estimate(game, plan=plan, seed=seed, progress=False)
         lower, upper = result.simultaneous()
         within += np.abs(result.values - game.shapley_values).max() <= tolerance
-        held += bool(((lower <= game.shapley_values + 1e-12) & (game.shapley_values <= upper + 1e-12)).all())
-    assert min(within, held) >= next(count for count in range(runs) if bdtr(count, runs, 0.95) > 1e-5)
+        held += bool(
+            ((lower <= game.shapley_values + 1e-12) & (game.shapley_values <= upper + 1e-12)).all()
+        )
+    assert min(within, held) >= next(
+        count for count in range(runs) if bdtr(count, runs, 0.95) > 1e-5
+    )
 
 
 def hidden(height=3.0, closest=False):
-    """An additive game, and {0, …, 3} is worth more without {4, …, 7}: 1 coalition in 256, met by 1 chain in 70.
+    """An additive game, and {0, …, 3} is worth more without {4, …, 7}: 1 coalition in 256, met by 1
+    chain in 70.
 
     Where it is to be closest, it decides that player 3 is larger than 4.
     """
@@ -126,17 +144,24 @@ def hidden(height=3.0, closest=False):
     values = weights + height / 280 * np.repeat([1, -1, 0], [4, 4, 6])
 
     def worth(coalitions):
-        return coalitions @ weights + height * (coalitions[:, :4].all(axis=1) & ~coalitions[:, 4:8].any(axis=1))
+        return coalitions @ weights + height * (
+            coalitions[:, :4].all(axis=1) & ~coalitions[:, 4:8].any(axis=1)
+        )
 
     return KnownGame(worth, 14, values)
 
 
 @pytest.mark.parametrize("game", [hidden(), needle(14, 1, 1.0)], ids=["hidden", "needle"])
 @pytest.mark.parametrize("method", ["castro", "halved-owen", "auto"])
-def test_replicates_that_agree_do_not_stop_a_run_before_they_could_have_seen_what_matters(game, method):
-    # Fewer of 60 runs are within with a chance of 1e-5 where 95 % are. Without a floor 25 % to 79 %.
+def test_replicates_that_agree_do_not_stop_a_run_before_they_could_have_seen_what_matters(
+    game, method
+):
+    # Fewer of 60 runs are within with a chance of 1e-5 where 95 % are. Without a floor 25 % to 79
+    # %.
     runs = 60
-    found = [estimate(game, method, tolerance=0.005, seed=seed, progress=False) for seed in range(runs)]
+    found = [
+        estimate(game, method, tolerance=0.005, seed=seed, progress=False) for seed in range(runs)
+    ]
     within = sum(np.abs(each.values - game.shapley_values).max() <= 0.005 for each in found)
     assert within >= next(count for count in range(runs) if bdtr(count, runs, 0.95) > 1e-5)
 
@@ -146,14 +171,22 @@ def test_a_surrogate_that_agrees_with_all_pairs_goes_on_until_they_could_have_se
     # met it with a chance of 1e-5 where 95 % have. Without a floor 36 % had.
     runs, game, fooled = 20, hidden(), 0
     for seed in range(runs):
-        result = estimate(game, "gaussian-process-corrected", tolerance=0.005, budget=2100, seed=seed, progress=False)
+        result = estimate(
+            game,
+            "gaussian-process-corrected",
+            tolerance=0.005,
+            budget=2100,
+            seed=seed,
+            progress=False,
+        )
         fooled += result.stopped_by.startswith("tolerance")
     assert runs - fooled >= next(count for count in range(runs) if bdtr(count, runs, 0.95) > 1e-5)
 
 
 @pytest.mark.parametrize("method", ["castro", "halved-owen"])
 def test_the_top_is_not_settled_before_what_decides_it_could_have_been_seen(method):
-    # False alarm below 1e-5 where 95 % of those that are settled are right. At the first look, none was.
+    # False alarm below 1e-5 where 95 % of those that are settled are right. At the first look, none
+    # was.
     runs, game, settled, right = 60, hidden(closest=True), 0, 0
     assert game.shapley_values[3] > game.shapley_values[4]
     for seed in range(runs):
@@ -161,7 +194,9 @@ def test_the_top_is_not_settled_before_what_decides_it_could_have_been_seen(meth
         if result.stopped_by.startswith("top"):
             settled += 1
             right += set(np.argsort(-np.abs(result.values))[:3]) == {8, 9, 3}
-    assert settled - right <= next(count for count in range(runs) if bdtrc(count, runs, 0.05) < 1e-5)
+    assert settled - right <= next(
+        count for count in range(runs) if bdtrc(count, runs, 0.05) < 1e-5
+    )
 
 
 @pytest.mark.parametrize("budget", [600, 2048])
@@ -170,4 +205,7 @@ def test_no_interval_of_a_fixed_budget_is_certain(budget):
     for seed in range(20):
         result = estimate(game, "castro", budget=budget, seed=seed, progress=False)
         if result.half_widths is not None:
-            assert result.half_widths.min() >= 0.99 * 0.15 * np.abs(result.values).sum() / result.replicates
+            assert (
+                result.half_widths.min()
+                >= 0.99 * 0.15 * np.abs(result.values).sum() / result.replicates
+            )

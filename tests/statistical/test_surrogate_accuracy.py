@@ -9,8 +9,13 @@ from owenshap.testing import KnownGame, airport, product, random_unanimity_sum, 
 
 def relative_error(game, method, budget, seeds):
     truth = game.shapley_values
-    found = [owenshap.estimate(game, method, budget=budget, seed=seed, progress=False).values for seed in range(seeds)]
-    return float(np.mean([np.square(each - truth).sum() for each in found]) / np.square(truth).sum())
+    found = [
+        owenshap.estimate(game, method, budget=budget, seed=seed, progress=False).values
+        for seed in range(seeds)
+    ]
+    return float(
+        np.mean([np.square(each - truth).sum() for each in found]) / np.square(truth).sum()
+    )
 
 
 def network(n_players=12, seed=0):
@@ -21,11 +26,14 @@ def network(n_players=12, seed=0):
     def values(coalitions):
         return np.tanh(np.asarray(coalitions, float) @ first / 2) @ second
 
-    truth = owenshap.estimate(owenshap.FunctionGame(values, n_players), "exact", progress=False).values
+    truth = owenshap.estimate(
+        owenshap.FunctionGame(values, n_players), "exact", progress=False
+    ).values
     return KnownGame(values, n_players, truth)
 
 
-# Games, budget, and how many times lower the squared error must be than halved-owen's: half of what these seeds show or less.
+# Games, budget, and how many times lower the squared error must be than halved-owen's: half of what
+# these seeds show or less.
 CASES = [
     ("network", network(), 120, 5),
     ("product", product(np.linspace(0.5, 1.5, 14), np.linspace(1.4, 0.7, 14)), 140, 3),
@@ -35,7 +43,9 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("game", "budget", "times"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+@pytest.mark.parametrize(
+    ("game", "budget", "times"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
 def test_the_process_is_more_accurate_than_stars(game, budget, times):
     own = relative_error(game, "gaussian-process", budget, 4)
     stars = relative_error(game, "halved-owen", budget, 40)
@@ -66,21 +76,32 @@ def test_a_fit_has_no_interval_and_says_why():
     assert "gaussian-process-corrected" in found.no_interval
 
 
-@pytest.mark.parametrize("game", [network(), random_unanimity_sum(12, 30, 5, seed=3)], ids=["network", "rough"])
+@pytest.mark.parametrize(
+    "game", [network(), random_unanimity_sum(12, 30, 5, seed=3)], ids=["network", "rough"]
+)
 def test_corrected_intervals_cover_and_are_unbiased(game):
     runs = [
-        owenshap.estimate(game, "gaussian-process-corrected", budget=20 * 12 + 2, seed=seed, progress=False)
+        owenshap.estimate(
+            game, "gaussian-process-corrected", budget=20 * 12 + 2, seed=seed, progress=False
+        )
         for seed in range(40)
     ]
     values = np.array([each.values for each in runs])
-    given = [each for each in runs if each.lower is not None]  # of some runs a few batches carry the spread
+    # of some runs a few batches carry the spread
+    given = [each for each in runs if each.lower is not None]
     assert len(given) >= 30
-    hits = sum(int(((each.lower <= game.shapley_values) & (game.shapley_values <= each.upper)).sum()) for each in given)
-    # 360 intervals or more; those of one run are dependent, as few as 90 independent ones may be behind them. Of these, at
-    # 94 % coverage, 80 % or fewer cover once in 100,000 times.
+    hits = sum(
+        int(((each.lower <= game.shapley_values) & (game.shapley_values <= each.upper)).sum())
+        for each in given
+    )
+    # 360 intervals or more; those of one run are dependent, as few as 90 independent ones may be
+    # behind them. Of these, at 94 % coverage, 80 % or fewer cover once in 100,000 times.
     assert hits / (12 * len(given)) > 0.8
-    z = (values.mean(axis=0) - game.shapley_values) / (values.std(axis=0, ddof=1) / np.sqrt(len(runs)))
-    assert np.abs(z).max() < 5.5  # of 12 Student's t with 39 degrees of freedom: once in 30,000 times
+    z = (values.mean(axis=0) - game.shapley_values) / (
+        values.std(axis=0, ddof=1) / np.sqrt(len(runs))
+    )
+    # of 12 Student's t with 39 degrees of freedom: once in 30,000 times
+    assert np.abs(z).max() < 5.5
 
 
 def test_the_corrected_process_is_more_accurate_than_stars():
@@ -91,5 +112,8 @@ def test_the_corrected_process_is_more_accurate_than_stars():
 
 def test_the_same_seed_gives_the_same_bits():
     for method in ("gaussian-process", "gaussian-process-corrected", "linear"):
-        first, again = (owenshap.estimate(network(), method, budget=100, seed=3, progress=False).values for _ in range(2))
+        first, again = (
+            owenshap.estimate(network(), method, budget=100, seed=3, progress=False).values
+            for _ in range(2)
+        )
         np.testing.assert_array_equal(first, again)

@@ -1,4 +1,6 @@
-"""What the tests of models that begin with a linear step share: designs, ways to be absent, and the comparison of both ways."""
+"""What the tests of models that begin with a linear step share: designs, ways to be absent, and the
+comparison of both ways.
+"""
 
 import numpy as np
 
@@ -14,7 +16,13 @@ DESIGNS = {
     "fixed levels": (HalvedOwen(levels=8, rule="gauss-legendre"), 400),
     "the paper's grid": (OwenPrinted(levels=5), None),
 }
-OUTPUTS = {"all": None, "one": 1, "predicted": "predicted", "logit": "logit", "function": lambda p: p[:, :2] ** 2}
+OUTPUTS = {
+    "all": None,
+    "one": 1,
+    "predicted": "predicted",
+    "logit": "logit",
+    "function": lambda p: p[:, :2] ** 2,
+}
 
 
 BACKGROUND = np.random.default_rng(5).normal(size=(7, FEATURES))
@@ -41,10 +49,14 @@ def agree(model, x, method, budget, tolerance=1e-6, draws=None, **settings):
     scale = np.abs(plain.values).max()
     assert scale > 0
     np.testing.assert_allclose(fast.values, plain.values, rtol=0, atol=tolerance * scale)
-    np.testing.assert_allclose(fast.base_values, plain.base_values, rtol=tolerance, atol=tolerance * scale)
+    np.testing.assert_allclose(
+        fast.base_values, plain.base_values, rtol=tolerance, atol=tolerance * scale
+    )
     np.testing.assert_array_equal(fast.evaluations, plain.evaluations)
     np.testing.assert_array_equal(fast.model_rows, plain.model_rows)
     assert (fast.standard_errors is None) == (plain.standard_errors is None)
     if plain.standard_errors is not None:
-        np.testing.assert_allclose(fast.standard_errors, plain.standard_errors, rtol=0, atol=10 * tolerance * scale)
+        np.testing.assert_allclose(
+            fast.standard_errors, plain.standard_errors, rtol=0, atol=10 * tolerance * scale
+        )
     return fast

@@ -6,9 +6,14 @@ from owenshap import Explanation
 
 
 def explanation_of(values, half=0.1, data=None, names=None, gap=0.0, axes=None, **changes):
-    """An explanation with these values: (players,), (rows, players) or with outputs, made by hand."""
+    """An explanation with these values: (players,), (rows, players) or with outputs, made by
+    hand.
+    """
     values = np.asarray(values, float)
-    axes = axes or {1: ("players",), 2: ("rows", "players"), 3: ("rows", "players", "outputs")}[values.ndim]
+    axes = (
+        axes
+        or {1: ("players",), 2: ("rows", "players"), 3: ("rows", "players", "outputs")}[values.ndim]
+    )
     players = values.shape[axes.index("players")]
     base = np.full(values.sum(axis=axes.index("players")).shape, 0.5)[()]
     shape = tuple(n for n, axis in zip(values.shape, axes, strict=True) if axis != "outputs")

@@ -16,11 +16,15 @@ from owenshap import FunctionGame, InputError, OwenshapError, TableGame
 # Every run tries the same examples: a test that fails must fail for all.
 same_examples = settings(derandomize=True, deadline=None, database=None, max_examples=60)
 
-GRAMMAR = re.compile(r"(?P<what>[^;]+?) must (?P<rule>.+?); got (?P<got>.+)\. (?P<advice>.*[^.?!])\.", re.DOTALL)
+GRAMMAR = re.compile(
+    r"(?P<what>[^;]+?) must (?P<rule>.+?); got (?P<got>.+)\. (?P<advice>.*[^.?!])\.", re.DOTALL
+)
 
 
 @contextmanager
-def refuses(what: str, *words: str, error: type[OwenshapError] = InputError) -> Iterator[pytest.ExceptionInfo[OwenshapError]]:
+def refuses(
+    what: str, *words: str, error: type[OwenshapError] = InputError
+) -> Iterator[pytest.ExceptionInfo[OwenshapError]]:
     """The block raises one of our errors about `what`, in our grammar, with these words in it."""
     with pytest.raises(error) as caught:
         yield caught
@@ -100,6 +104,10 @@ def shapley_by_subsets(table):
     for code in range(1 << n_players):
         size = code.bit_count()
         for player in set(range(n_players)) - members(code):
-            weight = math.factorial(size) * math.factorial(n_players - size - 1) / math.factorial(n_players)
+            weight = (
+                math.factorial(size)
+                * math.factorial(n_players - size - 1)
+                / math.factorial(n_players)
+            )
             values[player] += weight * (table[code | 1 << player] - table[code])
     return values

@@ -33,7 +33,12 @@ def test_who_catches_what():
 
 @pytest.mark.parametrize(
     "message",
-    ["budget is wrong", "budget must be 3; got 4", "budget must be 3. Raise it.", "a must be b; got c. Did you mean d?."],
+    [
+        "budget is wrong",
+        "budget must be 3; got 4",
+        "budget must be 3. Raise it.",
+        "a must be b; got c. Did you mean d?.",
+    ],
 )
 def test_the_grammar_of_these_tests_can_fail(message):
     assert GRAMMAR.fullmatch(message) is None

@@ -57,14 +57,23 @@ def test_the_names_are_there_and_say_what_they_are():
 
 def test_functions_are_not_hidden_by_the_modules_of_their_name():
     assert inspect.isfunction(owenshap.estimate)
-    assert inspect.isgeneratorfunction(owenshap.estimating) or inspect.isfunction(owenshap.estimating)
+    assert inspect.isgeneratorfunction(owenshap.estimating) or inspect.isfunction(
+        owenshap.estimating
+    )
 
 
 def test_settings_are_keywords():
     for function in (owenshap.estimate, owenshap.estimating):
-        positional = [p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.KEYWORD_ONLY]
+        positional = [
+            p.name
+            for p in inspect.signature(function).parameters.values()
+            if p.kind is not p.KEYWORD_ONLY
+        ]
         assert positional == ["game", "method"]
 
 
 def test_both_ways_to_estimate_take_the_same():
-    assert inspect.signature(owenshap.estimate).parameters == inspect.signature(owenshap.estimating).parameters
+    assert (
+        inspect.signature(owenshap.estimate).parameters
+        == inspect.signature(owenshap.estimating).parameters
+    )

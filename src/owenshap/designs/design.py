@@ -1,7 +1,9 @@
-"""Designs: which coalitions to evaluate, in a compact form that is expanded where they are evaluated.
+"""Designs: which coalitions to evaluate, in a compact form that is expanded where they are
+evaluated.
 
-A design lists its coalitions by position, the empty and the grand one included where they belong to it; evaluation knows
-the values of those two already and never asks the game for them again. A star costs at most n + 1 evaluations, a chain n − 1.
+A design lists its coalitions by position, the empty and the grand one included where they belong to
+it; evaluation knows the values of those two already and never asks the game for them again. A star
+costs at most n + 1 evaluations, a chain n − 1.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class Design(ABC):
     n_players: int
 
     units: tuple[int, ...] | None = None
-    """Shape of the stars or chains that share background rows where those are drawn; None where none can be drawn."""
+    """Shape of the stars or chains that share background rows where those are drawn; None where
+    none can be drawn.
+    """
 
     @abstractmethod
     def __len__(self) -> int:
@@ -58,7 +62,9 @@ class Design(ABC):
 
     def over(self, background: IntArray) -> Design:
         """The design with background rows drawn for every unit, (*units, draws)."""
-        raise TypeError(f"{type(self).__name__} has no units to draw background rows for: {background.shape}")
+        raise TypeError(
+            f"{type(self).__name__} has no units to draw background rows for: {background.shape}"
+        )
 
     def background_of(self, index: IntArray) -> IntArray | None:  # noqa: ARG002 (none is drawn unless a design says so)
         """The background rows (len(index), draws) drawn for these coalitions; None: all of them."""
@@ -70,7 +76,9 @@ class Design(ABC):
         return np.flatnonzero(sizes == 0), np.flatnonzero(sizes == self.n_players)
 
     def parts(self, coalitions: int) -> Iterator[Design]:  # noqa: ARG002 (a design that can be cut overrides this)
-        """The design cut into designs of about this many coalitions, at places that nothing else decides."""
+        """The design cut into designs of about this many coalitions, at places that nothing else
+        decides.
+        """
         yield self
 
 
@@ -135,8 +143,8 @@ class Subsets(Design):
     def sums(self, values: FloatArray) -> FloatArray:
         """Σ over the coalitions with player j of their values, (n, k), from the values (len, k).
 
-        By halves: the upper one has the last player, and both added are a table without it. For 2^m coalitions that
-        start at a multiple of 2^m, as `parts` makes them.
+        By halves: the upper one has the last player, and both added are a table without it. For 2^m
+        coalitions that start at a multiple of 2^m, as `parts` makes them.
         """
         left, sums = values.T.copy(), np.zeros((self.n_players, values.shape[1]))
         free = len(self).bit_length() - 1
@@ -198,10 +206,15 @@ class Chains(Design):
         if not others:
             return self
         every = [self, *(each for each in others if isinstance(each, Chains))]
-        return Chains(np.concatenate([each.ranks for each in every]), _together([each.background for each in every]))
+        return Chains(
+            np.concatenate([each.ranks for each in every]),
+            _together([each.background for each in every]),
+        )
 
     def some(self, start: int, stop: int) -> Design:
-        return Chains(self.ranks[start:stop], None if self.background is None else self.background[start:stop])
+        return Chains(
+            self.ranks[start:stop], None if self.background is None else self.background[start:stop]
+        )
 
     def ends(self) -> tuple[IntArray, IntArray]:
         empty = np.arange(0, len(self), self.n_players + 1)
@@ -209,7 +222,9 @@ class Chains(Design):
 
     def coalitions(self, index: IntArray) -> BoolArray:
         def joined(ranks: IntArray) -> BoolArray:
-            places = np.repeat(np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players)
+            places = np.repeat(
+                np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players
+            )
             return np.repeat(ranks, self.n_players + 1, axis=0).reshape(len(ranks), -1) < places
 
         def joined_by(ranks: IntArray, places: IntArray) -> BoolArray:
@@ -218,14 +233,17 @@ class Chains(Design):
         return _of_units_at(index, self.ranks.reshape(-1, self.n_players), joined, joined_by)
 
     def contributions(self, values: FloatArray) -> FloatArray:
-        """Marginal contribution of every player in every chain, (r, c, n, k), from the values (len, k)."""
+        """Marginal contribution of every player in every chain, (r, c, n, k), from the values (len,
+        k).
+        """
         steps = np.diff(values.reshape(*self.ranks.shape[:2], self.n_players + 1, -1), axis=2)
         return np.take_along_axis(steps, self.ranks[..., None], axis=2)
 
 
 @dataclass(frozen=True, eq=False)
 class Stars(Design):
-    """Stars: a centre S and its n neighbours S △ {j}; they give every player's marginal contribution at S.
+    """Stars: a centre S and its n neighbours S △ {j}; they give every player's marginal
+    contribution at S.
 
     Parameters
     ----------
@@ -270,7 +288,8 @@ class Stars(Design):
 
     def evaluations(self) -> IntArray:
         sizes = self._centre_sizes().reshape(self.units)
-        low, high = sizes <= 1, sizes >= self.n_players - 1  # the centre itself or one neighbour is an end
+        # the centre itself or one neighbour is an end
+        low, high = sizes <= 1, sizes >= self.n_players - 1
         ends: IntArray = (low.view(np.int8) + high.view(np.int8)).sum(axis=1, dtype=np.int64)
         return sizes.shape[1] * (self.n_players + 1) - ends
 
@@ -286,8 +305,11 @@ class Stars(Design):
         return Stars(self.centres[start:stop], self.weights, background)
 
     def _centre_sizes(self) -> IntArray:
-        """Players of every centre, replicate after replicate: a product, which takes a quarter of the time of counting."""
-        flat = self.centres.reshape(-1, self.n_players).astype(np.float32)  # whole numbers are exact there to 2²⁴
+        """Players of every centre, replicate after replicate: a product, which takes a quarter of
+        the time of counting.
+        """
+        # whole numbers are exact there to 2²⁴
+        flat = self.centres.reshape(-1, self.n_players).astype(np.float32)
         with np.errstate(invalid="ignore"):  # vector code may trip over what lies behind the end
             return (flat @ np.ones(self.n_players, np.float32)).astype(np.int64)
 
@@ -296,13 +318,19 @@ class Stars(Design):
         return self._at_distance_0(flat, sizes), self._at_distance_0(~flat, self.n_players - sizes)
 
     def _at_distance_0(self, away: BoolArray, distances: IntArray) -> IntArray:
-        """Centres at distance 0, and of centres at distance 1 the neighbour that makes the last step."""
+        """Centres at distance 0, and of centres at distance 1 the neighbour that makes the last
+        step.
+        """
         near = np.flatnonzero(distances < 2)
-        return near * (self.n_players + 1) + np.where(distances[near], 1 + away[near].argmax(axis=1), 0)
+        return near * (self.n_players + 1) + np.where(
+            distances[near], 1 + away[near].argmax(axis=1), 0
+        )
 
     def coalitions(self, index: IntArray) -> BoolArray:
         def flipped(centres: BoolArray) -> BoolArray:
-            rows = np.repeat(centres, self.n_players + 1, axis=0).reshape(-1, self.n_players + 1, self.n_players)
+            rows = np.repeat(centres, self.n_players + 1, axis=0).reshape(
+                -1, self.n_players + 1, self.n_players
+            )
             diagonal = np.einsum("sjj->sj", rows[:, 1:])
             np.logical_not(diagonal, out=diagonal)
             return rows
@@ -323,11 +351,16 @@ class Stars(Design):
             yield Stars(self.centres[:, which], self.weights[which], background)
 
     def weighted_contributions(self, values: FloatArray) -> FloatArray:
-        """Σ over a replicate's stars of weight × [v(S ∪ j) − v(S ∖ j)], (r, n, k), from the values (len, k)."""
+        """Σ over a replicate's stars of weight × [v(S ∪ j) − v(S ∖ j)], (r, n, k), from the values
+        (len, k).
+        """
         by_star = values.reshape(*self.centres.shape[:2], self.n_players + 1, -1)
         contributions = by_star[:, :, 1:] - by_star[:, :, :1]
-        contributions *= np.where(self.centres, -self.weights[:, None], self.weights[:, None])[..., None]
-        return contributions.sum(axis=1)  # star after star, so that an output's bits do not depend on the other outputs
+        contributions *= np.where(self.centres, -self.weights[:, None], self.weights[:, None])[
+            ..., None
+        ]
+        # star after star, so that an output's bits do not depend on the other outputs
+        return contributions.sum(axis=1)
 
 
 Compact = TypeVar("Compact", BoolArray, IntArray)
@@ -341,8 +374,8 @@ def _of_units_at(
 ) -> BoolArray:
     """Coalitions at these positions of stars or chains.
 
-    Taken from the whole stars or chains that hold them, since both steps run along memory; where these would be much more than
-    what is asked for, one by one from copies of their unit.
+    Taken from the whole stars or chains that hold them, since both steps run along memory; where
+    these would be much more than what is asked for, one by one from copies of their unit.
     """
     n_players = units.shape[1]
     if len(index) == 0:
@@ -365,7 +398,9 @@ def _of_units(background: IntArray | None, unit: IntArray) -> IntArray | None:
 
 
 def size_weights(n_players: int) -> tuple[FloatArray, FloatArray]:
-    """By size s of S: (s−1)!(n−s)!/n! for the players in S, s!(n−s−1)!/n! for the others (0 where there are none)."""
+    """By size s of S: (s−1)!(n−s)!/n! for the players in S, s!(n−s−1)!/n! for the others (0 where
+    there are none).
+    """
     members = np.array([0.0] + [1 / (s * comb(n_players, s)) for s in range(1, n_players + 1)])
     return members, np.append(members[1:], 0.0)
 
@@ -376,11 +411,18 @@ def as_coalitions(coalitions: ArrayLike, n_players: int | None = None) -> BoolAr
     try:
         array = np.asarray(coalitions)
     except ValueError:
-        raise InputError("coalitions", "be a table of booleans", "rows of different lengths", advice) from None
+        raise InputError(
+            "coalitions", "be a table of booleans", "rows of different lengths", advice
+        ) from None
     if array.ndim != 2 or array.shape[1] == 0:
         raise InputError("coalitions", "be two-dimensional (m, n)", f"shape {array.shape}", advice)
     if array.dtype != np.bool_:
-        raise InputError("coalitions", "be boolean", f"dtype {array.dtype}", advice + "; astype(bool) converts 0 and 1")
+        raise InputError(
+            "coalitions",
+            "be boolean",
+            f"dtype {array.dtype}",
+            advice + "; astype(bool) converts 0 and 1",
+        )
     if n_players is not None and array.shape[1] != n_players:
         raise InputError("coalitions", f"have {n_players} columns", f"shape {array.shape}", advice)
     return array

@@ -1,6 +1,7 @@
 """Rules on [0, 1]: the levels at which coalitions are drawn, and what each level counts.
 
-φ_j = ∫₀¹ e_j(q) dq, and e_j is a polynomial of degree at most n − 1: a rule of at least that degree answers without bias.
+φ_j = ∫₀¹ e_j(q) dq, and e_j is a polynomial of degree at most n − 1: a rule of at least that degree
+answers without bias.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ class Levels:
     lower, upper : float (L,)
         Where each level is drawn from; equal for a level that is fixed.
     weights : float (L,)
-        What a coalition at the level counts; its complement at 1 − q, where it is mirrored, counts as much again.
+        What a coalition at the level counts; its complement at 1 − q, where it is mirrored, counts
+        as much again.
     degree : float
-        The rule integrates polynomials up to this degree without bias (−1: not even constants; infinity: all).
+        The rule integrates polynomials up to this degree without bias (−1: not even constants;
+        infinity: all).
     mirrored : bool (L,)
         Whether each coalition S at the level comes with its complement.
     """
@@ -40,9 +43,21 @@ class Levels:
     mirrored: BoolArray = field(repr=False)
 
     @classmethod
-    def fixed(cls, nodes: FloatArray, weights: FloatArray, degree: float, mirrored: BoolArray | None = None) -> Levels:
+    def fixed(
+        cls,
+        nodes: FloatArray,
+        weights: FloatArray,
+        degree: float,
+        mirrored: BoolArray | None = None,
+    ) -> Levels:
         """A rule with fixed levels, the nodes; no level is mirrored unless said."""
-        return cls(nodes, nodes, weights, degree, np.zeros(len(nodes), np.bool_) if mirrored is None else mirrored)
+        return cls(
+            nodes,
+            nodes,
+            weights,
+            degree,
+            np.zeros(len(nodes), np.bool_) if mirrored is None else mirrored,
+        )
 
     def __len__(self) -> int:
         return len(self.lower)
@@ -62,7 +77,9 @@ class Levels:
         """Coalitions of one pass with one draw per level, complements included."""
         return len(self) + int(self.mirrored.sum())
 
-    def draw(self, rng: np.random.Generator, shape: tuple[int, ...], which: slice = slice(None)) -> FloatArray:
+    def draw(
+        self, rng: np.random.Generator, shape: tuple[int, ...], which: slice = slice(None)
+    ) -> FloatArray:
         """Levels q of shape (*shape, L), or of the part of them that `which` names."""
         lower, widths = self.lower[which], self._widths[which]
         if not widths.any():
@@ -82,13 +99,18 @@ class Levels:
     def folded(self) -> Levels:
         """The rule folded about ½: the levels of its lower half, each mirrored.
 
-        The rule must be symmetric about ½. A level in the middle is shared by both halves of its pair.
+        The rule must be symmetric about ½. A level in the middle is shared by both halves of its
+        pair.
         """
         if self.mirrored.any() or not self.symmetric:
             advice = "Give a rule on [0, 1] that is not folded yet"
             raise InputError("rule", "be symmetric about ½ to be folded", "another one", advice)
         half = (len(self) + 1) // 2
-        lower, upper, weights = self.lower[:half].copy(), self.upper[:half].copy(), self.weights[:half].copy()
+        lower, upper, weights = (
+            self.lower[:half].copy(),
+            self.upper[:half].copy(),
+            self.weights[:half].copy(),
+        )
         if len(self) % 2:
             upper[-1] = 0.5
             weights[-1] /= 2
@@ -97,14 +119,20 @@ class Levels:
 
 @lru_cache(maxsize=32)
 def stratified(levels: int) -> Levels:
-    """One uniform draw from each of `levels` equal strata: unbiased for every game, whatever the number."""
+    """One uniform draw from each of `levels` equal strata: unbiased for every game, whatever the
+    number.
+    """
     edges = np.arange(levels + 1) / levels
-    return Levels(edges[:-1], edges[1:], np.full(levels, 1 / levels), math.inf, np.zeros(levels, np.bool_))
+    return Levels(
+        edges[:-1], edges[1:], np.full(levels, 1 / levels), math.inf, np.zeros(levels, np.bool_)
+    )
 
 
 @lru_cache(maxsize=32)
 def gauss_legendre(levels: int) -> Levels:
-    """Gauss–Legendre on [0, 1]: exact to degree 2·levels − 1, so ⌈n/2⌉ levels are unbiased for n players."""
+    """Gauss–Legendre on [0, 1]: exact to degree 2·levels − 1, so ⌈n/2⌉ levels are unbiased for n
+    players.
+    """
     from scipy.special import roots_legendre  # here: the other rules do without scipy
 
     nodes, weights = roots_legendre(levels)
@@ -119,7 +147,8 @@ def midpoint(levels: int) -> Levels:
 def grid(levels: int, divisor: str = "program") -> Levels:
     """The paper's levels 0, 1/Q, …, 1 with equal weights: biased from 3 players on.
 
-    divisor 'paper' divides by Q as Algorithm 1 is printed, 'program' by Q + 1 as the authors' program does.
+    divisor 'paper' divides by Q as Algorithm 1 is printed, 'program' by Q + 1 as the authors'
+    program does.
     """
     return Levels.fixed(np.arange(levels + 1) / levels, *_grid_weights(levels, levels + 1, divisor))
 
@@ -140,7 +169,12 @@ def halved_grid(levels: int, divisor: str = "program") -> Levels:
 def _grid_weights(levels: int, count: int, divisor: str) -> tuple[FloatArray, float]:
     divisors = {"paper": (levels, -1), "program": (levels + 1, 1)}
     if divisor not in divisors:
-        raise InputError("divisor", "be 'paper' or 'program'", divisor, "The paper divides by Q, its program by Q + 1")
+        raise InputError(
+            "divisor",
+            "be 'paper' or 'program'",
+            divisor,
+            "The paper divides by Q, its program by Q + 1",
+        )
     by, degree = divisors[divisor]
     return np.full(count, 1 / by), degree
 
@@ -158,12 +192,16 @@ def rule_levels(rule: str | Levels, levels: int) -> Levels:
     if isinstance(rule, Levels):
         return rule
     if rule not in RULES:
-        raise InputError("rule", f"be one of {', '.join(RULES)}, or Levels", rule, "'stratified' is never biased")
+        raise InputError(
+            "rule", f"be one of {', '.join(RULES)}, or Levels", rule, "'stratified' is never biased"
+        )
     return RULES[rule](levels)
 
 
 def star_order(levels: Levels, per_level: int) -> tuple[IntArray, FloatArray]:
-    """Which level each drawn coalition of a pass is at, (L·M,), and the weight of each star, complements last."""
+    """Which level each drawn coalition of a pass is at, (L·M,), and the weight of each star,
+    complements last.
+    """
     level = np.repeat(np.arange(len(levels)), per_level)
     weights = levels.weights[level] / per_level
     return level, np.concatenate([weights, weights[levels.mirrored[level]]])

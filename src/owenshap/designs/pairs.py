@@ -12,14 +12,19 @@ from owenshap.designs.levels import gauss_legendre
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.bits import pack
 
-MOST_CHOSEN = 500  # pairs one by one, which takes longer the more there are; others are drawn at random
-MOST_PLAYERS = 100  # with more of them than pairs the prior asks for little but single players, and random pairs tell more
+# pairs one by one, which takes longer the more there are; others are drawn at random
+MOST_CHOSEN = 500
+# with more of them than pairs the prior asks for little but single players, and random pairs tell
+# more
+MOST_PLAYERS = 100
 FEW_CHOSEN = 4  # times as many pairs, and choosing some of them is not worth its time
 LEAST_SHARE = 0.3  # of the pairs that every size would have if all had as many
 CANDIDATES = 4  # random pairs for each that is chosen
 SHUFFLED_AT_ONCE = 1 << 20  # players of coalitions that are drawn together
-SHORT_LIST, AT_ONCE = 64, 16  # so many pairs are chosen from so many, before all are looked at again
-# The prior under which pairs are chosen: the sum of the lengths, the linear part and the noise beside a product part of 1.
+# so many pairs are chosen from so many, before all are looked at again
+SHORT_LIST, AT_ONCE = 64, 16
+# The prior under which pairs are chosen: the sum of the lengths, the linear part and the noise
+# beside a product part of 1.
 LENGTHS, LINEAR, NOISE = 6.0, 0.13, 1e-3
 
 
@@ -29,12 +34,18 @@ def all_pairs(n_players: int) -> int:
 
 
 def draw_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArray:
-    """One coalition of each of so many different pairs, (count, n), of which no set of players is preferred.
+    """One coalition of each of so many different pairs, (count, n), of which no set of players is
+    preferred.
 
-    The first ones are chosen among random ones, one after the other: always that which says most about the Shapley values of
-    a Gaussian process with all players alike. That is half the squared error of random pairs, on all kinds of games.
+    The first ones are chosen among random ones, one after the other: always that which says most
+    about the Shapley values of a Gaussian process with all players alike. That is half the squared
+    error of random pairs, on all kinds of games.
     """
-    if count > FEW_CHOSEN * MOST_CHOSEN or n_players > MOST_PLAYERS or count >= all_pairs(n_players):
+    if (
+        count > FEW_CHOSEN * MOST_CHOSEN
+        or n_players > MOST_PLAYERS
+        or count >= all_pairs(n_players)
+    ):
         return even_pairs(n_players, count, rng)
     wanted = min(count, MOST_CHOSEN)
     candidates = even_pairs(n_players, min(CANDIDATES * wanted, all_pairs(n_players)), rng)
@@ -43,31 +54,40 @@ def draw_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
         return chosen
     others = even_pairs(n_players, count, rng)
     both = np.concatenate([chosen, others[rng.permutation(count)]])
-    swapped = (2 * both.sum(axis=1) > n_players) | ((2 * both.sum(axis=1) == n_players) & both[:, 0])
+    swapped = (2 * both.sum(axis=1) > n_players) | (
+        (2 * both.sum(axis=1) == n_players) & both[:, 0]
+    )
     return _distinct(both ^ swapped[:, None])[:count]
 
 
 def even_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArray:
-    """One coalition of each of so many different pairs, (count, n): sizes as even as can be, small sizes complete first.
+    """One coalition of each of so many different pairs, (count, n): sizes as even as can be, small
+    sizes complete first.
 
-    Sizes uniform over 1 … n − 1 give a linear fit its leverage scores; every size beyond what it has is shared by the others.
+    Sizes uniform over 1 … n − 1 give a linear fit its leverage scores; every size beyond what it
+    has is shared by the others.
     """
     counts = _counts_by_size(n_players, count, rng)
-    drawn = [_of_size(n_players, size, each, rng) for size, each in enumerate(counts.tolist(), 1) if each]
+    drawn = [
+        _of_size(n_players, size, each, rng) for size, each in enumerate(counts.tolist(), 1) if each
+    ]
     return np.concatenate(drawn) if drawn else np.zeros((0, n_players), np.bool_)
 
 
 def _most_telling(candidates: BoolArray, count: int, rng: np.random.Generator) -> IntArray:
-    """Which of these pairs (m, n) to evaluate: each leaves the least variance of Shapley values, given those before it.
+    """Which of these pairs (m, n) to evaluate: each leaves the least variance of Shapley values,
+    given those before it.
 
     The prior is the kernel of `surrogates` with one length for all players. A pair with value
-    f lowers the variance by |cov(φ, f)|²/var f. The next few are chosen among those that tell most now, whose covariances are
-    kept up to date with every pair; those of all others by a Cholesky factor that grows by as many columns at once.
+    f lowers the variance by |cov(φ, f)|²/var f. The next few are chosen among those that tell most
+    now, whose covariances are kept up to date with every pair; those of all others by a Cholesky
+    factor that grows by as many columns at once.
     """
     m, n_players = candidates.shape
     signs = np.where(np.concatenate([np.ones((1, n_players), np.bool_), candidates]), 1.0, -1.0)
     sizes = np.count_nonzero(signs > 0, axis=1)
-    tie_breaks = 1 + 1e-6 * rng.random(m + 1)  # players are alike, and so are many pairs: rounding must not choose
+    # players are alike, and so are many pairs: rounding must not choose
+    tie_breaks = 1 + 1e-6 * rng.random(m + 1)
     smaller = np.minimum(sizes, n_players - sizes)
     missing = np.append(0, (LEAST_SHARE * _counts_by_size(n_players, count, rng)).astype(np.int64))
     known, chosen = _Known(signs, count + 1), np.zeros(1, np.int64)
@@ -78,7 +98,11 @@ def _most_telling(candidates: BoolArray, count: int, rng: np.random.Generator) -
         left = count + 1 - len(chosen)
         if left <= missing.sum():
             worth[missing[smaller] == 0] = -1.0
-        few = np.argpartition(-worth, SHORT_LIST)[:SHORT_LIST] if m >= SHORT_LIST else np.arange(m + 1)
+        few = (
+            np.argpartition(-worth, SHORT_LIST)[:SHORT_LIST]
+            if m >= SHORT_LIST
+            else np.arange(m + 1)
+        )
         few = few[worth[few] > 0]
         new = few[_best_of_few(known.among(few), tie_breaks[few], smaller[few], missing, left)]
         known.add(new)
@@ -86,8 +110,11 @@ def _most_telling(candidates: BoolArray, count: int, rng: np.random.Generator) -
     return chosen[1:] - 1
 
 
-def _best_of_few(covariance: FloatArray, tie_breaks: FloatArray, smaller: IntArray, missing: IntArray, left: int) -> IntArray:
-    """The next pairs, at most AT_ONCE, of some with this covariance with each other and the Shapley values, (m, m + n).
+def _best_of_few(
+    covariance: FloatArray, tie_breaks: FloatArray, smaller: IntArray, missing: IntArray, left: int
+) -> IntArray:
+    """The next pairs, at most AT_ONCE, of some with this covariance with each other and the Shapley
+    values, (m, m + n).
 
     `missing` counts down how many of each size are still to be chosen.
     """
@@ -107,7 +134,13 @@ def _best_of_few(covariance: FloatArray, tie_breaks: FloatArray, smaller: IntArr
             missing[smaller[best]] -= 1
             needed -= 1
         # In place, by one product of BLAS: its matrices are transposed.
-        blas.dger(-1.0, covariance[best].copy(), covariance[:, best] / variance[best], a=covariance.T, overwrite_a=1)
+        blas.dger(
+            -1.0,
+            covariance[best].copy(),
+            covariance[:, best] / variance[best],
+            a=covariance.T,
+            overwrite_a=1,
+        )
         covariance[best, best] = 1.0  # never again
     return np.array(found, np.int64)
 
@@ -163,24 +196,37 @@ class _Known:
 
 
 def _alike_kernel(n_players: int) -> FloatArray:
-    """The kernel of players who are all alike, by how many of them are on the same side in both pairs, (n + 1,)."""
+    """The kernel of players who are all alike, by how many of them are on the same side in both
+    pairs, (n + 1,).
+    """
     alike = np.arange(-n_players, n_players + 1, 2) / n_players
-    return (np.exp(LENGTHS / 2 * (alike - 1)) - np.exp(-LENGTHS / 2 * (alike + 1))) / 2 + LINEAR * alike
+    return (
+        np.exp(LENGTHS / 2 * (alike - 1)) - np.exp(-LENGTHS / 2 * (alike + 1))
+    ) / 2 + LINEAR * alike
 
 
 def _alike_shapley(n_players: int) -> FloatArray:
-    """Its Shapley values at a pair by the size of its coalition, as level + slope × sign of the player, (2, n + 1)."""
+    """Its Shapley values at a pair by the size of its coalition, as level + slope × sign of the
+    player, (2, n + 1).
+    """
     rule, each = gauss_legendre((n_players + 1) // 2), LENGTHS / 2 / n_players
     joins = np.log(rule.lower * np.exp(each) + (1 - rule.lower) * np.exp(-each))
     leaves = np.log(rule.lower * np.exp(-each) + (1 - rule.lower) * np.exp(each))
     sizes = np.arange(n_players + 1)[:, None]
-    together = np.exp(sizes * joins + (n_players - sizes) * leaves - LENGTHS / 2) * (2 * np.sinh(each) * rule.weights)
-    member, other = (together * np.exp(-joins)).sum(axis=1), -(together * np.exp(-leaves)).sum(axis=1)
+    together = np.exp(sizes * joins + (n_players - sizes) * leaves - LENGTHS / 2) * (
+        2 * np.sinh(each) * rule.weights
+    )
+    member, other = (
+        (together * np.exp(-joins)).sum(axis=1),
+        -(together * np.exp(-leaves)).sum(axis=1),
+    )
     return np.stack([(member + other) / 2, (member - other) / 2 + 2 * LINEAR / n_players])
 
 
 def draw_independent_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArray:
-    """Coalitions (count, n), each of a size uniform over 1 … n − 1 and uniform among those, independent of each other."""
+    """Coalitions (count, n), each of a size uniform over 1 … n − 1 and uniform among those,
+    independent of each other.
+    """
     if n_players < 2:
         return np.zeros((count, n_players), np.bool_)
     return random_sets(n_players, rng.integers(1, n_players, count), rng)
@@ -189,8 +235,10 @@ def draw_independent_pairs(n_players: int, count: int, rng: np.random.Generator)
 def _counts_by_size(n_players: int, count: int, rng: np.random.Generator) -> IntArray:
     """Pairs of each size 1 … ⌊n/2⌋."""
     sizes = range(1, n_players // 2 + 1)
-    available = np.array([_pairs_of_size(n_players, size, count + 1) for size in sizes])  # more are as good as all
-    shares = np.array([1.0 if 2 * size == n_players else 2.0 for size in sizes])  # a pair of unequal sizes has two of them
+    # more are as good as all
+    available = np.array([_pairs_of_size(n_players, size, count + 1) for size in sizes])
+    # a pair of unequal sizes has two of them
+    shares = np.array([1.0 if 2 * size == n_players else 2.0 for size in sizes])
     expected = np.zeros(len(shares))
     left, full = float(count), np.zeros(len(shares), np.bool_)
     while left > 0 and not full.all():
@@ -206,8 +254,11 @@ def _counts_by_size(n_players: int, count: int, rng: np.random.Generator) -> Int
 
 
 def _pairs_of_size(n_players: int, size: int, most: int) -> int:
-    """How many pairs there are whose smaller coalition, of at most half the players, has this size; `most` where more."""
-    if size > most.bit_length() + 1:  # at least 2^size coalitions: with many players a number of many thousand digits
+    """How many pairs there are whose smaller coalition, of at most half the players, has this size;
+    `most` where more.
+    """
+    # at least 2^size coalitions: with many players a number of many thousand digits
+    if size > most.bit_length() + 1:
         return most
     return min(most, comb(n_players, size) // (2 if 2 * size == n_players else 1))
 
@@ -227,7 +278,9 @@ def _of_size(n_players: int, size: int, count: int, rng: np.random.Generator) ->
     half = 2 * size == n_players
     available = _pairs_of_size(n_players, size, 2 * count)
     if 2 * count > available:
-        members = [each for each in combinations(range(n_players), size) if not half or each[0] == 0]
+        members = [
+            each for each in combinations(range(n_players), size) if not half or each[0] == 0
+        ]
         sets = np.zeros((count, n_players), np.bool_)
         chosen = np.array(members)[rng.permutation(available)[:count]]
         np.put_along_axis(sets, chosen, True, axis=1)
@@ -242,7 +295,9 @@ def _of_size(n_players: int, size: int, count: int, rng: np.random.Generator) ->
 
 
 def random_sets(n_players: int, sizes: IntArray, rng: np.random.Generator) -> BoolArray:
-    """A uniform coalition of each of these sizes; some at a time, which the generator does not notice."""
+    """A uniform coalition of each of these sizes; some at a time, which the generator does not
+    notice.
+    """
     sets = np.empty((len(sizes), n_players), np.bool_)
     step = max(1, SHUFFLED_AT_ONCE // n_players)
     for at in range(0, len(sizes), step):
@@ -255,6 +310,7 @@ def random_sets(n_players: int, sizes: IntArray, rng: np.random.Generator) -> Bo
 def _distinct(coalitions: BoolArray) -> BoolArray:
     """Each coalition once, in the order of its first time."""
     packed = pack(coalitions)
-    keys = packed.view(np.dtype((np.void, packed.shape[1])))[:, 0]  # rows as one item each, which sort much faster
+    # rows as one item each, which sort much faster
+    keys = packed.view(np.dtype((np.void, packed.shape[1])))[:, 0]
     _, first = np.unique(keys, return_index=True)
     return coalitions[np.sort(first)]

@@ -23,7 +23,9 @@ from owenshap.surrogates.linear import LinearSurrogate
 
 AXIOMS = frozenset({"efficiency", "symmetry", "linearity", "null player"})
 
-OKHRATI_LIPANI = "Okhrati & Lipani (2020), A Multilinear Sampling Algorithm to Estimate Shapley Values, ICPR"
+OKHRATI_LIPANI = (
+    "Okhrati & Lipani (2020), A Multilinear Sampling Algorithm to Estimate Shapley Values, ICPR"
+)
 
 
 class Learner(Protocol):
@@ -35,7 +37,9 @@ class Learner(Protocol):
     first: int
     """Replicates that serve for the first fit alone."""
     surprises: FloatArray
-    """How far single replicates of an output (k,) lay apart before the last fit, where that was rare."""
+    """How far single replicates of an output (k,) lay apart before the last fit, where that was
+    rare.
+    """
     before: int
     """Replicates of the series before the last fit."""
 
@@ -71,11 +75,12 @@ class Learner(Protocol):
 
 
 class Estimator(ABC):
-    """A way to estimate Shapley values: which coalitions to evaluate, and what follows from their values.
+    """A way to estimate Shapley values: which coalitions to evaluate, and what follows from their
+    values.
 
-    A new estimator is one file in this package with one frozen dataclass: it is then found by its name everywhere.
-    It draws designs and turns values into *replicates*, each one complete estimate of all Shapley values,
-    independent of the others; it never sees a game and computes no variance.
+    A new estimator is one file in this package with one frozen dataclass: it is then found by its
+    name everywhere. It draws designs and turns values into *replicates*, each one complete estimate
+    of all Shapley values, independent of the others; it never sees a game and computes no variance.
     """
 
     name: ClassVar[str]
@@ -91,7 +96,9 @@ class Estimator(ABC):
     """Whether the estimate depends on the seed."""
 
     together: ClassVar[bool] = False
-    """Whether all replicates of a run are drawn as one block, because each learns from those before it."""
+    """Whether all replicates of a run are drawn as one block, because each learns from those before
+    it.
+    """
 
     most_players: ClassVar[int | None] = None
     """Players of a game that it is meant for; None: any number."""
@@ -100,9 +107,10 @@ class Estimator(ABC):
     """Whether an additive game gives the values itself, and nothing is drawn."""
 
     by_design: ClassVar[bool] = False
-    """Whether its replicates are what its designs' own reductions give: the weighted contributions of stars, the mean over
-    the chains of a replicate, the Shapley weights of all subsets. A game may then compute them without coalitions, designs
-    may be cut between replicates, and what is drawn depends on nothing but the generator."""
+    """Whether its replicates are what its designs' own reductions give: the weighted contributions
+    of stars, the mean over the chains of a replicate, the Shapley weights of all subsets. A game
+    may then compute them without coalitions, designs may be cut between replicates, and what is
+    drawn depends on nothing but the generator."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -111,7 +119,9 @@ class Estimator(ABC):
 
     @abstractmethod
     def replicate_cost(self, n_players: int) -> int:
-        """The most evaluations that one replicate takes, besides the empty and the grand coalition."""
+        """The most evaluations that one replicate takes, besides the empty and the grand
+        coalition.
+        """
 
     @abstractmethod
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
@@ -125,33 +135,52 @@ class Estimator(ABC):
         """
 
     def noted_replicates(self, design: Design, values: FloatArray) -> tuple[FloatArray, str | None]:
-        """The replicates, and what did not go as planned on the way to them, in words; None where all did."""
+        """The replicates, and what did not go as planned on the way to them, in words; None where
+        all did.
+        """
         return self.replicates(design, values), None
 
     def adaptive(self, n_players: int, outputs: int) -> bool:  # noqa: ARG002 (few are)
-        """Whether what is evaluated depends on the values of what was evaluated before. Rows then go one by one."""
+        """Whether what is evaluated depends on the values of what was evaluated before. Rows then
+        go one by one.
+        """
         return False
 
     def opening(self, design: Design) -> Design:
-        """Where adaptive: what of a design is evaluated first. The rest of it is only a number of coalitions then."""
+        """Where adaptive: what of a design is evaluated first. The rest of it is only a number of
+        coalitions then.
+        """
         return design
 
     def rest(self, design: Design, opening: Design, values: FloatArray) -> Design:
-        """Where adaptive: what to evaluate now that the opening of a design has these values, as many as it has left."""
-        raise NotImplementedError(f"{self.name} is adaptive, and must say what to evaluate after its opening")
+        """Where adaptive: what to evaluate now that the opening of a design has these values, as
+        many as it has left.
+        """
+        raise NotImplementedError(
+            f"{self.name} is adaptive, and must say what to evaluate after its opening"
+        )
 
     def unbiased(self, n_players: int) -> bool:  # noqa: ARG002 (most are, for every number of players)
-        """Whether the mean of a replicate is the Shapley value, for every game of so many players."""
+        """Whether the mean of a replicate is the Shapley value, for every game of so many
+        players.
+        """
         return True
 
     def no_interval_reason(self, n_players: int, replicates: int) -> str | None:  # noqa: ARG002
-        """Why so many replicates give no interval however many they are, in words; None where they do."""
+        """Why so many replicates give no interval however many they are, in words; None where they
+        do.
+        """
         if self.unbiased(n_players):
             return None
-        return f"{self.name} is biased with these levels for {n_players} players; rule='stratified' is not"
+        return (
+            f"{self.name} is biased with these levels for {n_players} players; rule='stratified' "
+            "is not"
+        )
 
     def exact_order(self, n_players: int) -> int:  # noqa: ARG002
-        """Every single replicate is exact on games whose players interact in groups of at most so many."""
+        """Every single replicate is exact on games whose players interact in groups of at most so
+        many.
+        """
         return 1
 
     def draws(self, n_players: int) -> Draws:  # noqa: ARG002
@@ -170,7 +199,9 @@ class Estimator(ABC):
         return (budget - 2) // cost if cost else 1
 
     def open_ended(self, n_players: int) -> Self:
-        """The estimator with what it leaves open settled for a run that goes on until it is good enough."""
+        """The estimator with what it leaves open settled for a run that goes on until it is good
+        enough.
+        """
         return self.within(n_players, max(2048, 64 * (n_players + 1)))
 
     def bytes_needed(self, n_players: int, replicates: int) -> int:  # noqa: ARG002 (most are cut as memory asks)
@@ -178,7 +209,9 @@ class Estimator(ABC):
         return 0
 
     def learner(self, n_players: int) -> Learner | None:  # noqa: ARG002
-        """What goes on learning while replicates are made, where they are looked at; None where nothing is learned."""
+        """What goes on learning while replicates are made, where they are looked at; None where
+        nothing is learned.
+        """
         return None
 
     def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
@@ -187,12 +220,19 @@ class Estimator(ABC):
 
     def state(self) -> dict[str, Any]:
         """Its name and settings as plain data."""
-        return {"name": self.name} | {each.name: _plain(getattr(self, each.name)) for each in _settings_of(self)}
+        return {"name": self.name} | {
+            each.name: _plain(getattr(self, each.name)) for each in _settings_of(self)
+        }
 
     @classmethod
     def restored(cls, settings: Mapping[str, Any]) -> Self:
         """The estimator with these settings, as `state` gave them."""
-        return cls(**{name: Levels.restored(value) if isinstance(value, dict) else value for name, value in settings.items()})
+        return cls(
+            **{
+                name: Levels.restored(value) if isinstance(value, dict) else value
+                for name, value in settings.items()
+            }
+        )
 
 
 def combined_notes(notes: Iterable[str | None]) -> str | None:
@@ -200,8 +240,10 @@ def combined_notes(notes: Iterable[str | None]) -> str | None:
     return "; ".join(dict.fromkeys(note for note in notes if note)) or None
 
 
-PASSES_A_LEVEL = 15  # under a budget: 30 passes over 2 levels, 60 over 4, since the sum over a long pass hides its tails
-GOING_ON = 4  # levels of a run until it is good enough: with 2 its first look is too early, more make it late
+# under a budget: 30 passes over 2 levels, 60 over 4, since the sum over a long pass hides its tails
+PASSES_A_LEVEL = 15
+# levels of a run until it is good enough: with 2 its first look is too early, more make it late
+GOING_ON = 4
 DRAWN_AT_ONCE = 1 << 20  # uniform numbers in memory at a time
 
 
@@ -226,7 +268,9 @@ class Passes(Estimator):
 
     @cached_property
     def _layout(self) -> tuple[Levels, FloatArray, BoolArray | slice | None]:
-        """The levels, the weight of each star of a pass, and which drawn coalitions are mirrored, if any."""
+        """The levels, the weight of each star of a pass, and which drawn coalitions are mirrored,
+        if any.
+        """
         levels = self.pass_levels()
         level, weights = star_order(levels, self.per_level)
         some = levels.mirrored[level]
@@ -238,7 +282,9 @@ class Passes(Estimator):
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
         levels, weights, mirrored = self._layout
         drawn = _bernoulli(levels, self.per_level, n_players, rng, replicates)
-        centres = drawn if mirrored is None else np.concatenate([drawn, ~drawn[:, mirrored]], axis=1)
+        centres = (
+            drawn if mirrored is None else np.concatenate([drawn, ~drawn[:, mirrored]], axis=1)
+        )
         return Stars(centres, weights)
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
@@ -258,7 +304,9 @@ class Passes(Estimator):
 
 @dataclass(frozen=True)
 class RulePasses(Passes):
-    """Passes over the levels of a rule, their number settled by the budget where it is left open."""
+    """Passes over the levels of a rule, their number settled by the budget where it is left
+    open.
+    """
 
     levels: int | None = None
     per_level: int = 1
@@ -272,7 +320,12 @@ class RulePasses(Passes):
             whole_number("levels", self.levels, 1, "It is the paper's Q")
         whole_number("per_level", self.per_level, 1, "It is the paper's M")
         if isinstance(self.rule, Levels) and self.levels is not None:
-            raise InputError("levels", "be None where the rule is given as Levels", self.levels, "The rule has its own")
+            raise InputError(
+                "levels",
+                "be None where the rule is given as Levels",
+                self.levels,
+                "The rule has its own",
+            )
         self.pass_levels()
 
     @abstractmethod
@@ -285,8 +338,8 @@ class RulePasses(Passes):
     def within(self, n_players: int, budget: int) -> Self:
         """Few levels and many passes: both grow as the square root of the budget.
 
-        The variance falls little with more levels (benchmarks/decisions.md#levels-and-passes), and an interval
-        takes many replicates.
+        The variance falls little with more levels (benchmarks/decisions.md#levels-and-passes), and
+        an interval takes many replicates.
         """
         stars = (budget - 2) // ((n_players + 1) * self.per_level)
         return self._with_levels(math.isqrt(max(0, stars) // PASSES_A_LEVEL))
@@ -295,7 +348,9 @@ class RulePasses(Passes):
         return self._with_levels(GOING_ON)
 
     def _with_levels(self, levels: int) -> Self:
-        """The same with so many levels, where they are open; an even number where each is mirrored."""
+        """The same with so many levels, where they are open; an even number where each is
+        mirrored.
+        """
         if self.levels is not None or isinstance(self.rule, Levels):
             return self
         return replace(self, levels=max(self.step, levels // self.step * self.step))
@@ -304,8 +359,11 @@ class RulePasses(Passes):
         return None if self.levels is None and not isinstance(self.rule, Levels) else 1
 
 
-def _bernoulli(levels: Levels, per_level: int, n_players: int, rng: np.random.Generator, replicates: int) -> BoolArray:
-    """Coalitions (replicates, levels × per_level, n), each player in with the probability of its level.
+def _bernoulli(
+    levels: Levels, per_level: int, n_players: int, rng: np.random.Generator, replicates: int
+) -> BoolArray:
+    """Coalitions (replicates, levels × per_level, n), each player in with the probability of its
+    level.
 
     Drawn a few levels at a time, so that a pass of any length fits into memory.
     """
@@ -320,12 +378,15 @@ def _bernoulli(levels: Levels, per_level: int, n_players: int, rng: np.random.Ge
 
 USUAL_MEMORY = 256 * 10**6  # bytes: whatever `memory` says, so that it does not change the answer
 ENOUGH_EACH = 2  # pairs for each player
-MOST_COMPLETE = 1 << 17  # pairs that are fitted at once, and exactly, where they are all there are: up to 18 players
+# pairs that are fitted at once, and exactly, where they are all there are: up to 18 players
+MOST_COMPLETE = 1 << 17
 
 
 @dataclass(frozen=True)
 class FittedPairs(Estimator):
-    """A surrogate fitted to pairs; one replicate is one fit, and takes the whole budget unless `pairs` says otherwise."""
+    """A surrogate fitted to pairs; one replicate is one fit, and takes the whole budget unless
+    `pairs` says otherwise.
+    """
 
     pairs: int | None = None
 
@@ -345,7 +406,11 @@ class FittedPairs(Estimator):
 
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
         count = self._count(n_players)
-        return Sets.of(np.concatenate([with_complements(draw_pairs(n_players, count, rng)) for _ in range(replicates)]))
+        return Sets.of(
+            np.concatenate(
+                [with_complements(draw_pairs(n_players, count, rng)) for _ in range(replicates)]
+            )
+        )
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         return self.noted_replicates(design, values)[0]
@@ -353,15 +418,21 @@ class FittedPairs(Estimator):
     def noted_replicates(self, design: Design, values: FloatArray) -> tuple[FloatArray, str | None]:
         length = 2 + self.replicate_cost(design.n_players)
         parts = range(0, len(design), length)
-        fits = [self._fitted(design.coalitions(np.arange(at, at + length)), values[at : at + length]) for at in parts]
-        return np.stack([fit.shapley_values for fit in fits]), combined_notes(fit.note for fit in fits)
+        fits = [
+            self._fitted(design.coalitions(np.arange(at, at + length)), values[at : at + length])
+            for at in parts
+        ]
+        return np.stack([fit.shapley_values for fit in fits]), combined_notes(
+            fit.note for fit in fits
+        )
 
     def unbiased(self, n_players: int) -> bool:
         return self._complete(n_players)
 
     def no_interval_reason(self, n_players: int, replicates: int) -> str | None:  # noqa: ARG002
         return (
-            f"{self.name} reads the values off a fit, and no interval about them covers as often as it says; "
+            f"{self.name} reads the values off a fit, and no interval about them covers as often "
+            "as it says; "
             f"method='gaussian-process-corrected' has one from a budget of {20 * n_players:,} on"
         )
 
@@ -379,7 +450,9 @@ class FittedPairs(Estimator):
         return replace(self, pairs=affordable // fits)
 
     def _most_pairs(self, n_players: int) -> int:
-        """Pairs of one fit, no more than the usual memory holds; enough for all players whatever that takes."""
+        """Pairs of one fit, no more than the usual memory holds; enough for all players whatever
+        that takes.
+        """
         most, needed = self.most_pairs, self.surrogate().bytes_needed
         while most > ENOUGH_EACH * n_players and needed(most, n_players) > USUAL_MEMORY:
             most = max(ENOUGH_EACH * n_players, most * 19 // 20)
@@ -415,7 +488,9 @@ def with_complements(coalitions: BoolArray) -> BoolArray:
 
 @dataclass(frozen=True)
 class ClosedForm(Estimator):
-    """φ_j = Σ over the player's features of W_f (x_f − E b_f), read off an additive game; only its ends are evaluated."""
+    """φ_j = Σ over the player's features of W_f (x_f − E b_f), read off an additive game; only its
+    ends are evaluated.
+    """
 
     name = "linear closed form"
     closed_form = True

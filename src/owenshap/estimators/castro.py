@@ -16,7 +16,8 @@ from owenshap.support.draws import Draws
 class Castro(Estimator):
     """Castro sampling: every player's marginal contribution along random permutations.
 
-    A permutation adds the players one by one; φ_j is the mean of what player j adds when its turn comes.
+    A permutation adds the players one by one; φ_j is the mean of what player j adds when its turn
+    comes.
 
     Parameters
     ----------
@@ -25,9 +26,9 @@ class Castro(Estimator):
 
     Notes
     -----
-    A replicate costs n − 1 evaluations (2(n − 1) antithetic), and its values sum to v(N) − v(∅) exactly.
-    Needs the fewest evaluations for a first answer. On smooth models plain chains vary more than the stars of `halved-owen`;
-    antithetic ones vary about as little.
+    A replicate costs n − 1 evaluations (2(n − 1) antithetic), and its values sum to v(N) − v(∅)
+    exactly. Needs the fewest evaluations for a first answer. On smooth models plain chains vary
+    more than the stars of `halved-owen`; antithetic ones vary about as little.
 
     Examples
     --------
@@ -40,7 +41,10 @@ class Castro(Estimator):
     antithetic: bool = False
 
     name = "castro"
-    citation = "Castro, Gómez & Tejada (2009), Polynomial calculation of the Shapley value based on sampling"
+    citation = (
+        "Castro, Gómez & Tejada (2009), Polynomial calculation of the Shapley value based on "
+        "sampling"
+    )
     axioms = frozenset({"efficiency", "linearity", "null player"})
     by_design = True
 
@@ -48,11 +52,14 @@ class Castro(Estimator):
         return (1 + self.antithetic) * (n_players - 1)
 
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
-        words = np.empty((replicates, n_players), np.intp)  # what numpy shuffles fastest; the type changes nothing else
+        # what numpy shuffles fastest; the type changes nothing else
+        words = np.empty((replicates, n_players), np.intp)
         words[:] = np.arange(n_players)
         rng.permuted(words, axis=1, out=words)
         ranks: IntArray = words.astype(np.min_scalar_type(-n_players))
-        return Chains(np.stack([ranks, n_players - 1 - ranks], axis=1) if self.antithetic else ranks[:, None])
+        return Chains(
+            np.stack([ranks, n_players - 1 - ranks], axis=1) if self.antithetic else ranks[:, None]
+        )
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
         assert isinstance(design, Chains)

@@ -22,7 +22,8 @@ class Exact(Estimator):
 
     Notes
     -----
-    Costs 2ⁿ evaluations: a million for 20 players, 34 million for 25. The coalitions are streamed; memory does not grow with n.
+    Costs 2ⁿ evaluations: a million for 20 players, 34 million for 25. The coalitions are streamed;
+    memory does not grow with n.
 
     Examples
     --------
@@ -41,18 +42,24 @@ class Exact(Estimator):
     def replicate_cost(self, n_players: int) -> int:
         if n_players > MOST_PLAYERS:
             advice = "Use method='halved-owen' with a budget, or group features into fewer players"
-            raise InputError("n_players", f"be at most {MOST_PLAYERS} for exact values", n_players, advice)
+            raise InputError(
+                "n_players", f"be at most {MOST_PLAYERS} for exact values", n_players, advice
+            )
         return (1 << n_players) - 2
 
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:  # noqa: ARG002
         return Subsets(n_players)
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
-        """φ = Zᵀ(p + m)v − Σ m v, with p the weight of v(S) for its members and m for the others."""
+        """φ = Zᵀ(p + m)v − Σ m v, with p the weight of v(S) for its members and m for the
+        others.
+        """
         assert isinstance(design, Subsets)
         sizes = design.sizes()
         members, others = (weights[sizes, None] for weights in size_weights(design.n_players))
-        return (design.sums((members + others) * values) - (others * values).T.copy().sum(axis=1))[None]
+        return (design.sums((members + others) * values) - (others * values).T.copy().sum(axis=1))[
+            None
+        ]
 
     def exact_order(self, n_players: int) -> int:
         return n_players

@@ -16,40 +16,49 @@ from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS, GaussianProcessSurrogate
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
-# The second half of the pairs is chosen by what the first half says with up to so many pairs for each player, from so many
-# players on (with fewer there is nothing to choose from), and among so many random pairs.
+# The second half of the pairs is chosen by what the first half says with up to so many pairs for
+# each player, from so many players on (with fewer there is nothing to choose from), and among so
+# many random pairs.
 MOST_ADAPTIVE, FEWEST_PLAYERS, CANDIDATES = 2.0, 10, 400
-# Not so where pairs have few differences, for then thresholds decide, of which half of the pairs says little: distinct ones
-# for each pair, and how far apart they are, of the largest.
+# Not so where pairs have few differences, for then thresholds decide, of which half of the pairs
+# says little: distinct ones for each pair, and how far apart they are, of the largest.
 FEW_DIFFERENCES, APART = 1 / 3, 1e-3
-MARGIN = 0.5  # of cross-validation then: pairs that were chosen because they say most are those that the others cannot tell
+# of cross-validation then: pairs that were chosen because they say most are those that the others
+# cannot tell
+MARGIN = 0.5
 
 
 @dataclass(frozen=True)
 class GaussianProcess(FittedPairs):
-    """The Shapley values of a Gaussian process that is fitted to the odd part of the game: most accurate per evaluation.
+    """The Shapley values of a Gaussian process that is fitted to the odd part of the game: most
+    accurate per evaluation.
 
     Parameters
     ----------
     pairs : int, optional
-        Coalitions that are evaluated together with their complements. By default all that the budget pays for.
+        Coalitions that are evaluated together with their complements. By default all that the
+        budget pays for.
     pooled : bool
-        Whether outputs, and rows that are explained together, share what the process learns about lengths. Faster with
-        many of them; a row's values then depend on which rows are explained with it.
+        Whether outputs, and rows that are explained together, share what the process learns about
+        lengths. Faster with many of them; a row's values then depend on which rows are explained
+        with it.
 
     Notes
     -----
-    Costs 2 × pairs + 2 evaluations, and the fit: a fraction of a second with up to 1,000 evaluations. The values sum to
-    v(N) − v(∅). Gives no interval. Where evaluations cost less than the fit, halved-owen or linear reach more in the same time.
-    A fit takes about 17 matrices of its pairs, of more than 1,350 pairs one matrix, and time in proportion to the square of the
-    players, of whom there may be 10,000 at most.
+    Costs 2 × pairs + 2 evaluations, and the fit: a fraction of a second with up to 1,000
+    evaluations. The values sum to v(N) − v(∅). Gives no interval. Where evaluations cost less than
+    the fit, halved-owen or linear reach more in the same time. A fit takes about 17 matrices of its
+    pairs, of more than 1,350 pairs one matrix, and time in proportion to the square of the players,
+    of whom there may be 10,000 at most.
 
-    Where a game has one output, and its pairs are between 1 and 2 for each player, the second half of them is chosen when the
-    first has its values: those that say most about the Shapley values under what is learned, and under players who are all
-    alike. Rows are then evaluated one by one. Where most pairs differ by the same few amounts, as in votes, they stay as drawn.
+    Where a game has one output, and its pairs are between 1 and 2 for each player, the second half
+    of them is chosen when the first has its values: those that say most about the Shapley values
+    under what is learned, and under players who are all alike. Rows are then evaluated one by one.
+    Where most pairs differ by the same few amounts, as in votes, they stay as drawn.
 
-    From as many pairs as players on the process is cross-validated: an output whose left-out pairs least squares or equal
-    shares predict better has their values instead, and `estimate.note` says so.
+    From as many pairs as players on the process is cross-validated: an output whose left-out pairs
+    least squares or equal shares predict better has their values instead, and `estimate.note` says
+    so.
 
     Examples
     --------
@@ -65,7 +74,8 @@ class GaussianProcess(FittedPairs):
 
     name = "gaussian-process"
     citation = (
-        "Owen (1972), Multilinear Extensions of Games; Rundel et al. (2026), ShaplEIG; Fumagalli et al. (2026), OddSHAP; "
+        "Owen (1972), Multilinear Extensions of Games; Rundel et al. (2026), ShaplEIG; Fumagalli "
+        "et al. (2026), OddSHAP; "
         "QuadraSHAP (2026)"
     )
     axioms = frozenset({"efficiency"})
@@ -75,7 +85,9 @@ class GaussianProcess(FittedPairs):
     def adaptive(self, n_players: int, outputs: int) -> bool:
         count = self._count(n_players)
         few = n_players <= count <= MOST_ADAPTIVE * n_players
-        return outputs == 1 and not self.pooled and few and FEWEST_PLAYERS <= n_players <= MOST_PLAYERS
+        return (
+            outputs == 1 and not self.pooled and few and FEWEST_PLAYERS <= n_players <= MOST_PLAYERS
+        )
 
     def opening(self, design: Design) -> Design:
         count = self._count(design.n_players)
@@ -92,7 +104,9 @@ class GaussianProcess(FittedPairs):
         return Sets.of(np.concatenate([more, ~more]))
 
     def surrogate(self) -> Surrogate:
-        return CrossValidated(GaussianProcessSurrogate(pooled=self.pooled), refitted=not self.pooled)
+        return CrossValidated(
+            GaussianProcessSurrogate(pooled=self.pooled), refitted=not self.pooled
+        )
 
     def _fitted(self, coalitions: BoolArray, values: FloatArray) -> FittedSurrogate:
         if not self._in_turns(coalitions, values):
@@ -100,7 +114,9 @@ class GaussianProcess(FittedPairs):
         return CrossValidated(GaussianProcessSurrogate(), margin=MARGIN).fit(coalitions, values)
 
     def _in_turns(self, coalitions: BoolArray, values: FloatArray) -> bool:
-        """Whether pairs were chosen by values: those that were drawn then come first, with their complements."""
+        """Whether pairs were chosen by values: those that were drawn then come first, with their
+        complements.
+        """
         n_players = coalitions.shape[1]
         opening = slice(2 + 2 * _half(self._count(n_players)))
         one, other = np.split(coalitions[opening][2:], 2)
@@ -114,7 +130,9 @@ def _half(count: int) -> int:
 
 
 def takes_few_differences(values: FloatArray) -> bool:
-    """Whether most pairs differ by as much as others do, from values of the ends, of coalitions and of their complements."""
+    """Whether most pairs differ by as much as others do, from values of the ends, of coalitions and
+    of their complements.
+    """
     one, other = np.split(values[2:], 2)
     sizes = np.sort(np.abs(one - other), axis=None)
     distinct = 1 + int(np.count_nonzero(np.diff(sizes) > APART * sizes[-1]))
@@ -122,10 +140,14 @@ def takes_few_differences(values: FloatArray) -> bool:
 
 
 def next_pairs(coalitions: BoolArray, values: FloatArray, count: int) -> BoolArray:
-    """One coalition of each of so many pairs (count, n) that are not among these coalitions, and say most after them."""
+    """One coalition of each of so many pairs (count, n) that are not among these coalitions, and
+    say most after them.
+    """
     n_players, packed = coalitions.shape[1], pack(coalitions)
     rng = np.random.default_rng(packed.reshape(-1).tolist())  # as random as what was drawn
     drawn = even_pairs(n_players, min(CANDIDATES, all_pairs(n_players)), rng)
     known = {row.tobytes() for row in packed}
     candidates = drawn[[row.tobytes() not in known for row in pack(drawn)]]
-    return candidates[GaussianProcessSurrogate().fit(coalitions, values).most_telling(candidates, count)]
+    return candidates[
+        GaussianProcessSurrogate().fit(coalitions, values).most_telling(candidates, count)
+    ]

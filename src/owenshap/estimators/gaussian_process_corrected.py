@@ -27,29 +27,35 @@ MOST_FITTED = 1000  # pairs: past them the last process stays
 CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
 COVERING = 9  # pairs for each player, from which on intervals were found to cover
-AT_ODDS, SHORTEST = 6.0, 4  # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
+# times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
+AT_ODDS, SHORTEST = 6.0, 4
 LEANING = 1.0  # weight of a batch: the pairs that its process was fitted on, to this power
 
 
 @dataclass(frozen=True)
 class GaussianProcessCorrected(Estimator):
-    """Gaussian processes as control variates: each batch of pairs is corrected by the process fitted on those before it.
+    """Gaussian processes as control variates: each batch of pairs is corrected by the process
+    fitted on those before it.
 
-    φ(v) = φ(g) + φ(v − g). With g the process and r the odd part of v − g at a pair of size s, φ_i(g) + w_i r is unbiased,
-    w_i = (n − 1)/s for members and −(n − 1)/(n − s) for the others, whatever g learned from other pairs.
+    φ(v) = φ(g) + φ(v − g). With g the process and r the odd part of v − g at a pair of size s,
+    φ_i(g) + w_i r is unbiased, w_i = (n − 1)/s for members and −(n − 1)/(n − s) for the others,
+    whatever g learned from other pairs.
 
     Parameters
     ----------
     pairs : int, optional
-        Pairs of one batch, which is one replicate. By default as many as leave 48 batches in the budget.
+        Pairs of one batch, which is one replicate. By default as many as leave 48 batches in the
+        budget.
 
     Notes
     -----
-    Costs 2 × pairs evaluations a batch. Unbiased, efficient, and accurate without limit as the budget grows. Batches that a
-    better process corrects count more; the first ones serve to fit and do not count.
+    Costs 2 × pairs evaluations a batch. Unbiased, efficient, and accurate without limit as the
+    budget grows. Batches that a better process corrects count more; the first ones serve to fit and
+    do not count.
 
-    What is left of a game beside its process is rough, and single pairs measure that best: at the same evaluations halved
-    stars varied more on every game tried, though they vary less without a process (benchmarks/decisions.md#pairs-or-stars).
+    What is left of a game beside its process is rough, and single pairs measure that best: at the
+    same evaluations halved stars varied more on every game tried, though they vary less without a
+    process (benchmarks/decisions.md#pairs-or-stars).
 
     Examples
     --------
@@ -57,14 +63,18 @@ class GaussianProcessCorrected(Estimator):
     >>> from owenshap.testing import product
     >>> game = product([1.0] * 8, [1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8])
     >>> estimate = owenshap.estimate(game, "gaussian-process-corrected", budget=300)
-    >>> bool((abs(estimate.values - game.shapley_values) < 6 * estimate.standard_errors + 1e-9).all())
+    >>> away = abs(estimate.values - game.shapley_values)
+    >>> bool((away < 6 * estimate.standard_errors + 1e-9).all())
     True
     """
 
     pairs: int | None = None
 
     name = "gaussian-process-corrected"
-    citation = "Owen (1972), Multilinear Extensions of Games; Witter et al. (2025), Regression-adjusted Monte Carlo Estimators"
+    citation = (
+        "Owen (1972), Multilinear Extensions of Games; Witter et al. (2025), Regression-adjusted "
+        "Monte Carlo Estimators"
+    )
     axioms = frozenset({"efficiency"})
     together = True
     most_players = MOST_PLAYERS
@@ -96,7 +106,10 @@ class GaussianProcessCorrected(Estimator):
             for some in range(first, last, step):
                 end = min(some + step, last)
                 which = slice(some * (self.pairs or 1), end * (self.pairs or 1))
-                corrected.append(shares + corrections(drawn[which], odd[which] - expected(drawn[which]), end - some))
+                corrected.append(
+                    shares
+                    + corrections(drawn[which], odd[which] - expected(drawn[which]), end - some)
+                )
             notes.append(note)
             weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
         return _spread(np.concatenate(corrected), np.array(weights)), notes[-1]
@@ -105,7 +118,10 @@ class GaussianProcessCorrected(Estimator):
         if n_players == 1 or replicates * (self.pairs or 1) >= COVERING * n_players:
             return None
         enough = 2 * COVERING * n_players + 2
-        return f"with fewer than {enough:,} evaluations for {n_players} players, 95 % intervals covered as little as 90 %"
+        return (
+            f"with fewer than {enough:,} evaluations for {n_players} players, 95 % intervals "
+            "covered as little as 90 %"
+        )
 
     def bytes_needed(self, n_players: int, replicates: int) -> int:
         drawn = replicates * (self.pairs or 1)
@@ -123,7 +139,11 @@ class GaussianProcessCorrected(Estimator):
         return n_players if n_players == 1 else 0
 
     def within(self, n_players: int, budget: int) -> Self:  # noqa: ARG002
-        return self if self.pairs is not None else replace(self, pairs=max(1, (budget - 2) // 2 // BATCHES))
+        return (
+            self
+            if self.pairs is not None
+            else replace(self, pairs=max(1, (budget - 2) // 2 // BATCHES))
+        )
 
     def learner(self, n_players: int) -> Forward | None:
         return Forward(self._surrogate, n_players, self.pairs or 1) if n_players > 1 else None
@@ -133,14 +153,23 @@ class GaussianProcessCorrected(Estimator):
 
     @property
     def _surrogate(self) -> Surrogate:
-        # Whatever is chosen from the pairs before, corrections keep unbiased: a second opinion is not worth its time here.
+        # Whatever is chosen from the pairs before, corrections keep unbiased: a second opinion is
+        # not worth its time here.
         return CrossValidated(GaussianProcessSurrogate(), refitted=False)
 
-    def _forward(self, coalitions: BoolArray, values: FloatArray, batches: int) -> Iterator[tuple[int, int, Any]]:
-        """First and last batch of each stretch, and the odd part, Shapley values and note of the surrogate for it."""
+    def _forward(
+        self, coalitions: BoolArray, values: FloatArray, batches: int
+    ) -> Iterator[tuple[int, int, Any]]:
+        """First and last batch of each stretch, and the odd part, Shapley values and note of the
+        surrogate for it.
+        """
         count = (len(coalitions) - 2) // 2
         shares = (values[0] - values[1]) / coalitions.shape[1]
-        fitted: Any = (lambda sets: (2 * sets.sum(axis=1, keepdims=True) - sets.shape[1]) / 2 * shares, shares, None)
+        fitted: Any = (
+            lambda sets: (2 * sets.sum(axis=1, keepdims=True) - sets.shape[1]) / 2 * shares,
+            shares,
+            None,
+        )
         start: Any = None
         at, after = 0, max(1, batches // 8)
         while at < batches:
@@ -162,31 +191,42 @@ def _odd_values(surrogate: FittedSurrogate, centre: FloatArray, sets: BoolArray)
 
 
 def _spread(batches: FloatArray, weights: FloatArray) -> FloatArray:
-    """Replicates (r, n, k) whose plain mean is the weighted mean of the batches, and whose spread is that of its terms."""
+    """Replicates (r, n, k) whose plain mean is the weighted mean of the batches, and whose spread
+    is that of its terms.
+    """
     shares = weights / weights.sum()
     mean = (shares[:, None, None] * batches).sum(axis=0)
     batches = _as_few_where_at_odds(batches, weights, mean)
-    # As good as so many batches of equal weight: fewer than there are, which the interval's Student's t will not know.
+    # As good as so many batches of equal weight: fewer than there are, which the interval's
+    # Student's t will not know.
     equal, count = 1 / float(shares @ shares), len(shares)
     widening = 1.0
     if equal > 2 and count > 2:
-        widening = np.sqrt((count - 1) / count * equal / (equal - 1)) * stdtrit(equal - 1, 0.975) / stdtrit(count - 1, 0.975)
+        widening = (
+            np.sqrt((count - 1) / count * equal / (equal - 1))
+            * stdtrit(equal - 1, 0.975)
+            / stdtrit(count - 1, 0.975)
+        )
     replicates: FloatArray = mean + widening * count * shares[:, None, None] * (batches - mean)
     return replicates
 
 
 def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatArray) -> FloatArray:
-    """Batches (r, n, k) that count as three, early, middle and late ones, where their processes contradict each other.
+    """Batches (r, n, k) that count as three, early, middle and late ones, where their processes
+    contradict each other.
 
-    A process that is all but perfect can be off at coalitions so rare that no batch of its stretch has met one: these agree
-    with each other, and not with those of other stretches. What each third is off by is then laid into one batch of it: the
-    spread is that of three independent estimates, which are too few for an interval.
+    A process that is all but perfect can be off at coalitions so rare that no batch of its stretch
+    has met one: these agree with each other, and not with those of other stretches. What each third
+    is off by is then laid into one batch of it: the spread is that of three independent estimates,
+    which are too few for an interval.
     """
     stretches = [np.flatnonzero(weights == weight) for weight in np.unique(weights[weights > 0])]
     long = [stretch for stretch in stretches if len(stretch) >= SHORTEST]
     if len(stretches) < 2 or not long:
         return batches
-    between = np.stack([len(each) * column_sums(np.square(batches[each].mean(axis=0) - mean)) for each in long])
+    between = np.stack(
+        [len(each) * column_sums(np.square(batches[each].mean(axis=0) - mean)) for each in long]
+    )
     within = np.stack([column_sums(batches[each].var(axis=0, ddof=1)) for each in long])
     at_odds = np.flatnonzero((between > AT_ODDS * within).any(axis=0))
     if not len(at_odds):
@@ -194,32 +234,41 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
     shares = weights / weights.sum()
     own = np.array([shares[stretch].sum() for stretch in stretches])
     thirds = (3 * (np.cumsum(own) - own / 2)).astype(int)
-    parts = [np.concatenate([stretches[each] for each in np.flatnonzero(thirds == third)]) for third in np.unique(thirds)]
+    parts = [
+        np.concatenate([stretches[each] for each in np.flatnonzero(thirds == third)])
+        for third in np.unique(thirds)
+    ]
     away = shares[:, None, None] * (batches[..., at_odds] - mean[:, at_odds])
     off = [away[part].sum(axis=0) for part in parts]
     batches = batches.copy()
     batches[..., at_odds] = mean[:, at_odds]
     for part, each in zip(parts, off, strict=True):
-        batches[part[0]][:, at_odds] += each * (np.sqrt(len(parts) / (len(parts) - 1)) / shares[part[0]])
+        batches[part[0]][:, at_odds] += each * (
+            np.sqrt(len(parts) / (len(parts) - 1)) / shares[part[0]]
+        )
     return batches
 
 
 FIRST_FIT = 2  # pairs for each player
 MORE_EACH_TIME = 1.8  # times the pairs of the last fit: fewer are not worth another
 MOST_FITTED = 600  # pairs: past them a fit takes too long
-WORTH = 2.5  # times the replicates made so far must still be needed, since a new surrogate makes them useless
+# times the replicates made so far must still be needed, since a new surrogate makes them useless
+WORTH = 2.5
 FEWEST = 20  # replicates that must be left to make after a fit
 GAIN = 1.3  # by which the last fit must have lowered the replicates needed
-LITTLE = 10  # times the replicates made so far: where more are needed, these are no loss, whatever the last fit gained
+# times the replicates made so far: where more are needed, these are no loss, whatever the last fit
+# gained
+LITTLE = 10
 EVENLY = 0.5  # share of the pairs whose size is drawn evenly, however quiet a size looks
-NEAR, ALIKE = 1.0, 4.0  # how far sizes learn from each other, and pairs' worth of the mean over all that each begins with
+# how far sizes learn from each other, and pairs' worth of the mean over all that each begins with
+NEAR, ALIKE = 1.0, 4.0
 
 
 class Forward:
     """A surrogate that learns while replicates are made.
 
-    Replicates are independent and alike given the surrogate: each is a batch of pairs, drawn after it was fitted. A new fit
-    begins a new series of replicates.
+    Replicates are independent and alike given the surrogate: each is a batch of pairs, drawn after
+    it was fitted. A new fit begins a new series of replicates.
     """
 
     def __init__(self, surrogate: Surrogate, n_players: int, pairs: int) -> None:
@@ -235,7 +284,9 @@ class Forward:
         self._ends: tuple[BoolArray, FloatArray] | None = None
         self._fitted: FittedSurrogate | None = None
         self.surprises: FloatArray = np.zeros(1)
-        """How far single replicates of an output (k,) lay apart in any series before the last fit, where that was rare."""
+        """How far single replicates of an output (k,) lay apart in any series before the last fit,
+        where that was rare.
+        """
         self.before = 0
         """Replicates of these series."""
 
@@ -273,7 +324,9 @@ class Forward:
         return None if self._fitted is None else self._fitted.note
 
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
-        """A design of the ends, pairs' coalitions and complements; sizes at which the surrogate errs more come more often."""
+        """A design of the ends, pairs' coalitions and complements; sizes at which the surrogate
+        errs more come more often.
+        """
         count = replicates * self._pairs
         if self._chances is None:
             return design_of(draw_independent_pairs(n_players, count, rng))
@@ -281,7 +334,9 @@ class Forward:
         return design_of(random_sets(n_players, sizes, rng))
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
-        """Replicates (r, n, k) corrected by the surrogate, from a design of the ends, pairs' coalitions and complements."""
+        """Replicates (r, n, k) corrected by the surrogate, from a design of the ends, pairs'
+        coalitions and complements.
+        """
         coalitions = design.coalitions(np.arange(len(design)))
         count = (len(design) - 2) // 2
         drawn, odd = coalitions[2 : 2 + count], (values[2 : 2 + count] - values[2 + count :]) / 2
@@ -309,7 +364,9 @@ class Forward:
         return self._fitted is not None
 
     def pays(self, count: int, needed: float, affordable: float) -> bool:
-        """Whether to fit again: `count` replicates are made, so many are needed, so many can be afforded."""
+        """Whether to fit again: `count` replicates are made, so many are needed, so many can be
+        afforded.
+        """
         if affordable < max(count, FEWEST):
             return False
         if not self.begun:
@@ -333,9 +390,14 @@ class Forward:
         assert self._ends is not None
         start = None if self._fitted is None else self._fitted.start
         ends, at_ends = self._ends
-        coalitions, values = np.concatenate([ends, *self._coalitions]), np.concatenate([at_ends, *self._values])
+        coalitions, values = (
+            np.concatenate([ends, *self._coalitions]),
+            np.concatenate([at_ends, *self._values]),
+        )
         self._fitted = self._surrogate.fit(coalitions, values, start)
-        self._chances = _chances_of_sizes(pairs_of(coalitions, values).sizes[1:], self._fitted.leave_one_out[1:], ends.shape[1])
+        self._chances = _chances_of_sizes(
+            pairs_of(coalitions, values).sizes[1:], self._fitted.leave_one_out[1:], ends.shape[1]
+        )
         self._fitted_on = self._seen
         self._fits.append(len(self._coalitions))
 
@@ -357,10 +419,12 @@ def design_of(coalitions: BoolArray) -> Design:
 
 
 def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> FloatArray | None:
-    """Chances of the sizes 1 … n − 1 with which corrections vary least, from errors (m, k) at pairs of these sizes.
+    """Chances of the sizes 1 … n − 1 with which corrections vary least, from errors (m, k) at pairs
+    of these sizes.
 
-    A pair of size s bears on a value by 1/√(s (n − s)) of its error, so the best chances go with that times the error to be
-    expected. A size and that of the complement are one; all outputs count alike; no size is left out.
+    A pair of size s bears on a value by 1/√(s (n − s)) of its error, so the best chances go with
+    that times the error to be expected. A size and that of the complement are one; all outputs
+    count alike; no size is left out.
     """
     scales = column_sums(np.square(errors)) / len(errors)
     if not scales.any():
@@ -381,6 +445,9 @@ def corrections(coalitions: BoolArray, residuals: FloatArray, batches: int) -> F
     sizes = coalitions.sum(axis=1, keepdims=True)
     weights = np.where(coalitions, (n_players - 1) / sizes, -(n_players - 1) / (n_players - sizes))
     by_batch = weights.reshape(batches, -1, n_players)
-    # One output at a time: a product for all of them would make an output's last bits depend on the others.
-    outputs = [np.einsum("bpi,bp->bi", by_batch, each.copy().reshape(batches, -1)) for each in residuals.T]
+    # One output at a time: a product for all of them would make an output's last bits depend on the
+    # others.
+    outputs = [
+        np.einsum("bpi,bp->bi", by_batch, each.copy().reshape(batches, -1)) for each in residuals.T
+    ]
     return np.stack(outputs, axis=-1) / by_batch.shape[1]

@@ -11,17 +11,20 @@ from owenshap.surrogates.linear import LinearSurrogate
 
 @dataclass(frozen=True)
 class Linear(FittedPairs):
-    """The Shapley values of the linear game nearest to the values of pairs, in the weights of the Shapley value.
+    """The Shapley values of the linear game nearest to the values of pairs, in the weights of the
+    Shapley value.
 
     Parameters
     ----------
     pairs : int, optional
-        Coalitions that are evaluated together with their complements. By default all that the budget pays for.
+        Coalitions that are evaluated together with their complements. By default all that the
+        budget pays for.
 
     Notes
     -----
-    Costs 2 × pairs + 2 evaluations and almost no time: for cheap models and large budgets. The values sum to v(N) − v(∅).
-    Gives no interval. With fewer pairs than players the answer is near to equal shares.
+    Costs 2 × pairs + 2 evaluations and almost no time: for cheap models and large budgets. The
+    values sum to v(N) − v(∅). Gives no interval. With fewer pairs than players the answer is near
+    to equal shares.
 
     Examples
     --------
@@ -32,7 +35,10 @@ class Linear(FittedPairs):
     """
 
     name = "linear"
-    citation = "Musco & Witter (2025), Provably Accurate Shapley Value Estimation via Leverage Score Sampling, ICLR"
+    citation = (
+        "Musco & Witter (2025), Provably Accurate Shapley Value Estimation via Leverage Score "
+        "Sampling, ICLR"
+    )
     axioms = frozenset({"efficiency", "linearity"})
     most_pairs = 50_000
 

@@ -31,20 +31,24 @@ class _Printed(Passes):
 
 @dataclass(frozen=True)
 class OwenPrinted(_Printed):
-    """Algorithm 1 of the paper: levels 0, 1/Q, …, 1 with equal weights. Biased; use `owen` for answers.
+    """Algorithm 1 of the paper: levels 0, 1/Q, …, 1 with equal weights. Biased; use `owen` for
+    answers.
 
-    Marginal contributions are v(S ∪ j) − v(S ∖ j), which is what the paper means and its program does.
+    Marginal contributions are v(S ∪ j) − v(S ∖ j), which is what the paper means and its program
+    does.
 
     Parameters
     ----------
     levels, per_level : int
         The paper's Q and M; by default those of its Table I.
     divisor : {'program', 'paper'}
-        'program' divides the sum by (Q + 1)·M as the authors' program does, 'paper' by Q·M as printed.
+        'program' divides the sum by (Q + 1)·M as the authors' program does, 'paper' by Q·M as
+        printed.
 
     Notes
     -----
-    A pass costs (Q + 1)·M·(n + 1) evaluations at most. On the unanimity game of 10 players 10 levels overestimate by 43 %:
+    A pass costs (Q + 1)·M·(n + 1) evaluations at most. On the unanimity game of 10 players 10
+    levels overestimate by 43 %:
 
     >>> import owenshap
     >>> from owenshap.testing import unanimity
@@ -64,18 +68,21 @@ class OwenPrinted(_Printed):
 
 @dataclass(frozen=True)
 class HalvedOwenPrinted(_Printed):
-    """Algorithm 2 of the paper: levels 0, 1/Q, … up to ½, each with its complement. Biased; use `halved-owen` for answers.
+    """Algorithm 2 of the paper: levels 0, 1/Q, … up to ½, each with its complement. Biased; use
+    `halved-owen` for answers.
 
     Parameters
     ----------
     levels, per_level : int
         The paper's Q and M; by default those of its Table I. Q may be odd.
     divisor : {'program', 'paper'}
-        'program' divides by (Q + 1)·M and does not mirror the level ½; 'paper' divides by Q·M and counts ½ twice.
+        'program' divides by (Q + 1)·M and does not mirror the level ½; 'paper' divides by Q·M and
+        counts ½ twice.
 
     Notes
     -----
-    A pass costs (Q + 1)·M·(n + 1) evaluations at most; M·(n + 1) more with the paper's divisor and an even Q.
+    A pass costs (Q + 1)·M·(n + 1) evaluations at most; M·(n + 1) more with the paper's divisor and
+    an even Q.
     """
 
     name = "halved-owen-printed"

@@ -25,13 +25,17 @@ class Column:
 
     kind: str
     places: FloatArray = field(repr=False)
-    """Where each row stands: its number, its days since 1970, or the number of its category; nan where missing."""
+    """Where each row stands: its number, its days since 1970, or the number of its category; nan
+    where missing.
+    """
     categories: list[str] = field(default_factory=list)
     """Names of the categories, in the order of their numbers."""
 
     @classmethod
     def of(cls, cells: NDArray[Any], most_categories: int) -> Column:
-        """The column of these cells; rare categories beyond so many are put together as the last one."""
+        """The column of these cells; rare categories beyond so many are put together as the last
+        one.
+        """
         if cells.dtype.kind in "iuf":
             return cls(NUMBERS, cells.astype(np.float64))
         present = ~np.array([is_missing(cell) for cell in cells], np.bool_)
@@ -53,7 +57,9 @@ class Column:
         return np.isnan(self.places)
 
     def shades(self) -> FloatArray:
-        """From 0 for low to 1 for high, between the 5th and the 95th percentile; nan for missing and for categories."""
+        """From 0 for low to 1 for high, between the 5th and the 95th percentile; nan for missing
+        and for categories.
+        """
         if self.kind == CATEGORIES or self.missing.all():
             return np.full(len(self.places), np.nan)
         known = self.places[np.isfinite(self.places)]
@@ -94,16 +100,26 @@ def _beyond_floats(number: numbers.Real) -> bool:
 
 
 def _listed(text: str) -> str:
-    """A list, as a group of features has it, with whole items left out where it is long; other text without its middle."""
+    """A list, as a group of features has it, with whole items left out where it is long; other text
+    without its middle.
+    """
     items = text.split(", ")
     ends = f"{items[0]}, …, {items[-1]}"
-    return ends if len(items) > 2 and len(text) > LONGEST_CELL >= len(ends) else shorten(text, LONGEST_CELL)
+    return (
+        ends
+        if len(items) > 2 and len(text) > LONGEST_CELL >= len(ends)
+        else shorten(text, LONGEST_CELL)
+    )
 
 
 def _number_text(number: float) -> str:
     """Whole numbers as they are, others with four digits."""
     plain = f"{number:,.0f}" if number.is_integer() and abs(number) < 1e9 else f"{number:.4g}"
-    return plain.replace("-", "−").replace(",", "") if abs(number) < 10_000 else plain.replace("-", "−")
+    return (
+        plain.replace("-", "−").replace(",", "")
+        if abs(number) < 10_000
+        else plain.replace("-", "−")
+    )
 
 
 def _kind(cell: Any) -> str:

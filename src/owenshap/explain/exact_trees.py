@@ -1,4 +1,4 @@
-"""Exact values where what is explained is a sum over a model's trees: read off them, nothing is sampled."""
+"""Exact values where what is explained is a sum over a model's trees: nothing is sampled."""
 
 from __future__ import annotations
 
@@ -45,24 +45,27 @@ class ReadTrees:
         except UnreadableModelError:
             raise
         except Exception as error:  # a library may be newer than its reader
-            raise _refused(f"its trees could not be read ({type(error).__name__}: {error})") from error
+            raise _refused(f"its trees could not be read ({_said(error)})") from error
 
     def matrix(self, table: Table) -> FloatArray:
         """Rows as the library itself would turn them into numbers (m, columns)."""
         if table.package not in NUMBERS:
             raise _refused(f"rows are of {table.package}")
         try:
-            batch = _numbers(table.batch() if self.before is None else self._transformed(table.batch()))
-            if isinstance(batch, np.ndarray) and batch.dtype.kind == "f" and self.ensemble.category_set is None:
+            batch = _numbers(self._transformed(table.batch()))
+            plain = isinstance(batch, np.ndarray) and batch.dtype.kind == "f"
+            if plain and self.ensemble.category_set is None:
                 return self.ensemble.matrix(batch)  # every column is compared as it is
             return self.ensemble.matrix(self.reader.matrix(self.fitted, batch))
         except UnreadableModelError:
             raise
         except Exception as error:  # texts, categories that the model does not know, other columns
-            got = f"{type(error).__name__}: {error}"
-            raise _refused(f"rows could not be turned into numbers as the model does it ({got})") from error
+            reason = f"rows could not be turned into numbers as the model does it ({_said(error)})"
+            raise _refused(reason) from error
 
     def _transformed(self, batch: Any) -> Any:
+        if self.before is None:
+            return batch
         transformed = self.before.transform(batch)
         return transformed.toarray() if hasattr(transformed, "toarray") else transformed
 
@@ -75,7 +78,7 @@ class ReadTrees:
         except MixedColumnsError as error:
             raise _refused(f"{error} may make a column from several") from None
         except Exception as error:  # attributes of a newer library
-            raise _refused(f"its steps could not be read ({type(error).__name__}: {error})") from error
+            raise _refused(f"its steps could not be read ({_said(error)})") from error
         if len(found) != self.ensemble.n_features:
             raise _refused("its steps make other columns than its trees have")
         return found
@@ -92,7 +95,7 @@ class TreeValues:
     words: str
     """What they come from."""
     predicted: IntArray
-    """Rows that the model predicted to be compared with its trees, as each row's share of them (rows,)."""
+    """Rows that the model predicted to be compared with its trees: each row's share of them."""
 
 
 class ExactTrees:
@@ -132,9 +135,14 @@ class ExactTrees:
         return self._read
 
     def values(
-        self, rows: Table, absent: Absent | None, players: Players, predictions: FloatArray, output: Output
+        self,
+        rows: Table,
+        absent: Absent | None,
+        players: Players,
+        predictions: FloatArray,
+        output: Output,
     ) -> TreeValues:
-        """Exact values of rows; an error with the reason where they would not be those of the model.
+        """Exact values of rows; an error with the reason where they would not be the model's.
 
         Parameters
         ----------
@@ -159,10 +167,16 @@ class ExactTrees:
             if fresh:
                 self._reason = reason_of(error)
                 raise
-        return self.values(rows, absent, players, predictions, output)  # it was trained again since it was read
+        # it was trained again since it was read
+        return self.values(rows, absent, players, predictions, output)
 
     def _values(
-        self, rows: Table, absent: Absent | None, players: Players, predictions: FloatArray, output: Output
+        self,
+        rows: Table,
+        absent: Absent | None,
+        players: Players,
+        predictions: FloatArray,
+        output: Output,
     ) -> TreeValues:
         read = self.read()
         player_of = read.player_of(players)
@@ -179,30 +193,44 @@ class ExactTrees:
             base = np.tile(game.base, (len(rows), 1))
         self._check(read, base + found.sum(axis=1), predictions)
         outputs = predictions.shape[1]
-        found = np.pad(found, ((0, 0), (0, len(players) - found.shape[1]), (0, 0)))  # who has no column left
+        left_out = len(players) - found.shape[1]  # players that have no column in the trees
+        found = np.pad(found, ((0, 0), (0, left_out), (0, 0)))
         values, base = _chosen(_like_model(found, outputs), _like_model(base, outputs), output)
         share = np.bincount(np.arange(compared) % len(rows), minlength=len(rows))
-        words = f"exact from {read.ensemble.n_trees:,} trees" + (" and their cover" if absent is None else "")
+        cover = " and their cover" if absent is None else ""
+        words = f"exact from {read.ensemble.n_trees:,} trees{cover}"
         return TreeValues(values, base, words, share)
 
-    def _game(self, read: ReadTrees, absent: Absent | None, instead: FloatArray | None, player_of: IntArray) -> TreeGame:
+    def _game(
+        self,
+        read: ReadTrees,
+        absent: Absent | None,
+        instead: FloatArray | None,
+        player_of: IntArray,
+    ) -> TreeGame:
         """The game with its tables, kept for the next rows."""
         kept = self._kept
         if kept is not None and kept[0] is absent and np.array_equal(kept[1], player_of):
             return kept[2]
-        background = read.matrix(absent.table) if absent is not None and instead is None else instead
+        if absent is not None and instead is None:
+            instead = read.matrix(absent.table)
         weights = None if absent is None else absent.weights
-        game = TreeGame.of(read.ensemble, background, weights, player_of, self._memory)
+        game = TreeGame.of(read.ensemble, instead, weights, player_of, self._memory)
         self._kept = (absent, player_of, game)
         return game
 
     def _by_row(
         self, read: ReadTrees, matrix: FloatArray, baseline: FloatArray, player_of: IntArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Values (rows, players, outputs) and base values (rows, outputs) of rows with a baseline each."""
-        games = [TreeGame.of(read.ensemble, each[None], None, player_of, self._memory) for each in baseline]
-        found = [game.values(matrix[row : row + 1]) for row, game in enumerate(games)]
-        return np.concatenate(found), np.stack([game.base for game in games])
+        """Values (rows, players, outputs) and base values (rows, outputs), each with its
+        baseline.
+        """
+        found, base = [], []
+        for row, instead in enumerate(baseline):
+            game = TreeGame.of(read.ensemble, instead[None], None, player_of, self._memory)
+            found.append(game.values(matrix[row : row + 1]))
+            base.append(game.base)
+        return np.concatenate(found), np.stack(base)
 
     def _compare(
         self,
@@ -213,7 +241,7 @@ class ExactTrees:
         instead: FloatArray | None,
         predictions: FloatArray,
     ) -> int:
-        """Compare the trees with the model on some rows, before tables are made; how many it predicted for that."""
+        """Compare trees and model on some rows, before tables are made; how many it predicted."""
         few = slice(min(len(rows), MOST_COMPARED))
         self._check(read, read.ensemble.predict(matrix[few]), predictions[few])
         if absent is None or instead is None or not _differ(matrix, instead):
@@ -222,12 +250,12 @@ class ExactTrees:
         try:
             wanted = self._predicted(table)
         except ModelError as error:
-            raise _refused("the model does not predict composites of rows and background") from error
+            raise _refused("it does not predict composites of rows and background") from error
         self._check(read, read.ensemble.predict(read.matrix(table)), wanted)
         return len(table)
 
     def _check(self, read: ReadTrees, sums: FloatArray, predictions: FloatArray) -> None:
-        """An error where the trees' sums (m, trees' outputs) are not the model's predictions (m, k)."""
+        """An error where the trees' sums (m, K) are not the model's predictions (m, k)."""
         outputs = predictions.shape[1]
         off = np.abs(_like_model(sums, outputs) - predictions)
         if not (off <= np.abs(_like_model(read.ensemble.tolerance(), outputs))).all():
@@ -250,13 +278,19 @@ def reason_of(error: UnreadableModelError) -> str:
     return str(error.args[2])
 
 
+def _said(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
 def _refused(reason: str) -> UnreadableModelError:
     rule = "be a sum over trees that can be read"
     return UnreadableModelError("model", rule, reason, "Use method='auto', which samples it")
 
 
 def _like_model(numbers: FloatArray, outputs: int) -> FloatArray:
-    """Numbers (..., trees' outputs) for each output of the model: one score stands for both of two classes."""
+    """The trees' numbers (..., K) for each output of the model: one score may stand for two
+    classes.
+    """
     if numbers.shape[-1] == outputs:
         return numbers
     if (numbers.shape[-1], outputs) == (1, 2):

@@ -44,18 +44,21 @@ class Explainer:
     Parameters
     ----------
     model
-        A function of a batch of rows, a scikit-learn estimator or pipeline, a torch module, an ONNX file or session, or an
-        xgboost, lightgbm or catboost model.
+        A function of a batch of rows, a scikit-learn estimator or pipeline, a torch module, an ONNX
+        file or session, or an xgboost, lightgbm or catboost model.
     background : rows, optional
-        What absent features are replaced with: all of these rows, averaged over exactly. In the type that the model takes.
-        Copied: later edits of the data change no explanation. Only models made of trees do without:
-        absent features then follow the trees' own cover of the training data (path-dependent values).
+        What absent features are replaced with: all of these rows, averaged over exactly. In the
+        type that the model takes. Copied: later edits of the data change no explanation. Only
+        models made of trees do without: absent features then follow the trees' own cover of the
+        training data (path-dependent values).
     baseline : number, row or rows, optional
-        In place of a background: one value for every feature, one row, or one row per explained row.
+        In place of a background: one value for every feature, one row, or one row per explained
+        row.
     background_weights : array, optional
         Of the background rows.
     players : mapping, optional
-        Groups of columns that are one player each, as in {"address": ["city", "zip"]}. Other columns stay single players.
+        Groups of columns that are one player each, as in {"address": ["city", "zip"]}. Other
+        columns stay single players.
     output : label, str, int, position or callable, optional
         What is explained: a class by its label where the model has labels (`output=1` is the class
         1, wherever it stands), else an output by its number from 0 on; an output by its name, or by
@@ -68,11 +71,13 @@ class Explainer:
     feature_names, output_names : list of str, optional
         Where the data or the model has no names of its own.
     fast : bool
-        Whether a model that begins with a linear step (perceptrons, linear and logistic models, linear SVMs) is evaluated
-        from the columns of that step, which gives the same values sooner. A linear model's values then come in closed form,
-        and those of trees from the trees themselves.
+        Whether a model that begins with a linear step (perceptrons, linear and logistic models,
+        linear SVMs) is evaluated from the columns of that step, which gives the same values sooner.
+        A linear model's values then come in closed form, and those of trees from the trees
+        themselves.
     memory : str or int
-        Bound on working arrays, beside the answer itself. A method whose fit needs more is an error; 'auto' takes another.
+        Bound on working arrays, beside the answer itself. A method whose fit needs more is an
+        error; 'auto' takes another.
     batch_rows : int, optional
         The most rows that the model takes at once. By default as many as keep it busy.
 
@@ -129,7 +134,8 @@ class Explainer:
         if background is not None:
             given = of_background(background, background_weights, feature_names)
             self._background = Absent(self._model.prepare(given.table), given.weights)
-            Players.of(given.table.names, self._players)  # a wrong group is told now, not at the first explanation
+            # a wrong group is told now, not at the first explanation
+            Players.of(given.table.names, self._players)
 
     def __call__(
         self,
@@ -159,25 +165,28 @@ class Explainer:
             themselves, without an evaluation; 'auto' takes it where what is explained is a sum over
             trees, and `because` says why where it is not.
         budget, seed, confidence, efficient, executor, progress
-            As for `owenshap.estimate`; the budget is in evaluations of a coalition, per row. With a background of b rows an
-            evaluation costs b predictions.
+            As for `owenshap.estimate`; the budget is in evaluations of a coalition, per row. With a
+            background of b rows an evaluation costs b predictions.
         tolerance : float or str, optional
-            Stop a row as soon as all its values are within it, at once: in units of the output, or a share such as '1%' of the
-            range of the output over the background and the row. Each row stops on its own.
+            Stop a row as soon as all its values are within it, at once: in units of the output, or
+            a share such as '1%' of the range of the output over the background and the row. Each
+            row stops on its own.
         top : int, optional
-            Stop a row as soon as it is settled which of its players have the `top` largest absolute values, but for ties, as
-            for `owenshap.estimate`. A row with no more live players is settled at its first look.
+            Stop a row as soon as it is settled which of its players have the `top` largest absolute
+            values, but for ties, as for `owenshap.estimate`. A row with no more live players is
+            settled at its first look.
         seconds : float, optional
-            Stop after this time, of the whole call: rows go on in turn, so that each has about as many evaluations. Every row
-            has a first estimate, however short the time.
+            Stop after this time, of the whole call: rows go on in turn, so that each has about as
+            many evaluations. Every row has a first estimate, however short the time.
         total_budget : int, optional
-            The most evaluations of all rows together. They go where they are needed: after a first estimate of each row, to
-            the rows whose values are least certain, in units of the tolerance where there is one. Rows then depend on each
-            other, but only in how many replicates they have.
-            Of budget, tolerance, top, seconds and total_budget, whichever comes first stops a row; `stopped_by` says which.
+            The most evaluations of all rows together. They go where they are needed: after a first
+            estimate of each row, to the rows whose values are least certain, in units of the
+            tolerance where there is one. Rows then depend on each other, but only in how many
+            replicates they have. Of budget, tolerance, top, seconds and total_budget, whichever
+            comes first stops a row; `stopped_by` says which.
         background_draws : int, optional
-            Draw so many background rows for each star or chain in place of all of them: cheaper, unbiased, and what it adds
-            to the error is in the intervals. Not for method 'exact'.
+            Draw so many background rows for each star or chain in place of all of them: cheaper,
+            unbiased, and what it adds to the error is in the intervals. Not for method 'exact'.
 
         Returns
         -------
@@ -186,7 +195,10 @@ class Explainer:
         began = time.monotonic()
         rows, absent = self._rows(X)
         seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
-        confidence, until = checked_confidence(confidence), checked_until(tolerance, top, seconds, None)
+        confidence, until = (
+            checked_confidence(confidence),
+            checked_until(tolerance, top, seconds, None),
+        )
         shared = _checked_shared(total_budget, until, began)
         until = Until() if until is None and shared is not None else until
         predictions, took = timed(self._predicted, rows)
@@ -202,11 +214,27 @@ class Explainer:
         linear, checked = self._linear(rows, absent, predictions, output)
         explained = _explained(linear, output, rows, predictions, np.arange(len(rows)))
         output = replace(output, gives=explained.shape[1])
-        ranges = self._ranges(explained, absent, output, linear) if until is not None and until.share is not None else None
+        ranges = (
+            self._ranges(explained, absent, output, linear)
+            if until is not None and until.share is not None
+            else None
+        )
         besides = 0 if ranges is None else len(absent.table)
         trial = self._trial(rows, linear, besides, checked)
         together = Together(
-            self._model, rows, absent, players, output, draws, linear, until, ranges, shared, trial, self._batch_rows, not_exact
+            self._model,
+            rows,
+            absent,
+            players,
+            output,
+            draws,
+            linear,
+            until,
+            ranges,
+            shared,
+            trial,
+            self._batch_rows,
+            not_exact,
         )
         settings = Settings.checked(seed, confidence, efficient, self._memory)
         workers = checked_executor(executor)
@@ -216,7 +244,9 @@ class Explainer:
             try:
                 done.extend(estimates(tasks, settings, together.sharing, workers, progress))
             except (OwenshapError, KeyboardInterrupt) as error:
-                finished = together.explanation(done, explained, names, seed, confidence) if done else None
+                finished = (
+                    together.explanation(done, explained, names, seed, confidence) if done else None
+                )
                 error.explanation = finished  # type: ignore[union-attr]
                 if isinstance(error, KeyboardInterrupt):
                     error.add_note(_interrupted(finished, len(rows)))
@@ -224,7 +254,9 @@ class Explainer:
             if together.linear is None or together.agrees(done, explained):
                 return together.explanation(done, explained, names, seed, confidence)
             # the model is not what it was when its first step was found linear
-            together = replace(together, linear=None, trial=self._trial(rows, None, besides, checked))
+            together = replace(
+                together, linear=None, trial=self._trial(rows, None, besides, checked)
+            )
 
     def _exactly(
         self,
@@ -235,7 +267,7 @@ class Explainer:
         predictions: FloatArray,
         output: Output,
     ) -> tuple[TreeValues | None, str | None]:
-        """Exact values from the model's trees; None where it has none or they are not asked for, and why not exact."""
+        """Exact values from the model's trees, or None and perhaps why there are none."""
         if absent is None:
             return self._covered(method, rows, players, predictions, output), None
         if method != TREES and not (method == "auto" and self._fast and self._trees.known):
@@ -248,16 +280,22 @@ class Explainer:
             return None, f"not exact from trees, since {reason_of(error)}"
 
     def _check_cover(self) -> None:
-        """An error without a background where the model has no trees whose cover could stand for one."""
+        """An error without a background where the model has no trees to follow the cover of."""
         if not self._trees.known:
-            raise InputError("background or baseline", "be given for a model that is not made of trees", "neither", ABSENT)
+            rule = "be given for a model that is not made of trees"
+            raise InputError("background or baseline", rule, "neither", ABSENT)
         try:
             self._trees.read()
         except UnreadableModelError as error:
             raise _background_needed(error) from error
 
     def _covered(
-        self, method: str | Estimator, rows: Table, players: Players, predictions: FloatArray, output: Output
+        self,
+        method: str | Estimator,
+        rows: Table,
+        players: Players,
+        predictions: FloatArray,
+        output: Output,
     ) -> TreeValues:
         """Values without a background: exact from the trees and their cover, or not at all."""
         if method not in ("auto", TREES):
@@ -267,15 +305,21 @@ class Explainer:
         except UnreadableModelError as error:
             raise _background_needed(error) from error
 
-    def _linear(self, rows: Table, absent: Absent, predictions: FloatArray, output: Output) -> tuple[LinearFirst | None, int]:
-        """The model's linear first step, where it is to be used and gives the model's own predictions; rows asked for that.
+    def _linear(
+        self, rows: Table, absent: Absent, predictions: FloatArray, output: Output
+    ) -> tuple[LinearFirst | None, int]:
+        """The model's linear first step, where it is to be used and gives the model's own
+        predictions; rows asked for that.
 
-        Asked before anything is evaluated, once for what stands in for absent features: of explained rows, of what stands
-        in, and of composites of both. From then on the games' grand coalitions are compared, which costs nothing. What a
-        function makes of predictions may be far apart where they are close, so there explained rows are compared always.
+        Asked before anything is evaluated, once for what stands in for absent features: of
+        explained rows, of what stands in, and of composites of both. From then on the games' grand
+        coalitions are compared, which costs nothing. What a function makes of predictions may be
+        far apart where they are close, so there explained rows are compared always.
         """
         linear = self._first_step() if self._fast else None
-        if linear is None or any(linear.arrays.of_table(each) is None for each in (rows, absent.table)):
+        if linear is None or any(
+            linear.arrays.of_table(each) is None for each in (rows, absent.table)
+        ):
             return None, 0
         known = self._agreed is absent and rows.n_features == linear.weights.shape[1]
         if known and output.function is None:
@@ -292,7 +336,9 @@ class Explainer:
         return linear, len(batch)
 
     def _composites_agree(self, linear: LinearFirst, batch: Any) -> bool:
-        """Whether the model's own predictions of these composites are what its linear first step leads to."""
+        """Whether the model's own predictions of these composites are what its linear first step
+        leads to.
+        """
         table = self._model.prepare(as_table(batch))
         try:
             return linear.agrees(table, self._predicted(table))
@@ -300,14 +346,28 @@ class Explainer:
             return False  # the plain way tells where it happens
 
     def _trial(self, rows: Table, linear: LinearFirst | None, besides: int, checked: int) -> Trial:
-        """How to find out what a row takes: from the columns of a linear first step less than a forward of the rest.
+        """How to find out what a row takes: from the columns of a linear first step less than a
+        forward of the rest.
 
-        Rows that were checked are counted where the model itself is asked; from columns, values count as what they stand for.
+        Rows that were checked are counted where the model itself is asked; from columns, values
+        count as what they stand for.
         """
         if linear is None:
             besides += checked
-            return Trial(self._pace, len(rows), lambda which: self._predicted(rows.take(which)), True, besides)
-        return Trial(self._linear_pace, len(rows), lambda which: linear.predict(rows.take(which)), False, besides)
+            return Trial(
+                self._pace,
+                len(rows),
+                lambda which: self._predicted(rows.take(which)),
+                True,
+                besides,
+            )
+        return Trial(
+            self._linear_pace,
+            len(rows),
+            lambda which: linear.predict(rows.take(which)),
+            False,
+            besides,
+        )
 
     def _rows(self, X: Any) -> tuple[Table, Absent | None]:
         """The explained rows and what replaces absent features, both as the model takes them."""
@@ -324,14 +384,18 @@ class Explainer:
         return rows.like(self._background.table, "X"), self._background
 
     def _absent(self, rows: Table) -> Absent:
-        """What the baseline comes to beside these rows; that of a number is kept for the next rows of the same kind."""
+        """What the baseline comes to beside these rows; that of a number is kept for the next rows
+        of the same kind.
+        """
         if not isinstance(self._baseline, (int, float)):
             return of_baseline(self._baseline, rows)
         if self._constant is None or not rows.alike(self._constant[0]):
             self._constant = (rows.take(np.arange(0)), of_baseline(self._baseline, rows))
         return self._constant[1]
 
-    def _ranges(self, explained: FloatArray, absent: Absent, output: Output, linear: LinearFirst | None) -> FloatArray:
+    def _ranges(
+        self, explained: FloatArray, absent: Absent, output: Output, linear: LinearFirst | None
+    ) -> FloatArray:
         """Of each output over the row and what stands in for absent features, (rows, k)."""
         instead = self._predicted(absent.table)
         ranges = np.empty_like(explained)
@@ -343,7 +407,9 @@ class Explainer:
         return ranges
 
     def _first_step(self) -> LinearFirst | None:
-        """The model's linear first step; None where its other layers would get more rows than they take."""
+        """The model's linear first step; None where its other layers would get more rows than they
+        take.
+        """
         linear = first_step(self._model)
         calls_layers = linear is not None and any(step.kind == "other" for step in linear.steps)
         return None if calls_layers and self._batch_rows is not None else linear
@@ -371,7 +437,8 @@ class Explainer:
         step = self._model.rows_at_once(rows.n_features, self._batch_rows)
         batches = []
         for start in range(0, len(rows), step):
-            part = rows.copied(start, min(start + step, len(rows)))  # a model may write into its batch
+            # a model may write into its batch
+            part = rows.copied(start, min(start + step, len(rows)))
             try:
                 raw = self._model.predict(part.batch())
             except Exception as error:
@@ -387,16 +454,24 @@ def _interrupted(finished: Explanation | None, rows: int) -> str:
     """Where to find what was done before an interrupt."""
     if finished is None:
         return "owenshap: no row is explained yet; fewer rows a call are done sooner."
-    where = "the exception's `explanation` holds them, as in `except KeyboardInterrupt as stop: stop.explanation`"
+    where = (
+        "the exception's `explanation` holds them, as in `except KeyboardInterrupt as stop: "
+        "stop.explanation`"
+    )
     return f"owenshap: {len(finished.values):,} of {rows:,} rows are explained; {where}."
 
 
 def _explained(
-    linear: LinearFirst | None, output: Output, rows: Table, predictions: FloatArray, labels: IntArray
+    linear: LinearFirst | None,
+    output: Output,
+    rows: Table,
+    predictions: FloatArray,
+    labels: IntArray,
 ) -> FloatArray:
     """What is explained of the predictions (m, k) of these rows, which are called so: (m, outputs).
 
-    Log-odds are a model's scores where it is known how it makes probabilities of them: finite where these are 0 or 1.
+    Log-odds are a model's scores where it is known how it makes probabilities of them: finite where
+    these are 0 or 1.
     """
     scores = None if linear is None else settled(linear, output)[0]
     found = None if scores is linear or scores is None else scores.predict(rows)
@@ -405,7 +480,8 @@ def _explained(
 
 def _background_needed(error: UnreadableModelError) -> InputError:
     """The error where only trees could do without a background, and these cannot."""
-    return InputError("background or baseline", f"be given, since {reason_of(error)}", "neither", ABSENT)
+    rule = f"be given, since {reason_of(error)}"
+    return InputError("background or baseline", rule, "neither", ABSENT)
 
 
 def _check_some(rows: Table) -> None:
@@ -418,8 +494,16 @@ def _checked_shared(total: int | None, until: Until | None, began: float) -> Sha
     seconds = None if until is None else until.seconds
     if total is None:
         return None if seconds is None else Shared(None, seconds, began)
-    return Shared(whole_number("total_budget", total, 2, "It counts the evaluations of all rows together"), seconds, began)
+    return Shared(
+        whole_number("total_budget", total, 2, "It counts the evaluations of all rows together"),
+        seconds,
+        began,
+    )
 
 
 def _checked_draws(draws: int | None) -> int | None:
-    return None if draws is None else whole_number("background_draws", draws, 1, "It counts background rows")
+    return (
+        None
+        if draws is None
+        else whole_number("background_draws", draws, 1, "It counts background rows")
+    )

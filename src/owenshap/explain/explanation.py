@@ -34,8 +34,8 @@ AXES_OF: Mapping[str, tuple[str, ...]] = {
 class Explanation:
     """What each player added to each row's prediction.
 
-    Slices like an array, by number and by name: explanation[0], explanation[:10, "age"], explanation[..., "class 1"].
-    A number or a single name takes its axis away.
+    Slices like an array, by number and by name: explanation[0], explanation[:10, "age"],
+    explanation[..., "class 1"]. A number or a single name takes its axis away.
     """
 
     values: FloatArray
@@ -50,7 +50,9 @@ class Explanation:
     """Names of the players."""
     output_names: list[str] | None
     standard_errors: FloatArray | None = field(repr=False)
-    """As values; None where there is no interval, nan for rows that have none. `no_interval` says why."""
+    """As values; None where there is no interval, nan for rows that have none. `no_interval` says
+    why.
+    """
     lower: FloatArray | None = field(repr=False)
     upper: FloatArray | None = field(repr=False)
     evaluations: IntArray
@@ -68,16 +70,21 @@ class Explanation:
     because: NDArray[Any] | None = field(default=None, repr=False)
     """By which method each row was estimated, and why by that, (rows,)."""
     unit: str | None = None
-    """What is explained: 'log-odds', 'probability', 'prediction', …; None where that is not known."""
+    """What is explained: 'log-odds', 'probability', 'prediction', …; None where that is not
+    known.
+    """
 
     @property
     def gap(self) -> FloatArray:
-        """Prediction − base value less the sum of the values: 0 but for rounding where the method is efficient.
+        """Prediction − base value less the sum of the values: 0 but for rounding where the method
+        is efficient.
 
         Of some players only, what those leave: the values of the others are in it.
         """
         if PLAYERS not in self.axes:
-            raise InputError("gap", "be asked of all players", "one player", "Take it from the whole explanation")
+            raise InputError(
+                "gap", "be asked of all players", "one player", "Take it from the whole explanation"
+            )
         return self.predictions - self.base_values - self.values.sum(axis=self.axes.index(PLAYERS))
 
     @property
@@ -90,10 +97,16 @@ class Explanation:
 
     def __getitem__(self, key: Key) -> Explanation:
         index = resolve(key, self.axes, {PLAYERS: self.feature_names, OUTPUTS: self.output_names})
-        kept: dict[str, Any] = {"axes": tuple(axis for axis in self.axes if not isinstance(index[axis], int))}
+        kept: dict[str, Any] = {
+            "axes": tuple(axis for axis in self.axes if not isinstance(index[axis], int))
+        }
         for name, axes in AXES_OF.items():
             array = getattr(self, name)
-            kept[name] = None if array is None else pick(array, [index[axis] for axis in axes if axis in index])
+            kept[name] = (
+                None
+                if array is None
+                else pick(array, [index[axis] for axis in axes if axis in index])
+            )
         for name, axis in (("feature_names", PLAYERS), ("output_names", OUTPUTS)):
             names = getattr(self, name)
             if names is not None and axis in index:
@@ -101,7 +114,9 @@ class Explanation:
         return replace(self, **kept)
 
     def to_frame(self) -> pandas.DataFrame:
-        """A tidy pandas DataFrame: one line per row, player and output, with the interval and the player's data."""
+        """A tidy pandas DataFrame: one line per row, player and output, with the interval and the
+        player's data.
+        """
         from owenshap.tables.frame_pandas import tidy
 
         index = np.indices(self.values.shape).reshape(self.values.ndim, self.values.size)
@@ -111,20 +126,30 @@ class Explanation:
             columns["row"] = at[ROWS]
         columns["feature"] = np.array(self.feature_names, object)[at.get(PLAYERS, 0)]
         if OUTPUTS in at:
-            columns["output"] = at[OUTPUTS] if self.output_names is None else np.array(self.output_names, object)[at[OUTPUTS]]
+            columns["output"] = (
+                at[OUTPUTS]
+                if self.output_names is None
+                else np.array(self.output_names, object)[at[OUTPUTS]]
+            )
         place = tuple(at[axis] for axis in (ROWS, PLAYERS) if axis in at)
-        columns["data"] = np.asarray(self.data)[place] if place else _repeated(self.data, self.values.size)
+        columns["data"] = (
+            np.asarray(self.data)[place] if place else _repeated(self.data, self.values.size)
+        )
         for name, array in (
             ("value", self.values),
             ("standard_error", self.standard_errors),
             ("lower", self.lower),
             ("upper", self.upper),
         ):
-            columns[name] = np.full(self.values.size, np.nan) if array is None else array.reshape(-1)
+            columns[name] = (
+                np.full(self.values.size, np.nan) if array is None else array.reshape(-1)
+            )
         return tidy(columns)
 
     def to_shap(self) -> shap.Explanation:
-        """The same as shap's Explanation, for shap's own plots; its waterfall draws our intervals."""
+        """The same as shap's Explanation, for shap's own plots; its waterfall draws our
+        intervals.
+        """
         shap = needed("shap", extra="shap")
         return shap.Explanation(
             values=self.values,
@@ -137,7 +162,9 @@ class Explanation:
         )
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it to a file: arrays and JSON in a zip (npz), readable without this package and without pickle."""
+        """Write it to a file: arrays and JSON in a zip (npz), readable without this package and
+        without pickle.
+        """
         from owenshap.explain.saving import write
 
         write(self, path)
@@ -158,8 +185,12 @@ def _repeated(cell: Any, count: int) -> NDArray[Any]:
     return column
 
 
-def resolve(key: Key, axes: tuple[str, ...], names: Mapping[str, list[str] | None]) -> dict[str, Any]:
-    """What to take along each axis, an int, a slice or an array of numbers or booleans, from what stands in the brackets."""
+def resolve(
+    key: Key, axes: tuple[str, ...], names: Mapping[str, list[str] | None]
+) -> dict[str, Any]:
+    """What to take along each axis, an int, a slice or an array of numbers or booleans, from what
+    stands in the brackets.
+    """
     keys = list(key) if isinstance(key, tuple) else [key]
     if len(keys) == 1 and _is_name(keys[0]):
         keys = [slice(None)] * axes.index(_axis_of(keys[0], axes, names)) + keys
@@ -167,9 +198,16 @@ def resolve(key: Key, axes: tuple[str, ...], names: Mapping[str, list[str] | Non
         place = next(i for i, each in enumerate(keys) if each is Ellipsis)
         keys[place : place + 1] = [slice(None)] * (len(axes) - len(keys) + 1)
     if len(keys) > len(axes):
-        raise InputError("index", f"have at most {len(axes)} parts ({', '.join(axes)})", key, "Leave out the rest")
+        raise InputError(
+            "index",
+            f"have at most {len(axes)} parts ({', '.join(axes)})",
+            key,
+            "Leave out the rest",
+        )
     keys += [slice(None)] * (len(axes) - len(keys))
-    return {axis: _numbers(each, axis, names.get(axis)) for axis, each in zip(axes, keys, strict=True)}
+    return {
+        axis: _numbers(each, axis, names.get(axis)) for axis, each in zip(axes, keys, strict=True)
+    }
 
 
 def pick(array: NDArray[Any], index: list[Any]) -> NDArray[Any]:
@@ -180,7 +218,9 @@ def pick(array: NDArray[Any], index: list[Any]) -> NDArray[Any]:
 
 
 def _is_name(key: Key) -> bool:
-    return isinstance(key, str) or (isinstance(key, list) and bool(key) and all(isinstance(each, str) for each in key))
+    return isinstance(key, str) or (
+        isinstance(key, list) and bool(key) and all(isinstance(each, str) for each in key)
+    )
 
 
 def _axis_of(key: Key, axes: tuple[str, ...], names: Mapping[str, list[str] | None]) -> str:
@@ -197,7 +237,9 @@ def _numbers(key: Key, axis: str, names: list[str] | None) -> Any:
         return places[0] if isinstance(key, str) else np.array(places)
     array = np.array([], np.int64) if isinstance(key, list) and not key else np.asarray(key)
     if array.dtype.kind not in "biu" or array.ndim > 1 or isinstance(key, (bool, np.bool_)):
-        raise InputError(f"index of {axis}", "be numbers, names or a slice", key, "As in explanation[0, 'age']")
+        raise InputError(
+            f"index of {axis}", "be numbers, names or a slice", key, "As in explanation[0, 'age']"
+        )
     if array.ndim == 0:
         return int(array)
     return array

@@ -63,7 +63,9 @@ def check_ranges(parts: Mapping[str, Any]) -> None:
 
 def _check_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
     dtype = getattr(value, "dtype", None)
-    _must(_shape(value) == shape, name, f"have shape {shape}", value if dtype is None else value.shape)
+    _must(
+        _shape(value) == shape, name, f"have shape {shape}", value if dtype is None else value.shape
+    )
     if name in TEXTS:
         _must(_is_text(value), name, "be text", type(value).__name__)
     elif name in COUNTS:

@@ -1,4 +1,6 @@
-"""How an explanation looks in a notebook: a small table with bars, without scripts, on light and on dark."""
+"""How an explanation looks in a notebook: a small table with bars, without scripts, on light and on
+dark.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,16 @@ import numpy as np
 
 from owenshap.explain.colours import NEGATIVE, NEUTRAL, POSITIVE
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
-from owenshap.explain.summary import Line, has_intervals, lines, of_all_players, others_label, ranked, reach, told_unit
+from owenshap.explain.summary import (
+    Line,
+    has_intervals,
+    lines,
+    of_all_players,
+    others_label,
+    ranked,
+    reach,
+    told_unit,
+)
 from owenshap.explain.words import Digits, shorten
 from owenshap.support.arrays import FloatArray
 
@@ -20,18 +31,28 @@ CELL = "padding:1px 10px 1px 0;border:0;background:none;white-space:nowrap;text-
 
 
 def html(explanation: Explanation) -> str:
-    """A table of the strongest players: of one row with intervals, of many rows by their mean strength."""
+    """A table of the strongest players: of one row with intervals, of many rows by their mean
+    strength.
+    """
     whole = of_all_players(explanation)
     if 0 in whole.shape:
         return f"<div>{_title(whole)}</div>"
-    body = _of_outputs(whole) if OUTPUTS in whole.axes else _of_lines(whole, gap=PLAYERS in explanation.axes)
+    body = (
+        _of_outputs(whole)
+        if OUTPUTS in whole.axes
+        else _of_lines(whole, gap=PLAYERS in explanation.axes)
+    )
     head = f"<b>{_title(whole)}</b><br><span style='{FAINT}'>{_origin(whole)}</span>"
     return f"<div style='font-size:13px;line-height:1.4'>{head}{body}</div>"
 
 
 def _title(explanation: Explanation) -> str:
     counts = dict(zip(explanation.axes, explanation.shape, strict=True))
-    parts = [_count(counts.get(axis, 1), axis[:-1]) for axis in (ROWS, PLAYERS, OUTPUTS) if axis != OUTPUTS or axis in counts]
+    parts = [
+        _count(counts.get(axis, 1), axis[:-1])
+        for axis in (ROWS, PLAYERS, OUTPUTS)
+        if axis != OUTPUTS or axis in counts
+    ]
     names = explanation.output_names
     named = f": {_safe(names[0])}" if names and len(names) == 1 else ""
     unit = told_unit(explanation)
@@ -61,7 +82,10 @@ def _of_lines(explanation: Explanation, *, gap: bool) -> str:
     heading = f"mean |contribution| over {_count(len(explanation), 'row')}"
     if not many:
         numbers = Digits.of([explanation.base_values, explanation.predictions], significant=4)
-        ends = (numbers.unsigned(float(end)) + numbers.suffix for end in (explanation.base_values, explanation.predictions))
+        ends = (
+            numbers.unsigned(float(end)) + numbers.suffix
+            for end in (explanation.base_values, explanation.predictions)
+        )
         heading = "base value {} → prediction {}".format(*ends)
         if gap and abs(explanation.gap) > VISIBLE_GAP * max(abs(line.value) for line in shown):
             shown.append(Line("gap", float(explanation.gap), None, players=0))
@@ -75,30 +99,43 @@ def _of_lines(explanation: Explanation, *, gap: bool) -> str:
 def _line(line: Line, low: float, high: float, digits: Digits, *, signed: bool) -> str:
     value, doubt = line.written(digits, signed=signed)
     doubt = f" <span style='{FAINT}'>{doubt}</span>" if doubt else ""
-    cells = [("left", _safe(line.label, 60)), ("left", _bar(line, low, high, signed=signed)), ("left", value + doubt)]
+    cells = [
+        ("left", _safe(line.label, 60)),
+        ("left", _bar(line, low, high, signed=signed)),
+        ("left", value + doubt),
+    ]
     return _row(cells)
 
 
 def _bar(line: Line, low: float, high: float, *, signed: bool) -> str:
     """A bar from zero, with its interval across its end, in a box that all lines share."""
     color = (POSITIVE if line.value > 0 else NEGATIVE) if signed else NEUTRAL
-    paint = f"background:{color if line.players else 'currentColor'};opacity:{1 if line.players == 1 else 0.5}"
+    background = color if line.players else "currentColor"
+    paint = f"background:{background};opacity:{1 if line.players == 1 else 0.5}"
     parts = [_box(0.0, line.value, low, high, f"top:2px;height:10px;{paint}")]
     if line.half_width:
-        # Ends are borders and the line between them is a background, so that the colour of the text is all it needs.
+        # Ends are borders and the line between them is a background, so that the colour of the text
+        # is all it needs.
         style = (
             "top:4px;height:6px;border:solid currentColor;border-width:0 1px;box-sizing:border-box;"
             "background:linear-gradient(currentColor,currentColor) center/100% 1px no-repeat"
         )
         parts.append(_box(*line.interval, low, high, style))
-    zero = _box(0.0, 0.0, low, high, "top:-2px;height:18px;border-left:1px solid currentColor;opacity:.3")
-    return f"<div style='position:relative;width:240px;height:14px;overflow:hidden'>{''.join(parts)}{zero}</div>"
+    zero = _box(
+        0.0, 0.0, low, high, "top:-2px;height:18px;border-left:1px solid currentColor;opacity:.3"
+    )
+    return (
+        "<div "
+        f"style='position:relative;width:240px;height:14px;overflow:hidden'>{''.join(parts)}{zero}</div>"
+    )
 
 
 def _box(start: float, end: float, low: float, high: float, style: str) -> str:
     """From start to end on a scale from low to high."""
     left, right = ((place - low) / (high - low) * 98 + 1 for place in sorted((start, end)))
-    return f"<div style='position:absolute;left:{left:.2f}%;width:{right - left:.2f}%;{style}'></div>"
+    return (
+        f"<div style='position:absolute;left:{left:.2f}%;width:{right - left:.2f}%;{style}'></div>"
+    )
 
 
 def _of_outputs(explanation: Explanation) -> str:
@@ -115,7 +152,10 @@ def _of_outputs(explanation: Explanation) -> str:
         cells = [("right", write(float(value)) + digits.suffix) for value in values[player, :shown]]
         rows += _row([("left", _safe(explanation.feature_names[player])), *cells])
     if len(others):
-        cells = [("right", write(float(value)) + digits.suffix) for value in values[others, :shown].sum(axis=0)]
+        cells = [
+            ("right", write(float(value)) + digits.suffix)
+            for value in values[others, :shown].sum(axis=0)
+        ]
         rows += _row([("left", others_label(len(others))), *cells])
     first = escape(repr(names[0]) if explanation.output_names else "0")
     hidden = f"; {_count(outputs - shown, 'output')} not shown" if outputs > shown else ""

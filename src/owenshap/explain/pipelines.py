@@ -1,4 +1,5 @@
-"""Pipelines of scikit-learn whose columns stay apart: each column of the last step comes from one of the inputs.
+"""Pipelines of scikit-learn whose columns stay apart: each that the last step sees comes from one
+input.
 
 Steps are known by the names of their types: a subclass may transform otherwise, and is left alone.
 """
@@ -37,7 +38,9 @@ def split(fitted: Any) -> tuple[Any, Any]:
 
 
 def origins(step: Any, columns: int) -> IntArray:
-    """The input column that each column of a fitted step's output comes from; an error where there may be several."""
+    """The input column that each output column of a fitted step comes from; an error for
+    several.
+    """
     name = _name(step)
     if step is None or step == "passthrough" or name in COLUMN_BY_COLUMN:
         return np.arange(columns)
@@ -75,7 +78,7 @@ def _imputed(step: Any, columns: int) -> IntArray:
 
 
 def _side_by_side(step: Any) -> IntArray:
-    """A ColumnTransformer's: each of its steps has some of the input columns, and some of the output's."""
+    """A ColumnTransformer's: each of its steps has some of the input and some of the output."""
     found = np.zeros(max(each.stop for each in step.output_indices_.values()), np.intp)
     for name, each, _ in step.transformers_:
         if isinstance(each, str) and each == "drop":

@@ -1,4 +1,6 @@
-"""Games valued ahead of their estimates: many in one launch, where a kernel on the device can do that."""
+"""Games valued ahead of their estimates: many in one launch, where a kernel on the device can do
+that.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,25 @@ def _value(work: list[tuple[LinearModelGame, Stars]]) -> None:
 
 
 def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Stars] | None:
-    """A game with all stars that its estimate will ask for at once, where other games' can be valued with them."""
+    """A game with all stars that its estimate will ask for at once, where other games' can be
+    valued with them.
+    """
     game, plan = task.game, task.plan
-    if type(game) is not LinearModelGame or not isinstance(plan.estimator, Passes) or not plan.estimator.by_design:
+    if (
+        type(game) is not LinearModelGame
+        or not isinstance(plan.estimator, Passes)
+        or not plan.estimator.by_design
+    ):
         return None
-    if plan.until is not None or plan.replicates * plan.estimator.replicate_cost(game.n_players) > MOST_TOGETHER:
+    if (
+        plan.until is not None
+        or plan.replicates * plan.estimator.replicate_cost(game.n_players) > MOST_TOGETHER
+    ):
         return None
     if not _fused_stars.fits(game.linear):
         return None
     first, *others = all_drawn(game, plan.estimator, settings.seed, in_draws(plan, game.n_players))
     design = first.design.joined([each.design for each in others])
-    return (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None
+    return (
+        (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None
+    )

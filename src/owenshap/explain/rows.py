@@ -29,7 +29,15 @@ from owenshap.models import Model
 from owenshap.run.allocation import Allocation, Shared, Task
 from owenshap.run.blocks import LARGEST_BLOCK
 from owenshap.run.cost import Trial, magnitude
-from owenshap.run.plan import TREES, Cost, Plan, check_feasible, default_budget, make_plan, settled_for
+from owenshap.run.plan import (
+    TREES,
+    Cost,
+    Plan,
+    check_feasible,
+    default_budget,
+    make_plan,
+    settled_for,
+)
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
@@ -39,7 +47,9 @@ from owenshap.support.progress import Meter, close, meter, silent
 from owenshap.tables import Table
 
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
-ROWS_TOGETHER = 256  # the most rows of one game: enough to fill a batch, few enough to give several workers something to do
+# the most rows of one game: enough to fill a batch, few enough to give several workers something to
+# do
+ROWS_TOGETHER = 256
 
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
@@ -48,8 +58,8 @@ UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the tim
 class Together:
     """Rows to explain with one model.
 
-    Rows with the same number of live players play one game together and so share its designs; which other rows are
-    there changes nothing for any of them.
+    Rows with the same number of live players play one game together and so share its designs; which
+    other rows are there changes nothing for any of them.
     """
 
     model: Model
@@ -63,7 +73,9 @@ class Together:
     until: Until | None = None
     """What ends a row's estimate before its budget."""
     ranges: FloatArray | None = field(default=None, repr=False)
-    """Of the outputs over the row and what stands in for its features, (rows, outputs); None: nobody asks."""
+    """Of the outputs over the row and what stands in for its features, (rows, outputs); None:
+    nobody asks.
+    """
     shared: Shared | None = None
     """What the rows have together; None: each has a budget of its own."""
     trial: Trial | None = field(default=None, repr=False)
@@ -75,24 +87,38 @@ class Together:
 
     @cached_property
     def live(self) -> BoolArray:
-        """Which players differ from something that may stand in for them, (rows, players): the others are null players."""
+        """Which players differ from something that may stand in for them, (rows, players): the
+        others are null players.
+        """
         return self.players.any_of(self.absent.differs(self.rows))
 
-    def tasks(self, method: str | Estimator, budget: int | None, outputs: int, settings: Settings) -> list[Task]:
-        """The games to estimate, each with its plan; a model's outputs bound how many rows fit into memory together."""
+    def tasks(
+        self, method: str | Estimator, budget: int | None, outputs: int, settings: Settings
+    ) -> list[Task]:
+        """The games to estimate, each with its plan; a model's outputs bound how many rows fit into
+        memory together.
+        """
         counts, memory = self.live.sum(axis=1), settings.memory
-        most = ROWS_TOGETHER  # from columns a game takes as much memory as it is given, however many rows it has
+        # from columns a game takes as much memory as it is given, however many rows it has
+        most = ROWS_TOGETHER
         if self.linear is None:
             most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
         tasks, share = [], self._share(budget)
         for n_players in sorted({*counts.tolist()} - {0}):
-            plan = LINEAR if self._additive and method == "auto" else self._plan(n_players, method, budget, outputs, memory)
+            plan = (
+                LINEAR
+                if self._additive and method == "auto"
+                else self._plan(n_players, method, budget, outputs, memory)
+            )
             check_feasible(plan, n_players, memory)
             if share < math.inf and plan.estimator is not LINEAR.estimator:
-                plan = self._within_share(plan, n_players, method, budget, share, settings.efficient)
+                plan = self._within_share(
+                    plan, n_players, method, budget, share, settings.efficient
+                )
             same = np.flatnonzero(counts == n_players)
             learning = plan.until is not None and plan.estimator.together
-            most = 1 if learning or plan.estimator.adaptive(n_players, outputs) else most  # every row learns for itself
+            # every row learns for itself
+            most = 1 if learning or plan.estimator.adaptive(n_players, outputs) else most
             for which in (same[start : start + most] for start in range(0, len(same), most)):
                 ranges = None if self.ranges is None else self.ranges[which]
                 tasks.append(Task(self._game(which, outputs, memory), plan, ranges))
@@ -100,7 +126,9 @@ class Together:
 
     @property
     def sharing(self) -> Shared | None:
-        """What the rows that are to be estimated have together: a row without live players has had its evaluation."""
+        """What the rows that are to be estimated have together: a row without live players has had
+        its evaluation.
+        """
         if self.shared is None or self.shared.total is None:
             return self.shared
         before = int((~self.live.any(axis=1)).sum())
@@ -111,21 +139,36 @@ class Together:
         """Whether what is explained is linear in the features."""
         return self.linear is not None and additive(self.linear, self.output)
 
-    def _plan(self, n_players: int, method: str | Estimator, budget: int | None, outputs: int, memory: int) -> Plan:
+    def _plan(
+        self, n_players: int, method: str | Estimator, budget: int | None, outputs: int, memory: int
+    ) -> Plan:
         if self.draws is not None and method == "auto":
-            method = "halved-owen"  # exact values average over the whole background, which drawing is to avoid
-        planned = _kept_plan if isinstance(method, str) and isinstance(budget, int | None) else make_plan
+            # exact values average over the whole background, which drawing is to avoid
+            method = "halved-owen"
+        planned = (
+            _kept_plan if isinstance(method, str) and isinstance(budget, int | None) else make_plan
+        )
         plan = planned(n_players, method, budget, None, self.until, memory)
         if method == "auto" and plan.estimator.random and self.trial is not None:
             cost = self._cost(plan, n_players, budget, outputs, memory)
             plan = planned(n_players, method, budget, cost, self.until, memory)
-        if self.draws is not None and plan.estimator.draw(n_players, np.random.default_rng(0), 1).units is None:
+        if (
+            self.draws is not None
+            and plan.estimator.draw(n_players, np.random.default_rng(0), 1).units is None
+        ):
             advice = "Use another method, or leave out background_draws"
-            raise InputError("background_draws", f"be None for method '{plan.estimator.name}'", self.draws, advice)
+            raise InputError(
+                "background_draws",
+                f"be None for method '{plan.estimator.name}'",
+                self.draws,
+                advice,
+            )
         return plan
 
     def _share(self, budget: int | None) -> float:
-        """Evaluations of a row where all have as many; infinite where nothing is shared that could be too little."""
+        """Evaluations of a row where all have as many; infinite where nothing is shared that could
+        be too little.
+        """
         shared = self.sharing
         rows = 0 if shared is None else int(self.live.any(axis=1).sum())
         if shared is None or not rows:
@@ -134,37 +177,64 @@ class Together:
         if shared.seconds is None or self.trial is None:
             return share
         plenty = 4 * default_budget(int(self.live.sum(axis=1).max())) if budget is None else budget
-        whole = shared.seconds / (rows * (self.draws or len(self.absent)))  # seconds for one row of the model per evaluation
-        return min(share, whole / magnitude(self.trial.seconds(lambda seconds: whole / magnitude(seconds) < plenty, 0)))
+        # seconds for one row of the model per evaluation
+        whole = shared.seconds / (rows * (self.draws or len(self.absent)))
+        return min(
+            share,
+            whole
+            / magnitude(self.trial.seconds(lambda seconds: whole / magnitude(seconds) < plenty, 0)),
+        )
 
     def _within_share(
-        self, plan: Plan, n_players: int, method: str | Estimator, budget: int | None, share: float, efficient: bool
+        self,
+        plan: Plan,
+        n_players: int,
+        method: str | Estimator,
+        budget: int | None,
+        share: float,
+        efficient: bool,
     ) -> Plan:
-        """The plan with which a row can begin well within its share of what rows have together, and then go on."""
+        """The plan with which a row can begin well within its share of what rows have together, and
+        then go on.
+        """
         assert self.shared is not None
         assert self.until is not None
-        exact = plan.until is not None and plan.until.exact and (self.shared.total is None or 1 << n_players <= share)
+        exact = (
+            plan.until is not None
+            and plan.until.exact
+            and (self.shared.total is None or 1 << n_players <= share)
+        )
         if plan.until is None:
             if method != "auto" or 1 << n_players <= share:
                 return plan
-            because = f"all 2^{n_players} coalitions do not fit an equal share of {int(share):,} evaluations"
+            because = (
+                f"all 2^{n_players} coalitions do not fit an equal share of {int(share):,} "
+                "evaluations"
+            )
         else:
             because = plan.because
         estimator, cost = plan.estimator, plan.estimator.replicate_cost(n_players)
         learner = estimator.learner(n_players)
         first = next_look(0, cost) if learner is None else learner.first + LEARNER_LOOK
         if plan.until is None or 2 * (2 + first * cost) > share:
-            estimator = settled_for("halved-owen" if method == "auto" else method, n_players, int(share) // 4)
+            estimator = settled_for(
+                "halved-owen" if method == "auto" else method, n_players, int(share) // 4
+            )
         most = plan.budget if plan.until is not None else budget or ENDLESS
         if efficient and self.shared.total is not None:
-            most = min(most, self.shared.total)  # all replicates are kept, so that their number must be known
+            # all replicates are kept, so that their number must be known
+            most = min(most, self.shared.total)
         replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
         if plan.until is None and replicates < 1:
             return plan  # what it needs is told as that of all rows
         return Plan(estimator, replicates, most, because, replace(self.until, exact=exact))
 
-    def _cost(self, cheap: Plan, n_players: int, budget: int | None, outputs: int, memory: int) -> Cost:
-        """What an evaluation takes, to a power of ten; as exactly as it takes to know whether another plan is better."""
+    def _cost(
+        self, cheap: Plan, n_players: int, budget: int | None, outputs: int, memory: int
+    ) -> Cost:
+        """What an evaluation takes, to a power of ten; as exactly as it takes to know whether
+        another plan is better.
+        """
         assert self.trial is not None
         outputs = outputs if self.output.column is None and self.output.predicted is None else 1
 
@@ -195,12 +265,22 @@ class Together:
             "batch_rows": max(1, min(fitting, busy)),
         }
         if self.linear is None:
-            return ModelGame(**parts) if self.draws is None else DrawingModelGame(**parts, draws=self.draws)
+            return (
+                ModelGame(**parts)
+                if self.draws is None
+                else DrawingModelGame(**parts, draws=self.draws)
+            )
         parts |= {"memory": memory, "known": self.linear}
-        return LinearModelGame(**parts) if self.draws is None else LinearDrawingModelGame(**parts, draws=self.draws)
+        return (
+            LinearModelGame(**parts)
+            if self.draws is None
+            else LinearDrawingModelGame(**parts, draws=self.draws)
+        )
 
     def agrees(self, done: list[tuple[ModelGame, Estimate]], explained: FloatArray) -> bool:
-        """Whether the games' grand coalitions have the values that the model itself gives the rows."""
+        """Whether the games' grand coalitions have the values that the model itself gives the
+        rows.
+        """
         if self.output.function is not None:
             return True  # asked beforehand
         for game, found in done:
@@ -220,14 +300,24 @@ class Together:
     ) -> Explanation:
         """One explanation of all rows whose games are done; null players have value 0."""
         shape = (len(self.rows), len(self.players), predictions.shape[1])
-        stopped_by = np.full(len(self.rows), "nothing to do: no player differs from what stands in for it", object)
+        stopped_by = np.full(
+            len(self.rows), "nothing to do: no player differs from what stands in for it", object
+        )
         because = stopped_by.copy()
         finished: BoolArray = np.logical_not(self.live.any(axis=1))
         reasons = [found.missing_intervals for _, found in done]
-        bare = bool(done) and not finished.any() and all(found.standard_errors is None for _, found in done)
+        bare = (
+            bool(done)
+            and not finished.any()
+            and all(found.standard_errors is None for _, found in done)
+        )
         values = np.zeros(shape)
         errors, half = (np.zeros(shape), np.zeros(shape)) if not bare else (values[:0], values[:0])
-        base, evaluations, model_rows = predictions.copy(), np.ones(len(self.rows), np.int64), np.ones(len(self.rows), np.int64)
+        base, evaluations, model_rows = (
+            predictions.copy(),
+            np.ones(len(self.rows), np.int64),
+            np.ones(len(self.rows), np.int64),
+        )
         for game, found in done:
             which = game.labels
             finished[which] = True
@@ -239,7 +329,11 @@ class Together:
                 half[at] = _by_row(found.half_widths, len(which))
             stopped_by[which] = found.stopped_by
             evaluations[which] = found.evaluations
-            model_rows[which] = 1 + 2 * len(game.absent) + (found.evaluations - 2) * (self.draws or len(game.absent))
+            model_rows[which] = (
+                1
+                + 2 * len(game.absent)
+                + (found.evaluations - 2) * (self.draws or len(game.absent))
+            )
             reasons_given = (found.plan.because, self.not_exact, found.note)
             because[which] = f"{found.method}: {'; '.join(each for each in reasons_given if each)}"
         if self.trial is not None:
@@ -303,7 +397,7 @@ def exact_explanation(
     seed: int,
     confidence: float,
 ) -> Explanation:
-    """The explanation of rows whose values come from the model's trees: nothing evaluated, nothing in doubt."""
+    """The explanation of rows whose values come from trees: nothing evaluated, nothing in doubt."""
     one_output = predictions.shape[1] == 1
 
     def kept(array: FloatArray) -> FloatArray:
@@ -342,7 +436,9 @@ def estimates(
     executor: Executor | None,
     progress: bool | Meter | None,
 ) -> Iterator[tuple[ModelGame, Estimate]]:
-    """The games with their estimates. Workers take whole games; where there is only one, or rows share, blocks."""
+    """The games with their estimates. Workers take whole games; where there is only one, or rows
+    share, blocks.
+    """
     report = meter(progress, "explaining")
     try:
         if shared is not None:
@@ -360,7 +456,11 @@ def estimates(
 
 
 def _each(
-    tasks: list[Task], settings: Settings, executor: Executor | None, report: Meter, costs: list[int]
+    tasks: list[Task],
+    settings: Settings,
+    executor: Executor | None,
+    report: Meter,
+    costs: list[int],
 ) -> Iterator[Iterable[tuple[ModelGame, Estimate]]]:
     """The estimates of each task, by itself."""
     if executor is not None and len(tasks) > 1:
@@ -391,8 +491,17 @@ def _share(report: Meter, before: int, expected: int, done: int, _: int) -> None
 
 
 @lru_cache(maxsize=64, typed=True)
-def _kept_plan(n_players: int, method: str, budget: int | None, cost: Cost | None, until: Until | None, memory: int) -> Plan:
-    """One plan for all calls that ask for the same: its estimator keeps what its draws have in common."""
+def _kept_plan(
+    n_players: int,
+    method: str,
+    budget: int | None,
+    cost: Cost | None,
+    until: Until | None,
+    memory: int,
+) -> Plan:
+    """One plan for all calls that ask for the same: its estimator keeps what its draws have in
+    common.
+    """
     return make_plan(n_players, method, budget, cost, until, memory)
 
 
@@ -402,7 +511,9 @@ def _nowhere(numbers: FloatArray) -> bool:
 
 
 def _by_row(values: FloatArray | None, rows: int) -> FloatArray | float:
-    """Values (players, rows × outputs) of a game as (rows, players, outputs); NaN where there are none."""
+    """Values (players, rows × outputs) of a game as (rows, players, outputs); NaN where there are
+    none.
+    """
     if values is None:
         return np.nan
     return values.reshape(len(values), rows, -1).swapaxes(0, 1)

@@ -26,7 +26,9 @@ LONGEST_REASON = 200  # characters: what a broken file says of itself may be of 
 
 
 def write(explanation: Explanation, path: str | PathLike[str]) -> None:
-    """Write an explanation: arrays of numbers as they are, all else as JSON in the array 'about'."""
+    """Write an explanation: arrays of numbers as they are, all else as JSON in the array
+    'about'.
+    """
     parts = {name: getattr(explanation, name) for name in FIELDS}
     check_forms(parts)
     check_ranges(parts)

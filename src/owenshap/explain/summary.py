@@ -1,4 +1,6 @@
-"""What is told of an explanation: its strongest players, line by line. Knows no matplotlib; the notebook uses it too."""
+"""What is told of an explanation: its strongest players, line by line. Knows no matplotlib; the
+notebook uses it too.
+"""
 
 from __future__ import annotations
 
@@ -50,33 +52,65 @@ class Line:
 
 
 def checked(explanation: Explanation, *, rows: bool | None = None, outputs: bool = False) -> None:
-    """An error unless there are all players, several rows (True), one row (False) or either (None), and one output."""
+    """An error unless there are all players, several rows (True), one row (False) or either (None),
+    and one output.
+    """
     if not isinstance(explanation, Explanation):
-        raise InputError("explanation", "be an owenshap Explanation", type(explanation).__name__, "An Explainer returns them")
+        raise InputError(
+            "explanation",
+            "be an owenshap Explanation",
+            type(explanation).__name__,
+            "An Explainer returns them",
+        )
     if OUTPUTS in explanation.axes and not outputs:
         count = explanation.shape[-1]
         pick = repr(explanation.output_names[0]) if explanation.output_names else "0"
-        raise InputError("explanation", "be of one output", f"{count} outputs", f"Pick one, as in explanation[..., {pick}]")
+        raise InputError(
+            "explanation",
+            "be of one output",
+            f"{count} outputs",
+            f"Pick one, as in explanation[..., {pick}]",
+        )
     if PLAYERS not in explanation.axes:
-        raise InputError("explanation", "be of all players", "one player", "Give explanation[0] or explanation[:10]")
+        raise InputError(
+            "explanation",
+            "be of all players",
+            "one player",
+            "Give explanation[0] or explanation[:10]",
+        )
     if 0 in explanation.shape:
-        raise InputError("explanation", "have at least one row and one player", f"shape {explanation.shape}", "Slice less")
+        raise InputError(
+            "explanation",
+            "have at least one row and one player",
+            f"shape {explanation.shape}",
+            "Slice less",
+        )
     if rows is False and ROWS in explanation.axes:
-        raise InputError("explanation", "be of one row", f"{len(explanation)} rows", "Pick one, as in explanation[0]")
+        raise InputError(
+            "explanation",
+            "be of one row",
+            f"{len(explanation)} rows",
+            "Pick one, as in explanation[0]",
+        )
     if rows is True and ROWS not in explanation.axes:
-        raise InputError("explanation", "be of several rows", "one row", "Use bar or waterfall for a single row")
+        raise InputError(
+            "explanation", "be of several rows", "one row", "Use bar or waterfall for a single row"
+        )
 
 
 def checked_count(max_display: int) -> int:
     """How many lines to show: 2 at least, one and the rest."""
-    return whole_number("max_display", max_display, 2, "It counts the lines, with the one for all other players")
+    return whole_number(
+        "max_display", max_display, 2, "It counts the lines, with the one for all other players"
+    )
 
 
 def lines(explanation: Explanation, max_display: int) -> list[Line]:
-    """The strongest players of one row by |value|, or of many rows by mean |value|; the last line sums all others up.
+    """The strongest players of one row by |value|, or of many rows by mean |value|; the last line
+    sums all others up.
 
-    The others have no interval: errors of the players of one run depend on one another, and bounds that hold for any
-    dependence are as wide as all their intervals together.
+    The others have no interval: errors of the players of one run depend on one another, and bounds
+    that hold for any dependence are as wide as all their intervals together.
     """
     many = ROWS in explanation.axes
     values = np.abs(explanation.values).mean(axis=0) if many else explanation.values
@@ -89,12 +123,16 @@ def lines(explanation: Explanation, max_display: int) -> list[Line]:
         reach = (float(below[player]), float(above[player]))
         result.append(Line(label, float(values[player]), None if np.isnan(reach).any() else reach))
     if len(others):
-        result.append(Line(others_label(len(others)), float(values[others].sum()), None, len(others)))
+        result.append(
+            Line(others_label(len(others)), float(values[others].sum()), None, len(others))
+        )
     return result
 
 
 def ranked(strength: FloatArray, max_display: int) -> tuple[IntArray, IntArray]:
-    """Players that get a line, strongest first, and those that share the last one; equals stay in their order."""
+    """Players that get a line, strongest first, and those that share the last one; equals stay in
+    their order.
+    """
     order = np.argsort(-strength, kind="stable")
     shown = len(order) if len(order) <= max_display else max_display - 1
     return order[:shown], order[shown:]
@@ -103,9 +141,13 @@ def ranked(strength: FloatArray, max_display: int) -> tuple[IntArray, IntArray]:
 def reach(shown: list[Line]) -> tuple[float, float]:
     """Ends of all bars from zero and of their intervals.
 
-    Many other players together do not make all others small: a bar of theirs that is much longer is cut.
+    Many other players together do not make all others small: a bar of theirs that is much longer is
+    cut.
     """
-    ends = [0.0, *(end for line in shown if line.players <= 1 for end in (line.value, *line.interval))]
+    ends = [
+        0.0,
+        *(end for line in shown if line.players <= 1 for end in (line.value, *line.interval)),
+    ]
     low, high = min(ends), max(ends)
     others = sum(line.value for line in shown if line.players > 1)
     if abs(others) <= LONGEST_OTHERS * max(-low, high):
@@ -119,12 +161,14 @@ def others_label(count: int) -> str:
 
 
 def importance_half_widths(explanation: Explanation) -> tuple[FloatArray, FloatArray]:
-    """How far the interval of each player's mean |value| over rows reaches down and up, (players,); nan: no interval.
+    """How far the interval of each player's mean |value| over rows reaches down and up, (players,);
+    nan: no interval.
 
-    It is about the mean over all rows that these were drawn from. Two independent errors are in it: that of the choice of
-    rows, from Student's t on their spread, and that of estimation. The latter does not shrink with the number of rows here:
-    rows share their coalitions, so their errors may all go the same way, and noise makes |value| larger on average, never
-    smaller. Since | |φ̂| − |φ| | ≤ |φ̂ − φ|, the mean half-width of the rows bounds it whatever the dependence.
+    It is about the mean over all rows that these were drawn from. Two independent errors are in it:
+    that of the choice of rows, from Student's t on their spread, and that of estimation. The latter
+    does not shrink with the number of rows here: rows share their coalitions, so their errors may
+    all go the same way, and noise makes |value| larger on average, never smaller. Since | |φ̂| −
+    |φ| | ≤ |φ̂ − φ|, the mean half-width of the rows bounds it whatever the dependence.
     """
     from scipy.special import stdtrit  # here: other pictures do without scipy
 
@@ -132,7 +176,11 @@ def importance_half_widths(explanation: Explanation) -> tuple[FloatArray, FloatA
     if rows < FEWEST_ROWS:
         return np.full(players, np.nan), np.full(players, np.nan)
     strength = np.abs(explanation.values)
-    of_rows = stdtrit(rows - 1, (1 + explanation.confidence) / 2) * strength.std(axis=0, ddof=1) / np.sqrt(rows)
+    of_rows = (
+        stdtrit(rows - 1, (1 + explanation.confidence) / 2)
+        * strength.std(axis=0, ddof=1)
+        / np.sqrt(rows)
+    )
     of_estimation = np.mean(_half_widths(explanation)[0], axis=0)
     half: FloatArray = np.hypot(of_rows, of_estimation)
     return np.minimum(half, strength.mean(axis=0)), half  # a mean of absolute values is not below 0
@@ -145,7 +193,9 @@ def has_intervals(explanation: Explanation) -> bool:
 
 
 def told_unit(explanation: Explanation) -> str:
-    """The unit where it tells something: nothing where it is unknown, or what the model predicts."""
+    """The unit where it tells something: nothing where it is unknown, or what the model
+    predicts.
+    """
     return "" if explanation.unit in (None, PREDICTION) else str(explanation.unit)
 
 
@@ -154,7 +204,9 @@ def of_all_players(explanation: Explanation) -> Explanation:
     if PLAYERS in explanation.axes:
         return explanation
     place = int(ROWS in explanation.axes)
-    parts: dict[str, Any] = {"axes": (*explanation.axes[:place], PLAYERS, *explanation.axes[place:])}
+    parts: dict[str, Any] = {
+        "axes": (*explanation.axes[:place], PLAYERS, *explanation.axes[place:])
+    }
     for name in ("values", "lower", "upper", "standard_errors"):
         array = getattr(explanation, name)
         parts[name] = None if array is None else np.expand_dims(array, place)

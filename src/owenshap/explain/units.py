@@ -1,4 +1,6 @@
-"""What is explained: it follows from the kind of model and the output asked for, not from how it is computed."""
+"""What is explained: it follows from the model and the output asked for, not from how it is
+computed.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,10 @@ _warned = False
 
 
 def settled_model(given: Any, predict: str | None, output: Choice) -> tuple[Model, Choice]:
-    """The model that predicts what is to be explained, and what is then left to choose of its outputs.
+    """The model that predicts what is to be explained, and what is left to choose of its outputs.
 
-    Boosted and logistic classifiers predict log-odds. 'probability' is what they become, 'logit' what
-    they are; each of two classes can be chosen.
+    Boosted and logistic classifiers predict log-odds. 'probability' is what they become, 'logit'
+    what they are; each of two classes can be chosen.
     """
     model = as_model(given, predict)
     asked = output if isinstance(output, str) and output not in (model.output_names or ()) else None
@@ -47,7 +49,8 @@ def _probabilities(model: Model) -> Model:
     found = model.probabilities()
     if found is None:
         advice = "Leave it out to explain what the model predicts"
-        raise InputError("output", "not be 'probability' for a model that has none", PROBABILITY, advice)
+        rule = "not be 'probability' for a model that has none"
+        raise InputError("output", rule, PROBABILITY, advice)
     return found
 
 

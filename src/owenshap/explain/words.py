@@ -12,7 +12,9 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def shorten(text: str, longest: int = LONGEST_NAME) -> str:
-    """The text in one line, with its middle left out where it is longer: both ends tell names apart."""
+    """The text in one line, with its middle left out where it is longer: both ends tell names
+    apart.
+    """
     text = " ".join(text.split())
     if len(text) <= longest:
         return text
@@ -22,7 +24,9 @@ def shorten(text: str, longest: int = LONGEST_NAME) -> str:
 
 @dataclass(frozen=True)
 class Digits:
-    """How numbers of one column are written: with the same decimals, and the same power of ten where they need one."""
+    """How numbers of one column are written: with the same decimals, and the same power of ten
+    where they need one.
+    """
 
     decimals: int
     exponent: int
@@ -39,7 +43,11 @@ class Digits:
 
     def at_least(self, other: Digits) -> Digits:
         """With the decimals of the other, where it has more and neither needs a power of ten."""
-        return self if self.exponent or other.exponent else Digits(max(self.decimals, other.decimals), 0)
+        return (
+            self
+            if self.exponent or other.exponent
+            else Digits(max(self.decimals, other.decimals), 0)
+        )
 
     def signed(self, value: float) -> str:
         """The number with its sign; the power of ten, `suffix`, is left to the caller."""

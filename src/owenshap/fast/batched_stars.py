@@ -1,4 +1,6 @@
-"""Stars of many games at once, by a kernel of our own: rows may have different numbers of live players."""
+"""Stars of many games at once, by a kernel of our own: rows may have different numbers of live
+players.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +15,24 @@ from owenshap.fast.columns import Pairs
 
 
 def joins(pairs: Pairs, design: Design, at_once: int) -> bool:
-    """Whether a design of so many coalitions at most can be valued together with those of other games."""
+    """Whether a design of so many coalitions at most can be valued together with those of other
+    games.
+    """
     if not isinstance(design, Stars) or not joinable(pairs) or not fusible(pairs, design):
         return False
-    return len(design) <= min(at_once, pairs.memory // (32 * len(pairs.rows) * _outputs_each(pairs)))
+    return len(design) <= min(
+        at_once, pairs.memory // (32 * len(pairs.rows) * _outputs_each(pairs))
+    )
 
 
 def joined_bytes(pairs: Pairs, design: Stars) -> int:
-    """Bytes of working arrays where it is: inputs and h of every centre, and what its neighbours differ by."""
-    unit = 4 * (2 * pairs.rows.n_features + 4 * pairs.linear.width) + (16 + 24 * _outputs_each(pairs)) * pairs.n_players
+    """Bytes of working arrays where it is: inputs and h of every centre, and what its neighbours
+    differ by.
+    """
+    unit = (
+        4 * (2 * pairs.rows.n_features + 4 * pairs.linear.width)
+        + (16 + 24 * _outputs_each(pairs)) * pairs.n_players
+    )
     return unit * len(pairs.rows) * design.centres.shape[0] * design.centres.shape[1]
 
 
@@ -32,7 +43,11 @@ def joinable(pairs: Pairs) -> bool:
 
 def fusible(pairs: Pairs, design: Stars) -> bool:
     """Whether the kernel can value these stars."""
-    return design.background is None and pairs.output.function is None and _fused_stars.fits(pairs.linear)
+    return (
+        design.background is None
+        and pairs.output.function is None
+        and _fused_stars.fits(pairs.linear)
+    )
 
 
 def _outputs_each(pairs: Pairs) -> int:
@@ -69,13 +84,19 @@ def joined(work: Sequence[tuple[Pairs, Stars]]) -> list[Any]:
 
 
 def units_of(work: Sequence[tuple[Pairs, Stars]]) -> tuple[_fused_stars.Units, Any]:
-    """Every star of every row, row after row; and what each player's step counts in each star, (stars, most)."""
+    """Every star of every row, row after row; and what each player's step counts in each star,
+    (stars, most).
+    """
     games, linear = [pairs for pairs, _ in work], work[0][0].linear
     arrays, most = linear.arrays, max(pairs.n_players for pairs in games)
     lives, counts, centres, weights, row, star = [], [], [], [], [], []
     at_row = at_star = 0
     for pairs, design in work:
-        rows, stars, missing = len(pairs.rows), design.centres.shape[0] * design.centres.shape[1], most - pairs.n_players
+        rows, stars, missing = (
+            len(pairs.rows),
+            design.centres.shape[0] * design.centres.shape[1],
+            most - pairs.n_players,
+        )
         lives.append(np.pad(pairs.live, ((0, 0), (0, missing))))
         counts.append(np.full(rows, pairs.n_players, np.int32))
         centres.append(np.pad(design.centres.reshape(stars, -1), ((0, 0), (0, missing))))
@@ -84,7 +105,8 @@ def units_of(work: Sequence[tuple[Pairs, Stars]]) -> tuple[_fused_stars.Units, A
         star.append(np.tile(np.arange(at_star, at_star + stars, dtype=np.int32), rows))
         at_row, at_star = at_row + rows, at_star + stars
     unit_row, unit_star, present, index, of_rows, weight = (
-        arrays.put(np.concatenate(each), exact=True) for each in (row, star, centres, lives, counts, weights)
+        arrays.put(np.concatenate(each), exact=True)
+        for each in (row, star, centres, lives, counts, weights)
     )
     own, stand_in = _rows_of(games)
     away = own - stand_in
@@ -110,7 +132,9 @@ def _rows_of(games: Sequence[Pairs]) -> tuple[Any, Any]:
     """The rows of all games, and what stands in for their features, (rows or 1, features)."""
     arrays, first = games[0].linear.arrays, games[0]
     own = arrays.joined([arrays.of_table(pairs.rows) for pairs in games], 0)
-    tables = [pairs.absent.table for pairs in games] if first.absent.per_row else [first.absent.table]
+    tables = (
+        [pairs.absent.table for pairs in games] if first.absent.per_row else [first.absent.table]
+    )
     return own, arrays.joined([arrays.of_table(table) for table in tables], 0)
 
 

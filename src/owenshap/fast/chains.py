@@ -25,14 +25,18 @@ def of_chains(pairs: Pairs, design: Chains, ends: Any) -> Any:
         added = arrays.along(columns, inner[:, part, some].reshape(n_players - 1, -1))
         added[:, :, :1] += empty[:, :, None]
         steps = _steps(pairs, pairs.outputs_of(arrays.summed(added, 2), rows), ends[:, :, rows])
-        contributions = arrays.along(steps, places.reshape(n_players, -1)).reshape(*steps.shape[:2], *places.shape)
+        contributions = arrays.along(steps, places.reshape(n_players, -1)).reshape(
+            *steps.shape[:2], *places.shape
+        )
         return contributions[..., 0, :] if chains == 1 else arrays.exact_sum(contributions) / chains
 
     return pairs.over_units(of_pairs, (replicates, chains), design.background, linear.widest)
 
 
 def _steps(pairs: Pairs, outputs: Any, ends: Any) -> Any:
-    """What each place of a chain adds, (outputs, pairs, n, chains), from the values of its inner coalitions."""
+    """What each place of a chain adds, (outputs, pairs, n, chains), from the values of its inner
+    coalitions.
+    """
     count, of_rows, inner, chains = outputs.shape
     along = pairs.linear.arrays.zeros((count, of_rows, inner + 2, chains))
     by_row = along.reshape(count, ends.shape[2], -1, inner + 2, chains)

@@ -1,4 +1,5 @@
-"""Pairs of an explained row with a background row: each has columns of its own, and they are valued a tile at a time.
+"""Pairs of an explained row with a background row: each has columns of its own, and they are valued
+a tile at a time.
 
 Arrays are (width, pairs, players, stars or chains).
 """
@@ -26,12 +27,16 @@ OfPairs = Callable[[slice, Any], Any]
 """(rows, background rows) -> what these pairs give, (outputs, pairs, …)."""
 
 OfUnits = Callable[[slice, slice, slice, Any, Any], Any]
-"""(rows, replicates, stars or chains of each, columns, h(∅)) -> what they add to the replicates, (outputs, pairs, n, r)."""
+"""(rows, replicates, stars or chains of each, columns, h(∅)) -> what they add to the replicates,
+(outputs, pairs, n, r).
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """The rows of a game with what stands in for their absent features; what was put on the device is kept."""
+    """The rows of a game with what stands in for their absent features; what was put on the device
+    is kept.
+    """
 
     linear: LinearFirst
     rows: Table = field(repr=False)
@@ -55,11 +60,16 @@ class Pairs:
     @cached_property
     def tile(self) -> int:
         """Numbers of one working array."""
-        return max(1, min(self.linear.arrays.tile, self.memory // (4 * self.linear.weights.itemsize)))  # of some four arrays
+        # of some four arrays
+        return max(
+            1, min(self.linear.arrays.tile, self.memory // (4 * self.linear.weights.itemsize))
+        )
 
     @property
     def block(self) -> int:
-        """Numbers of a working array that one sum is made of: on a host the same however much memory there is."""
+        """Numbers of a working array that one sum is made of: on a host the same however much
+        memory there is.
+        """
         return BLOCK if self.linear.arrays.fixed else self.tile
 
     # --- columns
@@ -77,14 +87,20 @@ class Pairs:
 
     @cached_property
     def _member(self) -> Any:
-        """Which features each player has, (players, features), where some player has several; else None."""
+        """Which features each player has, (players, features), where some player has several; else
+        None.
+        """
         if not self.players.grouped:
             return None
-        return self.linear.arrays.put(np.arange(len(self.players))[:, None] == self.players.player_of)
+        return self.linear.arrays.put(
+            np.arange(len(self.players))[:, None] == self.players.player_of
+        )
 
     @cached_property
     def _empties(self) -> Any:
-        """The h of all that stands in for absent features, (width, stand-ins); None where that is much."""
+        """The h of all that stands in for absent features, (width, stand-ins); None where that is
+        much.
+        """
         absent = self._data[1]
         if self.linear.width * len(absent) > self.tile:
             return None
@@ -98,22 +114,31 @@ class Pairs:
     def columns(self, rows: slice, drawn: Any) -> tuple[Any, Any]:
         """C and h(∅) of some pairs; kept where these are all, which then fit into a tile."""
         pairs = len(self.rows) * len(self.absent)
-        if not isinstance(drawn, slice) or (rows.stop - rows.start) * (drawn.stop - drawn.start) < pairs:
+        if (
+            not isinstance(drawn, slice)
+            or (rows.stop - rows.start) * (drawn.stop - drawn.start) < pairs
+        ):
             return self._columns_of(rows, drawn)
         return self._all_columns
 
     def _columns_of(self, rows: slice, drawn: Any) -> tuple[Any, Any]:
         """C (width, pairs, n, 1 or units) and h(∅) (width, pairs, 1 or units).
 
-        `drawn` is a slice of background rows, each in a pair with each row; or the background row of every unit.
+        `drawn` is a slice of background rows, each in a pair with each row; or the background row
+        of every unit.
         """
         every, absent = self._data
         own = some_of(every, rows)
         weights, arrays, per_row = self.linear.weights, self.linear.arrays, self.absent.per_row
         which = rows if per_row else drawn
         stand_in = some_of(absent, which)
-        away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])  # (rows, background, features)
-        empty = self.linear.first(stand_in) if self._empties is None else some_of(self._empties.T, which).T
+        # (rows, background, features)
+        away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])
+        empty = (
+            self.linear.first(stand_in)
+            if self._empties is None
+            else some_of(self._empties.T, which).T
+        )
         if not per_row:
             empty = arrays.joined([empty[:, None]] * len(own), 1)  # the same for every row
         if self._member is None and self.n_players == self.rows.n_features:
@@ -122,7 +147,8 @@ class Pairs:
             live = some_of(self._live, rows)
             columns = weights[:, live][:, :, None] * arrays.along_last(away, live[:, None])
         else:
-            members = self._member[some_of(self._live, rows)][:, None] * away[:, :, None]  # (rows, background, n, features)
+            # (rows, background, n, features)
+            members = self._member[some_of(self._live, rows)][:, None] * away[:, :, None]
             products = times(arrays, weights[:, None], members.reshape(-1, members.shape[3]).T)
             columns = products.reshape(len(weights), *members.shape[:3])
         if per_row or isinstance(drawn, slice):
@@ -132,22 +158,37 @@ class Pairs:
 
     # --- tiles
 
-    def over_units(self, of_pairs: OfUnits, units: tuple[int, int], background: IntArray | None, numbers: int) -> Any:
-        """Replicates (outputs, rows, n, r) of (r, stars or chains of each), a tile at a time; so many numbers a coalition.
+    def over_units(
+        self, of_pairs: OfUnits, units: tuple[int, int], background: IntArray | None, numbers: int
+    ) -> Any:
+        """Replicates (outputs, rows, n, r) of (r, stars or chains of each), a tile at a time; so
+        many numbers a coalition.
 
-        The stars or chains of a tile are in order of their place in the replicate: sums over the places go along replicates.
+        The stars or chains of a tile are in order of their place in the replicate: sums over the
+        places go along replicates.
         """
         arrays, size = self.linear.arrays, self.n_players + 1
-        of_each = min(units[1], max(1, self.block // (numbers * size)))  # what a sum is cut into, whatever the memory
+        # what a sum is cut into, whatever the memory
+        of_each = min(units[1], max(1, self.block // (numbers * size)))
         replicates = min(units[0], max(1, self.tile // (numbers * size * of_each)))
-        tiles = [(some, part) for some in slices(units[0], replicates) for part in slices(units[1], of_each)]
+        tiles = [
+            (some, part)
+            for some in slices(units[0], replicates)
+            for part in slices(units[1], of_each)
+        ]
 
         def of_all_units(rows: slice, drawn: Any) -> Any:
             parts: list[Any] = []
-            own = self.columns(rows, drawn) if background is None or self.absent.per_row else (None, None)
+            own = (
+                self.columns(rows, drawn)
+                if background is None or self.absent.per_row
+                else (None, None)
+            )
             for some, part in tiles:
                 if background is not None and not self.absent.per_row:
-                    own = self.columns(rows, arrays.put(background[some, part].T.reshape(-1), exact=True))
+                    own = self.columns(
+                        rows, arrays.put(background[some, part].T.reshape(-1), exact=True)
+                    )
                 found = of_pairs(rows, some, part, *own)
                 if part.start == 0:
                     parts.append(found)
@@ -155,12 +196,18 @@ class Pairs:
                     parts[-1] = parts[-1] + found
             return arrays.joined(parts, 3)
 
-        return self.over_pairs(of_all_units, numbers * size * replicates * of_each, background is not None)
+        return self.over_pairs(
+            of_all_units, numbers * size * replicates * of_each, background is not None
+        )
 
     def over_pairs(self, of_pairs: OfPairs, numbers: int, drawing: bool = False) -> Any:
-        """What pairs give, (outputs, rows, …), with means over the background; a pair has so many numbers in a tile."""
+        """What pairs give, (outputs, rows, …), with means over the background; a pair has so many
+        numbers in a tile.
+        """
         arrays, count = self.linear.arrays, 1 if drawing else len(self.absent)
-        columns = self.n_players * max(self.linear.width, self.rows.n_features if self.players.grouped else 0)
+        columns = self.n_players * max(
+            self.linear.width, self.rows.n_features if self.players.grouped else 0
+        )
         fitting = max(1, self.tile // max(numbers, columns))
         by_rows = slices(len(self.rows), max(1, fitting // count))
         if count == 1:
@@ -177,7 +224,8 @@ class Pairs:
                 if not arrays.fixed:
                     total = total + exact.sum(2).swapaxes(0, 1)
                     continue
-                for each in exact.swapaxes(0, 2):  # one by one: wherever tiles end, sums have one order
+                # one by one: wherever tiles end, sums have one order
+                for each in exact.swapaxes(0, 2):
                     total = total + each
             parts.append(total.swapaxes(0, 1))
         return arrays.joined(parts, 1)
@@ -195,7 +243,9 @@ class Pairs:
         return self.chosen(predictions.reshape(-1, *hidden.shape[1:]), rows)
 
     def chosen(self, predictions: Any, rows: slice) -> Any:
-        """What is explained, (outputs, pairs, …), of the predictions (k, pairs, …) for these rows."""
+        """What is explained, (outputs, pairs, …), of the predictions (k, pairs, …) for these
+        rows.
+        """
         pairs = predictions.shape[1]
         if not self.all_outputs:
             own = self.chosen_of_rows(self._row_of(rows, pairs))
@@ -227,7 +277,9 @@ class Pairs:
 
 
 def settled(linear: LinearFirst, output: Output) -> tuple[LinearFirst, Output]:
-    """The model's steps to what is explained, and what is left to do: log-odds of a logistic model are its scores."""
+    """The model's steps to what is explained, and what is left to do: log-odds of a logistic model
+    are its scores.
+    """
     scores = linear.log_odds if output.function is logit else None
     return (linear, output) if scores is None else (scores, Output())
 
@@ -245,15 +297,20 @@ def slices(count: int, step: int) -> Iterator[slice]:
 
 
 def some_of(array: Any, which: Any) -> Any:
-    """The array's rows in a slice, or by number; itself where these are all: most calls explain one row."""
+    """The array's rows in a slice, or by number; itself where these are all: most calls explain one
+    row.
+    """
     whole = isinstance(which, slice) and (which.start, which.stop) == (0, array.shape[0])
     return array if whole else array[which]
 
 
 def hidden_at(arrays: Arrays, present: Any, columns: Any, empty: Any) -> Any:
-    """Hidden numbers (width, pairs, m) of coalitions (n, m) from columns (width, pairs, n, 1 or m)."""
+    """Hidden numbers (width, pairs, m) of coalitions (n, m) from columns (width, pairs, n, 1 or
+    m).
+    """
     if columns.shape[3] == 1:
         hidden = times(arrays, columns[..., 0], present)
         hidden += empty
         return hidden
-    return (columns.swapaxes(2, 3) * present.T).sum(-1) + empty  # players last: sums along them have one order
+    # players last: sums along them have one order
+    return (columns.swapaxes(2, 3) * present.T).sum(-1) + empty

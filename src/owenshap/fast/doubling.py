@@ -1,4 +1,6 @@
-"""All subsets from columns by doubling, h(S ∪ {k}) = h(S) + C_k, a tile at a time: no table of coalitions is ever made."""
+"""All subsets from columns by doubling, h(S ∪ {k}) = h(S) + C_k, a tile at a time: no table of
+coalitions is ever made.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ KEPT_WEIGHTS = 1 << 17  # of coalitions: a megabyte
 
 
 def of_subsets(pairs: Pairs, fused: bool | None = None) -> Any:
-    """Values (outputs, rows, n, 1) from all 2ⁿ coalitions, a tile of low players for each coalition of the others."""
+    """Values (outputs, rows, n, 1) from all 2ⁿ coalitions, a tile of low players for each coalition
+    of the others.
+    """
     n_players, widest = pairs.n_players, pairs.linear.widest
     if fused is None:
         fused = pairs.numbers(Subsets(n_players)) >= _fused_subsets.FEWEST_NUMBERS
@@ -58,15 +62,19 @@ def _doubled(arrays: Arrays, start: Any, columns: Any) -> Any:
     hidden[..., 0] = start
     for player in range(players):
         half = 1 << player
-        arrays.scaled_sum(hidden[..., :half], columns[:, :, player], once, out=hidden[..., half : 2 * half])
+        arrays.scaled_sum(
+            hidden[..., :half], columns[:, :, player], once, out=hidden[..., half : 2 * half]
+        )
     return hidden
 
 
 class _Folding:
-    """What the coalitions of a tile add to the Shapley values: Σ (p + m) v over those with the player, less Σ m v over all.
+    """What the coalitions of a tile add to the Shapley values: Σ (p + m) v over those with the
+    player, less Σ m v over all.
 
-    The weights depend on sizes alone. Sums over the coalitions with a player come from two small marginal tables, over the
-    lower and the upper half of the tile's players, so that nothing as long as the tile is made per player.
+    The weights depend on sizes alone. Sums over the coalitions with a player come from two small
+    marginal tables, over the lower and the upper half of the tile's players, so that nothing as
+    long as the tile is made per player.
     """
 
     def __init__(self, arrays: Arrays, n_players: int, low: int) -> None:
@@ -74,12 +82,18 @@ class _Folding:
         sizes = np.bitwise_count(np.arange(1 << low)).astype(np.intp)
         counts = range(n_players - low + 1)  # of the other players in a coalition
         self._arrays, self._n_players, self._low, self._half = arrays, n_players, low, low // 2
-        self._gains = [arrays.put((members + others)[sizes + count], exact=True) for count in counts]
+        self._gains = [
+            arrays.put((members + others)[sizes + count], exact=True) for count in counts
+        ]
         self._losses = [arrays.put(others[sizes + count], exact=True) for count in counts]
-        self._bits = [arrays.put(_bits(players), exact=True) for players in (self._half, low - self._half)]
+        self._bits = [
+            arrays.put(_bits(players), exact=True) for players in (self._half, low - self._half)
+        ]
 
     def __call__(self, values: Any, high: int) -> Any:
-        """(outputs, pairs, n) from the values (outputs, pairs, 2^low) with these of the other players present."""
+        """(outputs, pairs, n) from the values (outputs, pairs, 2^low) with these of the other
+        players present.
+        """
         shape, half, low = tuple(values.shape[:2]), self._half, self._low
         gained = (values * self._gains[high.bit_count()]).reshape(*shape, -1, 1 << half)
         upper = gained.sum(3)
@@ -95,12 +109,16 @@ class _Folding:
 
 @lru_cache(maxsize=1)
 def _kept_folding(arrays: Arrays, n_players: int, low: int) -> _Folding:
-    """One that is small enough to be kept for the next call: its weights take longer to make than a device to use."""
+    """One that is small enough to be kept for the next call: its weights take longer to make than a
+    device to use.
+    """
     return _Folding(arrays, n_players, low)
 
 
 def _with_each(sums: Any, bits: Any) -> Any:
-    """Of sums (…, 2^players), those of the coalitions with each player, in one order whatever the other axes are."""
+    """Of sums (…, 2^players), those of the coalitions with each player, in one order whatever the
+    other axes are.
+    """
     return (sums[..., None, :] * bits).sum(-1)
 
 

@@ -17,7 +17,9 @@ from owenshap.models.torch_module import TorchModel
 
 @singledispatch
 def first_step(model: Model) -> LinearFirst | None:  # noqa: ARG001
-    """The model's first step and what follows it, where that step is known to be linear; else None."""
+    """The model's first step and what follows it, where that step is known to be linear; else
+    None.
+    """
     return None
 
 
@@ -30,7 +32,9 @@ def _of_weights(model: MLP) -> LinearFirst | None:
 def _of_scikit_learn(model: SklearnModel) -> LinearFirst | None:
     from owenshap.fast.sklearn_linear import linear_first_of
 
-    linear = None if model.log or model.arguments else linear_first_of(model.estimator, model.method)
+    if model.log or model.arguments:
+        return None
+    linear = linear_first_of(model.estimator, model.method)
     return linear if linear is None or not model.both else _of_both_classes(linear)
 
 
@@ -46,9 +50,12 @@ def _of_boosted_linear(model: XgboostModel) -> LinearFirst | None:
     """Of a gblinear booster's margin."""
     if model.linear is None:
         return None
-    stored = json.loads(model.linear.save_raw("json"))["learner"]["gradient_booster"]["model"]["weights"]
+    stored = json.loads(model.linear.save_raw("json"))["learner"]["gradient_booster"]["model"][
+        "weights"
+    ]
     features = model.linear.num_features()
-    weights = np.array(stored, np.float64).reshape(features + 1, -1)[:-1].T  # features first, and the bias last
+    # features first, and the bias last
+    weights = np.array(stored, np.float64).reshape(features + 1, -1)[:-1].T
     at_zero = xgboost_through_matrix(model.linear, True, np.zeros((1, features)))  # with its base
     linear = LinearFirst(weights, np.asarray(at_zero, np.float64).reshape(-1), ())
     return _of_both_classes(linear) if model.both else linear

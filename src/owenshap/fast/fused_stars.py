@@ -1,7 +1,9 @@
-"""One Triton kernel for stars of a perceptron with two hidden layers: from the centres' h to contributions in one go.
+"""One Triton kernel for stars of a perceptron with two hidden layers: from the centres' h to
+contributions in one go.
 
-The plain way takes h of every neighbour through memory five times; here it stays in registers. Needs CUDA and triton.
-A *unit* is a star of a row; rows may have different numbers of live players, so that many games fill the device together.
+The plain way takes h of every neighbour through memory five times; here it stays in registers.
+Needs CUDA and triton. A *unit* is a star of a row; rows may have different numbers of live players,
+so that many games fill the device together.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from owenshap.support.extras import needed
 
 PLAYERS_AT_ONCE, WIDTH_AT_ONCE, WARPS, STAGES = 64, 32, 4, 3
 MOST_MIDDLE, MOST_OUTPUTS = 64, 32
-FEWEST_NUMBERS = 1 << 24  # of h in a call: below, the plain way is done before a kernel is compiled or looked up
+# of h in a call: below, the plain way is done before a kernel is compiled or looked up
+FEWEST_NUMBERS = 1 << 24
 ACTIVATIONS = {"sigmoid": 0, "tanh": 1, "relu": 2}
 
 
@@ -32,7 +35,9 @@ class Units:
     counts: Any
     """Live players of each row, int32 (rows,)."""
     index: Any
-    """The column of each live player of each row, (rows, most); what is past its players is not looked at."""
+    """The column of each live player of each row, (rows, most); what is past its players is not
+    looked at.
+    """
     scale: Any
     """What the column is multiplied with, (rows, most)."""
     present: Any
@@ -48,8 +53,17 @@ class Units:
 def fits(linear: LinearFirst) -> bool:
     """Whether the kernel can do this model's steps here."""
     kinds = [step.kind for step in linear.steps]
-    shape = len(kinds) in (4, 5) and kinds[0] in ACTIVATIONS and kinds[2] in ACTIVATIONS and kinds[1] == kinds[3] == "affine"
-    if not shape or kinds[4:] not in ([], ["softmax"]) or not isinstance(linear.arrays, TorchArrays):
+    shape = (
+        len(kinds) in (4, 5)
+        and kinds[0] in ACTIVATIONS
+        and kinds[2] in ACTIVATIONS
+        and kinds[1] == kinds[3] == "affine"
+    )
+    if (
+        not shape
+        or kinds[4:] not in ([], ["softmax"])
+        or not isinstance(linear.arrays, TorchArrays)
+    ):
         return False
     middle, last = linear.steps[1].weights, linear.steps[3].weights
     small = len(middle) <= MOST_MIDDLE and len(last) <= MOST_OUTPUTS
@@ -57,7 +71,9 @@ def fits(linear: LinearFirst) -> bool:
 
 
 def steps(linear: LinearFirst, units: Units) -> Any:
-    """What the neighbours' outputs differ by from the centre's, (k, units, most); anything past a row's live players."""
+    """What the neighbours' outputs differ by from the centre's, (k, units, most); anything past a
+    row's live players.
+    """
     torch, triton = needed("torch", extra="torch"), needed("triton", extra="torch")
     kinds = [step.kind for step in linear.steps]
     packed, middle, last = _packed(linear, WIDTH_AT_ONCE), linear.steps[1], linear.steps[3]
@@ -129,12 +145,17 @@ class _Packed:
 
 @lru_cache(maxsize=1)
 def _packed(linear: LinearFirst, step: int) -> _Packed:
-    """Middle weights as two float16 that add up to 22 bits, of at most 1; in float32 where the first layer has no bounds."""
+    """Middle weights as two float16 that add up to 22 bits, of at most 1; in float32 where the
+    first layer has no bounds.
+    """
     torch = needed("torch", extra="torch")
     middle, device = linear.steps[1].weights, linear.weights.device
     width = -(-linear.width // step) * step
     pad = torch.nn.functional.pad
-    wide = pad(middle, (0, width - linear.width, 0, max(16, 1 << (len(middle) - 1).bit_length()) - len(middle)))
+    wide = pad(
+        middle,
+        (0, width - linear.width, 0, max(16, 1 << (len(middle) - 1).bit_length()) - len(middle)),
+    )
     largest = torch.ones(len(wide), device=device)
     upper = lower = wide
     if linear.steps[0].kind != "relu":
@@ -158,7 +179,9 @@ def has_triton() -> bool:
 
 @lru_cache(maxsize=1)
 def _kernel() -> Any:
-    """The kernel, compiled when it is first called; in a module of its own because triton reads the file it is in."""
+    """The kernel, compiled when it is first called; in a module of its own because triton reads the
+    file it is in.
+    """
     from owenshap.fast import star_kernel as _star_kernel
 
     return _star_kernel.stars

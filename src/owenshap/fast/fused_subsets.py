@@ -1,6 +1,8 @@
-"""One Triton kernel for all coalitions of a small perceptron: from columns to Shapley values, h stays in registers.
+"""One Triton kernel for all coalitions of a small perceptron: from columns to Shapley values, h
+stays in registers.
 
-The plain way takes h of every coalition through memory and a launch for every player and step. Needs CUDA and triton.
+The plain way takes h of every coalition through memory and a launch for every player and step.
+Needs CUDA and triton.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from owenshap.support.extras import needed
 COALITIONS_AT_ONCE, WARPS = 64, 4
 PROGRAMS = 1 << 12  # that fill a device some times over
 MOST_WIDE, MOST_OUTPUTS = 32, 16
-FEWEST_NUMBERS = 1 << 24  # of h in a call: below, the plain way is done before a kernel is compiled or looked up
+# of h in a call: below, the plain way is done before a kernel is compiled or looked up
+FEWEST_NUMBERS = 1 << 24
 NOTHING = 3  # as the number of an activation
 
 
@@ -34,7 +37,8 @@ def fits(linear: LinearFirst, n_players: int) -> bool:
 
 
 def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
-    """Shapley values (k, pairs, n) in float64 from columns (width, pairs, n) and h(∅) (width, pairs).
+    """Shapley values (k, pairs, n) in float64 from columns (width, pairs, n) and h(∅) (width,
+    pairs).
 
     `chosen` is the one output of each pair that is wanted; None: all.
     """
@@ -42,14 +46,20 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
     arrays, found = linear.arrays, _layers(linear)
     assert isinstance(arrays, TorchArrays)
     assert found is not None
-    (layers, kinds), (width, pairs, n_players), players = found, columns.shape, _padded(columns.shape[2])
+    (layers, kinds), (width, pairs, n_players), players = (
+        found,
+        columns.shape,
+        _padded(columns.shape[2]),
+    )
     widths = [width, *(layer.weights.shape[0] for layer in layers)]
     parts = [part.flatten() for layer in layers for part in (layer.weights, _bias(layer))]
     outputs, starts = widths[-1], list(accumulate((part.numel() for part in parts), initial=0))
     blocks = (1 << n_players) // COALITIONS_AT_ONCE
     programs = min(blocks, triton.next_power_of_2(triton.cdiv(PROGRAMS, pairs)))
     padded = triton.next_power_of_2(outputs) if chosen is None else 1
-    made = torch.empty((pairs, programs, padded, players), dtype=torch.float64, device=columns.device)
+    made = torch.empty(
+        (pairs, programs, padded, players), dtype=torch.float64, device=columns.device
+    )
     _kernel()[(pairs, programs)](
         columns.contiguous(),
         empty.contiguous(),
@@ -77,7 +87,9 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
 
 
 def _layers(linear: LinearFirst) -> tuple[list[Step], list[str]] | None:
-    """The linear layers after the first, and what is applied before each and after the last; None where it is more."""
+    """The linear layers after the first, and what is applied before each and after the last; None
+    where it is more.
+    """
     layers: list[Step] = []
     kinds, activation = [], "identity"
     for step in linear.steps:
@@ -110,7 +122,9 @@ def _shares(arrays: TorchArrays, n_players: int) -> tuple[Any, Any]:
 
 @lru_cache(maxsize=1)
 def _kernel() -> Any:
-    """The kernel, compiled when it is first called; in a module of its own because triton reads the file it is in."""
+    """The kernel, compiled when it is first called; in a module of its own because triton reads the
+    file it is in.
+    """
     from owenshap.fast import subset_kernel as _subset_kernel
 
     return _subset_kernel.subsets

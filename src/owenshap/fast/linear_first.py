@@ -1,7 +1,8 @@
 """Models whose first step is linear: what a fast path needs to know of them.
 
-With h = Wx + c a coalition's h is h(∅) plus a sum of columns of C = W·diag(x − baseline): no input row is ever built.
-Arrays have features first and coalitions last, (width, m), which keeps every step of a small network long and contiguous.
+With h = Wx + c a coalition's h is h(∅) plus a sum of columns of C = W·diag(x − baseline): no input
+row is ever built. Arrays have features first and coalitions last, (width, m), which keeps every
+step of a small network long and contiguous.
 """
 
 from __future__ import annotations
@@ -21,16 +22,20 @@ from owenshap.tables import Table
 
 CACHED = 1 << 17  # numbers of one tile: a megabyte, about what stays close to a core
 SHORT = 16  # numbers along an axis
-# Columns of every product on a host. The last bits of a product depend on its shape, and in some kernels on where a column
-# stands; kernels take 4 to 48 columns at once, which divide these, so that no column is ever one that is left over.
+# Columns of every product on a host. The last bits of a product depend on its shape, and in some
+# kernels on where a column stands; kernels take 4 to 48 columns at once, which divide these, so
+# that no column is ever one that is left over.
 PANEL = 192
-COPIED = 1 << 16  # numbers up to which filling up a panel takes less as one copy than as a call of its own
+# numbers up to which filling up a panel takes less as one copy than as a call of its own
+COPIED = 1 << 16
 FIRST_PANEL = 48  # the same for products with the first layer, of which a call may have few columns
 CLOSE = 1e-3  # of the largest prediction: further off, the structure was not what it looked like
 
 
 class Arrays(Protocol):
-    """The array library that a model computes with, on its device; what differs between libraries and nothing else."""
+    """The array library that a model computes with, on its device; what differs between libraries
+    and nothing else.
+    """
 
     @property
     def tile(self) -> int:
@@ -44,7 +49,9 @@ class Arrays(Protocol):
 
     @property
     def fixed(self) -> bool:
-        """Whether all products have one shape and sums one order: bits then depend on nothing else in the call."""
+        """Whether all products have one shape and sums one order: bits then depend on nothing else
+        in the call.
+        """
         ...
 
     def of_table(self, table: Table) -> Any:
@@ -52,7 +59,9 @@ class Arrays(Protocol):
         ...
 
     def put(self, array: NDArray[Any], exact: bool = False) -> Any:
-        """A host array on the device, in the model's dtype; in float64, as integers or booleans where exact."""
+        """A host array on the device, in the model's dtype; in float64, as integers or booleans
+        where exact.
+        """
         ...
 
     def get(self, array: Any) -> FloatArray:
@@ -60,7 +69,9 @@ class Arrays(Protocol):
         ...
 
     def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
-        """The array with its axes in the opposite order on its way to the host; what waits for it."""
+        """The array with its axes in the opposite order on its way to the host; what waits for
+        it.
+        """
         ...
 
     def empty(self, shape: tuple[int, ...]) -> Any:
@@ -108,7 +119,9 @@ class Arrays(Protocol):
         ...
 
     def exact_sum(self, array: Any) -> Any:
-        """Sums along the last axis but one, made in float64, each in the same order whatever the other axes are."""
+        """Sums along the last axis but one, made in float64, each in the same order whatever the
+        other axes are.
+        """
         ...
 
     def affine(self, weights: Any, bias: Any) -> Step:
@@ -131,7 +144,11 @@ class NumpyArrays:
 
     def of_table(self, table: Table) -> Any:
         cells = table.cells()
-        return cells.astype(self.dtype, copy=False) if cells.dtype.kind == "f" and np.isfinite(cells).all() else None
+        return (
+            cells.astype(self.dtype, copy=False)
+            if cells.dtype.kind == "f" and np.isfinite(cells).all()
+            else None
+        )
 
     def put(self, array: NDArray[Any], exact: bool = False) -> Any:
         return array if exact else array.astype(self.dtype, copy=False)
@@ -163,7 +180,8 @@ class NumpyArrays:
         return np.argsort(ranks, axis=0)
 
     def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
-        if array.shape[-1] == 1 < scale.shape[-1] < SHORT:  # numpy's inner loop would be that short, and all overhead
+        # numpy's inner loop would be that short, and all overhead
+        if array.shape[-1] == 1 < scale.shape[-1] < SHORT:
             for at in range(scale.shape[-1]):
                 np.add(array[..., 0] * scale[..., at], base[..., at], out=out[..., at])
         else:
@@ -174,7 +192,11 @@ class NumpyArrays:
         return np.cumsum(array, axis=axis, out=array)
 
     def along(self, array: Any, index: Any) -> Any:
-        return np.take_along_axis(array, index[None, None], 2) if array.shape[3] > 1 else array[..., 0].take(index, 2)
+        return (
+            np.take_along_axis(array, index[None, None], 2)
+            if array.shape[3] > 1
+            else array[..., 0].take(index, 2)
+        )
 
     def along_last(self, array: Any, index: Any) -> Any:
         return np.take_along_axis(array, index, 2)
@@ -189,7 +211,8 @@ class NumpyArrays:
         return affine(weights, bias)
 
     def running(self) -> AbstractContextManager[Any]:
-        return np.errstate(over="ignore")  # exp of a very negative score: the sigmoid is 0 then, as it should be
+        # exp of a very negative score: the sigmoid is 0 then, as it should be
+        return np.errstate(over="ignore")
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,11 +256,18 @@ class LinearFirst:
     @cached_property
     def widest(self) -> int:
         """The most numbers that one coalition has between two steps."""
-        return max([self.width, *(int(step.weights.shape[0]) for step in self.steps if step.weights is not None)])
+        return max(
+            [
+                self.width,
+                *(int(step.weights.shape[0]) for step in self.steps if step.weights is not None),
+            ]
+        )
 
     @cached_property
     def by_panel(self) -> bool:
-        """Whether all steps are made a panel at a time: a column then has the same bits in whatever company."""
+        """Whether all steps are made a panel at a time: a column then has the same bits in whatever
+        company.
+        """
         return self.arrays.fixed and all(step.by_panel for step in self.steps)
 
     def rest(self, hidden: Any) -> Any:
@@ -267,7 +297,9 @@ class LinearFirst:
         return times(self.arrays, self.weights[:, None], rows.T)[:, 0] + self.bias[:, None]
 
     def kept_first(self, table: Table, rows: Any) -> Any:
-        """The same for the rows of a table, kept while it is asked for the same table: games share what stands in."""
+        """The same for the rows of a table, kept while it is asked for the same table: games share
+        what stands in.
+        """
         kept = self._kept
         if kept is None or kept[0] is not table:
             kept = self.__dict__["_kept"] = table, self.first(rows)
@@ -279,10 +311,11 @@ class LinearFirst:
 
     @cached_property
     def log_odds(self) -> LinearFirst | None:
-        """The same model before its last step made probabilities: log p / (1 − p) of each; None where it does not do that.
+        """The same model before its last step made probabilities: log p / (1 − p) of each; None
+        where it does not do that.
 
-        Scores are sums of whatever size: these log-odds are finite and linear in the last layer where the way through
-        probabilities rounds them to 0 and 1.
+        Scores are sums of whatever size: these log-odds are finite and linear in the last layer
+        where the way through probabilities rounds them to 0 and 1.
         """
         if not self.steps:
             return None
@@ -308,7 +341,9 @@ class LinearFirst:
         return len(layer.weights) if layer.kind == "affine" else None
 
     def agrees(self, rows: Table, predictions: FloatArray) -> bool:
-        """Whether it gives the model's own predictions (rows, k): structure is found, never believed."""
+        """Whether it gives the model's own predictions (rows, k): structure is found, never
+        believed.
+        """
         own = self.predict(rows)
         if own is None or own.shape != predictions.shape:
             return False
@@ -321,7 +356,10 @@ class LinearFirst:
             return None
         step = max(1, self.arrays.tile // self.widest)
         with self.arrays.running():
-            parts = [self.arrays.get(self.rest(self.first(taken[at : at + step]))).T for at in range(0, len(rows), step)]
+            parts = [
+                self.arrays.get(self.rest(self.first(taken[at : at + step]))).T
+                for at in range(0, len(rows), step)
+            ]
         return np.concatenate(parts)
 
 
@@ -332,14 +370,17 @@ LOG_ODDS: dict[tuple[str, int | None], list[list[float]]] = {
     ("two classes", 1): [[-1.0], [1.0]],
     ("softmax", 2): [[1.0, -1.0], [-1.0, 1.0]],
 }
-"""By last step and number of scores: the log-odds of its probabilities, a matrix times the scores."""
+"""By last step and number of scores: the log-odds of its probabilities, a matrix times the
+scores.
+"""
 
 
 def times(arrays: Arrays, left: Any, right: Any) -> Any:
     """Of left (a, pairs, b) and right (b, m), the products (a, pairs, m).
 
-    On a host each pair meets each panel of columns in a product of its own, so that all have one shape. One call makes
-    those of all pairs with a panel, or of all panels with a pair, whichever are more.
+    On a host each pair meets each panel of columns in a product of its own, so that all have one
+    shape. One call makes those of all pairs with a panel, or of all panels with a pair, whichever
+    are more.
     """
     pairs, columns = left.shape[1], right.shape[1]
     if not arrays.fixed:
@@ -355,7 +396,9 @@ def times(arrays: Arrays, left: Any, right: Any) -> Any:
 
 
 def in_halves(array: Any) -> Any:
-    """Sums along the last axis but one, half on half until one is left: in one order whatever the other axes are."""
+    """Sums along the last axis but one, half on half until one is left: in one order whatever the
+    other axes are.
+    """
     while (count := array.shape[-2]) > 1:
         half = count // 2
         summed = array[..., :half, :] + array[..., half : 2 * half, :]
@@ -380,10 +423,17 @@ STEPS = {name: Step(name, apply, by_panel=True) for name, apply in ACTIVATIONS.i
 """Steps in numpy by name; 'identity' is no step."""
 
 
-def layered(weights: Sequence[NDArray[Any]], biases: Sequence[NDArray[Any]], activations: Sequence[str]) -> LinearFirst:
-    """A multilayer perceptron in numpy: weights (new width, width) and biases per layer, and the activation after each."""
+def layered(
+    weights: Sequence[NDArray[Any]], biases: Sequence[NDArray[Any]], activations: Sequence[str]
+) -> LinearFirst:
+    """A multilayer perceptron in numpy: weights (new width, width) and biases per layer, and the
+    activation after each.
+    """
     dtype = np.result_type(np.float32, *weights, *biases)
-    layers = [affine(each.astype(dtype), bias.astype(dtype)) for each, bias in zip(weights, biases, strict=True)]
+    layers = [
+        affine(each.astype(dtype), bias.astype(dtype))
+        for each, bias in zip(weights, biases, strict=True)
+    ]
     steps: list[Step] = []
     for layer, activation in zip(layers, activations, strict=True):
         steps.append(layer)

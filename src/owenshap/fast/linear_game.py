@@ -1,4 +1,6 @@
-"""The game of a model whose first step is linear: valued from columns, no input row is ever built."""
+"""The game of a model whose first step is linear: valued from columns, no input row is ever
+built.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ CACHES = ("pairs", "ready")  # made anew where they are used
 
 @dataclass(frozen=True, eq=False)
 class LinearModelGame(ModelGame):
-    """The same game, valued from columns; what is not finite there is left to the plain way, which tells where it happens."""
+    """The same game, valued from columns; what is not finite there is left to the plain way, which
+    tells where it happens.
+    """
 
     memory: int = 1 << 28
     """Bytes of working arrays."""
@@ -33,7 +37,9 @@ class LinearModelGame(ModelGame):
     """The model's linear first step, where it was asked for already."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name not in CACHES} | {"known": None}
+        return {
+            name: value for name, value in super().__getstate__().items() if name not in CACHES
+        } | {"known": None}
 
     def release(self) -> None:
         """Let go of what it keeps on the device; made anew where it is used again."""
@@ -65,7 +71,12 @@ class LinearModelGame(ModelGame):
 
     def values(self, coalitions: BoolArray, /) -> FloatArray:
         """The values (m, rows × outputs) of these coalitions, over all background rows."""
-        if self.ready is not None and len(coalitions) == 2 and coalitions[1].all() and not coalitions[0].any():
+        if (
+            self.ready is not None
+            and len(coalitions) == 2
+            and coalitions[1].all()
+            and not coalitions[0].any()
+        ):
             return self.ready.ends
         arrays = self.linear.arrays
         step = max(1, self.pairs.tile // self.linear.widest)
@@ -88,9 +99,15 @@ class LinearModelGame(ModelGame):
         found = self.linear.arrays.get(pairs.over_pairs(of_pairs, self.linear.widest * count))
         return found.transpose(2, 1, 0).reshape(count, -1)
 
-    def design_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> FloatArray:
+    def design_replicates(
+        self, design: Design, empty: FloatArray, grand: FloatArray, /
+    ) -> FloatArray:
         """The replicates (r, n, rows × outputs) of stars, of chains, or of all subsets."""
-        if self.ready is not None and isinstance(design, Stars) and np.array_equal(design.centres, self.ready.centres):
+        if (
+            self.ready is not None
+            and isinstance(design, Stars)
+            and np.array_equal(design.centres, self.ready.centres)
+        ):
             return self.ready.replicates
         replicates = self.linear.arrays.get(self.device_replicates(design, empty, grand))
         return replicates.transpose(3, 2, 1, 0).reshape(replicates.shape[3], self.n_players, -1)
@@ -100,7 +117,9 @@ class LinearModelGame(ModelGame):
         """Whether replicates are begun on a device and awaited afterwards."""
         return self.linear.arrays.launches and self.ready is None
 
-    def begin_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> Callable[[], FloatArray]:
+    def begin_replicates(
+        self, design: Design, empty: FloatArray, grand: FloatArray, /
+    ) -> Callable[[], FloatArray]:
         """The same begun: what waits for them."""
         wait = self.linear.arrays.begin_reversed(self.device_replicates(design, empty, grand))
 
@@ -110,8 +129,12 @@ class LinearModelGame(ModelGame):
 
         return awaited
 
-    def device_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /, fused: bool | None = None) -> Any:
-        """The same as (outputs, rows, n, r), left on the model's device; `fused` decides for or against a kernel of our own."""
+    def device_replicates(
+        self, design: Design, empty: FloatArray, grand: FloatArray, /, fused: bool | None = None
+    ) -> Any:
+        """The same as (outputs, rows, n, r), left on the model's device; `fused` decides for or
+        against a kernel of our own.
+        """
         arrays = self.linear.arrays
         with arrays.running():
             if isinstance(design, Stars):
@@ -123,11 +146,17 @@ class LinearModelGame(ModelGame):
             return of_subsets(self.pairs, fused)
 
     def _ends(self, empty: FloatArray, grand: FloatArray) -> Any:
-        """(ends, outputs, rows): by row as the game has them, by output as the arrays here have them."""
-        return self.linear.arrays.put(np.stack([empty, grand]).reshape(2, len(self.rows), -1).swapaxes(1, 2), exact=True)
+        """(ends, outputs, rows): by row as the game has them, by output as the arrays here have
+        them.
+        """
+        return self.linear.arrays.put(
+            np.stack([empty, grand]).reshape(2, len(self.rows), -1).swapaxes(1, 2), exact=True
+        )
 
     def shapley_values(self) -> FloatArray | None:
-        """The values (n, rows × outputs) in closed form where what is explained is linear; else None."""
+        """The values (n, rows × outputs) in closed form where what is explained is linear; else
+        None.
+        """
         pairs = self.pairs
         if pairs.linear.steps or pairs.output.function is not None:
             return None
@@ -137,7 +166,9 @@ class LinearModelGame(ModelGame):
             return pairs.chosen(columns[..., 0], rows)
 
         with self.linear.arrays.running():
-            found = self.linear.arrays.get(pairs.over_pairs(of_pairs, self.linear.width * self.n_players))
+            found = self.linear.arrays.get(
+                pairs.over_pairs(of_pairs, self.linear.width * self.n_players)
+            )
         return found.transpose(2, 1, 0).reshape(self.n_players, -1)
 
     def numbers(self, design: Design) -> int:
@@ -145,7 +176,9 @@ class LinearModelGame(ModelGame):
         return self.pairs.numbers(design)
 
     def joins(self, design: Design, at_once: int) -> bool:
-        """Whether a design of so many coalitions at most can be valued together with those of other games."""
+        """Whether a design of so many coalitions at most can be valued together with those of other
+        games.
+        """
         return together.joins(self.pairs, design, at_once)
 
     def joined_bytes(self, design: Stars) -> int:
@@ -170,22 +203,32 @@ class Ready:
 
 
 def value_ahead(work: Sequence[tuple[LinearModelGame, Stars]]) -> None:
-    """Value the stars and the ends of games that `joins` together, for each to have ready when it is asked for them."""
+    """Value the stars and the ends of games that `joins` together, for each to have ready when it
+    is asked for them.
+    """
     arrays, games = work[0][0].linear.arrays, [game.pairs for game, _ in work]
     with arrays.running():
-        ends = np.split(arrays.get(together.ends_of(games)), np.cumsum([len(pairs.rows) for pairs in games])[:-1], axis=2)
+        ends = np.split(
+            arrays.get(together.ends_of(games)),
+            np.cumsum([len(pairs.rows) for pairs in games])[:-1],
+            axis=2,
+        )
         parts = together.joined([(game.pairs, design) for game, design in work])
         everything = arrays.get(arrays.joined([each.flatten() for each in parts], 0))
     flat = np.split(everything, np.cumsum([each.numel() for each in parts])[:-1])
     for (game, design), own, part, of_game in zip(work, flat, parts, ends, strict=True):
-        replicates = own.reshape(part.shape).transpose(3, 2, 1, 0).reshape(part.shape[3], game.n_players, -1)
+        replicates = (
+            own.reshape(part.shape).transpose(3, 2, 1, 0).reshape(part.shape[3], game.n_players, -1)
+        )
         both = of_game.transpose(0, 2, 1).reshape(2, -1)
         if np.isfinite(replicates).all() and np.isfinite(both).all():
             game.__dict__["ready"] = Ready(design.centres, replicates, both)
 
 
 def _once_per_draw(design: Any) -> Any:
-    """Stars or chains with one background row each: as many copies as rows were drawn, which share the weight."""
+    """Stars or chains with one background row each: as many copies as rows were drawn, which share
+    the weight.
+    """
     background: IntArray | None = design.background
     if background is None:
         return design
@@ -193,4 +236,6 @@ def _once_per_draw(design: Any) -> Any:
     flat = background.reshape(len(background), -1)
     if isinstance(design, Chains):
         return Chains(np.repeat(design.ranks, draws, axis=1), flat)
-    return Stars(np.repeat(design.centres, draws, axis=1), np.repeat(design.weights, draws) / draws, flat)
+    return Stars(
+        np.repeat(design.centres, draws, axis=1), np.repeat(design.weights, draws) / draws, flat
+    )

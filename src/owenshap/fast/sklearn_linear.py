@@ -1,4 +1,5 @@
-"""What is linear in scikit-learn: perceptrons, linear models and linear SVMs, behind scalers or not.
+"""What is linear in scikit-learn: perceptrons, linear models and linear SVMs, behind scalers or
+not.
 
 Models are known by the names of their types: a subclass may predict otherwise, and is left alone.
 """
@@ -56,7 +57,12 @@ CLASSIFIERS = frozenset(
     ]
 )
 LOGISTIC = frozenset({"LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis"})
-KERNEL_MACHINES = {"SVC": "decision_function", "NuSVC": "decision_function", "SVR": "predict", "NuSVR": "predict"}
+KERNEL_MACHINES = {
+    "SVC": "decision_function",
+    "NuSVC": "decision_function",
+    "SVR": "predict",
+    "NuSVR": "predict",
+}
 CALLED = frozenset({"predict", "predict_proba", "decision_function", "transform"})
 PERCEPTRONS = {"MLPClassifier": "predict_proba", "MLPRegressor": "predict"}
 
@@ -120,14 +126,21 @@ def _layers(model: Any, method: str) -> Layers | None:
     if name in PERCEPTRONS:
         return _perceptron(model) if method == PERCEPTRONS[name] else None
     scores = name in CLASSIFIERS and method == "decision_function"
-    kernel = name in KERNEL_MACHINES and method == KERNEL_MACHINES[name] and model.kernel == "linear"
+    kernel = (
+        name in KERNEL_MACHINES and method == KERNEL_MACHINES[name] and model.kernel == "linear"
+    )
     if kernel and method == "decision_function" and len(model.classes_) > 2:
         return None  # one score for each two classes, mixed into one per class
     if (name in REGRESSORS and method == "predict") or scores or kernel:
         return _one_layer(model, "identity")
     if name in LOGISTIC and method == "predict_proba":
         return _one_layer(model, "two classes" if len(model.classes_) == 2 else "softmax")
-    if name == "SGDClassifier" and method == "predict_proba" and model.loss == "log_loss" and len(model.classes_) == 2:
+    if (
+        name == "SGDClassifier"
+        and method == "predict_proba"
+        and model.loss == "log_loss"
+        and len(model.classes_) == 2
+    ):
         return _one_layer(model, "two classes")
     return None
 

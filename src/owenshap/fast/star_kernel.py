@@ -8,13 +8,19 @@ import triton.language as tl
 @triton.jit
 def _reciprocal(x):
     """1 / x to a unit in the last place, in one instruction; a division takes eight."""
-    return tl.inline_asm_elementwise("rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
+    return tl.inline_asm_elementwise(
+        "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+    )
 
 
 @triton.jit
 def _power_of_two(x):
-    """2^x in one instruction, 0 where it is too small for a normal number; triton's own takes four."""
-    return tl.inline_asm_elementwise("ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1)
+    """2^x in one instruction, 0 where it is too small for a normal number; triton's own takes
+    four.
+    """
+    return tl.inline_asm_elementwise(
+        "ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+    )
 
 
 @triton.jit
@@ -32,7 +38,9 @@ def activated(x, KIND: tl.constexpr):
 
 @triton.jit
 def factor(KIND: tl.constexpr):
-    """-log2 e for a sigmoid, twice that for a tanh: exp is a power of two, and the sign comes for nothing."""
+    """-log2 e for a sigmoid, twice that for a tanh: exp is a power of two, and the sign comes for
+    nothing.
+    """
     if KIND == 0:
         return -1.4426950408889634
     elif KIND == 1:  # noqa: RET505
@@ -85,7 +93,9 @@ def stars(
     here = player < count
     column = tl.load(index + row * most + player, mask=here, other=0).to(tl.int64)
     change = tl.load(scale + row * most + player, mask=here, other=0.0) * factor(FIRST)
-    change = tl.where(tl.load(present + star * most + player, mask=here, other=0) != 0, -change, change)
+    change = tl.where(
+        tl.load(present + star * most + player, mask=here, other=0) != 0, -change, change
+    )
     middle = tl.arange(0, MIDDLE_PADDED)
     output = tl.arange(0, OUTPUTS_PADDED)
     total = tl.zeros((PLAYERS, MIDDLE_PADDED), tl.float32)
@@ -93,8 +103,12 @@ def stars(
         at = start + tl.arange(0, STEP)
         base = tl.load(centres + unit * WIDTH + at) * factor(FIRST)
         own = tl.load(table + column[:, None] * WIDTH + at[None, :])
-        # a small difference: 22 bits of it, in two halves, are more than float32 has of the neighbour's own number
-        moved = activated(base[None, :] + change[:, None] * own, FIRST) - activated(base, FIRST)[None, :]
+        # a small difference: 22 bits of it, in two halves, are more than float32 has of the
+        # neighbour's own number
+        moved = (
+            activated(base[None, :] + change[:, None] * own, FIRST)
+            - activated(base, FIRST)[None, :]
+        )
         weight = tl.load(upper + at[:, None] * MIDDLE_PADDED + middle[None, :])
         if FIRST == 2:  # unbounded: three products of tf32 halves, as exact as float32
             total = tl.dot(moved, weight, total, input_precision="tf32x3")
@@ -102,7 +116,9 @@ def stars(
             short = moved.to(tl.float16)
             total = tl.dot(short, weight, total)
             total = tl.dot((moved - short.to(tl.float32)).to(tl.float16), weight, total)
-            total = tl.dot(short, tl.load(lower + at[:, None] * MIDDLE_PADDED + middle[None, :]), total)
+            total = tl.dot(
+                short, tl.load(lower + at[:, None] * MIDDLE_PADDED + middle[None, :]), total
+            )
     total *= tl.load(largest + middle)[None, :]
     total += tl.load(middles + unit * MIDDLE + middle, mask=middle < MIDDLE, other=0.0)[None, :]
     weight = tl.load(
@@ -123,4 +139,8 @@ def stars(
     else:
         centre = tl.load(centre_outputs + output * units + unit, mask=output < OUTPUTS, other=0.0)
         target = (output[None, :] * units + unit) * most + player[:, None]
-        tl.store(made + target, scores - centre[None, :], mask=(output < OUTPUTS)[None, :] & here[:, None])
+        tl.store(
+            made + target,
+            scores - centre[None, :],
+            mask=(output < OUTPUTS)[None, :] & here[:, None],
+        )

@@ -13,7 +13,9 @@ from owenshap.fast.columns import Pairs, hidden_at
 
 
 def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
-    """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows), where background rows are drawn."""
+    """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows), where
+    background rows are drawn.
+    """
     arrays, (replicates, stars, n_players) = pairs.linear.arrays, design.centres.shape
     if fused is None:
         fused = pairs.numbers(design) >= _fused_stars.FEWEST_NUMBERS
@@ -37,21 +39,28 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
         steps *= (signs * weights[part, None]).reshape(n_players, -1)
         return arrays.exact_sum(steps.reshape(*steps.shape[:2], *signs.shape))
 
-    return pairs.over_units(of_pairs, (replicates, stars), design.background, 8 if fused else pairs.linear.widest)
+    return pairs.over_units(
+        of_pairs, (replicates, stars), design.background, 8 if fused else pairs.linear.widest
+    )
 
 
 def _outputs(pairs: Pairs, rows: slice, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
     """Outputs of the centres and then of their neighbours, (outputs, pairs, n + 1, stars)."""
     width, of_rows, n_players = columns.shape[:3]
     arrays, stars = pairs.linear.arrays, present.shape[1]
-    hidden, centres = arrays.empty((width, of_rows, n_players + 1, stars)), hidden_at(arrays, present, columns, empty)
+    hidden, centres = (
+        arrays.empty((width, of_rows, n_players + 1, stars)),
+        hidden_at(arrays, present, columns, empty),
+    )
     hidden[:, :, 0] = centres
     arrays.scaled_sum(centres[:, :, None], columns, signs, out=hidden[:, :, 1:])
     return pairs.outputs_of(hidden, rows)
 
 
 def _fused_steps(pairs: Pairs, rows: slice, present: Any, columns: Any, empty: Any) -> Any:
-    """What the neighbours' outputs differ by from their centres', (outputs, pairs, n, stars), by a kernel of our own."""
+    """What the neighbours' outputs differ by from their centres', (outputs, pairs, n, stars), by a
+    kernel of our own.
+    """
     arrays, (width, count, n_players, _) = pairs.linear.arrays, columns.shape
     stars = present.shape[1]
     index = arrays.put(np.arange(count * n_players).reshape(count, n_players), exact=True)
@@ -71,7 +80,9 @@ def _fused_steps(pairs: Pairs, rows: slice, present: Any, columns: Any, empty: A
 
 
 def _with_ends(outputs: Any, present: Any, signs: Any, ends: Any, arrays: Any) -> Any:
-    """Values of stars (outputs, rows, n + 1, stars), those of the empty and the grand coalition over the whole background."""
+    """Values of stars (outputs, rows, n + 1, stars), those of the empty and the grand coalition
+    over the whole background.
+    """
     n_players, stars = present.shape
     sizes = arrays.zeros((n_players + 1, stars))
     sizes[0] = present.sum(0)

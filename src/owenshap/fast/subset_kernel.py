@@ -15,9 +15,16 @@ def _upper(x):
 
 @triton.jit
 def _layer(taken, weight, bias):
-    """Wh + c to float32: three products of halves. What is not finite becomes none, which the caller looks for."""
+    """Wh + c to float32: three products of halves. What is not finite becomes none, which the
+    caller looks for.
+    """
     upper, weight_upper = _upper(taken), _upper(weight)
-    total = tl.dot(taken - upper, weight_upper, tl.broadcast_to(bias[None, :], taken.shape), input_precision="tf32")
+    total = tl.dot(
+        taken - upper,
+        weight_upper,
+        tl.broadcast_to(bias[None, :], taken.shape),
+        input_precision="tf32",
+    )
     total = tl.dot(upper, weight - weight_upper, total, input_precision="tf32")
     return tl.dot(upper, weight_upper, total, input_precision="tf32")
 
@@ -48,8 +55,8 @@ def subsets(
 ):
     """What some blocks of coalitions add to the Shapley values of a pair.
 
-    WIDTHS of h and of what each layer makes, STARTS of the layers' weights, KINDS of what is applied before each layer and
-    after the last; WIDTH holds the widest.
+    WIDTHS of h and of what each layer makes, STARTS of the layers' weights, KINDS of what is
+    applied before each layer and after the last; WIDTH holds the widest.
     """
     pair = tl.program_id(0).to(tl.int64)
     player = tl.arange(0, PLAYERS)
@@ -70,13 +77,21 @@ def subsets(
             there = wide < WIDTHS[layer + 1]
             at = layers + STARTS[layer] + wide[None, :] * WIDTHS[layer] + wide[:, None]
             weight = tl.load(at, mask=there[None, :] & (wide < WIDTHS[layer])[:, None], other=0.0)
-            bias = tl.load(layers + STARTS[layer] + WIDTHS[layer] * WIDTHS[layer + 1] + wide, mask=there, other=0.0)
+            bias = tl.load(
+                layers + STARTS[layer] + WIDTHS[layer] * WIDTHS[layer + 1] + wide,
+                mask=there,
+                other=0.0,
+            )
             hidden = _layer(activated(hidden * factor(KINDS[layer]), KINDS[layer]), weight, bias)
         scores = activated(hidden * factor(KINDS[LAYERS]), KINDS[LAYERS])
         size = tl.sum(present, axis=1)
-        share = tl.where(present != 0, tl.load(members + size)[:, None], -tl.load(others + size)[:, None])
+        share = tl.where(
+            present != 0, tl.load(members + size)[:, None], -tl.load(others + size)[:, None]
+        )
         if SOFTMAX and OUTPUTS == 2:  # the sigmoid of a difference, and 1 less that
-            difference = tl.sum(tl.where((wide < 2)[None, :], scores * (2 * wide - 1)[None, :], 0.0), axis=1)
+            difference = tl.sum(
+                tl.where((wide < 2)[None, :], scores * (2 * wide - 1)[None, :], 0.0), axis=1
+            )
             value = activated(difference * factor(0), 0).to(tl.float64)
             side = 2 * (tl.load(chosen + pair) if CHOSEN else output) - 1
             total += tl.sum(share * value[:, None], axis=0)[None, :] * (output * 0 + side)[:, None]
@@ -88,7 +103,11 @@ def subsets(
                 whole = tl.sum(scores, axis=1)
             for each in tl.static_range(1 if CHOSEN else OUTPUTS):
                 which = tl.load(chosen + pair) if CHOSEN else each
-                value = (tl.sum(tl.where(wide[None, :] == which, scores, 0.0), axis=1) / whole).to(tl.float64)
-                total += tl.where((output == each)[:, None], tl.sum(share * value[:, None], axis=0)[None, :], 0.0)
+                value = (tl.sum(tl.where(wide[None, :] == which, scores, 0.0), axis=1) / whole).to(
+                    tl.float64
+                )
+                total += tl.where(
+                    (output == each)[:, None], tl.sum(share * value[:, None], axis=0)[None, :], 0.0
+                )
     target = (pair * tl.num_programs(1) + tl.program_id(1)) * OUTPUTS_PADDED + output
     tl.store(made + target[:, None] * PLAYERS + player[None, :], total)

@@ -1,4 +1,6 @@
-"""What is linear first in torch: a Sequential, or any module, that begins with a Linear, on any device."""
+"""What is linear first in torch: a Sequential, or any module, that begins with a Linear, on any
+device.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ from owenshap.support.extras import needed
 from owenshap.tables import Table
 from owenshap.tables.tensor import TensorTable, sent, submodules
 
-ON_HOST, ON_DEVICE = 1 << 20, 1 << 28  # numbers of one tile: four megabytes for the cores, what memory allows on a device
+# numbers of one tile: four megabytes for the cores, what memory allows on a device
+ON_HOST, ON_DEVICE = 1 << 20, 1 << 28
 IN_PLACE = {"Sigmoid": "sigmoid_", "Tanh": "tanh_", "ReLU": "relu_"}
 BY_ELEMENT = frozenset(
     [
@@ -39,9 +42,11 @@ BY_ELEMENT = frozenset(
         "Tanhshrink",
     ]
 )
-NOTHING = frozenset({"Identity", "Dropout", "AlphaDropout"})  # in evaluation mode, in which modules predict here
+# in evaluation mode, in which modules predict here
+NOTHING = frozenset({"Identity", "Dropout", "AlphaDropout"})
 
-CALLED = frozenset({"forward", "_call_impl"})  # what calling a module calls, where somebody put it on the module itself
+# what calling a module calls, where somebody put it on the module itself
+CALLED = frozenset({"forward", "_call_impl"})
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,9 @@ class TorchArrays:
 
     def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
         reversed_axes = array.permute(*range(array.ndim)[::-1])
-        return TensorTable.begin_host(reversed_axes.double().contiguous() if self.launches else reversed_axes)
+        return TensorTable.begin_host(
+            reversed_axes.double().contiguous() if self.launches else reversed_axes
+        )
 
     def empty(self, shape: tuple[int, ...]) -> Any:
         return self.torch.empty(shape, dtype=self.dtype, device=self.device)
@@ -110,7 +117,9 @@ class TorchArrays:
 
     def order(self, ranks: Any) -> Any:
         places = ranks.long()
-        every = self.torch.arange(len(places), device=self.device).reshape(-1, *[1] * (places.ndim - 1))
+        every = self.torch.arange(len(places), device=self.device).reshape(
+            -1, *[1] * (places.ndim - 1)
+        )
         return self.torch.empty_like(places).scatter_(0, places, every.expand_as(places))
 
     def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
@@ -134,7 +143,8 @@ class TorchArrays:
     def exact_sum(self, array: Any) -> Any:
         if self.fixed:
             return in_halves(array.double())
-        return array.contiguous().sum(-2, dtype=self.torch.float64)  # a copy takes less than sums along strides do more
+        # a copy takes less than sums along strides do more
+        return array.contiguous().sum(-2, dtype=self.torch.float64)
 
     def affine(self, weights: Any, bias: Any) -> Step:
         return _affine(weights, bias, self.torch)
@@ -149,7 +159,11 @@ def linear_first_of(module: Any) -> LinearFirst | None:
     if _hooked_everywhere(torch) or any(_changed(each, torch) for each in submodules(module)):
         return None
     layers = [each for each in _layers(module, torch) if type(each).__name__ not in NOTHING]
-    flat = bool(layers) and type(layers[0]) is torch.nn.Flatten and (layers[0].start_dim, layers[0].end_dim) == (1, -1)
+    flat = (
+        bool(layers)
+        and type(layers[0]) is torch.nn.Flatten
+        and (layers[0].start_dim, layers[0].end_dim) == (1, -1)
+    )
     layers = layers[flat:]
     if layers and type(layers[0]) is torch.nn.Linear:
         first, steps = layers[0], tuple([_step(each, torch) for each in layers[1:]])
@@ -169,7 +183,10 @@ def linear_first_of(module: Any) -> LinearFirst | None:
 
 def _layers(module: Any, torch: Any) -> list[Any]:
     """The layers that a module calls one after the other; itself where nobody can know."""
-    if isinstance(module, torch.nn.Sequential) and type(module).forward is torch.nn.Sequential.forward:
+    if (
+        isinstance(module, torch.nn.Sequential)
+        and type(module).forward is torch.nn.Sequential.forward
+    ):
         return [layer for each in module for layer in _layers(each, torch)]
     return [module]
 
@@ -179,9 +196,14 @@ def _changed(module: Any, torch: Any) -> bool:
     kind = type(module)
     if module._forward_hooks or module._forward_pre_hooks or not CALLED.isdisjoint(vars(module)):
         return True
-    if kind.__call__ is not torch.nn.Module.__call__ or kind._call_impl is not torch.nn.Module._call_impl:
+    if (
+        kind.__call__ is not torch.nn.Module.__call__
+        or kind._call_impl is not torch.nn.Module._call_impl
+    ):
         return True
-    return kind.__module__.startswith("torch.nn.modules") and not kind.forward.__module__.startswith("torch.nn.modules")
+    return kind.__module__.startswith(
+        "torch.nn.modules"
+    ) and not kind.forward.__module__.startswith("torch.nn.modules")
 
 
 def _hooked_everywhere(torch: Any) -> bool:
@@ -192,7 +214,9 @@ def _hooked_everywhere(torch: Any) -> bool:
 
 def _step(layer: Any, torch: Any) -> Step:
     if type(layer) is torch.nn.Linear:
-        return _affine(layer.weight.detach(), None if layer.bias is None else layer.bias.detach(), torch)
+        return _affine(
+            layer.weight.detach(), None if layer.bias is None else layer.bias.detach(), torch
+        )
     name, ours = type(layer).__name__, type(layer).__module__.startswith("torch.nn.modules")
     if ours and name in IN_PLACE:
         return _in_place(name)
@@ -206,13 +230,17 @@ def _step(layer: Any, torch: Any) -> Step:
 
 @cache
 def _in_place(name: str) -> Step:
-    return Step(name.lower(), getattr(needed("torch", extra="torch").Tensor, IN_PLACE[name]), by_panel=True)
+    return Step(
+        name.lower(), getattr(needed("torch", extra="torch").Tensor, IN_PLACE[name]), by_panel=True
+    )
 
 
 def _affine(weights: Any, bias: Any, torch: Any) -> Step:
     on_host = weights.device.type == "cpu"  # elsewhere a wide product keeps the whole device busy
     if bias is None:
-        return Step("affine", lambda hidden: _product(weights, hidden, torch), weights, by_panel=on_host)
+        return Step(
+            "affine", lambda hidden: _product(weights, hidden, torch), weights, by_panel=on_host
+        )
     column = bias.unsqueeze(1)
 
     def apply(hidden: Any) -> Any:
@@ -225,4 +253,8 @@ def _affine(weights: Any, bias: Any, torch: Any) -> Step:
 
 def _product(weights: Any, hidden: Any, torch: Any) -> Any:
     """Wh of (width, m), or of (panels, width, m) one by one."""
-    return weights @ hidden if hidden.ndim == 2 else torch.bmm(weights.expand(len(hidden), *weights.shape), hidden)
+    return (
+        weights @ hidden
+        if hidden.ndim == 2
+        else torch.bmm(weights.expand(len(hidden), *weights.shape), hidden)
+    )

@@ -1,6 +1,8 @@
-"""Modules with a forward of their own that begin with a Linear: found by watching a call, used by standing in for that layer.
+"""Modules with a forward of their own that begin with a Linear: found by watching a call, used by
+standing in for that layer.
 
-Watching is a mode of the calling thread, so that nothing is patched and other threads see nothing of it.
+Watching is a mode of the calling thread, so that nothing is patched and other threads see nothing
+of it.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ from owenshap.fast.linear_first import Step
 from owenshap.support.extras import needed
 
 FLATTENING = frozenset({"flatten", "view", "reshape"})
-ASKING = frozenset({"size", "dim", "ndimension", "numel", "__len__", "__get__"})  # shape, dtype and device are read by __get__
+# shape, dtype and device are read by __get__
+ASKING = frozenset({"size", "dim", "ndimension", "numel", "__len__", "__get__"})
 
 
 class _RowsUsedError(Exception):
@@ -34,13 +37,17 @@ class Watched:
 
     @property
     def rest(self) -> Step:
-        """What follows the layer: the module's own forward, in which the layer gives the h that is asked about."""
+        """What follows the layer: the module's own forward, in which the layer gives the h that is
+        asked about.
+        """
 
         def apply(hidden: Any) -> Any:
             count = hidden.shape[1]
             try:
                 made, _ = _called(self.module, self.layer.weight, hidden.T.contiguous())
-            except Exception:  # it may look at the rows after all, for some h: the plain way is taken for what is not finite
+            # it may look at the rows after all, for some h: the plain way is taken for what is not
+            # finite
+            except Exception:
                 return hidden.new_full((self.outputs, count), float("nan"))
             return made.reshape(count, -1).T
 
@@ -48,23 +55,34 @@ class Watched:
 
 
 def watched(module: Any) -> Watched | None:
-    """A module in evaluation mode whose rows go into one Linear and nowhere else; None where they do not."""
+    """A module in evaluation mode whose rows go into one Linear and nowhere else; None where they
+    do not.
+    """
     torch = needed("torch", extra="torch")
     every = list(module.modules())
-    layer: Any = next((each for each in every if next(each.parameters(recurse=False), None) is not None), None)
-    if type(layer) is not torch.nn.Linear or any(each.training or _compiled(each) for each in every):
+    layer: Any = next(
+        (each for each in every if next(each.parameters(recurse=False), None) is not None), None
+    )
+    if type(layer) is not torch.nn.Linear or any(
+        each.training or _compiled(each) for each in every
+    ):
         return None
     try:
         with torch.inference_mode():
-            made, flat = _called(module, layer.weight, layer.weight.new_zeros(2, layer.out_features))
+            made, flat = _called(
+                module, layer.weight, layer.weight.new_zeros(2, layer.out_features)
+            )
             return Watched(module, layer, flat, made.reshape(2, -1).shape[1])
     except Exception:  # whatever it does not like about such rows: the plain way is there
         return None
 
 
 def _called(module: Any, weight: Any, hidden: Any) -> tuple[Any, bool]:
-    """What the module makes of rows whose first h is this, (m, width); and whether it flattens them."""
-    rows = weight.new_zeros(()).expand(len(hidden), weight.shape[1])  # never looked at: they take no memory
+    """What the module makes of rows whose first h is this, (m, width); and whether it flattens
+    them.
+    """
+    # never looked at: they take no memory
+    rows = weight.new_zeros(()).expand(len(hidden), weight.shape[1])
     standing = _standing()(weight, hidden, rows)
     with standing:
         made = module(rows)
@@ -85,12 +103,19 @@ def _standing() -> Any:
             self._weight, self._hidden, self._rows = weight, hidden, [rows]
             self.done = self.flat = False
 
-        def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(
+            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
             named = kwargs or {}
             if not any(each is rows for each in _leaves([args, named]) for rows in self._rows):
                 return function(*args, **named)
             name = getattr(function, "__name__", "")
-            if function is torch.nn.functional.linear and len(args) > 1 and args[1] is self._weight and not self.done:
+            if (
+                function is torch.nn.functional.linear
+                and len(args) > 1
+                and args[1] is self._weight
+                and not self.done
+            ):
                 self.done = True
                 return self._hidden
             answer = function(*args, **named) if name in ASKING | FLATTENING else self._rows[0]

@@ -38,7 +38,9 @@ class Game(Protocol):
 
 @runtime_checkable
 class DrawingGame(Game, Protocol):
-    """A game whose values are means over background rows, of which some are drawn for each star or chain."""
+    """A game whose values are means over background rows, of which some are drawn for each star or
+    chain.
+    """
 
     def draw_background(self, rng: np.random.Generator, units: tuple[int, ...]) -> IntArray:
         """Background rows (*units, draws)."""
@@ -58,17 +60,27 @@ class LaunchingGame(Game, Protocol):
         """Whether they are: `begin` returns before they are there."""
         ...
 
-    def begin(self, coalitions: BoolArray, background: IntArray | None, /) -> Callable[[], NDArray[Any]]:
-        """Begin to value coalitions, over all background rows or each over its own; what waits for the values."""
+    def begin(
+        self, coalitions: BoolArray, background: IntArray | None, /
+    ) -> Callable[[], NDArray[Any]]:
+        """Begin to value coalitions, over all background rows or each over its own; what waits for
+        the values.
+        """
         ...
 
 
 @runtime_checkable
 class CompactGame(Game, Protocol):
-    """A game that values whole stars, chains or all subsets at once, without their coalitions one by one."""
+    """A game that values whole stars, chains or all subsets at once, without their coalitions one
+    by one.
+    """
 
-    def design_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> FloatArray:
-        """The replicates (r, n, k) of a design, given the values (k,) of the empty and the grand coalition."""
+    def design_replicates(
+        self, design: Design, empty: FloatArray, grand: FloatArray, /
+    ) -> FloatArray:
+        """The replicates (r, n, k) of a design, given the values (k,) of the empty and the grand
+        coalition.
+        """
         ...
 
 
@@ -78,10 +90,14 @@ class LaunchingCompactGame(CompactGame, Protocol):
 
     @property
     def launches_replicates(self) -> bool:
-        """Whether beginning early saves time: replicates are then made elsewhere while the next design is prepared."""
+        """Whether beginning early saves time: replicates are then made elsewhere while the next
+        design is prepared.
+        """
         ...
 
-    def begin_replicates(self, design: Design, empty: FloatArray, grand: FloatArray, /) -> Callable[[], FloatArray]:
+    def begin_replicates(
+        self, design: Design, empty: FloatArray, grand: FloatArray, /
+    ) -> Callable[[], FloatArray]:
         """Begin to value a design; what waits for the replicates."""
         ...
 
@@ -106,7 +122,9 @@ class GameOfRows(Game, Protocol):
 
 @runtime_checkable
 class AdditiveGame(Game, Protocol):
-    """A game that may know to be a sum of its players' own values, which are their Shapley values then."""
+    """A game that may know to be a sum of its players' own values, which are their Shapley values
+    then.
+    """
 
     def shapley_values(self) -> FloatArray | None:
         """The values (n, k); None where the game is not additive."""
@@ -114,7 +132,9 @@ class AdditiveGame(Game, Protocol):
 
 
 class Declared:
-    """What a game inherits from whose class alone decides what it can do: asked once of each class, which takes long."""
+    """What a game inherits from whose class alone decides what it can do: asked once of each class,
+    which takes long.
+    """
 
 
 _known: dict[tuple[type, type], bool] = {}
@@ -176,8 +196,14 @@ class FunctionGame:
 
     def __post_init__(self) -> None:
         if not callable(self.fn):
-            raise InputError("fn", "be a function of coalitions", self.fn, "For a table of values use TableGame")
-        object.__setattr__(self, "n_players", whole_number("n_players", self.n_players, 1, "Give the number of players"))
+            raise InputError(
+                "fn", "be a function of coalitions", self.fn, "For a table of values use TableGame"
+            )
+        object.__setattr__(
+            self,
+            "n_players",
+            whole_number("n_players", self.n_players, 1, "Give the number of players"),
+        )
 
     def values(self, coalitions: BoolArray, /) -> NDArray[Any]:
         """The function's values of these coalitions."""
@@ -221,11 +247,25 @@ def _checked_table(values: ArrayLike) -> FloatArray:
         table = np.array(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         got = shown(values)
-        raise InputError("values", "be an array of real numbers", got, "Give 2**n numbers, or 2**n rows of k") from None
-    if table.ndim not in (1, 2) or len(table) < 2 or len(table) & (len(table) - 1) or table.size == 0:
-        raise InputError("values", "have 2**n rows", f"shape {table.shape}", "Bit i of the row's index is player i")
+        raise InputError(
+            "values", "be an array of real numbers", got, "Give 2**n numbers, or 2**n rows of k"
+        ) from None
+    if (
+        table.ndim not in (1, 2)
+        or len(table) < 2
+        or len(table) & (len(table) - 1)
+        or table.size == 0
+    ):
+        raise InputError(
+            "values",
+            "have 2**n rows",
+            f"shape {table.shape}",
+            "Bit i of the row's index is player i",
+        )
     if not np.isfinite(table).all():
         row = int(np.argwhere(~np.isfinite(table))[0, 0])
-        raise InputError("values", "be finite", f"{table[row]} at index {row}", "Give every coalition a value")
+        raise InputError(
+            "values", "be finite", f"{table[row]} at index {row}", "Give every coalition a value"
+        )
     table.flags.writeable = False
     return table

@@ -14,7 +14,8 @@ from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.checks import check_unmasked
 from owenshap.tables import Table, as_table
 
-MOST_COMPARED = 16  # rows, and composites, that show whether another way gives the model's own predictions
+# rows, and composites, that show whether another way gives the model's own predictions
+MOST_COMPARED = 16
 MOST_STAND_INS = 64  # the same for background rows, spread over all of them: few calls have many
 
 
@@ -42,29 +43,39 @@ class Absent:
 
 
 def of_background(background: Any, weights: ArrayLike | None, names: list[str] | None) -> Absent:
-    """Absent players take their features from a copy of the background, averaged over all its rows."""
+    """Absent players take their features from a copy of the background, averaged over all its
+    rows.
+    """
     table = as_table(background, names)
     table = table.copied(0, len(table))  # later edits of the original change nothing
     if len(table) == 0:
-        raise InputError("background", "have at least one row", "none", "Give rows of the training data")
+        raise InputError(
+            "background", "have at least one row", "none", "Give rows of the training data"
+        )
     if weights is None:
         return Absent(table)
     return Absent(table, _normed(weights, len(table)))
 
 
 def of_baseline(baseline: Any, rows: Table) -> Absent:
-    """Absent players take their features from a baseline: a number, a row, or one row per explained row."""
+    """Absent players take their features from a baseline: a number, a row, or one row per explained
+    row.
+    """
     if isinstance(baseline, (int, float, np.number)) and not isinstance(baseline, bool):
         return Absent(rows.constant(_as_float(baseline)).like(rows, "baseline"))
     table = rows.beside(baseline, "baseline")
     if len(table) not in (1, len(rows)):
         rule = f"have one row, or one for each of the {len(rows)} explained rows"
-        raise InputError("baseline", rule, f"{len(table)} rows", "For a mean over rows use background")
+        raise InputError(
+            "baseline", rule, f"{len(table)} rows", "For a mean over rows use background"
+        )
     return Absent(table, per_row=len(table) > 1)
 
 
 def composites(rows: Table, absent: Absent) -> Any:
-    """Some of what stands in for absent features, and some composites of it with the rows, as the model takes them."""
+    """Some of what stands in for absent features, and some composites of it with the rows, as the
+    model takes them.
+    """
     stand_ins = np.unique(np.linspace(0, len(absent.table) - 1, MOST_STAND_INS).astype(np.intp))
     mixed = np.linspace(0, len(absent.table) - 1, MOST_COMPARED).astype(np.intp)
     drawn = np.concatenate([stand_ins, mixed])
@@ -89,13 +100,23 @@ def _as_float(baseline: Any) -> float:
 
 def _normed(weights: ArrayLike, rows: int) -> FloatArray:
     """Weights that sum to 1."""
-    rule, advice = f"be {rows} numbers from 0 on, one per background row, not all 0", "Leave them out for equal weights"
+    rule, advice = (
+        f"be {rows} numbers from 0 on, one per background row, not all 0",
+        "Leave them out for equal weights",
+    )
     check_unmasked("background_weights", weights)
     try:
         array = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError("background_weights", rule, "something that is no array of numbers", advice) from None
-    if array.shape != (rows,) or not np.isfinite(array).all() or (array < 0).any() or not array.any():
+        raise InputError(
+            "background_weights", rule, "something that is no array of numbers", advice
+        ) from None
+    if (
+        array.shape != (rows,)
+        or not np.isfinite(array).all()
+        or (array < 0).any()
+        or not array.any()
+    ):
         raise InputError("background_weights", rule, f"shape {array.shape}", advice)
     array = array / array.max()  # their sum may be beyond all floats
     return array / array.sum()

@@ -22,11 +22,13 @@ from owenshap.tables import Composer, Table
 
 @dataclass(frozen=True, eq=False)
 class ModelGame(Declared):
-    """The value of a coalition is the model's output, with absent players' features replaced and averaged over.
+    """The value of a coalition is the model's output, with absent players' features replaced and
+    averaged over.
 
-    Rows that have the same number of live players play one game together: the value of a coalition has k outputs for each
-    row, row after row. Player i of the game is the i-th live player of each row; the others differ from no replacement,
-    so that their Shapley values are 0 and they cost nothing.
+    Rows that have the same number of live players play one game together: the value of a coalition
+    has k outputs for each row, row after row. Player i of the game is the i-th live player of each
+    row; the others differ from no replacement, so that their Shapley values are 0 and they cost
+    nothing.
     """
 
     model: Model
@@ -47,7 +49,9 @@ class ModelGame(Declared):
         return self.live.shape[1]
 
     def release(self) -> None:
-        """Let go of what is kept between calls: games live to the end of a run, and what they keep would fill the memory."""
+        """Let go of what is kept between calls: games live to the end of a run, and what they keep
+        would fill the memory.
+        """
 
     def of_rows(self, which: IntArray) -> Self:
         """The game of some of the rows."""
@@ -61,7 +65,8 @@ class ModelGame(Declared):
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_compose"}  # made anew where it is used
+        # made anew where it is used
+        return {name: value for name, value in self.__dict__.items() if name != "_compose"}
 
     def values(self, coalitions: BoolArray, /) -> FloatArray:
         """The values (m, rows × outputs) of these coalitions, over all background rows."""
@@ -72,9 +77,15 @@ class ModelGame(Declared):
         """Whether the model goes on with a batch while the next is made."""
         return self.model.launches
 
-    def begin(self, coalitions: BoolArray, background: IntArray | None, /) -> Callable[[], FloatArray]:
-        """Begin to value coalitions, and what waits for the values; those that take several batches are awaited here."""
-        drawn, weights = (self._everyone, self.absent.weights) if background is None else (background, None)
+    def begin(
+        self, coalitions: BoolArray, background: IntArray | None, /
+    ) -> Callable[[], FloatArray]:
+        """Begin to value coalitions, and what waits for the values; those that take several batches
+        are awaited here.
+        """
+        drawn, weights = (
+            (self._everyone, self.absent.weights) if background is None else (background, None)
+        )
         if len(self.rows) * len(coalitions) > self._pairs_at_once(drawn):
             values = self._means(coalitions, drawn, weights)
             return lambda: values
@@ -88,19 +99,31 @@ class ModelGame(Declared):
 
     @cached_property
     def _compose(self) -> Composer:
-        """Composites from coalitions of live players; for one row these are looked up where the composites are made."""
+        """Composites from coalitions of live players; for one row these are looked up where the
+        composites are made.
+        """
         n_players = self.n_players
         if len(self.rows) > 1 or n_players == len(self.players):
             compose = self.rows.composer(self.absent.table, self.players.player_of)
-            return lambda row, coalitions, drawn: compose(row, self._of_all_players(row, coalitions), drawn)
+            return lambda row, coalitions, drawn: compose(
+                row, self._of_all_players(row, coalitions), drawn
+            )
         place = np.full(len(self.players), n_players)  # of the others: a player who is never there
         place[self.live[0]] = np.arange(n_players)
         compose_live = self.rows.composer(self.absent.table, place[self.players.player_of])
-        return lambda row, coalitions, drawn: compose_live(row, np.pad(coalitions, ((0, 0), (0, 1))), drawn)
+        return lambda row, coalitions, drawn: compose_live(
+            row, np.pad(coalitions, ((0, 0), (0, 1))), drawn
+        )
 
-    def _means(self, coalitions: BoolArray, drawn: IntArray, weights: FloatArray | None) -> FloatArray:
-        """Means over the drawn background rows, (m, b) or (1, b), in batches of whole (row, coalition) pairs where they fit."""
-        return self._by_coalition(list(self._finished(self._batches(coalitions, drawn, weights))), len(coalitions))
+    def _means(
+        self, coalitions: BoolArray, drawn: IntArray, weights: FloatArray | None
+    ) -> FloatArray:
+        """Means over the drawn background rows, (m, b) or (1, b), in batches of whole (row,
+        coalition) pairs where they fit.
+        """
+        return self._by_coalition(
+            list(self._finished(self._batches(coalitions, drawn, weights))), len(coalitions)
+        )
 
     def _pairs_at_once(self, drawn: IntArray) -> int:
         return max(1, self.batch_rows // drawn.shape[1])
@@ -108,16 +131,21 @@ class ModelGame(Declared):
     def _batches(
         self, coalitions: BoolArray, drawn: IntArray, weights: FloatArray | None
     ) -> Iterator[Callable[[], FloatArray]]:
-        """Batches that are begun when they are asked for; of each, what waits for its means (pairs, k)."""
+        """Batches that are begun when they are asked for; of each, what waits for its means (pairs,
+        k).
+        """
         pairs, step = len(self.rows) * len(coalitions), self._pairs_at_once(drawn)
         for start in range(0, pairs, step):
             row, which = np.divmod(np.arange(start, min(start + step, pairs)), len(coalitions))
             background = drawn[which] if len(drawn) > 1 else drawn
-            some = coalitions[which] if len(self.rows) > 1 else coalitions[start : start + step]  # of one row: no copy
+            # of one row: no copy
+            some = coalitions[which] if len(self.rows) > 1 else coalitions[start : start + step]
             yield partial(_mean, self._outputs(row, some, background), weights)
 
     def _finished(self, begun: Iterator[Callable[[], FloatArray]]) -> Iterator[FloatArray]:
-        """What batches come to: one by one, or the next begun meanwhile where the model launches them."""
+        """What batches come to: one by one, or the next begun meanwhile where the model launches
+        them.
+        """
         return one_ahead(begun) if self.model.launches else (finish() for finish in begun)
 
     def _by_coalition(self, means: Sequence[FloatArray], coalitions: int) -> FloatArray:
@@ -132,19 +160,26 @@ class ModelGame(Declared):
         np.put_along_axis(full, self.live[row], coalitions, axis=1)
         return full
 
-    def _outputs(self, row: IntArray, coalitions: BoolArray, background: IntArray) -> Callable[[], FloatArray]:
+    def _outputs(
+        self, row: IntArray, coalitions: BoolArray, background: IntArray
+    ) -> Callable[[], FloatArray]:
         """Begin every composite; what waits for their outputs (pairs, b, k).
 
         Where one pair is too much, a slice of the background at a time, and they are awaited here.
         """
         starts = range(0, background.shape[1], self.batch_rows)
-        slices = (self._begin(row, coalitions, background[:, start : start + self.batch_rows]) for start in starts)
+        slices = (
+            self._begin(row, coalitions, background[:, start : start + self.batch_rows])
+            for start in starts
+        )
         if len(starts) == 1:
             return next(slices)
         outputs = np.concatenate(list(self._finished(slices)), axis=1)
         return lambda: outputs
 
-    def _begin(self, row: IntArray, coalitions: BoolArray, drawn: IntArray) -> Callable[[], FloatArray]:
+    def _begin(
+        self, row: IntArray, coalitions: BoolArray, drawn: IntArray
+    ) -> Callable[[], FloatArray]:
         drawn = row[:, None] if self.absent.per_row else drawn
         try:
             finish = self.model.begin(self._compose(row, coalitions, drawn))
@@ -152,7 +187,9 @@ class ModelGame(Declared):
             raise self._failed(error, row, coalitions, drawn) from error
         return partial(self._finish, finish, row, coalitions, drawn)
 
-    def _finish(self, finish: Callable[[], Any], row: IntArray, coalitions: BoolArray, drawn: IntArray) -> FloatArray:
+    def _finish(
+        self, finish: Callable[[], Any], row: IntArray, coalitions: BoolArray, drawn: IntArray
+    ) -> FloatArray:
         """Wait for the outputs (pairs, drawn, k) of a batch."""
         try:
             raw = finish()
@@ -164,12 +201,19 @@ class ModelGame(Declared):
             bad = int(np.argwhere(~np.isfinite(outputs))[0, 0])
             pair = bad // drawn.shape[1]
             got = f"{outputs[bad]} for {self._describe(row[pair], coalitions[pair])}"
-            raise ModelError("the model's output", "be finite", got, "Mend the model, or explain another output")
+            raise ModelError(
+                "the model's output", "be finite", got, "Mend the model, or explain another output"
+            )
         return outputs.reshape(len(row), drawn.shape[1], -1)
 
-    def _failed(self, error: Exception, row: IntArray, coalitions: BoolArray, drawn: IntArray) -> ModelError:
+    def _failed(
+        self, error: Exception, row: IntArray, coalitions: BoolArray, drawn: IntArray
+    ) -> ModelError:
         """What the model raised, with the batch it was given."""
-        batch = f"a batch of {len(row) * drawn.shape[1]} rows from {self._describe(row[0], coalitions[0])} on"
+        batch = (
+            f"a batch of {len(row) * drawn.shape[1]} rows from "
+            f"{self._describe(row[0], coalitions[0])} on"
+        )
         got = f"{type(error).__name__}({error}) on {batch}"
         advice = "The model must take such composites of a row and the background"
         return ModelError("the model", "predict every batch", got, advice)
@@ -177,20 +221,26 @@ class ModelGame(Declared):
     def _describe(self, row: int, coalition: BoolArray) -> str:
         everyone = self._of_all_players(np.array([row]), coalition[None])[0]
         present = [name for name, here in zip(self.players.names, everyone, strict=True) if here]
-        shown = ", ".join(present[:20]) + (f" and {len(present) - 20} more" if len(present) > 20 else "")
+        shown = ", ".join(present[:20]) + (
+            f" and {len(present) - 20} more" if len(present) > 20 else ""
+        )
         return f"row {self.labels[row]} with {f'{{{shown}}}' if present else 'nothing'} present"
 
 
 def _mean(finish: Callable[[], FloatArray], weights: FloatArray | None) -> FloatArray:
     """Means over background rows of the outputs (pairs, b, k) of a batch."""
     outputs = finish()
-    found: FloatArray = outputs.mean(axis=1) if weights is None else (outputs * weights[:, None]).sum(axis=1)
+    found: FloatArray = (
+        outputs.mean(axis=1) if weights is None else (outputs * weights[:, None]).sum(axis=1)
+    )
     return found
 
 
 @dataclass(frozen=True, eq=False)
 class DrawingModelGame(ModelGame):
-    """The same with some background rows drawn for each star or chain in place of all of them: unbiased, and cheaper."""
+    """The same with some background rows drawn for each star or chain in place of all of them:
+    unbiased, and cheaper.
+    """
 
     draws: int = 1
 
@@ -199,5 +249,7 @@ class DrawingModelGame(ModelGame):
         return rng.choice(len(self.absent), size=(*units, self.draws), p=self.absent.weights)
 
     def values_over(self, coalitions: BoolArray, background: IntArray, /) -> FloatArray:
-        """The values (m, rows × outputs) of these coalitions, each over its own background rows (m, draws)."""
+        """The values (m, rows × outputs) of these coalitions, each over its own background rows (m,
+        draws).
+        """
         return self._means(coalitions, background, None)

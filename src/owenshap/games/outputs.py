@@ -1,4 +1,6 @@
-"""Which outputs of a model are explained: all, one, the predicted class, or any function of them."""
+"""Which outputs of a model are explained: all, one, the predicted class, or any function of
+them.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ def position(place: int) -> Position:
 
     Examples
     --------
-    Of a model with classes 1, 2, 3, `output=1` is class 1 and `output=owenshap.position(1)` class 2.
+    Of a model with classes 1, 2, 3, `output=1` is class 1 and `output=owenshap.position(1)` class
+    2.
 
     >>> import numpy as np, owenshap
     >>> second = owenshap.position(1)
@@ -136,10 +139,13 @@ class Output:
         return self if self.predicted is None else replace(self, predicted=self.predicted[rows])
 
 
-def choose(choice: Choice, predictions: FloatArray, names: Names) -> tuple[Output, list[str] | None]:
+def choose(
+    choice: Choice, predictions: FloatArray, names: Names
+) -> tuple[Output, list[str] | None]:
     """The output asked for, given the predictions (rows, k) of the explained rows; and its names.
 
-    Where the model has labels, a class is chosen by its label: 1 is the class 1, wherever it stands.
+    Where the model has labels, a class is chosen by its label: 1 is the class 1, wherever it
+    stands.
     """
     outputs, shown = predictions.shape[1], names.shown
     everything = Output(takes=outputs)
@@ -201,9 +207,12 @@ def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> No
     if _warned or before in (None, place) or names.labels is None:
         return
     _warned = True
-    number, label, other = (_typed(each) for each in (choice, names.labels[place], names.labels[before]))
+    number, label, other = (
+        _typed(each) for each in (choice, names.labels[place], names.labels[before])
+    )
     message = (
-        f"output={number} is the class with the label {label}, which is output {place} of the model; "
+        f"output={number} is the class with the label {label}, which is output {place} of the "
+        "model; "
         f"owenshap.position({number}) is the output at that position, class {other}."
     )
     warnings.warn(message, UserWarning, stacklevel=4)
@@ -231,20 +240,33 @@ def as_predictions(raw: Any, rows: int, what: str) -> FloatArray:
     """Predictions as float64 (rows, k), or an error that says what is wrong with them."""
     try:
         array: NDArray[Any] = raw if type(raw) is np.ndarray else as_array(raw)
-    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; tensors that are elsewhere or need a gradient
+    # ragged lists; tensors that are elsewhere or need a gradient
+    except (TypeError, ValueError, RuntimeError) as error:
         got = f"{type(raw).__name__} ({type(error).__name__}: {error})"
-        raise ModelError(f"{what}'s predictions", "be an array", got, "Return (m,) or (m, k)") from error
+        raise ModelError(
+            f"{what}'s predictions", "be an array", got, "Return (m,) or (m, k)"
+        ) from error
     if array.dtype.kind not in "biuf":
-        advice = "Explain probabilities or scores: predict='predict_proba', or a function that returns numbers"
+        advice = (
+            "Explain probabilities or scores: predict='predict_proba', or a function that "
+            "returns numbers"
+        )
         raise ModelError(f"{what}'s predictions", "be real numbers", f"dtype {array.dtype}", advice)
     if array.ndim == 0 or len(array) != rows or array.size == 0:
         rule = f"have one row for each of the {rows} rows of the batch"
-        raise ModelError(f"{what}'s predictions", rule, f"shape {array.shape}", "Return (m,), or (m, k) for k outputs")
+        raise ModelError(
+            f"{what}'s predictions",
+            rule,
+            f"shape {array.shape}",
+            "Return (m,), or (m, k) for k outputs",
+        )
     return array.reshape(rows, -1).astype(np.float64)
 
 
 def _predicted(predictions: FloatArray) -> IntArray:
     if predictions.shape[1] < 2:
         advice = "Leave out output, or return a probability per class"
-        raise InputError("output", "not be 'predicted' for a model with one output", "'predicted'", advice)
+        raise InputError(
+            "output", "not be 'predicted' for a model with one output", "'predicted'", advice
+        )
     return predictions.argmax(axis=1)

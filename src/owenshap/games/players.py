@@ -36,13 +36,25 @@ class Players:
                 place = _place(column, place_of, name)
                 if owner[place] is not None:
                     got = f"{features[place]!r} in {owner[place]!r} and {name!r}"
-                    raise InputError("players", "have each column in one group", got, "Take it out of one of the two")
+                    raise InputError(
+                        "players",
+                        "have each column in one group",
+                        got,
+                        "Take it out of one of the two",
+                    )
                 owner[place] = name
-        names = [feature if own is None else own for own, feature in zip(owner, features, strict=True)]
+        names = [
+            feature if own is None else own for own, feature in zip(owner, features, strict=True)
+        ]
         single = {feature for own, feature in zip(owner, features, strict=True) if own is None}
         clash = next((name for name in checked if name in single), None)
         if clash is not None:
-            raise InputError("players", "have names of their own", f"group {clash!r} beside a column of that name", "Rename it")
+            raise InputError(
+                "players",
+                "have names of their own",
+                f"group {clash!r} beside a column of that name",
+                "Rename it",
+            )
         order = {name: player for player, name in enumerate(dict.fromkeys(names))}
         return cls([*order], np.array([order[name] for name in names]))
 
@@ -84,7 +96,9 @@ def patches(height: int, width: int, size: int) -> dict[str, list[int]]:
         whole_number(what, value, 1, "Give pixels")
     pixels = np.arange(height * width).reshape(height, width)
     return {
-        f"patch {top // size},{left // size}": pixels[top : top + size, left : left + size].reshape(-1).tolist()
+        f"patch {top // size},{left // size}": pixels[top : top + size, left : left + size]
+        .reshape(-1)
+        .tolist()
         for top in range(0, height, size)
         for left in range(0, width, size)
     }

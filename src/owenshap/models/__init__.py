@@ -25,6 +25,9 @@ def as_model(model: Any, predict: str | None = None) -> Model:
         return model
     known = [(distance, kind) for kind in found() if (distance := kind.distance(model)) is not None]
     if not known:
-        advice = "Wrap it in a function: lambda rows: your_model(rows), from a batch of rows to (m,) or (m, k) predictions"
+        advice = (
+            "Wrap it in a function: lambda rows: your_model(rows), from a batch of rows to (m,) "
+            "or (m, k) predictions"
+        )
         raise InputError("model", "be of a known kind or a function", type(model).__name__, advice)
     return min(known, key=lambda each: each[0])[1].of(model, predict)

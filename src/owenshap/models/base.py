@@ -12,8 +12,8 @@ from owenshap.tables import Table
 class Model(ABC):
     """A model of one kind, as a function of batches.
 
-    A new kind of model is one file in this package with one class: it is then found by the names of the types it knows.
-    Its framework is imported when it is used, never before.
+    A new kind of model is one file in this package with one class: it is then found by the names of
+    the types it knows. Its framework is imported when it is used, never before.
     """
 
     packages: ClassVar[tuple[str, ...]]
@@ -23,7 +23,9 @@ class Model(ABC):
     """Rows × features of a batch that keeps the model busy."""
 
     launches: bool = False
-    """Whether `begin` returns before the predictions are there: a device goes on with them meanwhile."""
+    """Whether `begin` returns before the predictions are there: a device goes on with them
+    meanwhile.
+    """
 
     labels: list[Any] | None = None
     """The classes that the outputs stand for, as the model has them: numbers, texts, booleans."""
@@ -39,12 +41,12 @@ class Model(ABC):
         return None
 
     def of_both_classes(self) -> Model:
-        """The same with −score and score where it has one score for two classes: either can be chosen then."""
+        """The same with −score and score where it has one for two classes: either can be chosen."""
         return self
 
     @property
     def fitted(self) -> Any:
-        """The fitted model itself, for those who read what it is made of; None where nobody could."""
+        """The fitted model itself, for who reads what it is made of; None where nobody could."""
         return None
 
     @property
@@ -54,23 +56,31 @@ class Model(ABC):
 
     @classmethod
     def distance(cls, model: object) -> int | None:
-        """How far up its ancestry the object has a type that this kind knows: the nearest kind takes it. None: not at all."""
+        """How far up its ancestry the object has a type that this kind knows: the nearest kind
+        takes it. None: not at all.
+        """
         packages = [each.__module__.partition(".")[0] for each in type(model).__mro__]
-        return next((place for place, package in enumerate(packages) if package in cls.packages), None)
+        return next(
+            (place for place, package in enumerate(packages) if package in cls.packages), None
+        )
 
     @classmethod
     @abstractmethod
     def of(cls, model: Any, predict: str | None) -> Self:
-        """The object as a model; `predict` names the method to call where there is more than one."""
+        """The object as a model; `predict` names the method to call where there is more than
+        one.
+        """
 
     @abstractmethod
     def predict(self, batch: Any) -> Any:
         """Predictions for a batch, an array (m,) or (m, k)."""
 
     def begin(self, batch: Any) -> Callable[[], Any]:
-        """Begin to predict a batch, and what waits for the predictions; a kind that launches its work overrides it.
+        """Begin to predict a batch, and what waits for the predictions; a kind that launches its
+        work overrides it.
 
-        Called where `launches` only, by one thread, which begins the next batch before it waits for the one before.
+        Called where `launches` only, by one thread, which begins the next batch before it waits for
+        the one before.
         """
         predictions = self.predict(batch)
         return lambda: predictions

@@ -1,6 +1,8 @@
-"""Boosted trees: xgboost, lightgbm and catboost, native boosters and scikit-learn wrappers, with their categorical columns.
+"""Boosted trees: xgboost, lightgbm and catboost, native boosters and scikit-learn wrappers, with
+their categorical columns.
 
-Batches go to the model as they are: each framework reads arrays and frames without a detour, and keeps its own threads.
+Batches go to the model as they are: each framework reads arrays and frames without a detour, and
+keeps its own threads.
 """
 
 from __future__ import annotations
@@ -19,12 +21,36 @@ from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, PROBABI
 
 LINEAR = "gblinear"  # boosted linear models: a linear model
 UNITS = {
-    LOG_ODDS: ("binary:logistic", "binary:logitraw", "reg:logistic", "binary", "Logloss", "CrossEntropy"),
-    SCORE: ("multi:softmax", "multi:softprob", "multiclass", "multiclassova", "MultiClass", "MultiClassOneVsAll"),
-    LOG_PREDICTION: ("count:poisson", "reg:gamma", "reg:tweedie", "poisson", "gamma", "tweedie", "Poisson", "Tweedie"),
+    LOG_ODDS: (
+        "binary:logistic",
+        "binary:logitraw",
+        "reg:logistic",
+        "binary",
+        "Logloss",
+        "CrossEntropy",
+    ),
+    SCORE: (
+        "multi:softmax",
+        "multi:softprob",
+        "multiclass",
+        "multiclassova",
+        "MultiClass",
+        "MultiClassOneVsAll",
+    ),
+    LOG_PREDICTION: (
+        "count:poisson",
+        "reg:gamma",
+        "reg:tweedie",
+        "poisson",
+        "gamma",
+        "tweedie",
+        "Poisson",
+        "Tweedie",
+    ),
 }
-"""What margins are, by the objectives of the three libraries; others' predictions are their margins."""
-MARGIN = "margin"  # the sum of the trees' leaves, before it becomes a probability, a count or a class
+"""What margins are, by the objectives of the three libraries."""
+# the sum of the trees' leaves, before it becomes a probability, a count or a class
+MARGIN = "margin"
 
 
 @dataclass(frozen=True)
@@ -54,12 +80,14 @@ class _Boosted(Model):
     def of_both_classes(self) -> Model:
         classes = _labels(self.fitted)
         one_score = self.unit == LOG_ODDS and self.labels is not None and len(self.labels) == 1
-        return replace(self, both=True, labels=classes) if one_score and classes is not None else self
+        if not one_score or classes is None:
+            return self
+        return replace(self, both=True, labels=classes)
 
 
 @dataclass(frozen=True)
 class XgboostModel(_Boosted):
-    """An xgboost Booster or scikit-learn wrapper: a classifier's margins and logs of counts, else predictions."""
+    """An xgboost Booster or wrapper: a classifier's margins, logs of counts, else predictions."""
 
     linear: Any = None
     """The Booster, where what it predicts is linear in the features."""
@@ -93,7 +121,7 @@ class XgboostModel(_Boosted):
 
 @dataclass(frozen=True)
 class LightgbmModel(_Boosted):
-    """A lightgbm Booster or scikit-learn wrapper: a classifier's margins and logs of counts, else predictions."""
+    """A lightgbm Booster or wrapper: a classifier's margins, logs of counts, else predictions."""
 
     packages = ("lightgbm",)
 
@@ -116,7 +144,9 @@ class LightgbmModel(_Boosted):
 
 @dataclass(frozen=True)
 class CatboostModel(_Boosted):
-    """A catboost model, of the general class or a special one: a classifier's margins, else predictions."""
+    """A catboost model, general or special: a classifier's margins, logs of counts, else
+    predictions.
+    """
 
     packages = ("catboost",)
 
@@ -129,7 +159,12 @@ class CatboostModel(_Boosted):
         unit = _unit(used, margin_unit, labels is not None)
         if not callable(getattr(model, "predict_proba", None)):  # the general class
             if labels and used in (None, "predict_proba"):
-                return cls(partial(model.predict, prediction_type="Probability"), labels, model, PROBABILITY)
+                return cls(
+                    partial(model.predict, prediction_type="Probability"),
+                    labels,
+                    model,
+                    PROBABILITY,
+                )
             used = used or "predict"
         call, labels = _wrapper_call(model, used, prediction_type="RawFormulaVal")
         return cls(call, labels, model, unit, formerly)
@@ -145,7 +180,7 @@ def _margin_unit(objective: Callable[[Any], str], model: Any) -> str | None:
 
 
 def _default(margin_unit: str | None) -> tuple[str | None, str | None]:
-    """The way to predict where nobody names one (None: the library's own), and what it was before."""
+    """The way to predict by default (None: the library's own), and what was predicted before."""
     if margin_unit in (LOG_ODDS, SCORE):
         return MARGIN, PROBABILITY
     return (MARGIN, PREDICTION) if margin_unit == LOG_PREDICTION else (None, None)
@@ -162,8 +197,10 @@ def _unit(used: str | None, margin_unit: str | None, classifier: bool) -> str | 
 
 def _xgboost_objective(model: Any) -> str:
     booster = model.get_booster() if hasattr(model, "get_booster") else model
-    name: str = json.loads(booster.save_config())["learner"]["objective"]["name"]
-    return name
+    learner = json.loads(booster.save_config())["learner"]
+    if int(learner["learner_model_param"].get("num_target", 1)) > 1:
+        return "several targets"  # whose labels are not those of the outputs
+    return str(learner["objective"]["name"])
 
 
 def _lightgbm_objective(model: Any) -> str:
@@ -171,7 +208,8 @@ def _lightgbm_objective(model: Any) -> str:
     header = booster.model_to_string(num_iteration=1).partition("\nTree=")[0].splitlines()
     if "average_output" in header:
         return "random forest"  # predicts a mean, while its margins are sums
-    return next(line for line in header if line.startswith("objective=")).removeprefix("objective=").split()[0]
+    line = next(each for each in header if each.startswith("objective="))
+    return line.removeprefix("objective=").split()[0]
 
 
 def _catboost_objective(model: Any) -> str:
@@ -179,9 +217,17 @@ def _catboost_objective(model: Any) -> str:
     return name.partition(":")[0]
 
 
-def _wrapper_call(model: Any, predict: str | None, **for_margin: Any) -> tuple[Callable[[Any], Any], list[Any] | None]:
-    """The call of a model that has methods, with the labels of its outputs; the settings make `predict` return margins."""
-    methods = {name: each for name in ("predict_proba", "predict") if callable(each := getattr(model, name, None))}
+def _wrapper_call(
+    model: Any, predict: str | None, **for_margin: Any
+) -> tuple[Callable[[Any], Any], list[Any] | None]:
+    """The call of a model that has methods, with the labels of its outputs; the settings make
+    `predict` return margins.
+    """
+    methods = {
+        name: each
+        for name in ("predict_proba", "predict")
+        if callable(each := getattr(model, name, None))
+    }
     if "predict" not in methods:
         advice = "Give the fitted model, or a function of a batch"
         raise InputError("model", "have a method predict", type(model).__name__, advice)
@@ -194,7 +240,9 @@ def _wrapper_call(model: Any, predict: str | None, **for_margin: Any) -> tuple[C
 
 def _check_known(predict: str | None, known: tuple[str, ...]) -> None:
     if predict is not None and predict not in known:
-        advice = "Any other way to predict goes into a function: lambda rows: model.predict(rows, …)"
+        advice = (
+            "Any other way to predict goes into a function: lambda rows: model.predict(rows, …)"
+        )
         raise InputError("predict", f"be one of {', '.join(known)}", predict, advice)
 
 
@@ -214,6 +262,7 @@ def xgboost_through_matrix(booster: Any, margin: bool, batch: Any) -> Any:
     """Predictions of a booster that has none in place."""
     import xgboost
 
-    names = booster.feature_names if isinstance(batch, np.ndarray) else None  # an array's columns are the booster's, in order
+    # an array's columns are the booster's, in order
+    names = booster.feature_names if isinstance(batch, np.ndarray) else None
     matrix = xgboost.DMatrix(batch, feature_names=names, enable_categorical=True)
     return booster.predict(matrix, output_margin=margin)

@@ -20,13 +20,19 @@ class FunctionModel(Model):
 
     @classmethod
     def distance(cls, model: object) -> int | None:
-        # Anything that knows the object better takes it. A class is no function of rows: somebody forgot to make a model of it.
+        # Anything that knows the object better takes it. A class is no function of rows: somebody
+        # forgot to make a model of it.
         return 1000 if callable(model) and not isinstance(model, type) else None
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:
         if predict is not None:
-            raise InputError("predict", "be None for a function", predict, "Give the bound method itself, as in model.score")
+            raise InputError(
+                "predict",
+                "be None for a function",
+                predict,
+                "Give the bound method itself, as in model.score",
+            )
         return cls(model)
 
     def predict(self, batch: Any) -> Any:

@@ -52,11 +52,13 @@ class MLP(Model):
     Parameters
     ----------
     weights : list of arrays (width, next width)
-        W_l, as scikit-learn's `coefs_`; torch's `weight` is the transpose. Computed with in their own dtype.
+        W_l, as scikit-learn's `coefs_`; torch's `weight` is the transpose. Computed with in their
+        own dtype.
     biases : list of arrays (next width,), optional
         c_l; by default 0.
     activations : str or list of str
-        'identity', 'relu', 'tanh', 'sigmoid' or 'softmax': after each layer, or one name after every layer but the last.
+        'identity', 'relu', 'tanh', 'sigmoid' or 'softmax': after each layer, or one name after
+        every layer but the last.
 
     Examples
     --------
@@ -77,19 +79,40 @@ class MLP(Model):
         layers = [np.asarray(each) for each in weights]
         if not layers or any(each.ndim != 2 or each.dtype.kind not in "biuf" for each in layers):
             advice = "Give one array (width, next width) per layer"
-            raise InputError("weights", "be tables of numbers", [each.shape for each in layers], advice)
+            raise InputError(
+                "weights", "be tables of numbers", [each.shape for each in layers], advice
+            )
         if any(before.shape[1] != after.shape[0] for before, after in pairwise(layers)):
             got = [each.shape for each in layers]
-            raise InputError("weights", "fit each other, (width, next width)", got, "Transpose them where they come from torch")
-        added = [np.zeros(each.shape[1], each.dtype) for each in layers] if biases is None else [np.asarray(b) for b in biases]
+            raise InputError(
+                "weights",
+                "fit each other, (width, next width)",
+                got,
+                "Transpose them where they come from torch",
+            )
+        added = (
+            [np.zeros(each.shape[1], each.dtype) for each in layers]
+            if biases is None
+            else [np.asarray(b) for b in biases]
+        )
         if [each.shape for each in added] != [each.shape[1:] for each in layers]:
             rule = f"have shapes {[each.shape[1:] for each in layers]}"
-            raise InputError("biases", rule, [each.shape for each in added], "Give one number per output of each layer")
+            raise InputError(
+                "biases",
+                rule,
+                [each.shape for each in added],
+                "Give one number per output of each layer",
+            )
         self.layers = ([each.T for each in layers], added, _names(activations, len(layers)))
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:  # noqa: ARG003
-        raise InputError("model", "be made with MLP(weights, biases, activations)", model, "It is a model by itself")
+        raise InputError(
+            "model",
+            "be made with MLP(weights, biases, activations)",
+            model,
+            "It is a model by itself",
+        )
 
     @classmethod
     def distance(cls, model: object) -> int | None:  # noqa: ARG003
@@ -99,7 +122,8 @@ class MLP(Model):
         weights, biases, activations = self.layers
         dtype = np.result_type(np.float32, *weights, *biases)
         hidden = np.asarray(batch).reshape(len(batch), -1).astype(dtype).T
-        with np.errstate(over="ignore"):  # exp of a very negative score: the sigmoid is 0 then, as it should be
+        # exp of a very negative score: the sigmoid is 0 then, as it should be
+        with np.errstate(over="ignore"):
             for layer, bias, activation in zip(weights, biases, activations, strict=True):
                 hidden = layer.astype(dtype) @ hidden + bias.astype(dtype)[:, None]
                 if activation != "identity":
@@ -112,10 +136,18 @@ class MLP(Model):
 
 
 def _names(activations: str | Sequence[str], layers: int) -> list[str]:
-    names = [activations] * (layers - 1) + ["identity"] if isinstance(activations, str) else list(activations)
+    names = (
+        [activations] * (layers - 1) + ["identity"]
+        if isinstance(activations, str)
+        else list(activations)
+    )
     names = [ALSO.get(each, each) for each in names]
     known = ["identity", *(each for each in ACTIVATIONS if each != "two classes")]
     if len(names) != layers or any(each not in known for each in names):
-        rule = f"be one of identity, relu, tanh, sigmoid and softmax for each of the {layers} layers"
-        raise InputError("activations", rule, activations, "One name stands for all layers but the last")
+        rule = (
+            f"be one of identity, relu, tanh, sigmoid and softmax for each of the {layers} layers"
+        )
+        raise InputError(
+            "activations", rule, activations, "One name stands for all layers but the last"
+        )
     return names

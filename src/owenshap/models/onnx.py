@@ -22,18 +22,24 @@ DTYPES: dict[str, Any] = {
     "tensor(double)": np.float64,
     "tensor(string)": np.object_,
     **{f"tensor({name})": name for name in ("float16", "bool")},
-    **{f"tensor({sign}int{bits})": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    **{
+        f"tensor({sign}int{bits})": f"{sign}int{bits}"
+        for sign in ("", "u")
+        for bits in (8, 16, 32, 64)
+    },
 }
 FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
-PROBABILITIES_BY_CLASS = "seq(map("  # how the type of scikit-learn's list of {class: probability} begins
+# how the type of scikit-learn's list of {class: probability} begins
+PROBABILITIES_BY_CLASS = "seq(map("
 
 
 @dataclass
 class OnnxModel(Model):
     """An ONNX model with one input of rows, or one input per column, run by onnxruntime.
 
-    Rows are cast to the dtypes of the inputs. What is explained are the probabilities where there are any, else the only
-    output of floats; `predict` names another output. Files run on the CPU: give a session for other providers and options.
+    Rows are cast to the dtypes of the inputs. What is explained are the probabilities where there
+    are any, else the only output of floats; `predict` names another output. Files run on the CPU:
+    give a session for other providers and options.
     """
 
     session: Any
@@ -47,25 +53,43 @@ class OnnxModel(Model):
 
     @classmethod
     def distance(cls, model: object) -> int | None:
-        return 0 if isinstance(model, (str, Path)) and Path(model).suffix == ".onnx" else super().distance(model)
+        return (
+            0
+            if isinstance(model, (str, Path)) and Path(model).suffix == ".onnx"
+            else super().distance(model)
+        )
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:
         source = _source(model)
         session = model if source is None else _session(source)
-        fixed = [each for each in session.get_inputs() if each.shape and isinstance(each.shape[0], int)]
+        fixed = [
+            each for each in session.get_inputs() if each.shape and isinstance(each.shape[0], int)
+        ]
         if fixed:
             got = f"{fixed[0].shape[0]} rows at a time in input {fixed[0].name!r}"
-            raise InputError("model", "take any number of rows", got, "Export it with a first axis of no fixed length")
+            raise InputError(
+                "model",
+                "take any number of rows",
+                got,
+                "Export it with a first axis of no fixed length",
+            )
         unknown = next((each for each in session.get_inputs() if each.type not in DTYPES), None)
         if unknown is not None:
             got = f"{unknown.type} in input {unknown.name!r}"
-            raise InputError("model", "take tensors of numbers or texts", got, "Explain a function that runs the session")
+            raise InputError(
+                "model",
+                "take tensors of numbers or texts",
+                got,
+                "Explain a function that runs the session",
+            )
         return cls(session, _chosen(session.get_outputs(), predict), source)
 
     def __getstate__(self) -> dict[str, Any]:
         if self.source is None:
-            raise TypeError("cannot pickle a session of onnxruntime: give the ONNX file's path in its place")
+            raise TypeError(
+                "cannot pickle a session of onnxruntime: give the ONNX file's path in its place"
+            )
         return {**self.__dict__, "session": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -81,7 +105,12 @@ class OnnxModel(Model):
             shuffled = set(table.names) == set(inputs) and table.names != inputs
             if table.n_features != len(inputs) or shuffled:
                 rule = f"have the columns {', '.join(inputs)} as the model has inputs"
-                raise InputError("data", rule, f"{', '.join(table.names)}", "Put them in this order, or give a DataFrame")
+                raise InputError(
+                    "data",
+                    rule,
+                    f"{', '.join(table.names)}",
+                    "Put them in this order, or give a DataFrame",
+                )
             return table
         missing = [name for name in inputs if name not in _by_input_name(table.names)]
         if missing:
@@ -91,7 +120,11 @@ class OnnxModel(Model):
 
     def predict(self, batch: Any) -> NDArray[Any]:
         inputs = self.session.get_inputs()
-        feed = {inputs[0].name: _cast(batch, inputs[0])} if len(inputs) == 1 else _by_column(batch, inputs)
+        feed = (
+            {inputs[0].name: _cast(batch, inputs[0])}
+            if len(inputs) == 1
+            else _by_column(batch, inputs)
+        )
         raw = self.session.run([self.output], feed)[0]
         if not isinstance(raw, list):
             return raw
@@ -110,7 +143,12 @@ def _source(model: Any) -> str | bytes | None:
         return model.SerializeToString()
     if isinstance(model, needed("onnxruntime", extra="onnx").InferenceSession):
         return None
-    raise InputError("model", "be an ONNX file, model or session", type(model).__name__, "Give the path of the .onnx file")
+    raise InputError(
+        "model",
+        "be an ONNX file, model or session",
+        type(model).__name__,
+        "Give the path of the .onnx file",
+    )
 
 
 def _session(source: str | bytes) -> Any:
@@ -119,24 +157,50 @@ def _session(source: str | bytes) -> Any:
         return runtime.InferenceSession(source, providers=["CPUExecutionProvider"])
     except Exception as error:  # its errors have no common type of their own
         what = source if isinstance(source, str) else "model"
-        raise InputError(what, "be an ONNX model that onnxruntime takes", str(error), "Check it with onnx.checker") from error
+        raise InputError(
+            what,
+            "be an ONNX model that onnxruntime takes",
+            str(error),
+            "Check it with onnx.checker",
+        ) from error
 
 
 def _chosen(outputs: list[Any], predict: str | None) -> str:
-    """The output that is explained: the one named, else the probabilities, else the only one of floats, or of numbers."""
-    types = {each.name: each.type for each in outputs if each.type in DTYPES or each.type.startswith(PROBABILITIES_BY_CLASS)}
+    """The output that is explained: the one named, else the probabilities, else the only one of
+    floats, or of numbers.
+    """
+    types = {
+        each.name: each.type
+        for each in outputs
+        if each.type in DTYPES or each.type.startswith(PROBABILITIES_BY_CLASS)
+    }
     numbers = [name for name, kind in types.items() if kind != "tensor(string)"]
     if predict is not None and predict not in numbers:
         raise InputError(
-            "predict", f"name one of the outputs {', '.join(numbers)}", predict, "Leave it out for the probabilities"
+            "predict",
+            f"name one of the outputs {', '.join(numbers)}",
+            predict,
+            "Leave it out for the probabilities",
         )
     by_class = [name for name in numbers if types[name].startswith(PROBABILITIES_BY_CLASS)]
     floats = [name for name in numbers if types[name] in FLOATS]
     probabilities = [name for name in floats if "prob" in name.lower()]
-    likely = next((names for names in ([predict] if predict else [], by_class, probabilities, floats, numbers) if names), [])
+    likely = next(
+        (
+            names
+            for names in ([predict] if predict else [], by_class, probabilities, floats, numbers)
+            if names
+        ),
+        [],
+    )
     if len(likely) != 1:
         got = f"the outputs {', '.join(each.name for each in outputs)}"
-        raise InputError("model", "have one output of numbers", got, "Name the one to explain, as in predict='logits'")
+        raise InputError(
+            "model",
+            "have one output of numbers",
+            got,
+            "Name the one to explain, as in predict='logits'",
+        )
     return likely[0]
 
 
@@ -151,9 +215,16 @@ def _by_column(batch: Any, inputs: list[Any]) -> dict[str, NDArray[Any]]:
         columns = dict(zip([each.name for each in inputs], batch.T, strict=True))
     else:
         columns = {name: batch[column] for name, column in _by_input_name(batch.columns).items()}
-    return {each.name: _cast(columns[each.name], each).reshape(-1, *[1] * (len(each.shape) - 1)) for each in inputs}
+    return {
+        each.name: _cast(columns[each.name], each).reshape(-1, *[1] * (len(each.shape) - 1))
+        for each in inputs
+    }
 
 
 def _by_input_name(columns: Any) -> dict[str, Any]:
-    """Columns by the names that inputs have: as they are, and as converters write them, without spaces and signs."""
-    return {re.sub(r"\W", "_", str(each)): each for each in columns} | {str(each): each for each in columns}
+    """Columns by the names that inputs have: as they are, and as converters write them, without
+    spaces and signs.
+    """
+    return {re.sub(r"\W", "_", str(each)): each for each in columns} | {
+        str(each): each for each in columns
+    }

@@ -11,7 +11,11 @@ from owenshap.errors import InputError
 from owenshap.models.base import Model
 from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, PROBABILITY, SCORE
 
-METHODS = ("predict_proba", "decision_function", "predict")  # a classifier's probabilities, else its scores, else predictions
+METHODS = (
+    "predict_proba",
+    "decision_function",
+    "predict",
+)  # a classifier's probabilities, else its scores, else predictions
 
 
 LOGISTIC = ("GradientBoostingClassifier", "HistGradientBoostingClassifier", "LogisticRegression")
@@ -22,14 +26,14 @@ MARGINS: dict[str, dict[str, Any]] = {
     "lightgbm": {"raw_score": True},
     "catboost": {"prediction_type": "RawFormulaVal"},
 }
-"""What makes `predict` of a classifier of another library return margins, at the end of a pipeline too."""
+"""What makes `predict` of another library's classifier return margins, in a pipeline too."""
 
 
 @dataclass(frozen=True)
 class SklearnModel(Model):
     """A fitted estimator: a classifier's probabilities, else its scores, else predictions.
 
-    Of boosted and logistic classifiers the scores, which are log-odds; of regressors with a log link the log.
+    Of boosted and logistic classifiers the scores, which are log-odds; with a log link the log.
     """
 
     estimator: Any
@@ -55,22 +59,29 @@ class SklearnModel(Model):
         method = next((name for name in names if callable(getattr(model, name, None))), None)
         if method is None:
             got = f"{type(model).__name__} without {' or '.join(names)}"
-            raise InputError("model", "have a method that predicts", got, "Give its method by name, or a function of a batch")
+            raise InputError(
+                "model",
+                "have a method that predicts",
+                got,
+                "Give its method by name, or a function of a batch",
+            )
         return cls(model, method, _labels(model, method), _unit(model, method))
 
     @classmethod
     def _by_link(cls, model: Any) -> Self | None:
-        """The model before its link, where it is of a kind that is explained there; None for all others."""
+        """The model before its link, where its kind is explained there; None for all others."""
         whole = getattr(model, "best_estimator_", model)
         final = _final(whole)
         classes = getattr(whole, "classes_", None)
         if classes is None:
             log = _is(final, ("HistGradientBoostingRegressor",)) and final.loss in LOG_LOSSES
-            return cls(model, "predict", None, LOG_PREDICTION, PREDICTION, log=True) if log else None
+            before = cls(model, "predict", None, LOG_PREDICTION, PREDICTION, log=True)
+            return before if log else None
         if isinstance(classes, list):
             return None
         labels = [*classes] if len(classes) > 2 else [*classes][1:]
-        unit = LOG_ODDS if len(classes) == 2 and getattr(final, "loss", None) != "exponential" else SCORE
+        exponential = getattr(final, "loss", None) == "exponential"
+        unit = LOG_ODDS if len(classes) == 2 and not exponential else SCORE
         if _is(final, LOGISTIC):
             return cls(model, "decision_function", labels, unit, PROBABILITY)
         package = type(final).__module__.partition(".")[0]
@@ -130,7 +141,11 @@ def _labels(model: Any, method: str) -> list[Any] | None:
     if method == "decision_function" and _by_pairs(model):
         return None
     if isinstance(classes, list):
-        return [f"target {target}: {each}" for target, of_target in enumerate(classes) for each in of_target]
+        return [
+            f"target {target}: {each}"
+            for target, of_target in enumerate(classes)
+            for each in of_target
+        ]
     labels = [*classes]
     one_score = method == "decision_function" and len(labels) == 2
     return labels[1:] if one_score else labels

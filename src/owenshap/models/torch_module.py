@@ -23,9 +23,9 @@ ON_A_DEVICE = 1 << 26  # batch elements where launching a kernel costs more than
 class TorchModel(Model):
     """A module, in evaluation mode while it predicts and as it was found afterwards.
 
-    Rows go to its device in the dtype of its parameters, half precision included, but for tensors of integers: these stay
-    what they are, as an embedding takes them. A module without parameters gets rows as they are, where they are.
-    Predictions come back as float64.
+    Rows go to its device in the dtype of its parameters, half precision included, but for tensors
+    of integers: these stay what they are, as an embedding takes them. A module without parameters
+    gets rows as they are, where they are. Predictions come back as float64.
     """
 
     module: Any
@@ -43,16 +43,25 @@ class TorchModel(Model):
     def of(cls, model: Any, predict: str | None) -> Self:
         if predict is not None and not callable(getattr(model, predict, None)):
             got = f"{type(model).__name__} without {predict}"
-            raise InputError("model", "have the method that predict names", got, "Leave out predict to call the module itself")
+            raise InputError(
+                "model",
+                "have the method that predict names",
+                got,
+                "Leave out predict to call the module itself",
+            )
         device, _ = _home(model)
         host = device is None or device.type == "cpu"
         launches = device is not None and device.type == "cuda"
-        return cls(model, predict or "__call__", Model.batch_elements if host else ON_A_DEVICE, launches)
+        return cls(
+            model, predict or "__call__", Model.batch_elements if host else ON_A_DEVICE, launches
+        )
 
     def prepare(self, table: Table) -> Table:
         tensors = TensorTable.of_table(table)
         device, dtype = _home(self.module)
-        meant_as_integers = isinstance(table, TensorTable) and not tensors.tensor.dtype.is_floating_point
+        meant_as_integers = (
+            isinstance(table, TensorTable) and not tensors.tensor.dtype.is_floating_point
+        )
         return tensors.placed(device, None if meant_as_integers else dtype)
 
     def predict(self, batch: Any) -> Any:
@@ -65,13 +74,19 @@ class TorchModel(Model):
         """What the module returns, where it is; floats as float64."""
         with _evaluating(self.module), without_gradients():
             raw = getattr(self.module, self.method)(batch)
-            if needed("torch", extra="torch").is_tensor(raw) and raw.is_cuda and raw.dtype.is_floating_point:
+            if (
+                needed("torch", extra="torch").is_tensor(raw)
+                and raw.is_cuda
+                and raw.dtype.is_floating_point
+            ):
                 raw = raw.double()  # there: waking the host's threads for it takes milliseconds
         return raw
 
 
 def _home(module: Any) -> tuple[Any, Any]:
-    """The module's device, and the dtype of the first of its numbers that are not whole; None where it has none."""
+    """The module's device, and the dtype of the first of its numbers that are not whole; None where
+    it has none.
+    """
     first = None
     for each in chain(module.parameters(), module.buffers()):
         first = each if first is None else first
@@ -82,18 +97,25 @@ def _home(module: Any) -> tuple[Any, Any]:
 
 _lock = Lock()
 _held: Counter[int] = Counter()
-"""By id of a submodule that was found in training mode: how many threads hold it in evaluation mode."""
+"""By id of a submodule that was found in training mode: how many threads hold it in evaluation
+mode.
+"""
 
 
 @contextmanager
 def _evaluating(module: Any) -> Iterator[None]:
     """Evaluation mode inside; afterwards every submodule has the flag it was found with.
 
-    The flags are set and `eval` is not called, which a module may override with more than can be undone. Threads that
-    predict with the same module at once share the switch: the last of them to leave turns it back.
+    The flags are set and `eval` is not called, which a module may override with more than can be
+    undone. Threads that predict with the same module at once share the switch: the last of them to
+    leave turns it back.
     """
     with _lock:  # a frozen script has no flag: it is in evaluation mode for good
-        switched = [each for each in submodules(module) if id(each) in _held or getattr(each, "training", False)]
+        switched = [
+            each
+            for each in submodules(module)
+            if id(each) in _held or getattr(each, "training", False)
+        ]
         for each in switched:
             each.training = False
             _held[id(each)] += 1

@@ -1,7 +1,8 @@
 """Pictures of explanations and of runs, with matplotlib.
 
-Each function draws into `ax`, or into a figure of its own size where that is None, and returns the axes. Nothing is
-shown, and no setting of matplotlib is changed: colours of text and lines follow the style in force, light or dark.
+Each function draws into `ax`, or into a figure of its own size where that is None, and returns the
+axes. Nothing is shown, and no setting of matplotlib is changed: colours of text and lines follow
+the style in force, light or dark.
 """
 
 from owenshap.plots.bar import bar

@@ -20,8 +20,8 @@ def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = No
     Parameters
     ----------
     explanation : Explanation
-        Of one row: each bar is a contribution, red above and blue below zero. Of many rows: each is the mean over
-        them of the absolute contribution.
+        Of one row: each bar is a contribution, red above and blue below zero. Of many rows: each is
+        the mean over them of the absolute contribution.
     max_display : int
         The most bars; the last one sums up all players that have none of their own.
     ax : Axes, optional
@@ -33,16 +33,19 @@ def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = No
 
     Notes
     -----
-    Whiskers of one row are the intervals of the explanation. Those of many rows are about the mean over all rows that
-    these were drawn from: they hold the spread over rows and the error of estimation, which also makes a mean of absolute
-    values too large rather than too small. They need 10 rows. The bar of all others has no whisker, as the errors of
-    players depend on one another, and is cut where it would dwarf the rest.
+    Whiskers of one row are the intervals of the explanation. Those of many rows are about the mean
+    over all rows that these were drawn from: they hold the spread over rows and the error of
+    estimation, which also makes a mean of absolute values too large rather than too small. They
+    need 10 rows. The bar of all others has no whisker, as the errors of players depend on one
+    another, and is cut where it would dwarf the rest.
 
     Examples
     --------
     >>> import numpy as np, owenshap
     >>> from owenshap import plots
-    >>> explainer = owenshap.Explainer(lambda rows: rows[:, 0] - 2 * rows[:, 1], baseline=0.0, feature_names=["age", "income"])
+    >>> explainer = owenshap.Explainer(
+    ...     lambda rows: rows[:, 0] - 2 * rows[:, 1], baseline=0.0, feature_names=["age", "income"]
+    ... )
     >>> ax = plots.bar(explainer(np.array([[39.0, 1.0]]))[0])
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['age = 39', 'income = 1']
@@ -58,12 +61,21 @@ def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = No
     ax.set_xlim(low if least < 0 or most == 0 else 0.0, high if most > 0 or least == 0 else 0.0)
     for y, line in enumerate(reversed(rows)):
         color = canvas.sign_color(line.value) if signed else NEUTRAL
-        ax.barh(y, line.value, height=0.68, color=color, alpha=1.0 if line.players == 1 else 0.6, linewidth=0)
+        ax.barh(
+            y,
+            line.value,
+            height=0.68,
+            color=color,
+            alpha=1.0 if line.players == 1 else 0.6,
+            linewidth=0,
+        )
         if line.half_width:
             canvas.whisker(ax, *line.interval, y)
         if not low <= line.value <= high:
             canvas.break_mark(ax, y, right=line.value > 0)
-        canvas.side_text(ax, y, *line.written(digits, signed=signed), color if line.value else canvas.muted(ax))
+        canvas.side_text(
+            ax, y, *line.written(digits, signed=signed), color if line.value else canvas.muted(ax)
+        )
     canvas.number_axis(ax.xaxis, _axis_label(explanation, any(line.half_width for line in rows)))
     return ax
 

@@ -24,8 +24,9 @@ CLOSEST = 0.075  # rows of dots, in heights of a line, where there is room
 def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = None) -> Axes:
     """A dot per row for each of the strongest players, by mean absolute contribution.
 
-    Colours go from a feature's low values to its high ones (from the 5th to the 95th percentile of these rows). Categories
-    and missing values are grey. The last line is the sum of all other players' contributions.
+    Colours go from a feature's low values to its high ones (from the 5th to the 95th percentile of
+    these rows). Categories and missing values are grey. The last line is the sum of all other
+    players' contributions.
 
     Parameters
     ----------
@@ -45,7 +46,8 @@ def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None
     >>> import numpy as np, owenshap
     >>> from owenshap import plots
     >>> rows = np.random.default_rng(0).normal(size=(50, 3))
-    >>> explanation = owenshap.Explainer(lambda rows: rows @ [1.0, -3.0, 2.0], background=rows)(rows)
+    >>> explainer = owenshap.Explainer(lambda rows: rows @ [1.0, -3.0, 2.0], background=rows)
+    >>> explanation = explainer(rows)
     >>> [label.get_text() for label in plots.beeswarm(explanation).get_yticklabels()]
     ['feature 1', 'feature 2', 'feature 0']
     """
@@ -53,13 +55,18 @@ def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None
     values = explanation.values
     order, others = ranked(np.abs(values).mean(axis=0), checked_count(max_display))
     labels = [shorten(explanation.feature_names[player]) for player in order]
-    shown, colors = [values[:, player] for player in order], [_colors(explanation.data[:, player]) for player in order]
+    shown, colors = (
+        [values[:, player] for player in order],
+        [_colors(explanation.data[:, player]) for player in order],
+    )
     if len(others):
         labels.append(others_label(len(others)))
         shown.append(values[:, others].sum(axis=1))
         colors.append(np.full(len(values), np.nan))
     ax = canvas.new_axes(ax, canvas.FRAME_HEIGHT + 0.05 + 1.2 * canvas.ROW_HEIGHT * len(labels))
-    low, high = canvas.limits(min(0.0, *(line.min() for line in shown)), max(0.0, *(line.max() for line in shown)), 0.03)
+    low, high = canvas.limits(
+        min(0.0, *(line.min() for line in shown)), max(0.0, *(line.max() for line in shown)), 0.03
+    )
     canvas.name_rows(ax, labels)
     canvas.tidy(ax, zero="x")
     ax.set_xlim(low, high)
@@ -72,7 +79,9 @@ def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None
 
 
 def swarm(values: FloatArray, span: float) -> FloatArray:
-    """Heights of dots about their line, so that dots of nearly equal value stand above and below one another."""
+    """Heights of dots about their line, so that dots of nearly equal value stand above and below
+    one another.
+    """
     bins = np.round(values / span * BINS).astype(np.int64)
     order = np.argsort(bins, kind="stable")
     _, first, counts = np.unique(bins[order], return_index=True, return_counts=True)
@@ -97,4 +106,12 @@ def _draw(ax: Axes, values: FloatArray, heights: FloatArray, shades: FloatArray)
     if (~known).any():
         ax.scatter(values[~known], heights[~known], color=canvas.muted(ax, 0.45), **style)
     if known.any():
-        ax.scatter(values[known], heights[known], c=shades[known], cmap=canvas.low_to_high(), vmin=0, vmax=1, **style)
+        ax.scatter(
+            values[known],
+            heights[known],
+            c=shades[known],
+            cmap=canvas.low_to_high(),
+            vmin=0,
+            vmax=1,
+            **style,
+        )

@@ -1,4 +1,6 @@
-"""What all plots share of matplotlib, which is named in this file alone and imported when something is drawn."""
+"""What all plots share of matplotlib, which is named in this file alone and imported when something
+is drawn.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,18 @@ def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     """The axes to draw into: those given, or those of a new figure of that size in inches."""
     if ax is not None:
         return ax
-    _, ax = needed("matplotlib.pyplot", extra="plots").subplots(figsize=(width, height), layout="constrained")
+    _, ax = needed("matplotlib.pyplot", extra="plots").subplots(
+        figsize=(width, height), layout="constrained"
+    )
     return ax
 
 
 def new_grid(rows: int, columns: int, width: float, height: float) -> Any:
     """An array of axes (rows, columns) of a new figure."""
     pyplot = needed("matplotlib.pyplot", extra="plots")
-    return pyplot.subplots(rows, columns, figsize=(width, height), layout="constrained", squeeze=False)[1]
+    return pyplot.subplots(
+        rows, columns, figsize=(width, height), layout="constrained", squeeze=False
+    )[1]
 
 
 def ink() -> tuple[float, float, float]:
@@ -69,15 +75,20 @@ def low_to_high() -> Colormap:
 
 
 def about_zero() -> Colormap:
-    """Colours of contributions about zero: blue below, red above, and nothing at zero, so that any paper shows through."""
+    """Colours of contributions about zero: blue below, red above, and nothing at zero, so that any
+    paper shows through.
+    """
     colors = needed("matplotlib.colors", extra="plots")
     strength = np.linspace(-1, 1, 257)
-    table = np.array([(*colors.to_rgb(sign_color(s)), abs(s) ** 0.65) for s in strength])  # weak ones still show
+    # weak ones still show
+    table = np.array([(*colors.to_rgb(sign_color(s)), abs(s) ** 0.65) for s in strength])
     return colors.ListedColormap(table, "about zero")
 
 
 def picture(ax: Axes, values: Any, behind: Any, limit: float) -> None:
-    """A map of values between ∓limit over a faint image (height, width) from 0 to 1, in the colour of ink."""
+    """A map of values between ∓limit over a faint image (height, width) from 0 to 1, in the colour
+    of ink.
+    """
     if behind is not None:
         faint = np.empty((*behind.shape, 4))
         faint[..., :3], faint[..., 3] = muted(ax, 0.6), 0.22 * behind
@@ -91,7 +102,9 @@ def picture(ax: Axes, values: Any, behind: Any, limit: float) -> None:
 def zero_bar(panels: Any, label: str) -> None:
     """The scale of all pictures beside them, with zero in its middle."""
     first = panels.flat[0]
-    bar = first.figure.colorbar(first.images[-1], ax=list(panels.flat), aspect=28, pad=0.02, fraction=0.05, shrink=0.9)
+    bar = first.figure.colorbar(
+        first.images[-1], ax=list(panels.flat), aspect=28, pad=0.02, fraction=0.05, shrink=0.9
+    )
     bar.outline.set_visible(False)
     number_axis(bar.ax.yaxis, "")
     bar.ax.tick_params(color=muted(first, 0.4), labelcolor=muted(first, 0.75), width=0.8)
@@ -110,21 +123,43 @@ def arrow(ax: Axes, start: float, end: float, y: float, head: float, **style: An
     """A bar from start to end whose end is pointed; `head` is the longest point."""
     point = np.copysign(min(head, abs(end - start)), end - start)
     half = 0.36
-    corners = [(start, y - half), (end - point, y - half), (end, y), (end - point, y + half), (start, y + half)]
-    ax.add_patch(needed("matplotlib.patches", extra="plots").Polygon(corners, closed=True, linewidth=0, **style))
+    corners = [
+        (start, y - half),
+        (end - point, y - half),
+        (end, y),
+        (end - point, y + half),
+        (start, y + half),
+    ]
+    ax.add_patch(
+        needed("matplotlib.patches", extra="plots").Polygon(
+            corners, closed=True, linewidth=0, **style
+        )
+    )
 
 
 def whisker(ax: Axes, low: float, high: float, y: float) -> None:
     """An interval, drawn across the end of a bar."""
     ax.errorbar(
-        (low + high) / 2, y, xerr=(high - low) / 2, fmt="none", ecolor=muted(ax, 0.9), elinewidth=1.1, capsize=2.6, capthick=1.1
+        (low + high) / 2,
+        y,
+        xerr=(high - low) / 2,
+        fmt="none",
+        ecolor=muted(ax, 0.9),
+        elinewidth=1.1,
+        capsize=2.6,
+        capthick=1.1,
     )
 
 
 def break_mark(ax: Axes, y: float, *, right: bool) -> None:
     """The sign that a bar goes on beyond the picture."""
     place = 0.985 if right else 0.015
-    style: dict[str, Any] = {"color": paper(ax), "fontweight": "bold", "va": "center", "ha": "right" if right else "left"}
+    style: dict[str, Any] = {
+        "color": paper(ax),
+        "fontweight": "bold",
+        "va": "center",
+        "ha": "right" if right else "left",
+    }
     ax.text(place, y, "/ /", transform=ax.get_yaxis_transform(), **style)
 
 
@@ -140,7 +175,14 @@ def side_text(ax: Axes, y: float, text: str, doubt: str, color: Any) -> None:
     """A number at the right of a row, with its doubt behind it, where no bar can reach it."""
     number = ax.text(1.015, y, text, color=color, va="center", transform=ax.get_yaxis_transform())
     if doubt:
-        ax.annotate(f" {doubt}", (1, 0), xycoords=number, va="bottom", color=muted(ax, 0.6), annotation_clip=False)
+        ax.annotate(
+            f" {doubt}",
+            (1, 0),
+            xycoords=number,
+            va="bottom",
+            color=muted(ax, 0.6),
+            annotation_clip=False,
+        )
 
 
 def tidy(ax: Axes, *, grid: Literal["x", "y"] = "x", zero: str | None = None) -> None:
@@ -155,16 +197,22 @@ def tidy(ax: Axes, *, grid: Literal["x", "y"] = "x", zero: str | None = None) ->
     ax.tick_params(axis="both", which="both", color=muted(ax, 0.4), width=0.8)
     ax.tick_params(axis="x", labelcolor=muted(ax, 0.75))
     if zero:
-        (ax.axvline if zero == "x" else ax.axhline)(0, color=muted(ax, 0.45), linewidth=0.9, zorder=0.9)
+        (ax.axvline if zero == "x" else ax.axhline)(
+            0, color=muted(ax, 0.45), linewidth=0.9, zorder=0.9
+        )
 
 
 def number_axis(axis: Any, label: str) -> None:
-    """Few ticks; a power of ten stands in the label, where nothing lies upon it. The limits must have been set."""
+    """Few ticks; a power of ten stands in the label, where nothing lies upon it. The limits must
+    have been set.
+    """
     ticker = needed("matplotlib.ticker", extra="plots")
     axis.set_major_locator(ticker.MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     digits = Digits.of(axis.get_view_interval())
     if digits.exponent:
-        axis.set_major_formatter(ticker.FuncFormatter(lambda x, _: f"{x / 10.0**digits.exponent:g}".replace("-", "−")))
+        axis.set_major_formatter(
+            ticker.FuncFormatter(lambda x, _: f"{x / 10.0**digits.exponent:g}".replace("-", "−"))
+        )
     axis.set_label_text(label + ("," + digits.suffix if digits.exponent else ""), parse_math=False)
 
 
@@ -174,29 +222,47 @@ def count_axis(axis: Any, *, logarithmic: bool) -> None:
     if logarithmic:
         axis.axes.set_xscale("log")
         axis.set_minor_locator(ticker.NullLocator())
-    axis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)) if logarithmic else ticker.MaxNLocator(nbins=6, integer=True))
+    axis.set_major_locator(
+        ticker.LogLocator(subs=(1, 2, 5))
+        if logarithmic
+        else ticker.MaxNLocator(nbins=6, integer=True)
+    )
     axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
 
 
-def end_labels(ax: Axes, heights: Any, labels: list[str], colors: list[str], closest: float) -> None:
+def end_labels(
+    ax: Axes, heights: Any, labels: list[str], colors: list[str], closest: float
+) -> None:
     """Names of lines at their right ends, moved apart where they would lie upon one another."""
     low, high = ax.get_ylim()
     places = (np.asarray(heights) - low) / (high - low)
     order = np.argsort(places)
     apart = spread(places[order], closest)
     for line, place in zip(order, apart, strict=True):
-        ax.text(1.01, place, labels[line], color=colors[line], va="center", transform=ax.transAxes, parse_math=False)
+        ax.text(
+            1.01,
+            place,
+            labels[line],
+            color=colors[line],
+            va="center",
+            transform=ax.transAxes,
+            parse_math=False,
+        )
 
 
 def spread(places: Any, closest: float) -> Any:
-    """Rising places, moved as little as need be to be so far apart (each cluster about its own mean)."""
+    """Rising places, moved as little as need be to be so far apart (each cluster about its own
+    mean).
+    """
     clusters: list[tuple[float, int]] = []
     for place in places:
         clusters.append((float(place), 1))
         while len(clusters) > 1 and _too_near(clusters[-2], clusters[-1], closest):
             (first, m), (second, n) = clusters[-2:]
             clusters[-2:] = [((first * m + second * n) / (m + n), m + n)]
-    return np.concatenate([mean + closest * (np.arange(count) - (count - 1) / 2) for mean, count in clusters])
+    return np.concatenate(
+        [mean + closest * (np.arange(count) - (count - 1) / 2) for mean, count in clusters]
+    )
 
 
 def _too_near(below: tuple[float, int], above: tuple[float, int], closest: float) -> bool:
@@ -217,7 +283,12 @@ def color_bar(ax: Axes, colors: Colormap, ends: tuple[str, str], label: str) -> 
     bar.set_ticks([0, 1], labels=list(ends), parse_math=False)
     bar.ax.tick_params(length=0, labelcolor=muted(ax, 0.75))
     # Beside the scale, between the names of its ends: a label proper would stand outside of them.
-    style: dict[str, Any] = {"rotation": 90, "va": "center", "color": muted(ax, 0.75), "parse_math": False}
+    style: dict[str, Any] = {
+        "rotation": 90,
+        "va": "center",
+        "color": muted(ax, 0.75),
+        "parse_math": False,
+    }
     bar.ax.text(1.9, 0.5, label, transform=bar.ax.transAxes, **style)
     bar.outline.set_visible(False)
 
@@ -225,14 +296,19 @@ def color_bar(ax: Axes, colors: Colormap, ends: tuple[str, str], label: str) -> 
 def explained(explanation: Explanation) -> str:
     """What contributions add up to, beside the base value."""
     names = explanation.output_names
-    return "prediction" if names is None or len(names) != 1 or names[0] == "predicted" else shorten(names[0])
+    return (
+        "prediction"
+        if names is None or len(names) != 1 or names[0] == "predicted"
+        else shorten(names[0])
+    )
 
 
 def contribution(explanation: Explanation) -> str:
     """What players make, in words."""
     what = explained(explanation)
     unit = told_unit(explanation)
-    return "contribution to " + ("the prediction" if what == "prediction" else what) + (f", {unit}" if unit else "")
+    what = "the prediction" if what == "prediction" else what
+    return f"contribution to {what}" + (f", {unit}" if unit else "")
 
 
 def with_confidence(label: str, explanation: Explanation, intervals: bool) -> str:

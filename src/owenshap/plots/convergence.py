@@ -69,31 +69,52 @@ def convergence(
     exact = None if truth is None else _exact(truth, values.shape[1])
     ax = canvas.new_axes(ax, 4.4)
     canvas.tidy(ax, grid="y")
-    for color, player in zip(np.resize(canvas.DISTINCT, len(shown)).tolist(), shown.tolist(), strict=True):
+    for color, player in zip(
+        np.resize(canvas.DISTINCT, len(shown)).tolist(), shown.tolist(), strict=True
+    ):
         line, reach = values[:, player], half[:, player]
         known = np.isfinite(reach)
         style = {"color": color, "alpha": 0.2, "linewidth": 0, "zorder": 2}
         ax.fill_between(evaluations[known], (line - reach)[known], (line + reach)[known], **style)
-        ax.plot(evaluations, line, color=color, linewidth=1.6, marker="o", markersize=3.2 if len(run) < 40 else 0, zorder=3)
+        ax.plot(
+            evaluations,
+            line,
+            color=color,
+            linewidth=1.6,
+            marker="o",
+            markersize=3.2 if len(run) < 40 else 0,
+            zorder=3,
+        )
         if exact is not None:
             ax.axhline(exact[player], color=color, linewidth=1.1, linestyle=(0, (4, 3)), zorder=2.5)
     canvas.count_axis(ax.xaxis, logarithmic=bool(evaluations[-1] > LOG_FROM * evaluations[0]))
     ax.margins(x=0.02)
-    labels = [shorten(names[player] if names is not None else f"player {player}", 24) for player in shown]
-    canvas.end_labels(ax, values[-1, shown], labels, np.resize(canvas.DISTINCT, len(shown)).tolist(), CLOSEST)
-    canvas.number_axis(ax.yaxis, _label(run[-1], bool(np.isfinite(half[:, shown]).any()), exact is not None))
+    labels = [
+        shorten(names[player] if names is not None else f"player {player}", 24) for player in shown
+    ]
+    canvas.end_labels(
+        ax, values[-1, shown], labels, np.resize(canvas.DISTINCT, len(shown)).tolist(), CLOSEST
+    )
+    canvas.number_axis(
+        ax.yaxis, _label(run[-1], bool(np.isfinite(half[:, shown]).any()), exact is not None)
+    )
     ax.set_xlabel("evaluations")
     return ax
 
 
 def _checked(estimates: Iterable[Estimate]) -> list[Estimate]:
     run = list(estimates) if isinstance(estimates, Iterable) else [estimates]
-    wrong = next((type(each).__name__ for each in run if not isinstance(each, Estimate)), None if run else "none")
+    wrong = next(
+        (type(each).__name__ for each in run if not isinstance(each, Estimate)),
+        None if run else "none",
+    )
     if wrong:
         advice = "Give owenshap.estimating(...), or a list of estimates"
         raise InputError("estimates", "be one Estimate or more", wrong, advice)
     if len({len(each.values) for each in run}) > 1:
-        raise InputError("estimates", "be of one game", "different numbers of players", "Draw one run at a time")
+        raise InputError(
+            "estimates", "be of one game", "different numbers of players", "Draw one run at a time"
+        )
     return run
 
 
@@ -101,7 +122,12 @@ def _column(array: FloatArray, output: int | None) -> FloatArray:
     if array.ndim == 1:
         return array
     if output is None or not -array.shape[1] <= output < array.shape[1]:
-        raise InputError("output", f"be one of the game's {array.shape[1]} outputs", output, "Give its number, as in output=0")
+        raise InputError(
+            "output",
+            f"be one of the game's {array.shape[1]} outputs",
+            output,
+            "Give its number, as in output=0",
+        )
     return array[:, output]
 
 
@@ -114,15 +140,31 @@ def _shown(values: FloatArray, players: Sequence[int] | None) -> IntArray:
     if players is None:
         return np.argsort(-np.abs(values), kind="stable")[:STRONGEST]
     shown = np.asarray(players)
-    if shown.ndim != 1 or shown.dtype.kind not in "iu" or not len(shown) or shown.min() < 0 or shown.max() >= len(values):
-        raise InputError("players", f"be numbers of players, from 0 to {len(values) - 1}", players, "As in players=[0, 3]")
+    if (
+        shown.ndim != 1
+        or shown.dtype.kind not in "iu"
+        or not len(shown)
+        or shown.min() < 0
+        or shown.max() >= len(values)
+    ):
+        raise InputError(
+            "players",
+            f"be numbers of players, from 0 to {len(values) - 1}",
+            players,
+            "As in players=[0, 3]",
+        )
     return shown
 
 
 def _exact(truth: ArrayLike, n_players: int) -> FloatArray:
     exact = np.asarray(truth, np.float64)
     if exact.shape != (n_players,):
-        raise InputError("truth", f"have shape ({n_players},), a value per player", f"shape {exact.shape}", "Give all of them")
+        raise InputError(
+            "truth",
+            f"have shape ({n_players},), a value per player",
+            f"shape {exact.shape}",
+            "Give all of them",
+        )
     return exact
 
 

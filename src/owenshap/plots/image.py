@@ -42,12 +42,15 @@ def image(
     explanation : Explanation
         Of one row or many, of one output or all: a picture for each row and output.
     shape : (int, int)
-        Height and width. Players are the pixels, row by row: take others away first, as in explanation[:, 1:].
+        Height and width. Players are the pixels, row by row: take others away first, as in
+        explanation[:, 1:].
     players : mapping, optional
-        Where players are groups of pixels: the groups that the explainer had, as from `owenshap.patches`. Every pixel of a
-        patch shows the contribution of the patch as a whole. Players that are not among them are left out.
+        Where players are groups of pixels: the groups that the explainer had, as from
+        `owenshap.patches`. Every pixel of a patch shows the contribution of the patch as a whole.
+        Players that are not among them are left out.
     behind : array, optional
-        Images (height, width) or (rows, height, width) to show faintly behind. By default the explained pixels.
+        Images (height, width) or (rows, height, width) to show faintly behind. By default the
+        explained pixels.
     ncols : int, optional
         Pictures side by side. By default the outputs, or up to 5 rows.
     ax : Axes, optional
@@ -77,17 +80,22 @@ def image(
     limit = float(np.nanmax(np.abs(maps), initial=0.0)) or 1.0
     for panel, (row, output) in zip(panels.flat, np.ndindex(rows, outputs), strict=False):
         canvas.picture(panel, maps[row, output], None if images is None else images[row], limit)
-        if outputs > 1 and (row == 0 or panels.shape[1] != outputs):  # names of columns stand on top of them alone
+        # names of columns stand on top of them alone
+        if outputs > 1 and (row == 0 or panels.shape[1] != outputs):
             panel.set_title(shorten(names[output], 20), fontsize="medium", parse_math=False)
     for panel in panels.flat[rows * outputs :]:
         panel.set_axis_off()
-    canvas.zero_bar(panels, "contribution to the output" if outputs > 1 else canvas.contribution(explanation))
+    canvas.zero_bar(
+        panels, "contribution to the output" if outputs > 1 else canvas.contribution(explanation)
+    )
     return panels.flat[0] if panels.size == 1 else panels
 
 
 def _checked_shape(shape: Any) -> tuple[int, int]:
     if not isinstance(shape, (tuple, list)) or len(shape) != 2:
-        raise InputError("shape", "be the height and width of the images", shape, "As in shape=(28, 28)")
+        raise InputError(
+            "shape", "be the height and width of the images", shape, "As in shape=(28, 28)"
+        )
     height, width = (whole_number("shape", side, 1, "Give pixels") for side in shape)
     return height, width
 
@@ -102,11 +110,25 @@ def _maps(explanation: Explanation, shape: tuple[int, int], players: Groups | No
     maps = np.full((*values.shape[:2], math.prod(shape)), np.nan)
     for name, pixels in players.items():
         if name not in explanation.feature_names:
-            raise InputError("players", "be among those explained", name, "Give the groups that the explainer had")
+            raise InputError(
+                "players",
+                "be among those explained",
+                name,
+                "Give the groups that the explainer had",
+            )
         where = np.asarray(pixels)
-        if where.dtype.kind not in "iu" or where.min(initial=0) < 0 or where.max(initial=0) >= maps.shape[2]:
+        if (
+            where.dtype.kind not in "iu"
+            or where.min(initial=0) < 0
+            or where.max(initial=0) >= maps.shape[2]
+        ):
             rule = f"hold positions of pixels below {maps.shape[2]:,}, height times width"
-            raise InputError("players", rule, f"{name!r} with others", "Give the shape that the patches were made for")
+            raise InputError(
+                "players",
+                rule,
+                f"{name!r} with others",
+                "Give the shape that the patches were made for",
+            )
         maps[..., where] = values[..., explanation.feature_names.index(name)][..., None]
     return maps.reshape(*values.shape[:2], *shape)
 
@@ -114,14 +136,27 @@ def _maps(explanation: Explanation, shape: tuple[int, int], players: Groups | No
 def _check_pixels(explanation: Explanation, shape: tuple[int, int]) -> None:
     count = len(explanation.feature_names)
     if count != math.prod(shape):
-        advice = "Give players= where they are patches; take away those that are no pixels, as in explanation[:, 1:]"
-        raise InputError("shape", f"have as many pixels as there are players, {count:,}", f"{shape[0]} × {shape[1]}", advice)
+        advice = (
+            "Give players= where they are patches; take away those that are no pixels, as in "
+            "explanation[:, 1:]"
+        )
+        raise InputError(
+            "shape",
+            f"have as many pixels as there are players, {count:,}",
+            f"{shape[0]} × {shape[1]}",
+            advice,
+        )
 
 
 def _behind(
-    explanation: Explanation, shape: tuple[int, int], players: Groups | None, behind: ArrayLike | None
+    explanation: Explanation,
+    shape: tuple[int, int],
+    players: Groups | None,
+    behind: ArrayLike | None,
 ) -> FloatArray | None:
-    """Images (rows, height, width) from 0 for their lowest to 1 for their highest pixel; None where there are none."""
+    """Images (rows, height, width) from 0 for their lowest to 1 for their highest pixel; None where
+    there are none.
+    """
     if behind is None and (players is not None or explanation.data.dtype.kind not in "iuf"):
         return None
     rows = len(explanation) if ROWS in explanation.axes else 1
@@ -134,10 +169,17 @@ def _behind(
     return (images - low) / ((high - low) or 1.0)
 
 
-def _panels(count: int, columns: int, shape: tuple[int, int], ax: Axes | None, *, titled: bool) -> NDArray[Any]:
+def _panels(
+    count: int, columns: int, shape: tuple[int, int], ax: Axes | None, *, titled: bool
+) -> NDArray[Any]:
     if ax is not None:
         if count > 1:
-            raise InputError("ax", f"be None for {count} pictures", "axes for one", "Pick a row and an output, or leave it out")
+            raise InputError(
+                "ax",
+                f"be None for {count} pictures",
+                "axes for one",
+                "Pick a row and an output, or leave it out",
+            )
         return np.array([[ax]])
     columns = min(whole_number("ncols", columns, 1, "It counts pictures side by side"), count)
     size = LARGE if count == 1 else PANEL

@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 MOST_ON_AXIS, MOST_COLORS = 14, len(canvas.DISTINCT)
 
 
-def scatter(explanation: Explanation, feature: str | int, *, color: str | int | None = None, ax: Axes | None = None) -> Axes:
+def scatter(
+    explanation: Explanation,
+    feature: str | int,
+    *,
+    color: str | int | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """The value of a feature in each row against what it contributed there, with intervals.
 
     Parameters
@@ -29,8 +35,9 @@ def scatter(explanation: Explanation, feature: str | int, *, color: str | int | 
     explanation : Explanation
         Of many rows.
     feature : str or int
-        Numbers and dates lie along the axis; categories stand side by side, the rarest together where they are more than
-        14, their dots spread a little. Missing values stand apart on the left.
+        Numbers and dates lie along the axis; categories stand side by side, the rarest together
+        where they are more than 14, their dots spread a little. Missing values stand apart on the
+        left.
     color : str or int, optional
         Another feature, whose value colours the dots: where they part, the two interact.
     ax : Axes, optional
@@ -45,7 +52,8 @@ def scatter(explanation: Explanation, feature: str | int, *, color: str | int | 
     >>> import numpy as np, owenshap
     >>> from owenshap import plots
     >>> rows = np.random.default_rng(0).normal(size=(50, 2))
-    >>> explanation = owenshap.Explainer(lambda rows: rows[:, 0] ** 2 * rows[:, 1], background=rows)(rows)
+    >>> model = lambda rows: rows[:, 0] ** 2 * rows[:, 1]
+    >>> explanation = owenshap.Explainer(model, background=rows)(rows)
     >>> ax = plots.scatter(explanation, "feature 0", color="feature 1")
     >>> ax.get_xlabel()
     'feature 0'
@@ -63,13 +71,17 @@ def scatter(explanation: Explanation, feature: str | int, *, color: str | int | 
         _colored(ax, places, explanation, player, _player(explanation, color, "color"))
     name = shorten(explanation.feature_names[player])
     _name_axis(ax, column, name, places)
-    label = canvas.with_confidence(canvas.contribution(explanation), explanation, has_intervals(explanation[:, [player]]))
+    label = canvas.with_confidence(
+        canvas.contribution(explanation), explanation, has_intervals(explanation[:, [player]])
+    )
     canvas.number_axis(ax.yaxis, label)
     return ax
 
 
 def _player(explanation: Explanation, key: str | int, what: str) -> int:
-    index = resolve((slice(None), key), explanation.axes, {PLAYERS: explanation.feature_names})[PLAYERS]
+    index = resolve((slice(None), key), explanation.axes, {PLAYERS: explanation.feature_names})[
+        PLAYERS
+    ]
     if not isinstance(index, int):
         raise InputError(what, "be one feature", key, "Give its name or its number")
     if not -len(explanation.feature_names) <= index < len(explanation.feature_names):
@@ -79,7 +91,9 @@ def _player(explanation: Explanation, key: str | int, what: str) -> int:
 
 
 def _places(column: Column) -> FloatArray:
-    """Where each row stands along the axis: categories spread a little, missing ones left of all others."""
+    """Where each row stands along the axis: categories spread a little, missing ones left of all
+    others.
+    """
     places = column.places.copy()
     if column.kind == CATEGORIES:
         # Spread evenly in the order of the rows: no generator, and the same picture every time.
@@ -98,22 +112,50 @@ def _whiskers(ax: Axes, explanation: Explanation, player: int, places: FloatArra
     assert explanation.upper is not None
     low, high = explanation.lower[:, player], explanation.upper[:, player]
     opacity = float(np.clip(5 / np.sqrt(len(places)), 0.25, 0.7))
-    ax.vlines(places, low, high, color=canvas.muted(ax, 0.6), linewidth=0.9, alpha=opacity, zorder=1.5)
+    ax.vlines(
+        places, low, high, color=canvas.muted(ax, 0.6), linewidth=0.9, alpha=opacity, zorder=1.5
+    )
 
 
 def _dots(ax: Axes, places: FloatArray, values: FloatArray, **style: Any) -> None:
     size = 20 if len(places) <= 1000 else 9
-    ax.scatter(places, values, s=size, linewidths=0, alpha=0.85, rasterized=len(values) > 5000, zorder=3, **style)
+    ax.scatter(
+        places,
+        values,
+        s=size,
+        linewidths=0,
+        alpha=0.85,
+        rasterized=len(values) > 5000,
+        zorder=3,
+        **style,
+    )
 
 
-def _colored(ax: Axes, places: FloatArray, explanation: Explanation, player: int, other: int) -> None:
-    values, column = explanation.values[:, player], Column.of(explanation.data[:, other], MOST_COLORS)
+def _colored(
+    ax: Axes, places: FloatArray, explanation: Explanation, player: int, other: int
+) -> None:
+    values, column = (
+        explanation.values[:, player],
+        Column.of(explanation.data[:, other], MOST_COLORS),
+    )
     name = shorten(explanation.feature_names[other])
     if column.kind == CATEGORIES:
         for number, category in enumerate(column.categories):
             own = column.places == number
-            _dots(ax, places[own], values[own], color=canvas.DISTINCT[number], label=shorten(category, 20))
-        legend = ax.legend(title=name, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), handletextpad=0.2)
+            _dots(
+                ax,
+                places[own],
+                values[own],
+                color=canvas.DISTINCT[number],
+                label=shorten(category, 20),
+            )
+        legend = ax.legend(
+            title=name,
+            frameon=False,
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            handletextpad=0.2,
+        )
         for text in (legend.get_title(), *legend.get_texts()):
             text.set_parse_math(False)
         legend.set_alignment("left")
@@ -122,7 +164,15 @@ def _colored(ax: Axes, places: FloatArray, explanation: Explanation, player: int
     if column.missing.any():
         _dots(ax, places[column.missing], values[column.missing], color=canvas.muted(ax, 0.45))
     if known.any():
-        _dots(ax, places[known], values[known], c=shades[known], cmap=canvas.low_to_high(), vmin=0, vmax=1)
+        _dots(
+            ax,
+            places[known],
+            values[known],
+            c=shades[known],
+            cmap=canvas.low_to_high(),
+            vmin=0,
+            vmax=1,
+        )
         canvas.color_bar(ax, canvas.low_to_high(), _ends(column), name)
 
 

@@ -36,8 +36,9 @@ def waterfall(explanation: Explanation, *, max_display: int = 12, ax: Axes | Non
 
     Notes
     -----
-    A whisker is the interval of the contribution that ends there. Where the values of a method leave a gap to the
-    prediction that can be seen, it is a grey line of its own; `efficient=True` makes explanations without one.
+    A whisker is the interval of the contribution that ends there. Where the values of a method
+    leave a gap to the prediction that can be seen, it is a grey line of its own; `efficient=True`
+    makes explanations without one.
 
     Examples
     --------
@@ -50,8 +51,14 @@ def waterfall(explanation: Explanation, *, max_display: int = 12, ax: Axes | Non
     """
     checked(explanation, rows=False)
     steps = lines(explanation, checked_count(max_display))
-    base, prediction, gap = float(explanation.base_values), float(explanation.predictions), float(explanation.gap)
-    if abs(gap) > VISIBLE_GAP * np.ptp(_ends(base, steps)) and abs(gap) > ROUNDING * max(abs(base), abs(prediction)):
+    base, prediction, gap = (
+        float(explanation.base_values),
+        float(explanation.predictions),
+        float(explanation.gap),
+    )
+    if abs(gap) > VISIBLE_GAP * np.ptp(_ends(base, steps)) and abs(gap) > ROUNDING * max(
+        abs(base), abs(prediction)
+    ):
         steps = [*steps, Line("gap", gap, None, players=0)]
     ax = canvas.new_axes(ax, canvas.FRAME_HEIGHT + 0.5 + canvas.ROW_HEIGHT * len(steps))
     ends = _ends(base, steps)
@@ -65,13 +72,21 @@ def waterfall(explanation: Explanation, *, max_display: int = 12, ax: Axes | Non
     for y, line in enumerate(reversed(steps)):
         _draw(ax, line, y, ends[y], ends[y + 1], head, digits)
         top = y + 0.36 if y == len(steps) - 1 else y + 1.36
-        ax.plot([ends[y + 1]] * 2, [y - 0.36, top], color=canvas.muted(ax, 0.4), linewidth=0.8, zorder=0.95)
+        ax.plot(
+            [ends[y + 1]] * 2,
+            [y - 0.36, top],
+            color=canvas.muted(ax, 0.4),
+            linewidth=0.8,
+            zorder=0.95,
+        )
     numbers, top = Digits.of([base, prediction], significant=4).at_least(digits), len(steps) - 1
     start, end = (numbers.unsigned(number) + numbers.suffix for number in (base, prediction))
     _mark(ax, base, -1.02, (-0.72, 0.36), f"base value = {start}", bold=False)
     _mark(ax, prediction, top + 0.92, (top - 0.36, top + 0.66), f"prediction = {end}", bold=True)
     intervals = any(line.half_width for line in steps)
-    canvas.number_axis(ax.xaxis, canvas.with_confidence(canvas.explained(explanation), explanation, intervals))
+    canvas.number_axis(
+        ax.xaxis, canvas.with_confidence(canvas.explained(explanation), explanation, intervals)
+    )
     return ax
 
 
@@ -83,23 +98,38 @@ def _ends(base: float, steps: list[Line]) -> list[float]:
 def _reach(ends: list[float], steps: list[Line]) -> list[float]:
     """All that must be in the picture: the way, and the whiskers at its corners."""
     corners = zip(ends[1:], reversed(steps), strict=True)
-    return [*ends, *(corner + end - line.value for corner, line in corners for end in line.interval)]
+    return [
+        *ends,
+        *(corner + end - line.value for corner, line in corners for end in line.interval),
+    ]
 
 
-def _draw(ax: Axes, line: Line, y: int, start: float, end: float, head: float, digits: Digits) -> None:
+def _draw(
+    ax: Axes, line: Line, y: int, start: float, end: float, head: float, digits: Digits
+) -> None:
     color = canvas.sign_color(line.value) if line.players else canvas.muted(ax, 0.4)
-    canvas.arrow(ax, start, end, y, head, color=color, alpha=0.6 if line.players > 1 else 1.0, zorder=2)
+    canvas.arrow(
+        ax, start, end, y, head, color=color, alpha=0.6 if line.players > 1 else 1.0, zorder=2
+    )
     if line.half_width:
         low, high = line.interval
         canvas.whisker(ax, end + low - line.value, end + high - line.value, y)
-    canvas.side_text(ax, y, *line.written(digits), color if line.value and line.players else canvas.muted(ax))
+    canvas.side_text(
+        ax, y, *line.written(digits), color if line.value and line.players else canvas.muted(ax)
+    )
 
 
-def _mark(ax: Axes, x: float, y: float, line: tuple[float, float], text: str, *, bold: bool) -> None:
+def _mark(
+    ax: Axes, x: float, y: float, line: tuple[float, float], text: str, *, bold: bool
+) -> None:
     """A number at the start or the end of the way, kept inside the picture."""
-    ax.plot([x, x], line, color=canvas.muted(ax, 0.6), linewidth=0.9, linestyle=(0, (3, 2)), zorder=0.97)
+    ax.plot(
+        [x, x], line, color=canvas.muted(ax, 0.6), linewidth=0.9, linestyle=(0, (3, 2)), zorder=0.97
+    )
     low, high = ax.get_xlim()
     share = float(np.clip((x - low) / (high - low), 0, 1))
     side = "left" if share < 0.2 else "right" if share > 0.8 else "center"
     color, weight = (canvas.ink(), "bold") if bold else (canvas.muted(ax, 0.75), "normal")
-    ax.text(low + share * (high - low), y, text, ha=side, va="center", color=color, fontweight=weight)
+    ax.text(
+        low + share * (high - low), y, text, ha=side, va="center", color=color, fontweight=weight
+    )

@@ -1,9 +1,9 @@
 """Who goes on: the one loop over sessions.
 
-A task is a game with its plan. Each of its rows has a session; a round looks at every session, ends those
-that are over, and takes others on: to their next look where each has a budget of its own, or those first
-that need it most where all share a total or a time. Rows of one game that stand at the same place are
-evaluated together, and no row's bits depend on that.
+A task is a game with its plan. Each of its rows has a session; a round looks at every session, ends
+those that are over, and takes others on: to their next look where each has a budget of its own, or
+those first that need it most where all share a total or a time. Rows of one game that stand at the
+same place are evaluated together, and no row's bits depend on that.
 """
 
 from __future__ import annotations
@@ -28,9 +28,11 @@ from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter, note, silent
 
-FEWEST_TO_RANK = 4  # replicates from which on a half-width says which rows are the least certain, if not how much so
+# replicates from which on a half-width says which rows are the least certain, if not how much so
+FEWEST_TO_RANK = 4
 NEAR = 0.9  # of the greatest need: rows from there on are taken on together
-UNTIL_KNOWN = 2  # times the evaluations to the first look: what a run is taken to need before anything is known
+# times the evaluations to the first look: what a run is taken to need before anything is known
+UNTIL_KNOWN = 2
 
 Snapshot = Callable[[], Estimate]  # made when it is read: most are not
 
@@ -95,7 +97,11 @@ class Shared:
     def expected(self, spent: int) -> int:
         """Evaluations in all of the time, when so many are made."""
         passed = max(1e-3, time.monotonic() - self.began)
-        return spent + 1 if self.seconds is None else max(spent + 1, int(spent * self.seconds / passed))
+        return (
+            spent + 1
+            if self.seconds is None
+            else max(spent + 1, int(spent * self.seconds / passed))
+        )
 
     @property
     def clock(self) -> Clock:
@@ -122,10 +128,14 @@ class _Row:
 
     @property
     def alone(self) -> bool:
-        """Whether it cannot be evaluated together with others: it learns for itself, or keeps its replicates."""
+        """Whether it cannot be evaluated together with others: it learns for itself, or keeps its
+        replicates.
+        """
         plan = self.task.plan
         efficient = self.session.settings.efficient
-        return plan.estimator.together or needs_spreading(efficient, plan, self.session.game.n_players)
+        return plan.estimator.together or needs_spreading(
+            efficient, plan, self.session.game.n_players
+        )
 
 
 class Allocation:
@@ -175,7 +185,8 @@ class Allocation:
         self._latest: Snapshot | None = None
 
     def results(self) -> Iterator[tuple[Game, Estimate]]:
-        """Every game of rows with its estimate, as it is done; after an interrupt, what the others have come to.
+        """Every game of rows with its estimate, as it is done; after an interrupt, what the others
+        have come to.
 
         Nobody goes on from these: they stay to the end, and their replicates would fill the memory.
         """
@@ -184,7 +195,9 @@ class Allocation:
                 yield game, replace(snapshot(), state=None)
 
     def run(self) -> Iterator[tuple[Game, Snapshot, bool]]:
-        """Snapshots as they come, each to be read before the next, and whether it is the last of its game."""
+        """Snapshots as they come, each to be read before the next, and whether it is the last of
+        its game.
+        """
         self._check_total()
         try:
             if self._shared is None:
@@ -307,8 +320,12 @@ class Allocation:
         if needed > total:
             before = self._shared.before
             rows = sum(task.rows for task in self._tasks) + before
-            rule = f"be at least {needed + before:,} for a first estimate of each of the {rows:,} rows"
-            raise InputError("total_budget", rule, total + before, "Raise it, or explain fewer rows")
+            rule = (
+                f"be at least {needed + before:,} for a first estimate of each of the {rows:,} rows"
+            )
+            raise InputError(
+                "total_budget", rule, total + before, "Raise it, or explain fewer rows"
+            )
 
     def _least(self, task: Task) -> int:
         """Evaluations of the first estimate of a row of this task, at most."""
@@ -321,7 +338,9 @@ class Allocation:
         return 2 + task.cost * first
 
     def _first(self, task: Task) -> int:
-        """Replicates of a row's first estimate where rows share: half of an equal share, but no more than a look takes."""
+        """Replicates of a row's first estimate where rows share: half of an equal share, but no
+        more than a look takes.
+        """
         assert self._shared is not None
         fewest = fewest_replicates(self._settings.efficient, task.plan)
         if self._shared.total is None:
@@ -329,19 +348,25 @@ class Allocation:
         if task.plan.estimator.learner(task.game.n_players) is not None:
             return LEARNER_LOOK
         half = self._shared.total // sum(each.rows for each in self._tasks) // 2
-        return max(fewest, min((half - 2) // task.cost, next_look(0, task.cost), task.plan.replicates))
+        return max(
+            fewest, min((half - 2) // task.cost, next_look(0, task.cost), task.plan.replicates)
+        )
 
     # --- beginning
 
     def _groups(self, task: Task) -> list[Sequence[int]]:
-        """Rows of a task that begin together: all, but where their replicates are kept out of a common total."""
+        """Rows of a task that begin together: all, but where their replicates are kept out of a
+        common total.
+        """
         spread = needs_spreading(self._settings.efficient, task.plan, task.game.n_players)
         if self._shared is None or not spread:
             return [range(task.rows)]
         return [[place] for place in range(task.rows)]
 
     def _exact_at_once(self, session: Session, waiting: Sequence[Task]) -> bool:
-        """Whether to have exact values before anything is sampled, given the tasks that wait for the same."""
+        """Whether to have exact values before anything is sampled, given the tasks that wait for
+        the same.
+        """
         if not session.exact_at_once:
             return False
         here = session.game.n_players
@@ -379,7 +404,9 @@ class Allocation:
     # --- looking
 
     def _looked(self, row: _Row, rows: int) -> tuple[Snapshot | None, bool]:
-        """Verdict at one of so many rows: a snapshot of it where there is one, and whether it is over."""
+        """Verdict at one of so many rows: a snapshot of it where there is one, and whether it is
+        over.
+        """
         session = row.session
         anew = row.verdict is None
         verdict = row.verdict = row.verdict or session.look()
@@ -406,7 +433,9 @@ class Allocation:
         if self._report is not silent:
             self._expected = session.expected(verdict)
             note(self._report, verdict.standing(session.plan.until, session.tolerances))
-        return _made(session.result(f"nothing yet: {session.count:,} replicates are done", finished=False))
+        return _made(
+            session.result(f"nothing yet: {session.count:,} replicates are done", finished=False)
+        )
 
     def _over(self, row: _Row, verdict: Verdict) -> str | None:
         """Why a row that shares stops here; None where it goes on."""
@@ -428,7 +457,9 @@ class Allocation:
     def _fits_exactly(self, session: Session, verdict: Verdict | None, rows: float) -> bool:
         """Whether exact values are better, and fit what is left if so many rows have them."""
         own = rows_of(session.game)
-        return own << session.game.n_players <= self._left and session.better_exactly(verdict, rows / own)
+        return own << session.game.n_players <= self._left and session.better_exactly(
+            verdict, rows / own
+        )
 
     def _exactly(self, session: Session) -> Estimate:
         before = session.evaluations
@@ -440,7 +471,9 @@ class Allocation:
     # --- a round
 
     def _targets(self, rows: list[_Row]) -> dict[int, int]:
-        """Replicates that rows go on to in this round, by identity; those that nothing is left for are not in it."""
+        """Replicates that rows go on to in this round, by identity; those that nothing is left for
+        are not in it.
+        """
         if self._shared is None:
             return {id(row): row.session.next_look for row in rows}
         left = self._left
@@ -448,7 +481,8 @@ class Allocation:
         able = [row for row in rows if id(row) in targets]
         most = max((row.need for row in able), default=0.0)
         needy = [row for row in able if row.need >= NEAR * most]
-        equal = left / max(1, len(needy)) if math.isinf(most) else left  # where nothing is known yet, nobody comes first
+        # where nothing is known yet, nobody comes first
+        equal = left / max(1, len(needy)) if math.isinf(most) else left
         for row in sorted(needy, key=_by_need):
             if left < row.cost:
                 break
@@ -458,14 +492,19 @@ class Allocation:
         return targets
 
     def _target(self, row: _Row, left: float) -> int:
-        """Replicates at the row's next look, or as many as are left for it; a learner learns anew where that pays."""
+        """Replicates at the row's next look, or as many as are left for it; a learner learns anew
+        where that pays.
+        """
         assert self._shared is not None
         session = row.session
         if left >= row.cost * LEARNER_LOOK:
             session.relearn(row.verdict)
         if self._shared.total is None and session.count < FIRST_LOOK:
-            return min(max(1, 2 * session.count), FIRST_LOOK, session.affordable)  # a clock is looked at sooner
-        affordable = session.next_look if math.isinf(left) else session.count + int(left // row.cost)
+            # a clock is looked at sooner
+            return min(max(1, 2 * session.count), FIRST_LOOK, session.affordable)
+        affordable = (
+            session.next_look if math.isinf(left) else session.count + int(left // row.cost)
+        )
         return min(session.next_look, affordable)
 
     def _go_on(self, targets: list[tuple[_Row, int]]) -> None:
@@ -474,7 +513,13 @@ class Allocation:
         for row, target in targets:
             if target > row.session.count:
                 alone = row.alone and self._shared is not None
-                key = (id(row.task), row.session.count, row.session.blocks, target, row.place if alone else -1)
+                key = (
+                    id(row.task),
+                    row.session.count,
+                    row.session.blocks,
+                    target,
+                    row.place if alone else -1,
+                )
                 groups.setdefault(key, []).append(row)
         for (*_, target, _), rows in groups.items():
             task = rows[0].task
@@ -482,7 +527,11 @@ class Allocation:
             session = rows[0].session
             if len(rows) > 1:
                 session = Session.joined([row.session for row in rows], task.of_rows(places))
-            if self._shared is not None and session.enough and self._clock.late(session.evaluations, session.seconds_ahead()):
+            if (
+                self._shared is not None
+                and session.enough
+                and self._clock.late(session.evaluations, session.seconds_ahead())
+            ):
                 continue  # others may have learned anew, and nothing else yet
             before = session.evaluations
             session.advance(target)
@@ -519,4 +568,6 @@ def _width(row: _Row) -> float:
     if session.tolerances is not None and math.isfinite(row.verdict.half_width):
         return row.verdict.half_width
     scales: FloatArray | float = 1.0 if session.tolerances is None else session.tolerances
-    return float((simultaneous_half_widths(moments, session.settings.confidence, scales) / scales).max())
+    return float(
+        (simultaneous_half_widths(moments, session.settings.confidence, scales) / scales).max()
+    )

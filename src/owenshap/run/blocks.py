@@ -12,17 +12,28 @@ import numpy as np
 
 from owenshap.designs.design import Design
 from owenshap.estimators import Estimator
-from owenshap.games.game import CompactGame, Game, LaunchingCompactGame, LaunchingGame, is_compact, is_drawing, rows_of
+from owenshap.games.game import (
+    CompactGame,
+    Game,
+    LaunchingCompactGame,
+    LaunchingGame,
+    is_compact,
+    is_drawing,
+    rows_of,
+)
 from owenshap.run.evaluate import Ends, begin, evaluate, in_bounds
 from owenshap.run.plan import Plan
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 
-# Evaluations of a block: few at first, so that workers and snapshots have something early, then enough to drown the
-# overhead of a block. Nothing but the number of the block decides, so that results depend on nothing else.
+# Evaluations of a block: few at first, so that workers and snapshots have something early, then
+# enough to drown the overhead of a block. Nothing but the number of the block decides, so that
+# results depend on nothing else.
 FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
-USUAL_OUTPUTS = 16  # of a row: with more of them blocks have fewer evaluations, so that they take no more memory
-DRAWN_TOGETHER = 1 << 16  # evaluations of blocks that one generator draws: making one takes as long as drawing some thousand
+# of a row: with more of them blocks have fewer evaluations, so that they take no more memory
+USUAL_OUTPUTS = 16
+# evaluations of blocks that one generator draws: making one takes as long as drawing some thousand
+DRAWN_TOGETHER = 1 << 16
 KEPT_BLOCKS = 16  # of a run, whose designs are kept for the next: some tens of kilobytes each
 MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
 FEWEST_TOGETHER = 1 << 17  # of a run that is cut to have blocks drawn while others are valued
@@ -32,8 +43,8 @@ GROUPS_AHEAD = 2  # of such a run, drawn ahead
 def blocks_smaller(game: Game, ends: Ends) -> int:
     """How many times fewer evaluations a block has than it would have with few outputs.
 
-    The outputs of a row decide, not those of all rows that are there: a row has the same blocks alone and together.
-    A game that values whole designs cuts them itself.
+    The outputs of a row decide, not those of all rows that are there: a row has the same blocks
+    alone and together. A game that values whole designs cuts them itself.
     """
     return 1 if is_compact(game) else -(-ends.outputs // (USUAL_OUTPUTS * rows_of(game)))
 
@@ -87,7 +98,9 @@ def worked(
     memory: int,
     evaluations: int = 0,
 ) -> Iterator[Worked]:
-    """What each part of a block comes to; the evaluations of all blocks are given where they are many and made in one go."""
+    """What each part of a block comes to; the evaluations of all blocks are given where they are
+    many and made in one go.
+    """
     compact = game if is_compact(game) and estimator.by_design else None
     drawn = all_drawn(game, estimator, seed, blocks, keep=compact is not None)
     if compact is not None:
@@ -95,12 +108,16 @@ def worked(
         if evaluations > FEWEST_TOGETHER:
             most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
         several = executor is None and evaluations > most
-        return _groups_worked(compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, several)
+        return _groups_worked(
+            compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, several
+        )
     adaptive = estimator.adaptive(game.n_players, ends.outputs)
     parts = _parts(drawn, largest_block(1, blocks_smaller(game, ends)))
     if executor is None and isinstance(game, LaunchingGame) and game.launches and not adaptive:
         return _work_ahead(game, estimator, parts, ends, rows_at_once)
-    return in_order(_work, ((game, estimator, part, last, ends, rows_at_once) for part, last in parts), executor)
+    return in_order(
+        _work, ((game, estimator, part, last, ends, rows_at_once) for part, last in parts), executor
+    )
 
 
 class Drawing(Protocol):
@@ -110,8 +127,12 @@ class Drawing(Protocol):
         """A design of this many replicates."""
 
 
-def all_drawn(game: Game, estimator: Drawing, seed: int, blocks: Iterable[Blocks], keep: bool = False) -> Iterator[Drawn]:
-    """The designs of blocks as they are drawn; small ones are kept for the next run where asked for."""
+def all_drawn(
+    game: Game, estimator: Drawing, seed: int, blocks: Iterable[Blocks], keep: bool = False
+) -> Iterator[Drawn]:
+    """The designs of blocks as they are drawn; small ones are kept for the next run where asked
+    for.
+    """
     n_players, drawing = game.n_players, game if is_drawing(game) else None
     kept = estimator if keep and isinstance(estimator, Estimator) and drawing is None else None
     small = 0 if kept is None else DRAWN_TOGETHER // max(1, kept.replicate_cost(n_players))
@@ -137,13 +158,17 @@ def _generator(seed: int, number: int) -> np.random.Generator:
 
 
 @lru_cache(maxsize=4 * KEPT_BLOCKS)
-def _kept_design(estimator: Estimator, n_players: int, seed: int, number: int, replicates: int) -> Design:
+def _kept_design(
+    estimator: Estimator, n_players: int, seed: int, number: int, replicates: int
+) -> Design:
     """The same, kept: rows that are explained one by one have their first blocks in common."""
     return estimator.draw(n_players, _generator(seed, number), replicates)
 
 
 def _parts(drawn: Iterable[Drawn], most: int) -> Iterator[tuple[Design, bool]]:
-    """The designs of single blocks cut into parts of about so many coalitions; with each, whether it ends its block."""
+    """The designs of single blocks cut into parts of about so many coalitions; with each, whether
+    it ends its block.
+    """
     for together in drawn:
         for block in together.one_by_one():
             parts = list(block.design.parts(most))
@@ -152,7 +177,9 @@ def _parts(drawn: Iterable[Drawn], most: int) -> Iterator[tuple[Design, bool]]:
 
 
 def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
-    """The designs of blocks that a game can value together, of so many coalitions where they are cut anywhere."""
+    """The designs of blocks that a game can value together, of so many coalitions where they are
+    cut anywhere.
+    """
     group: list[Drawn] = []
     held = 0
     for together in drawn:
@@ -194,8 +221,12 @@ def in_draws(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[Blocks]:
     yield Blocks(first, sizes)
 
 
-def _work(game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int) -> Worked:
-    """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its replicates."""
+def _work(
+    game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int
+) -> Worked:
+    """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its
+    replicates.
+    """
     if not estimator.adaptive(game.n_players, ends.outputs):
         return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
     opening = estimator.opening(part)
@@ -204,18 +235,32 @@ def _work(game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends
         return _reduced(estimator, part, last, values, evaluations)
     rest = estimator.rest(part, opening, values)
     others, more = evaluate(game, rest, ends, rows_at_once)
-    return _reduced(estimator, opening.joined([rest]), last, np.concatenate([values, others]), evaluations + more)
+    return _reduced(
+        estimator,
+        opening.joined([rest]),
+        last,
+        np.concatenate([values, others]),
+        evaluations + more,
+    )
 
 
-def _reduced(estimator: Estimator, part: Design, last: bool, values: FloatArray, evaluations: int) -> Worked:
+def _reduced(
+    estimator: Estimator, part: Design, last: bool, values: FloatArray, evaluations: int
+) -> Worked:
     replicates, note = estimator.noted_replicates(part, values)
     return Worked(replicates, evaluations, last, note)
 
 
 def _work_ahead(
-    game: LaunchingGame, estimator: Estimator, parts: Iterable[tuple[Design, bool]], ends: Ends, rows_at_once: int
+    game: LaunchingGame,
+    estimator: Estimator,
+    parts: Iterable[tuple[Design, bool]],
+    ends: Ends,
+    rows_at_once: int,
 ) -> Iterator[Worked]:
-    """The same for parts one after the other: the next call is on its way before the values of the last are awaited."""
+    """The same for parts one after the other: the next call is on its way before the values of the
+    last are awaited.
+    """
     calls = (
         partial(_finished, estimator, part, last, finish)
         for part, last in parts
@@ -225,21 +270,38 @@ def _work_ahead(
 
 
 def _finished(
-    estimator: Estimator, part: Design, last: bool, finish: Callable[[], tuple[FloatArray, int] | None]
+    estimator: Estimator,
+    part: Design,
+    last: bool,
+    finish: Callable[[], tuple[FloatArray, int] | None],
 ) -> Worked | None:
     """What a part comes to with the last of its calls; None with those before."""
     evaluated = finish()
     return None if evaluated is None else _reduced(estimator, part, last, *evaluated)
 
 
-def _work_together(game: CompactGame, estimator: Estimator, group: list[Drawn], ends: Ends, rows_at_once: int) -> list[Worked]:
+def _work_together(
+    game: CompactGame, estimator: Estimator, group: list[Drawn], ends: Ends, rows_at_once: int
+) -> list[Worked]:
     """The same for the blocks of a game that needs no coalitions."""
     design = _joined(group)
-    return _cut(game, estimator, group, ends, rows_at_once, design, game.design_replicates(design, ends.empty, ends.grand))
+    return _cut(
+        game,
+        estimator,
+        group,
+        ends,
+        rows_at_once,
+        design,
+        game.design_replicates(design, ends.empty, ends.grand),
+    )
 
 
 def _begin_together(
-    game: LaunchingCompactGame, estimator: Estimator, group: list[Drawn], ends: Ends, rows_at_once: int
+    game: LaunchingCompactGame,
+    estimator: Estimator,
+    group: list[Drawn],
+    ends: Ends,
+    rows_at_once: int,
 ) -> Callable[[], list[Worked]]:
     """The same begun."""
     design = _joined(group)
@@ -263,7 +325,10 @@ def _cut(
     """The replicates of a group of blocks, block by block."""
     replicates = np.ascontiguousarray(replicates)  # reducing them takes twice as long otherwise
     if not in_bounds(replicates):  # the long way tells where
-        return [_work(game, estimator, part, last, ends, rows_at_once) for part, last in _parts(group, LARGEST_BLOCK)]
+        return [
+            _work(game, estimator, part, last, ends, rows_at_once)
+            for part, last in _parts(group, LARGEST_BLOCK)
+        ]
     spent = design.evaluations().tolist()
     cuts = pairwise(accumulate([size for each in group for size in each.sizes], initial=0))
     return [Worked(replicates[start:end], sum(spent[start:end]), True) for start, end in cuts]
@@ -278,11 +343,15 @@ def _groups_worked(
     rows_at_once: int,
     several: bool,
 ) -> Iterator[Worked]:
-    """The same for all groups of blocks; where they are several, a thread draws the next ones while others are valued."""
+    """The same for all groups of blocks; where they are several, a thread draws the next ones while
+    others are valued.
+    """
     in_thread = several and not is_drawing(game)
     with made_ahead(groups, GROUPS_AHEAD) if in_thread else nullcontext(groups) as drawn:
         if several and isinstance(game, LaunchingCompactGame) and game.launches_replicates:
-            done = one_ahead(_begin_together(game, estimator, group, ends, rows_at_once) for group in drawn)
+            done = one_ahead(
+                _begin_together(game, estimator, group, ends, rows_at_once) for group in drawn
+            )
         else:
             tasks = ((game, estimator, group, ends, rows_at_once) for group in drawn)
             done = in_order(_work_together, tasks, executor)
@@ -291,5 +360,7 @@ def _groups_worked(
 
 
 def largest_block(cost: int, smaller: int = 1) -> int:
-    """Replicates of so many evaluations each in the largest block, which is so many times smaller than with few outputs."""
+    """Replicates of so many evaluations each in the largest block, which is so many times smaller
+    than with few outputs.
+    """
     return max(1, LARGEST_BLOCK // smaller // cost)

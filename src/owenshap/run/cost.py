@@ -1,7 +1,9 @@
-"""What a prediction takes: timed where nothing else tells, and believed by its order of magnitude only.
+"""What a prediction takes: timed where nothing else tells, and believed by its order of magnitude
+only.
 
-'auto' weighs the time of an evaluation against that of a fit. A clock never says the same twice; the power of ten nearest to
-what it says nearly always is the same, and what an explainer has found once it keeps.
+'auto' weighs the time of an evaluation against that of a fit. A clock never says the same twice;
+the power of ten nearest to what it says nearly always is the same, and what an explainer has found
+once it keeps.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ class Pace:
 
 
 class Trial:
-    """A call's way to find its model's pace; it remembers how often it has predicted each row for that.
+    """A call's way to find its model's pace; it remembers how often it has predicted each row for
+    that.
 
     Parameters
     ----------
@@ -56,13 +59,26 @@ class Trial:
         Rows that were predicted for all explained rows together: each has its share of them.
     """
 
-    def __init__(self, pace: Pace, rows: int, predict: Callable[[IntArray], object], counts: bool, besides: int = 0) -> None:
+    def __init__(
+        self,
+        pace: Pace,
+        rows: int,
+        predict: Callable[[IntArray], object],
+        counts: bool,
+        besides: int = 0,
+    ) -> None:
         self._pace, self._rows, self._predict, self._counts = pace, rows, predict, counts
-        self.predicted = np.zeros(rows, np.int64) if not besides else np.bincount(np.arange(besides) % rows, minlength=rows)
+        self.predicted = (
+            np.zeros(rows, np.int64)
+            if not besides
+            else np.bincount(np.arange(besides) % rows, minlength=rows)
+        )
         """How many rows were predicted for each row besides those of its game."""
 
     def seconds(self, matters: Callable[[float], bool], most: int) -> float:
-        """Seconds of a row, found as exactly as it takes to know whether they matter, with so many rows at most."""
+        """Seconds of a row, found as exactly as it takes to know whether they matter, with so many
+        rows at most.
+        """
         pace = self._pace
         if pace.settled or not matters(pace.seconds):
             return pace.seconds

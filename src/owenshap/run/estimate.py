@@ -11,7 +11,15 @@ from owenshap.estimators import Estimator
 from owenshap.games.game import Game
 from owenshap.run.allocation import Allocation, Snapshot, Task
 from owenshap.run.evaluate import Ends
-from owenshap.run.plan import Cost, Plan, check_feasible, check_plan, leaves_a_gap, make_plan, needs_spreading
+from owenshap.run.plan import (
+    Cost,
+    Plan,
+    check_feasible,
+    check_plan,
+    leaves_a_gap,
+    make_plan,
+    needs_spreading,
+)
 from owenshap.run.result import Estimate
 from owenshap.run.session import timed_ends
 from owenshap.run.settings import Settings
@@ -45,41 +53,49 @@ def estimate(
     game : Game
         FunctionGame, TableGame, or anything with `n_players` and `values`.
     method : str or Estimator
-        A name from `owenshap.methods()`, or an estimator with its settings, as in HalvedOwen(levels=1000, per_level=2).
-        'auto' is exact where all 2ⁿ coalitions fit the budget; else a Gaussian process where an evaluation is worth a fit,
-        corrected past 10,000 evaluations; else halved-owen. `plan` says what it chose and why, `note` what went otherwise.
+        A name from `owenshap.methods()`, or an estimator with its settings, as in
+        HalvedOwen(levels=1000, per_level=2). 'auto' is exact where all 2ⁿ coalitions fit the
+        budget; else a Gaussian process where an evaluation is worth a fit, corrected past 10,000
+        evaluations; else halved-owen. `plan` says what it chose and why, `note` what went
+        otherwise.
     budget : int, optional
-        The most evaluations (coalitions that the game values). Never exceeded, and used up to the last whole replicate.
-        Where nothing says how many: the larger of 2048 and 64 (n + 1).
+        The most evaluations (coalitions that the game values). Never exceeded, and used up to the
+        last whole replicate. Where nothing says how many: the larger of 2048 and 64 (n + 1).
     tolerance : float or str, optional
-        Stop as soon as all values, of all players and outputs at once, are within it: in units of the game's values, or a share
-        of |v(N) − v(∅)| such as '1%'. Without a budget the run goes on until then. 'auto' goes over to exact values where
-        those are cheaper.
+        Stop as soon as all values, of all players and outputs at once, are within it: in units of
+        the game's values, or a share of |v(N) − v(∅)| such as '1%'. Without a budget the run goes
+        on until then. 'auto' goes over to exact values where those are cheaper.
     top : int, optional
-        Stop as soon as it is settled which players have the `top` largest absolute values (in every output), but for ties
-        within the tolerance, or 0.1 % of the range without one. 'auto' goes over to exact values here too.
+        Stop as soon as it is settled which players have the `top` largest absolute values (in every
+        output), but for ties within the tolerance, or 0.1 % of the range without one. 'auto' goes
+        over to exact values here too.
     seconds : float, optional
-        Stop after this time, before the block of replicates that would end later; a first replicate is finished however short
-        it is, and so is a method that was asked for by name and has but one. 'auto' takes exact values only where they fit it.
-        What it came to is in `plan`, to be repeated.
-        Of budget, tolerance, top and seconds, whichever comes first stops the run; `stopped_by` says which.
+        Stop after this time, before the block of replicates that would end later; a first replicate
+        is finished however short it is, and so is a method that was asked for by name and has but
+        one. 'auto' takes exact values only where they fit it. What it came to is in `plan`, to be
+        repeated. Of budget, tolerance, top and seconds, whichever comes first stops the run;
+        `stopped_by` says which.
     confidence : float
         Of each interval, and of the answer that a tolerance or `top` stops at.
     seed : int
         The same seed and plan give the same bits, whatever the executor.
     plan : Plan, optional
-        The `plan` of an earlier estimate, to repeat it; then without method, budget, tolerance, top and seconds.
+        The `plan` of an earlier estimate, to repeat it; then without method, budget, tolerance, top
+        and seconds.
     resume : Estimate, optional
-        An earlier estimate of the same game to go on from, with its method and seed: to a tighter tolerance, or a larger
-        budget, which then counts its evaluations too.
+        An earlier estimate of the same game to go on from, with its method and seed: to a tighter
+        tolerance, or a larger budget, which then counts its evaluations too.
     efficient : bool
-        Whether the values must sum to v(N) − v(∅). Methods that leave a gap then spread it over the players.
+        Whether the values must sum to v(N) − v(∅). Methods that leave a gap then spread it over the
+        players.
     executor : optional
         Anything with `submit`: a thread or process pool.
     progress : bool or callable, optional
-        None: a bar where stderr is a terminal. A callable gets (evaluations done, evaluations expected).
+        None: a bar where stderr is a terminal. A callable gets (evaluations done, evaluations
+        expected).
     memory : str or int
-        Bound on working arrays, beside the answer itself. A method whose fit needs more is an error; 'auto' takes another.
+        Bound on working arrays, beside the answer itself. A method whose fit needs more is an
+        error; 'auto' takes another.
 
     Returns
     -------
@@ -89,7 +105,8 @@ def estimate(
     --------
     >>> import numpy as np, owenshap
     >>> weights = np.arange(16.0)
-    >>> game = owenshap.FunctionGame(lambda coalitions: np.tanh(coalitions @ weights / 60), n_players=16)
+    >>> fn = lambda coalitions: np.tanh(coalitions @ weights / 60)
+    >>> game = owenshap.FunctionGame(fn, n_players=16)
     >>> estimate = owenshap.estimate(game, "halved-owen", budget=2000, seed=0)
     >>> estimate.values.shape, estimate.evaluations <= 2000
     ((16,), True)
@@ -102,7 +119,8 @@ def estimate(
     except KeyboardInterrupt as interrupt:
         done = latest().evaluations if latest else 0
         interrupt.add_note(
-            f"owenshap: {done:,} evaluations were done; iterate over owenshap.estimating(...) to keep them."
+            f"owenshap: {done:,} evaluations were done; iterate over owenshap.estimating(...) to "
+            "keep them."
         )
         raise
     assert latest is not None
@@ -126,11 +144,12 @@ def estimating(
     progress: bool | Meter | None = None,
     memory: str | int = "256MB",
 ) -> Iterator[Estimate]:
-    """Estimate, one snapshot at a time: each is an Estimate from all blocks so far, the last one is the answer.
+    """Estimate, one snapshot at a time: each is an Estimate from all blocks so far, the last one is
+    the answer.
 
     Takes what `estimate` takes. Whatever ends the iteration, the last snapshot stays readable.
-    The interval of a snapshot holds for a number of replicates fixed beforehand: do not stop because it looks narrow, but give
-    a tolerance.
+    The interval of a snapshot holds for a number of replicates fixed beforehand: do not stop
+    because it looks narrow, but give a tolerance.
 
     Examples
     --------
@@ -169,7 +188,10 @@ class _Request:
         began = time.monotonic()
         game = self.game
         if not isinstance(game, Game):
-            advice = "Wrap a function in FunctionGame(fn, n_players), a table of values in TableGame(values)"
+            advice = (
+                "Wrap a function in FunctionGame(fn, n_players), a table of values in "
+                "TableGame(values)"
+            )
             raise InputError("game", "have n_players and values", type(game).__name__, advice)
         n_players = whole_number("n_players", game.n_players, 1, "Give the number of players")
         settings = Settings.checked(self.seed, self.confidence, self.efficient, self.memory)
@@ -189,7 +211,9 @@ class _Request:
         needs_spreading(settings.efficient, plan, n_players)
         executor = checked_executor(self.executor)
         report = meter(self.progress, plan.estimator.name)
-        run = Allocation([Task(game, plan)], settings, None, executor, report, clock, ends, self.resume)
+        run = Allocation(
+            [Task(game, plan)], settings, None, executor, report, clock, ends, self.resume
+        )
         return (snapshot for _, snapshot, _ in _closing(run.run(), report))
 
     def _planned(
@@ -210,7 +234,9 @@ class _Request:
     def _repeated(self, until: Until | None, n_players: int) -> Plan:
         """The plan of an earlier estimate, as it was."""
         if self.budget is not None or self.method != "auto" or until is not None:
-            raise InputError("plan", "come alone", "method, budget or tolerance beside it", "The plan says all")
+            raise InputError(
+                "plan", "come alone", "method, budget or tolerance beside it", "The plan says all"
+            )
         return check_plan(self.plan, n_players)
 
 
@@ -227,23 +253,36 @@ def _closing(
 def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Plan:
     """The plan to go on with from an earlier estimate."""
     earlier = request.resume
-    advice = "Give an estimate of the same game, and a tolerance or a larger budget, without method and plan"
+    advice = (
+        "Give an estimate of the same game, and a tolerance or a larger budget, without method "
+        "and plan"
+    )
     if not isinstance(earlier, Estimate):
         raise InputError("resume", "be an Estimate", type(earlier).__name__, advice)
     if request.plan is not None or request.method != "auto":
         raise InputError("resume", "come without plan and method", "them", advice)
     if earlier.state is None:
-        raise InputError("resume", "be of `estimate` or `estimating`", "one without its session", advice)
+        raise InputError(
+            "resume", "be of `estimate` or `estimating`", "one without its session", advice
+        )
     if len(earlier.moments.mean) != n_players:
-        raise InputError("resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice)
+        raise InputError(
+            "resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice
+        )
     estimator = earlier.plan.estimator
     if estimator.together and not earlier.learned:
         what = f"an estimate by {estimator.name} with a fixed budget"
-        raise InputError("resume", "be of independent replicates", what, "Begin anew, with a tolerance")
+        raise InputError(
+            "resume", "be of independent replicates", what, "Begin anew, with a tolerance"
+        )
     if not estimator.random:
-        raise InputError("resume", "leave something to do", f"an estimate by {estimator.name}", "It is exact")
+        raise InputError(
+            "resume", "leave something to do", f"an estimate by {estimator.name}", "It is exact"
+        )
     if request.budget is None and until is None:
-        raise InputError("resume", "come with a tolerance, top, seconds or budget", "none of them", advice)
+        raise InputError(
+            "resume", "come with a tolerance, top, seconds or budget", "none of them", advice
+        )
     plan = make_plan(n_players, estimator, request.budget, until=until or Until())
     # A learner has spent more than its latest replicates took.
     needed = 2 + earlier.moments.count * estimator.replicate_cost(n_players)
@@ -255,6 +294,9 @@ def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Pla
     if request.efficient and leaves_a_gap(plan) and not earlier.state["replicates"]["kept"]:
         got = "one whose replicates were not kept"
         raise InputError(
-            "resume", "be an estimate with efficient=True, as this is", got, "Begin anew, or leave it out"
+            "resume",
+            "be an estimate with efficient=True, as this is",
+            got,
+            "Begin anew, or leave it out",
         )
     return plan

@@ -18,8 +18,10 @@ from owenshap.errors import GameError, InputError, OwenshapError, shown
 from owenshap.games.game import DrawingGame, Game, LaunchingGame
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, unmasked
 
-ROW_BYTES = 17  # per player of a coalition: the boolean, and two float64 rows that a model makes of it
-CALL_ELEMENTS = 1 << 20  # coalitions × players of one call: enough to fill the model, little enough for the cache
+# per player of a coalition: the boolean, and two float64 rows that a model makes of it
+ROW_BYTES = 17
+# coalitions × players of one call: enough to fill the model, little enough for the cache
+CALL_ELEMENTS = 1 << 20
 LARGEST = 1e70  # of a value: fourth powers, summed, stay finite
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
@@ -49,26 +51,31 @@ def evaluate_ends(game: Game) -> Ends:
     both[1] = True
     values = _call(game, both)
     checked = _checked(values, both, None)
-    return Ends(checked[0].copy(), checked[1].copy(), values.ndim == 1)  # a game may use its array again
+    # a game may use its array again
+    return Ends(checked[0].copy(), checked[1].copy(), values.ndim == 1)
 
 
 def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple[FloatArray, int]:
     """The values (len(design), k) of a design, and how many evaluations they took.
 
-    The empty and the grand coalition are filled in from `ends`; the game sees all others, `rows_at_once` at a time.
+    The empty and the grand coalition are filled in from `ends`; the game sees all others,
+    `rows_at_once` at a time.
     """
     values, inner = _to_ask(design, ends)
     for start in range(0, len(inner), rows_at_once):
         index = inner[start : start + rows_at_once]
         coalitions = design.coalitions(index)
-        values[index] = _checked(_call(game, coalitions, design.background_of(index)), coalitions, ends)
+        values[index] = _checked(
+            _call(game, coalitions, design.background_of(index)), coalitions, ends
+        )
     return values, len(inner)
 
 
 def begin(
     game: LaunchingGame, design: Design, ends: Ends, rows_at_once: int
 ) -> Iterator[Callable[[], tuple[FloatArray, int] | None]]:
-    """The same in calls that are begun when they are asked for, and finished by the function that each gives, in order.
+    """The same in calls that are begun when they are asked for, and finished by the function that
+    each gives, in order.
 
     The last of these returns what `evaluate` does, those before it None.
     """
@@ -78,7 +85,9 @@ def begin(
         last = start + rows_at_once >= len(inner)
         coalitions = design.coalitions(index)
         finish = _begun(game, coalitions, design.background_of(index)) if len(index) else None
-        yield partial(_finish, finish, coalitions, ends, values, index, len(inner) if last else None)
+        yield partial(
+            _finish, finish, coalitions, ends, values, index, len(inner) if last else None
+        )
 
 
 def _finish(
@@ -89,7 +98,9 @@ def _finish(
     index: IntArray,
     evaluations: int | None,
 ) -> tuple[FloatArray, int] | None:
-    """Wait for the values of a call; where it is the last, all of them and how many evaluations they took."""
+    """Wait for the values of a call; where it is the last, all of them and how many evaluations
+    they took.
+    """
     if finish is not None:
         values[index] = _checked(_awaited(finish, coalitions), coalitions, ends)
     return None if evaluations is None else (values, evaluations)
@@ -142,7 +153,9 @@ def _call(game: Game, coalitions: BoolArray, background: IntArray | None = None)
         raise _quoted(error, coalitions) from error
 
 
-def _begun(game: LaunchingGame, coalitions: BoolArray, background: IntArray | None) -> Callable[[], NDArray[Any]]:
+def _begun(
+    game: LaunchingGame, coalitions: BoolArray, background: IntArray | None
+) -> Callable[[], NDArray[Any]]:
     try:
         return game.begin(coalitions, background if isinstance(game, DrawingGame) else None)
     except OwenshapError:
@@ -163,30 +176,43 @@ def _awaited(finish: Callable[[], NDArray[Any]], coalitions: BoolArray) -> NDArr
 def _quoted(error: Exception, coalitions: BoolArray) -> GameError:
     """What a game raised, with what it was asked."""
     got = f"{type(error).__name__}({error}) on {_batch(coalitions)}"
-    return GameError("the game", "return a value for every coalition", got, "Mend the game for such coalitions")
+    return GameError(
+        "the game", "return a value for every coalition", got, "Mend the game for such coalitions"
+    )
 
 
 def _checked(values: NDArray[Any], coalitions: BoolArray, ends: Ends | None) -> FloatArray:
     """Values of a call as float64 (m, k), or an error that says what is wrong with them."""
     what = "the game's values"
     if values.dtype.kind not in "biuf":
-        raise GameError(what, "be real numbers", f"dtype {values.dtype}", "Return float64 (m,) or (m, k)")
+        raise GameError(
+            what, "be real numbers", f"dtype {values.dtype}", "Return float64 (m,) or (m, k)"
+        )
     if values.ndim not in (1, 2) or len(values) != len(coalitions) or values.size == 0:
         rule = f"have one row for each of the {len(coalitions)} coalitions"
         raise GameError(what, rule, f"shape {values.shape}", "Return (m,), or (m, k) for k outputs")
     table = values.astype(np.float64, copy=False).reshape(len(values), -1)
     if ends is not None and (table.shape[1] != ends.outputs or (values.ndim == 1) != ends.scalar):
         rule = (
-            f"have {ends.outputs} outputs as in the first call" if not ends.scalar else "have shape (m,) as in the first call"
+            f"have {ends.outputs} outputs as in the first call"
+            if not ends.scalar
+            else "have shape (m,) as in the first call"
         )
-        raise GameError(what, rule, f"shape {values.shape}", "Return the same outputs for every coalition")
+        raise GameError(
+            what, rule, f"shape {values.shape}", "Return the same outputs for every coalition"
+        )
     if not in_bounds(table):
         finite = np.isfinite(table)
         row, output = np.argwhere(~finite if not finite.all() else np.abs(table) > LARGEST)[0]
         got = f"{table[row, output]} in output {output} for {describe(coalitions[row])}"
         if not finite.all():
             raise GameError(what, "be finite", got, "Mend the game for that coalition")
-        raise GameError(what, f"be {LARGEST:.0e} at most in size", got, "Divide all values: Shapley values scale with them")
+        raise GameError(
+            what,
+            f"be {LARGEST:.0e} at most in size",
+            got,
+            "Divide all values: Shapley values scale with them",
+        )
     return table
 
 
@@ -208,5 +234,8 @@ def describe(coalition: BoolArray) -> str:
     if len(members) == n_players:
         return f"the grand coalition of {n_players} players"
     if len(members) > 40 and len(members) > n_players / 2:
-        return f"all {n_players} players but {{{', '.join(map(str, np.flatnonzero(~coalition).tolist()))}}}"
+        return (
+            f"all {n_players} players but "
+            f"{{{', '.join(map(str, np.flatnonzero(~coalition).tolist()))}}}"
+        )
     return f"{{{', '.join(map(str, members))}}} of {n_players} players"

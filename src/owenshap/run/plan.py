@@ -19,12 +19,13 @@ from owenshap.surrogates.cross_validated import FOLDS, most_refitted
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
-TREES = "trees"  # exact values from a model's own trees, which an Explainer reads: no estimator of games
+TREES = "trees"  # exact values from a model's own trees: for an Explainer, not for games
 CALLING = 1e-3  # seconds that a call may take without any evaluation
 HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
 MOST_WORK = 2e9  # pairs × players², of a fit where not even a star is affordable: a minute or two
 LITTLE_MEMORY = 16 * 10**6  # bytes: a block and what is made of it take about as much
-HELD = 1200  # evaluations that a run until it is good enough learns from, and keeps in memory, at most
+# evaluations that a run until it is good enough learns from, and keeps in memory, at most
+HELD = 1200
 WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
 
 
@@ -37,17 +38,23 @@ class Cost:
 
     @classmethod
     def measured(cls, elapsed: float, computing: float, evaluations: int, outputs: int) -> Cost:
-        """From one call that evaluated a few coalitions, so that another such call hardly ever tells otherwise.
+        """From one call that evaluated a few coalitions, so that another such call hardly ever
+        tells otherwise.
 
-        Time spent computing counts beyond what a call takes for itself. Time spent waiting (for a machine elsewhere, or for a
-        processor that others use) counts only where no hiccup is that long. The rest is rounded to a power of ten.
+        Time spent computing counts beyond what a call takes for itself. Time spent waiting (for a
+        machine elsewhere, or for a processor that others use) counts only where no hiccup is that
+        long. The rest is rounded to a power of ten.
         """
         waited = elapsed if elapsed > HICCUP else 0.0
         seconds = max(computing - CALLING, waited, 0.0) / evaluations
         return cls(magnitude(seconds) if seconds > 1e-9 else 0.0, outputs)
 
     def __str__(self) -> str:
-        return f"an evaluation takes about {self.seconds:.0e} s" if self.seconds else "an evaluation takes hardly any time"
+        return (
+            f"an evaluation takes about {self.seconds:.0e} s"
+            if self.seconds
+            else "an evaluation takes hardly any time"
+        )
 
 
 @dataclass(frozen=True)
@@ -77,7 +84,12 @@ class Plan:
     def state(self) -> dict[str, Any]:
         """The plan as plain data."""
         until = None if self.until is None else asdict(self.until)
-        parts = {"replicates": self.replicates, "budget": self.budget, "because": self.because, "until": until}
+        parts = {
+            "replicates": self.replicates,
+            "budget": self.budget,
+            "because": self.because,
+            "until": until,
+        }
         return parts | {"estimator": self.estimator.state()}
 
     @classmethod
@@ -94,7 +106,9 @@ class Plan:
 
 
 def default_budget(n_players: int) -> int:
-    """Evaluations where nobody says how many: enough for 30 passes of halved stars, and so for an interval."""
+    """Evaluations where nobody says how many: enough for 30 passes of halved stars, and so for an
+    interval.
+    """
     return max(2048, 64 * (n_players + 1))
 
 
@@ -116,9 +130,16 @@ def make_plan(
     until: Until | None = None,
     memory: float = math.inf,
 ) -> Plan:
-    """The plan for a game of n players; what an evaluation was measured to cost, and memory, bear on 'auto' alone."""
+    """The plan for a game of n players; what an evaluation was measured to cost, and memory, bear
+    on 'auto' alone.
+    """
     if budget is not None:
-        budget = whole_number("budget", budget, 2, "It counts evaluations, the empty and the grand coalition among them")
+        budget = whole_number(
+            "budget",
+            budget,
+            2,
+            "It counts evaluations, the empty and the grand coalition among them",
+        )
     if until is not None:
         return _open_ended(n_players, method, budget, cost, until, memory)
     if method == "auto":
@@ -133,7 +154,9 @@ def exact_plan(n_players: int, because: str) -> Plan:
 
 
 def exact_at_once(plan: Plan, n_players: int) -> bool:
-    """Whether a run with a clock is to give exact values as soon as it is known that they fit the time."""
+    """Whether a run with a clock is to give exact values as soon as it is known that they fit the
+    time.
+    """
     until = plan.until
     if until is None or until.seconds is None or not until.exact:
         return False
@@ -141,8 +164,12 @@ def exact_at_once(plan: Plan, n_players: int) -> bool:
 
 
 def settled_for(method: str | Estimator, n_players: int, budget: int) -> Estimator:
-    """The estimator settled for a run that goes on, and begins within a budget as well as it can."""
-    return _going_on(method if isinstance(method, Estimator) else _by_name(method), n_players, budget)
+    """The estimator settled for a run that goes on, and begins within a budget as well as it
+    can.
+    """
+    return _going_on(
+        method if isinstance(method, Estimator) else _by_name(method), n_players, budget
+    )
 
 
 def fitting_seconds(pairs: int, outputs: int) -> float:
@@ -158,7 +185,9 @@ def check_plan(plan: object, n_players: int) -> Plan:
     needed = plan.evaluations(n_players)
     if needed > plan.budget and plan.replicates < ENDLESS:
         rule = f"keep to its budget of {plan.budget:,} with {n_players} players"
-        raise InputError("plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice)
+        raise InputError(
+            "plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice
+        )
     return plan
 
 
@@ -171,8 +200,13 @@ def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
         raise InputError("n_players", rule, n_players, advice)
     needed = _bytes_needed(plan, n_players)
     if needed > memory:
-        rule = f"hold what {estimator.name} needs with this budget and {n_players:,} players, about {needed / 1e6:,.0f}MB"
-        raise InputError("memory", rule, memory, "Raise it, lower the budget, or use method='halved-owen'")
+        rule = (
+            f"hold what {estimator.name} needs with this budget and {n_players:,} players, about "
+            f"{needed / 1e6:,.0f}MB"
+        )
+        raise InputError(
+            "memory", rule, memory, "Raise it, lower the budget, or use method='halved-owen'"
+        )
 
 
 def _bytes_needed(plan: Plan, n_players: int) -> int:
@@ -191,7 +225,12 @@ def _feasible(plan: Plan, n_players: int, memory: float) -> bool:
 
 
 def _open_ended(
-    n_players: int, method: str | Estimator, budget: int | None, cost: Cost | None, until: Until, memory: float
+    n_players: int,
+    method: str | Estimator,
+    budget: int | None,
+    cost: Cost | None,
+    until: Until,
+    memory: float,
 ) -> Plan:
     """A plan that ends when a goal is reached, or the budget where there is one."""
     default = default_budget(n_players)
@@ -207,7 +246,12 @@ def _open_ended(
         estimator = method if isinstance(method, Estimator) else _by_name(method)
         estimator = _going_on(estimator, n_players, budget)
         one = estimator.replicate_cost(n_players)
-        plan = _planned(estimator, n_players, max(default, 2 + one) if budget is None else budget, "it was asked for")
+        plan = _planned(
+            estimator,
+            n_players,
+            max(default, 2 + one) if budget is None else budget,
+            "it was asked for",
+        )
     estimator = plan.estimator
     if not estimator.random or estimator.exact_order(n_players) >= n_players:
         return plan
@@ -215,13 +259,17 @@ def _open_ended(
         rule = f"be unbiased with a tolerance, top or seconds, for {n_players} players"
         raise InputError("method", rule, estimator, "Use rule='stratified', or give a budget alone")
     replicates = ENDLESS if budget is None else estimator.replicates_within(n_players, budget)
-    return replace(plan, replicates=replicates, budget=ENDLESS if budget is None else budget, until=until)
+    return replace(
+        plan, replicates=replicates, budget=ENDLESS if budget is None else budget, until=until
+    )
 
 
 def _sampled_first(exact: Plan, n_players: int, budget: int | None) -> tuple[Plan, int | None]:
-    """A plan that may turn to exact values when it is known what an evaluation takes, and the evaluations it may have.
+    """A plan that may turn to exact values when it is known what an evaluation takes, and the
+    evaluations it may have.
 
-    Without a budget those are twice what exact values may take: time that they do not fit is over before that.
+    Without a budget those are twice what exact values may take: time that they do not fit is over
+    before that.
     """
     stars = found()["halved-owen"]()
     if 1 << n_players <= 2 + stars.open_ended(n_players).replicate_cost(n_players):
@@ -231,15 +279,21 @@ def _sampled_first(exact: Plan, n_players: int, budget: int | None) -> tuple[Pla
 
 
 def _going_on(estimator: Estimator, n_players: int, budget: int | None) -> Estimator:
-    """The estimator settled for a run until it is good enough; for a budget where it would never be looked at anyway."""
+    """The estimator settled for a run until it is good enough; for a budget where it would never be
+    looked at anyway.
+    """
     settled = estimator.open_ended(n_players)
     if budget is None or settled.replicates_within(n_players, budget) >= FIRST_LOOK // 2:
         return settled
     return estimator.within(n_players, budget)
 
 
-def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | None, memory: float) -> Plan:
-    """The plan of a run until it is good enough, with a Gaussian process where an evaluation costs enough to save many."""
+def _worth_fitting(
+    plan: Plan, n_players: int, budget: int | None, cost: Cost | None, memory: float
+) -> Plan:
+    """The plan of a run until it is good enough, with a Gaussian process where an evaluation costs
+    enough to save many.
+    """
     if cost is None or (budget is not None and budget < default_budget(n_players)):
         return plan
     default = default_budget(n_players)
@@ -257,12 +311,18 @@ def _worth_fitting(plan: Plan, n_players: int, budget: int | None, cost: Cost | 
 def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) -> Plan:
     """Exact where that fits; else a Gaussian process where its fit pays; else halved stars.
 
-    One fit of all pairs is the most accurate as long as it can take them all: a corrected process is fitted on a part of them,
-    and errors several times as large are the price of its interval. Past that more pairs cannot teach it, but correct it.
+    One fit of all pairs is the most accurate as long as it can take them all: a corrected process
+    is fitted on a part of them, and errors several times as large are the price of its interval.
+    Past that more pairs cannot teach it, but correct it.
     """
     budget = default_budget(n_players) if budget is None else budget
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
-        return _planned(found()["exact"](), n_players, budget, f"all 2^{n_players} coalitions fit a budget of {budget}")
+        return _planned(
+            found()["exact"](),
+            n_players,
+            budget,
+            f"all 2^{n_players} coalitions fit a budget of {budget}",
+        )
     because = f"2^{n_players} coalitions do not fit a budget of {budget}"
     if budget < 2 * (n_players + 1) + 2:
         return _less_than_a_star(n_players, budget, f"{because}, nor does a star", memory)
@@ -272,7 +332,12 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
     times = f"{cost} and a fit about {fitting:.1g} s"
     if not _pays(n_players, budget, fitting, cost):
-        return _planned(found()["halved-owen"](), n_players, budget, f"{because}, and {times}, in which stars reach more")
+        return _planned(
+            found()["halved-owen"](),
+            n_players,
+            budget,
+            f"{because}, and {times}, in which stars reach more",
+        )
     because = f"{because}, and {times}, which it is worth"
     if corrected:
         because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
@@ -280,7 +345,9 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     plan = _planned(found()[name](), n_players, budget, because)
     if _feasible(plan, n_players, memory):
         return plan
-    return _planned(found()["halved-owen"](), n_players, budget, f"{because}, but not within this memory")
+    return _planned(
+        found()["halved-owen"](), n_players, budget, f"{because}, but not within this memory"
+    )
 
 
 def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) -> Plan:
@@ -288,11 +355,18 @@ def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) 
     plan = _planned(found()["gaussian-process"](), n_players, budget, because)
     if budget * n_players**2 <= 2 * MOST_WORK and _feasible(plan, n_players, memory):
         return plan
-    return _planned(found()["castro"](), n_players, budget, f"{because}, and a Gaussian process takes too much time or memory")
+    return _planned(
+        found()["castro"](),
+        n_players,
+        budget,
+        f"{because}, and a Gaussian process takes too much time or memory",
+    )
 
 
 def _pays(n_players: int, budget: int, fitting: float, cost: Cost) -> bool:
-    """Whether a fit is worth the evaluations that could be made meanwhile: with few for each player it learns less."""
+    """Whether a fit is worth the evaluations that could be made meanwhile: with few for each player
+    it learns less.
+    """
     return fitting <= min(WORTH, budget / n_players) * budget * cost.seconds
 
 
@@ -320,7 +394,9 @@ def _planned(estimator: Estimator, n_players: int, budget: int | None, because: 
     replicates = estimator.replicates_within(n_players, budget)
     if replicates < 1:
         needed = 2 + estimator.replicate_cost(n_players)
-        rule = f"be at least {needed} for one replicate of {estimator.name} with {n_players} players"
+        rule = (
+            f"be at least {needed} for one replicate of {estimator.name} with {n_players} players"
+        )
         fitted = "gaussian-process" if n_players <= MOST_FITTED_PLAYERS else "linear"
         cheaper = ("castro", n_players + 1) if budget > n_players else (fitted, 2)
         advice = "Raise it, or use method='{}', which needs {}".format(*cheaper)
@@ -333,7 +409,9 @@ def _by_name(method: object) -> Estimator:
     if not isinstance(method, str) or method not in names:
         near = difflib.get_close_matches(str(method), names, n=1, cutoff=0.4)
         advice = f"Perhaps '{near[0]}' is meant" if near else "owenshap.methods() lists them"
-        raise UnknownMethodError("method", f"be one of {', '.join(names)}, or an Estimator", method, advice)
+        raise UnknownMethodError(
+            "method", f"be one of {', '.join(names)}, or an Estimator", method, advice
+        )
     if method == TREES:
         rule = "be for a game, which has no trees to read"
         raise InputError("method", rule, method, "Give the model itself to an Explainer")
@@ -356,17 +434,25 @@ def needs_spreading(efficient: bool, plan: Plan, n_players: int) -> bool:
         return False
     if plan.replicates < FEWEST_TO_SPREAD:
         needed = 2 + FEWEST_TO_SPREAD * plan.estimator.replicate_cost(n_players)
-        rule = f"be at least {needed} with efficient=True, which needs {FEWEST_TO_SPREAD} replicates"
-        raise InputError("budget", rule, plan.budget, "Raise it, or use method='castro', which leaves no gap")
+        rule = (
+            f"be at least {needed} with efficient=True, which needs {FEWEST_TO_SPREAD} replicates"
+        )
+        raise InputError(
+            "budget", rule, plan.budget, "Raise it, or use method='castro', which leaves no gap"
+        )
     return True
 
 
 def check_kept(plan: Plan, n_players: int, outputs: int, memory: int) -> None:
-    """All replicates are kept where the gap is spread: their number must be known, and fit into memory."""
+    """All replicates are kept where the gap is spread: their number must be known, and fit into
+    memory.
+    """
     if plan.replicates == ENDLESS:
         rule = "be given with efficient=True and a tolerance"
         raise InputError("budget", rule, None, "All replicates are kept in memory")
     held = 4 * 8 * plan.replicates * n_players * outputs
     if held > memory:
         advice = "Raise it, lower the budget, or leave out efficient=True"
-        raise InputError("memory", f"hold {held:,} bytes of replicates to spread the gap", memory, advice)
+        raise InputError(
+            "memory", f"hold {held:,} bytes of replicates to spread the gap", memory, advice
+        )

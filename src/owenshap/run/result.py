@@ -30,12 +30,14 @@ from owenshap.support.draws import Draws
 class Estimate:
     """Shapley values of a game, how far they may be off, and how they came about.
 
-    `values`, `standard_errors`, `lower` and `upper` have shape (n,) where the game returned (m,), else (n, k).
-    The last two are None where no interval can be given, the last three where there is not even a standard error;
-    `no_interval` says why. Of several outputs, those too skewed for an interval have NaN for its ends.
+    `values`, `standard_errors`, `lower` and `upper` have shape (n,) where the game returned (m,),
+    else (n, k). The last two are None where no interval can be given, the last three where there is
+    not even a standard error; `no_interval` says why. Of several outputs, those too skewed for an
+    interval have NaN for its ends.
 
-    Each of the intervals [lower, upper] holds its value with the given confidence, at a number of replicates fixed beforehand
-    or at the moment when a tolerance, `top` or a clock stopped the run. `simultaneous()` gives intervals that all hold at once.
+    Each of the intervals [lower, upper] holds its value with the given confidence, at a number of
+    replicates fixed beforehand or at the moment when a tolerance, `top` or a clock stopped the run.
+    `simultaneous()` gives intervals that all hold at once.
     """
 
     plan: Plan
@@ -58,7 +60,9 @@ class Estimate:
     learned: bool = field(default=False, repr=False)
     """Whether a surrogate learned on the way."""
     note: str | None = None
-    """What did not go as planned, in words; None where all did. `plan.because` says why it was planned so."""
+    """What did not go as planned, in words; None where all did. `plan.because` says why it was
+    planned so.
+    """
     state: Mapping[str, Any] | None = field(default=None, repr=False)
     """The session as plain data, where `resume` goes on; None for rows of an explanation."""
 
@@ -87,7 +91,9 @@ class Estimate:
     @property
     def missing_intervals(self) -> str | None:
         """Why some outputs, or all, have no interval; None where all have one."""
-        return self._no_error or (self._not_trusted if self._trusted is not None and not self._trusted.all() else None)
+        return self._no_error or (
+            self._not_trusted if self._trusted is not None and not self._trusted.all() else None
+        )
 
     @cached_property
     def _no_error(self) -> str | None:
@@ -96,7 +102,8 @@ class Estimate:
         if self._exact:
             return None
         reason = estimator.no_interval_reason(n_players, self.replicates)
-        learned_apart = estimator.together and self.plan.until is not None  # replicates of one surrogate: alike, independent
+        # replicates of one surrogate: alike, independent
+        learned_apart = estimator.together and self.plan.until is not None
         if reason and not learned_apart:
             return reason
         fewest = FEWEST_FOR_ERRORS if self.plan.until is None else FIRST_LOOK
@@ -107,12 +114,15 @@ class Estimate:
         fewest = FEWEST_REPLICATES if self.plan.until is None else FIRST_LOOK
         enough = 2 + fewest * self.plan.estimator.replicate_cost(len(self.moments.mean))
         return (
-            f"an interval needs {fewest} replicates and this estimate has {self.replicates}; a budget of {enough:,} makes them"
+            f"an interval needs {fewest} replicates and this estimate has {self.replicates}; a "
+            f"budget of {enough:,} makes them"
         )
 
     @cached_property
     def _trusted(self) -> BoolArray | None:
-        """The outputs (k,) whose replicates are enough for an interval, given how skewed they are; None: all are."""
+        """The outputs (k,) whose replicates are enough for an interval, given how skewed they are;
+        None: all are.
+        """
         if self.plan.until is not None or self._exact or self.replicates < FEWEST_FOR_ERRORS:
             return None  # a run that looks has its own rule
         return (self._needed <= self.replicates) & (self.replicates >= FEWEST_REPLICATES)
@@ -128,7 +138,8 @@ class Estimate:
         needed = float(self._needed[self._needed > self.replicates].min())
         budget = rounded_up(2 + needed * self.plan.estimator.replicate_cost(len(self.moments.mean)))
         return (
-            f"few coalitions carry the values: {self.replicates} replicates are too skewed for an interval, "
+            f"few coalitions carry the values: {self.replicates} replicates are too skewed for an "
+            "interval, "
             f"which takes a budget of at least about {budget:,}"
         )
 
@@ -142,7 +153,9 @@ class Estimate:
         if self.sums is None:
             return 0.0
         gap = np.abs(self.ends.grand - self.ends.empty - self.sums.mean[0])
-        rounding = 1e-9 * np.maximum(np.abs(self.moments.mean).max(axis=0), np.abs(self.ends.grand - self.ends.empty))
+        rounding = 1e-9 * np.maximum(
+            np.abs(self.moments.mean).max(axis=0), np.abs(self.ends.grand - self.ends.empty)
+        )
         errors = np.where(gap > rounding, self.sums.standard_errors[0], np.inf)
         return np.divide(gap, errors, out=np.full_like(gap, np.inf), where=errors > 0)
 
@@ -151,7 +164,9 @@ class Estimate:
         """Standard error of each value, also where replicates are too skewed for an interval."""
         if self._no_error:
             return None
-        return self._shaped(np.zeros_like(self.moments.mean) if self._exact else self.moments.standard_errors)
+        return self._shaped(
+            np.zeros_like(self.moments.mean) if self._exact else self.moments.standard_errors
+        )
 
     @property
     def half_widths(self) -> FloatArray | None:
@@ -183,7 +198,9 @@ class Estimate:
 
     @property
     def gap(self) -> FloatArray | float:
-        """v(N) − v(∅) less the sum of the values, a number or (k,): 0 but for rounding where the method is efficient."""
+        """v(N) − v(∅) less the sum of the values, a number or (k,): 0 but for rounding where the
+        method is efficient.
+        """
         return self._per_output(self.ends.grand - self.ends.empty - column_sums(self.moments.mean))
 
     @cached_property
@@ -192,10 +209,12 @@ class Estimate:
         return self.plan.estimator.exact_order(n_players) >= n_players
 
     def simultaneous(self) -> tuple[FloatArray, FloatArray] | None:
-        """Lower and upper ends of intervals that hold for all players and outputs at once; None where there is none.
+        """Lower and upper ends of intervals that hold for all players and outputs at once; None
+        where there is none.
 
-        What a tolerance watches: when it stops a run, none of them is wider than the tolerance on either side. Where a
-        surrogate learned on the way they are as wide: what it has learned tells too little about how far below it is.
+        What a tolerance watches: when it stops a run, none of them is wider than the tolerance on
+        either side. Where a surrogate learned on the way they are as wide: what it has learned
+        tells too little about how far below it is.
 
         Examples
         --------
@@ -212,10 +231,13 @@ class Estimate:
         if not self._exact:
             room = 0.0 if self.room is None else self.room
             if self.learned and self.tolerances is not None:
-                room = np.maximum(room, self.tolerances)  # it learned until then, and no less was measured to hold
+                # it learned until then, and no less was measured to hold
+                room = np.maximum(room, self.tolerances)
             scales = 1.0 if self.tolerances is None else self.tolerances
             skewed = weight_of_skewness(self.learned)
-            half = simultaneous_half_widths(self.moments, self._confidence, scales, room, skewed, *self._seen)
+            half = simultaneous_half_widths(
+                self.moments, self._confidence, scales, room, skewed, *self._seen
+            )
             half = self._where_trusted(half)
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
 
@@ -226,7 +248,9 @@ class Estimate:
             return np.zeros_like(self.moments.mean)
         if self.plan.until is not None:
             return stopped_half_widths(self.moments, self._confidence, *self._seen)
-        return self._where_trusted(half_widths(self.moments, self._confidence, self.plan.estimator.together, *self._seen))
+        return self._where_trusted(
+            half_widths(self.moments, self._confidence, self.plan.estimator.together, *self._seen)
+        )
 
     @property
     def _seen(self) -> tuple[FloatArray, Draws]:
@@ -235,9 +259,15 @@ class Estimate:
 
     @property
     def _confidence(self) -> float:
-        """At this look: less error is left for each where the order of the values may have stopped the run."""
+        """At this look: less error is left for each where the order of the values may have stopped
+        the run.
+        """
         until = self.plan.until
-        return self.confidence if until is None or until.top is None else spent(self.confidence, max(1, self.looks))
+        return (
+            self.confidence
+            if until is None or until.top is None
+            else spent(self.confidence, max(1, self.looks))
+        )
 
     def _shaped(self, values: FloatArray) -> FloatArray:
         return values[:, 0] if self.ends.scalar else values

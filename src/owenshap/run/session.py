@@ -1,8 +1,8 @@
 """A session: one run of one game, and the only thing that makes replicates.
 
-It draws blocks, evaluates them, keeps what they come to, learns where its estimator learns, and says
-whether it is over. A fixed budget is a session that is never looked at. Written to plain data by
-`state` and taken up again by `restore`, it goes on with the same bits.
+It draws blocks, evaluates them, keeps what they come to, learns where its estimator learns, and
+says whether it is over. A fixed budget is a session that is never looked at. Written to plain data
+by `state` and taken up again by `restore`, it goes on with the same bits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from owenshap.estimators.base import Learner, combined_notes
 from owenshap.games.game import AdditiveGame, Game
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
 from owenshap.run.evaluate import Ends, evaluate, evaluate_ends
-from owenshap.run.plan import Plan, check_kept, exact_at_once, exact_plan, fitting_seconds, leaves_a_gap, needs_spreading
+from owenshap.run.plan import (
+    Plan,
+    check_kept,
+    exact_at_once,
+    exact_plan,
+    fitting_seconds,
+    leaves_a_gap,
+    needs_spreading,
+)
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.statistics.accumulators import AT_ONCE, Accumulator
@@ -32,7 +40,9 @@ from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.executors import IN_FLIGHT, Executor, in_order
 
 MADE_FOR_ONE = 8
-"""Replicates made, for each of the next block where a clock may end the run: so much of the time may stay unused."""
+"""Replicates made, for each of the next block where a clock may end the run: so much of the time
+may stay unused.
+"""
 
 
 class Session:
@@ -78,7 +88,9 @@ class Session:
         """What did not go as planned, in words."""
         self.report: Callable[[int], None] = _nothing
         """Is told the evaluations as they are made."""
-        self.learner: Learner | None = None if plan.until is None else plan.estimator.learner(game.n_players)
+        self.learner: Learner | None = (
+            None if plan.until is None else plan.estimator.learner(game.n_players)
+        )
         if self._spread:
             check_kept(plan, game.n_players, self.ends.outputs, settings.memory)
         self._replicates = self._nothing_yet()
@@ -141,7 +153,9 @@ class Session:
             self._closed_form()
             yield
         elif self.plan.until is None:
-            yield from self._sampled(self._blocks_left(), self.plan.evaluations(self.game.n_players))
+            yield from self._sampled(
+                self._blocks_left(), self.plan.evaluations(self.game.n_players)
+            )
         else:
             yield from self._towards_a_look(replicates)
 
@@ -154,7 +168,9 @@ class Session:
         values = self.game.shapley_values() if isinstance(self.game, AdditiveGame) else None
         if values is None:
             advice = "Leave out plan, or give that of another method"
-            raise InputError("game", "be additive for values in closed form", type(self.game).__name__, advice)
+            raise InputError(
+                "game", "be additive for values in closed form", type(self.game).__name__, advice
+            )
         self._replicates.add(values[None])
 
     def _blocks_left(self) -> Iterator[Blocks]:
@@ -175,7 +191,9 @@ class Session:
         self.looks += self._made > made
 
     def _go_on(self, replicates: int) -> Iterator[None]:
-        """Make blocks up to so many replicates, or to the end of that before the one that would be late."""
+        """Make blocks up to so many replicates, or to the end of that before the one that would be
+        late.
+        """
         target = min(replicates, self.affordable)
         while self.count < target:
             if self._replicates.enough and self.clock.late(self.evaluations, self.seconds_ahead()):
@@ -184,16 +202,22 @@ class Session:
             yield
 
     def _make(self, sizes: list[int]) -> None:
-        """Blocks of so many replicates each, drawn each for itself: how many are asked for depends on the workers."""
+        """Blocks of so many replicates each, drawn each for itself: how many are asked for depends
+        on the workers.
+        """
         began = time.monotonic()
         before = self.evaluations
         blocks = [Blocks(number, [size]) for number, size in enumerate(sizes, self.blocks)]
-        for _ in self._sampled(blocks) if self.learner is None else self._learned(self.learner, blocks):
+        for _ in (
+            self._sampled(blocks) if self.learner is None else self._learned(self.learner, blocks)
+        ):
             pass
         self._made += sum(sizes)
         self.clock.worked((self.evaluations - before) * self.ends.outputs, time.monotonic() - began)
 
-    def _sampled(self, blocks: Iterator[Blocks] | Sequence[Blocks], expected: int = 0) -> Iterator[None]:
+    def _sampled(
+        self, blocks: Iterator[Blocks] | Sequence[Blocks], expected: int = 0
+    ) -> Iterator[None]:
         """Blocks of replicates that are independent of each other."""
         block: FloatArray | None = None
         settings = self.settings
@@ -222,7 +246,9 @@ class Session:
         drawn = [each.design for each in all_drawn(self.game, learner, self.settings.seed, blocks)]
         at_once = self.settings.coalitions_at_once(self.game.n_players)
         tasks = ((self.game, design, self.ends, at_once) for design in drawn)
-        for design, (values, used) in zip(drawn, in_order(evaluate, tasks, self._executor), strict=True):
+        for design, (values, used) in zip(
+            drawn, in_order(evaluate, tasks, self._executor), strict=True
+        ):
             self.evaluations += used
             self.report(self.evaluations)
             self._add(learner.replicates(design, values))
@@ -238,8 +264,8 @@ class Session:
     def _sizes(self, left: int) -> list[int]:
         """Replicates of the blocks to make at once, of so many that are left to make.
 
-        With a clock they begin with one and grow with those made so far, so that little is left undone
-        when the time is over.
+        With a clock they begin with one and grow with those made so far, so that little is left
+        undone when the time is over.
         """
         at_once = 1 if self._executor is None else IN_FLIGHT
         sizes: list[int] = []
@@ -254,20 +280,26 @@ class Session:
         return sizes
 
     def _block_size(self, made: int) -> int:
-        """Replicates of the block after so many; few where a clock may end the run, or did: nothing else decides."""
+        """Replicates of the block after so many; few where a clock may end the run, or did: nothing
+        else decides.
+        """
         cost = max(1, self.cost)
         largest = largest_block(cost, blocks_smaller(self.game, self.ends))
         if self.plan.until is None or not self.plan.until.by_clock:
             return largest
-        chain = self.game.n_players // cost  # with fewer evaluations a call would hardly be worth it
+        # with fewer evaluations a call would hardly be worth it
+        chain = self.game.n_players // cost
         return min(largest, max(1, chain, made // MADE_FOR_ONE))
 
     def _too_many(self, replicates: int) -> bool:
-        """Whether so many are more than workers should be given at once: no more than were timed, and fit the time."""
+        """Whether so many are more than workers should be given at once: no more than were timed,
+        and fit the time.
+        """
         assert self.plan.until is not None
         if not self.plan.until.by_clock:
             return False
-        repeats = self.learner is not None and self.plan.until.seconds is None  # which ends where the time did
+        # which ends where the time did
+        repeats = self.learner is not None and self.plan.until.seconds is None
         return repeats or replicates > self._made or self._seconds(replicates) > self.clock.left
 
     def _seconds(self, replicates: int) -> float:
@@ -275,7 +307,9 @@ class Session:
         return self.clock.seconds(replicates * self.cost * self.ends.outputs)
 
     def seconds_ahead(self, verdict: Verdict | None = None) -> float:
-        """What the next step takes: a fit, where a look found that it pays, or a block; nothing where all is spent."""
+        """What the next step takes: a fit, where a look found that it pays, or a block; nothing
+        where all is spent.
+        """
         fit = 0.0
         if verdict is not None and self.learner is not None:
             fit = self._fit_seconds(verdict.needed_by_spread)
@@ -291,7 +325,9 @@ class Session:
     # --- learning
 
     def relearn(self, verdict: Verdict | None = None) -> bool:
-        """Begin anew with what was learned, where that pays by what a look found; whether it did."""
+        """Begin anew with what was learned, where that pays by what a look found; whether it
+        did.
+        """
         learner = self.learner
         if learner is None:
             return False
@@ -311,11 +347,12 @@ class Session:
         return True
 
     def room(self) -> FloatArray | None:
-        """Half-widths (k,) for what the surrogates before this one were surprised by: seldom and much.
+        """Half-widths (k,) for what the surrogates before this one were surprised by: seldom and
+        much.
 
-        What they had not learned, this one may not have either: pairs like those are learned where they
-        were seen, and where they were not, the new series may miss them as the old ones did. They are as
-        rare as all series together allow.
+        What they had not learned, this one may not have either: pairs like those are learned where
+        they were seen, and where they were not, the new series may miss them as the old ones did.
+        They are as rare as all series together allow.
         """
         learner = self.learner
         if learner is None or not learner.before:
@@ -327,7 +364,9 @@ class Session:
     # --- looking
 
     def look(self) -> Verdict:
-        """What the replicates so far say: within the tolerance, settled, or what is still needed."""
+        """What the replicates so far say: within the tolerance, settled, or what is still
+        needed.
+        """
         assert self.plan.until is not None
         moments = self.moments
         assert moments is not None
@@ -363,7 +402,9 @@ class Session:
     def missed(self, verdict: Verdict) -> str:
         """What was not reached, and what it would take."""
         assert self.plan.until is not None
-        return verdict.missed(self.plan.until, self.tolerances, self.count, self.evaluations, self.cost)
+        return verdict.missed(
+            self.plan.until, self.tolerances, self.count, self.evaluations, self.cost
+        )
 
     def expected(self, verdict: Verdict) -> int:
         """Evaluations at the end, as far as a look can tell."""
@@ -379,7 +420,9 @@ class Session:
         return exact_at_once(self.plan, self.game.n_players)
 
     def better_exactly(self, verdict: Verdict | None, rows: float = 1) -> bool:
-        """Whether all coalitions are fewer than what sampling still needs, and fit budget and time of so many rows."""
+        """Whether all coalitions are fewer than what sampling still needs, and fit budget and time
+        of so many rows.
+        """
         until = self.plan.until
         assert until is not None
         every = 1 << self.game.n_players
@@ -391,7 +434,8 @@ class Session:
             return True
         if verdict is None:
             return False
-        # What a look knows at once is more than it takes: where that is less than all coalitions, it is not asked further.
+        # What a look knows at once is more than it takes: where that is less than all coalitions,
+        # it is not asked further.
         if not every < (verdict.at_most - self.count) * self.cost < math.inf:
             return False
         return (verdict.replicates_needed - self.count) * self.cost > every
@@ -459,7 +503,8 @@ class Session:
         if not plan.estimator.random:
             return f"all {self.evaluations:,} coalitions are evaluated"
         return (
-            f"budget of {plan.budget:,} evaluations: {self.count:,} replicates took {self.evaluations:,}, "
+            f"budget of {plan.budget:,} evaluations: {self.count:,} replicates took "
+            f"{self.evaluations:,}, "
             f"one more may take {self.cost:,}"
         )
 
@@ -494,7 +539,11 @@ class Session:
         return {
             "plan": self.plan.state(),
             "settings": asdict(self.settings),
-            "ends": {"empty": self.ends.empty, "grand": self.ends.grand, "scalar": self.ends.scalar},
+            "ends": {
+                "empty": self.ends.empty,
+                "grand": self.ends.grand,
+                "scalar": self.ends.scalar,
+            },
             "evaluations": self.evaluations,
             "blocks": self.blocks,
             "looks": self.looks,
@@ -507,9 +556,15 @@ class Session:
 
     @classmethod
     def restore(
-        cls, game: Game, state: Mapping[str, Any], executor: Executor | None = None, clock: Clock = never
+        cls,
+        game: Game,
+        state: Mapping[str, Any],
+        executor: Executor | None = None,
+        clock: Clock = never,
     ) -> Session:
-        """The session that `state` was written of, of the same game: it goes on with the same bits."""
+        """The session that `state` was written of, of the same game: it goes on with the same
+        bits.
+        """
         ends = Ends(state["ends"]["empty"], state["ends"]["grand"], state["ends"]["scalar"])
         settings = Settings(**state["settings"])
         session = cls(game, Plan.restored(state["plan"]), settings, executor, clock, ends)
@@ -530,7 +585,9 @@ class Session:
 
 
 def timed_ends(game: Game, clock: Clock) -> Ends:
-    """The values of the empty and the grand coalition: the first that a clock learns of what work takes."""
+    """The values of the empty and the grand coalition: the first that a clock learns of what work
+    takes.
+    """
     began = time.monotonic()
     ends = evaluate_ends(game)
     clock.worked(2 * ends.outputs, time.monotonic() - began)

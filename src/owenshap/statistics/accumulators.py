@@ -11,14 +11,15 @@ from owenshap.statistics.efficiency import FEWEST_TO_SPREAD, spread_gap
 from owenshap.statistics.moments import Moments, side_by_side, sums_over_players
 from owenshap.support.arrays import FloatArray, IntArray
 
-AT_ONCE = 1 << 12  # numbers of an output reduced to moments at once: they drown the overhead and fit a cache
+# numbers of an output reduced to moments at once: they drown the overhead and fit a cache
+AT_ONCE = 1 << 12
 
 
 class Accumulator:
     """Moments of replicates as they come, and of their sums over the players.
 
-    Small blocks are reduced together. Nothing but the sequence of blocks decides which, and asking for
-    the moments changes nothing.
+    Small blocks are reduced together. Nothing but the sequence of blocks decides which, and asking
+    for the moments changes nothing.
 
     Parameters
     ----------
@@ -27,8 +28,8 @@ class Accumulator:
     at_once : int
         Numbers of an output that are reduced together; 0 reduces every block by itself.
     spread_to : float (k,), optional
-        What each replicate must sum to. The gap of each is spread by weights from all others, so all
-        replicates are kept.
+        What each replicate must sum to. The gap of each is spread by weights from all others, so
+        all replicates are kept.
     """
 
     def __init__(
@@ -36,7 +37,9 @@ class Accumulator:
     ) -> None:
         self._with_sums, self._at_once, self._spread_to = sums, at_once, spread_to
         self._moments: Moments | None = None
-        """Of the values, and of their sums as of one player more; of the sums alone where the gap is spread."""
+        """Of the values, and of their sums as of one player more; of the sums alone where the gap
+        is spread.
+        """
         self._blocks: list[FloatArray] = []
         """Not reduced yet."""
         self._numbers = 0
@@ -48,7 +51,8 @@ class Accumulator:
         if self._spread_to is not None:
             self._kept.append(replicates)
         self._blocks.append(replicates)
-        self._numbers += replicates.shape[0] * replicates.shape[1]  # whatever the outputs: none depends on the others
+        # whatever the outputs: none depends on the others
+        self._numbers += replicates.shape[0] * replicates.shape[1]
         if self._numbers >= self._at_once:
             self._moments = self._reduced()
             self._blocks = []
@@ -64,7 +68,9 @@ class Accumulator:
 
     @property
     def enough(self) -> bool:
-        """Whether there are moments: from the first replicate on, or from as many as weights take."""
+        """Whether there are moments: from the first replicate on, or from as many as weights
+        take.
+        """
         return self.count >= (1 if self._spread_to is None else FEWEST_TO_SPREAD)
 
     @property
@@ -114,13 +120,17 @@ class Accumulator:
 
     @staticmethod
     def joined(parts: Sequence[Accumulator]) -> Accumulator:
-        """One of the outputs of all of these, which have as many replicates of the same blocks, all reduced."""
+        """One of the outputs of all of these, which have as many replicates of the same blocks, all
+        reduced.
+        """
         first = parts[0]
         together = Accumulator(first._with_sums, first._at_once)
         reduced = [part._moments for part in parts if part._moments is not None]
         together._moments = side_by_side(reduced) if reduced else None
         if first._spread_to is not None:
-            together._spread_to = np.concatenate([part._spread_to for part in parts if part._spread_to is not None])
+            together._spread_to = np.concatenate(
+                [part._spread_to for part in parts if part._spread_to is not None]
+            )
             blocks = zip(*(part._kept for part in parts), strict=True)
             together._kept = [np.concatenate(block, axis=2) for block in blocks]
         return together
@@ -135,7 +145,9 @@ class Accumulator:
         }
 
     def restore(self, state: Mapping[str, Any], total: FloatArray) -> None:
-        """Take up what the `state` of another came to, which may have kept more or less; replicates sum to the total (k,)."""
+        """Take up what the `state` of another came to, which may have kept more or less; replicates
+        sum to the total (k,).
+        """
         moments = None if state["moments"] is None else Moments.of_arrays(state["moments"])
         kept = list(state["kept"])
         if self._spread_to is not None:
@@ -146,7 +158,9 @@ class Accumulator:
         self._numbers = sum(block.shape[0] * block.shape[1] for block in self._blocks)
         if not kept and moments is not None and self._spread_to is None:
             missing = self._with_sums and not state["sums"]
-            self._moments = moments.with_player(Moments.constant(moments.count, total)) if missing else moments
+            self._moments = (
+                moments.with_player(Moments.constant(moments.count, total)) if missing else moments
+            )
         if self._numbers >= self._at_once:
             self._moments = self._reduced()
             self._blocks = []

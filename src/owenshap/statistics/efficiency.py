@@ -13,10 +13,10 @@ FEWEST_TO_SPREAD = 3  # replicates: a variance takes two, besides the one that i
 def spread_gap(replicates: FloatArray, total: FloatArray) -> FloatArray:
     """Replicates (r, n, k), at least 3, that each sum to the total (k,) over the players.
 
-    The gap of a replicate goes to the players in proportion to their variance over the *other* replicates, which keeps
-    its mean: weights from the same replicate would make it biased. So would those from what
-    rounding leaves of a variance where the others agree, since that goes with the one that does
-    not: it counts as 0.
+    The gap of a replicate goes to the players in proportion to their variance over the *other*
+    replicates, which keeps its mean: weights from the same replicate would make it biased. So would
+    those from what rounding leaves of a variance where the others agree, since that goes with the
+    one that does not: it counts as 0.
     """
     count = len(replicates)
     away = np.square(replicates - replicates.mean(axis=0))
@@ -26,5 +26,7 @@ def spread_gap(replicates: FloatArray, total: FloatArray) -> FloatArray:
     rounding = ROUNDING * all_of_them + count * np.square(ROUNDING * largest)
     others = np.where(others > rounding, others, 0)
     summed = others.sum(axis=1, keepdims=True)
-    weights = np.where(summed > 0, others / np.where(summed > 0, summed, 1), 1 / replicates.shape[1])
+    weights = np.where(
+        summed > 0, others / np.where(summed > 0, summed, 1), 1 / replicates.shape[1]
+    )
     return replicates + weights * (total - replicates.sum(axis=1))[:, None]

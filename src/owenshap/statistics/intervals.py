@@ -12,22 +12,33 @@ from owenshap.support.arrays import BoolArray, FloatArray, column_sums
 from owenshap.support.draws import REPLICATES, Draws
 
 FEWEST_FOR_ERRORS = 10  # replicates: fewer tell too little of their spread
-FEWEST_REPLICATES = 30  # of an interval, with a number fixed beforehand: fewer can look calm although their tails are heavy
-LOUD, QUIET = 0.85, 0.05  # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
-LOOKING, SKEWED = 1.0, 0.1  # how much to add for looking often and for skewness: measured, see benchmarks/coverage
+# of an interval, with a number fixed beforehand: fewer can look calm although their tails are heavy
+FEWEST_REPLICATES = 30
+# shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
+LOUD, QUIET = 0.85, 0.05
+# how much to add for looking often and for skewness: measured, see benchmarks/coverage
+LOOKING, SKEWED = 1.0, 0.1
 SKEWED_LEARNING = 0.25  # the same where a surrogate learns
-OWN, SHARED = 0.5, 0.5  # how much to add for a value's own skewness and for that of all, with a number fixed beforehand
+# how much to add for a value's own skewness and for that of all, with a number fixed beforehand
+OWN, SHARED = 0.5, 0.5
 UNEVEN = 2.0  # times as much where replicates have different weights
-# Squared skewness and excess kurtosis, means over the players, up to which 30 replicates have an interval, and the powers of
-# the replicates that these limits grow with: benchmarks/decisions.md#when-an-interval-is-given.
+# Squared skewness and excess kurtosis, means over the players, up to which 30 replicates have an
+# interval, and the powers of the replicates that these limits grow with:
+# benchmarks/decisions.md#when-an-interval-is-given.
 MOST_SKEWED, MOST_PEAKED = (1.25, 1.9), (1.95, 0.65)
 COCHRAN = 11  # times the squared skewness: as many replicates at least
-TWO_VALUED = 1.5  # by which excess kurtosis is below squared skewness where replicates have few values; 2 with two of them
-OFF, NO_ACCIDENT = 0.05, 1e-4  # chances of a sum that is so far off: where replicates are skewed, and where they are not
+# by which excess kurtosis is below squared skewness where replicates have few values; 2 with two of
+# them
+TWO_VALUED = 1.5
+# chances of a sum that is so far off: where replicates are skewed, and where they are not
+OFF, NO_ACCIDENT = 0.05, 1e-4
 SUSPECT = 0.02  # of the replicates, a squared skewness: from there on they are skewed
-UNCERTAIN = 0.28  # relative variance of the spread of uneven replicates, up to which an interval is given
+# relative variance of the spread of uneven replicates, up to which an interval is given
+UNCERTAIN = 0.28
 FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
-SURPRISING = 3.0  # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and large
+# excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and
+# large
+SURPRISING = 3.0
 # Of the game's range: how large an event that nothing has shown is taken to be. A tolerance of 1 %
 # then takes 15 replicates, which the first look has anyway.
 UNSEEN = 0.05
@@ -49,7 +60,8 @@ def half_widths(
     total: FloatArray | float = 0.0,
     draws: Draws = REPLICATES,
 ) -> FloatArray:
-    """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where replicates are skewed.
+    """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where
+    replicates are skewed.
 
     Parameters
     ----------
@@ -62,25 +74,32 @@ def half_widths(
     total, draws
         As `unseen_half_width` takes them: no interval is narrower than that.
 
-    Where all replicates of a value agree and those of others do not, an event that changes it may be too rare to have been
-    seen: its interval then has room for one of probability 3/r (at 95 %) that is as large as any seen.
+    Where all replicates of a value agree and those of others do not, an event that changes it may
+    be too rare to have been seen: its interval then has room for one of probability 3/r (at 95 %)
+    that is as large as any seen.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
     squares, pooled = moments.squared_skewness
     skewness = (UNEVEN if uneven else 1.0) * (OWN * squares + SHARED * pooled)
-    widened = quantile * moments.standard_errors * (1 + skewness * _second_order(quantile, moments.count))
+    widened = (
+        quantile * moments.standard_errors * (1 + skewness * _second_order(quantile, moments.count))
+    )
     floor = unseen_half_width(moments, 1 - confidence, total, draws)
     rare = np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0)
     return np.maximum(np.maximum(widened, rare), floor)
 
 
-def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.0, uneven: bool = False) -> FloatArray:
-    """How many replicates each output (k,) needs, shaped as these are, for Student's t to cover what it says.
+def replicates_for_an_interval(
+    moments: Moments, strain: FloatArray | float = 0.0, uneven: bool = False
+) -> FloatArray:
+    """How many replicates each output (k,) needs, shaped as these are, for Student's t to cover
+    what it says.
 
-    Decided by the mean over the players of squared skewness, less what is usual by accident, and of excess kurtosis where that
-    is more than skewness alone brings with it: single players tell too little of either. Where the values' sum is off by more
-    than t explains, the sooner where replicates are skewed, something that matters was seen too seldom, and it takes at least
-    twice their number.
+    Decided by the mean over the players of squared skewness, less what is usual by accident, and of
+    excess kurtosis where that is more than skewness alone brings with it: single players tell too
+    little of either. Where the values' sum is off by more than t explains, the sooner where
+    replicates are skewed, something that matters was seen too seldom, and it takes at least twice
+    their number.
 
     Parameters
     ----------
@@ -89,8 +108,9 @@ def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.
     strain : float (k,)
         How many standard errors the values' sum is off what it must be.
     uneven : bool
-        Whether replicates have different weights: a few of them can then carry the spread without being skewed. What it is
-        off by has a relative variance of (κ + 2)/r with κ the excess kurtosis.
+        Whether replicates have different weights: a few of them can then carry the spread without
+        being skewed. What it is off by has a relative variance of (κ + 2)/r with κ the excess
+        kurtosis.
     """
     excess = moments.mean_of_varying(moments.excess)
     if uneven:
@@ -98,14 +118,18 @@ def replicates_for_an_interval(moments: Moments, strain: FloatArray | float = 0.
     _, pooled = moments.squared_skewness
     beyond = np.maximum(pooled - 6 / moments.count, 0)
     peaked = np.where(excess > pooled - TWO_VALUED, np.maximum(excess, 0), 0)
-    needed = np.maximum(np.maximum(_grown(beyond, *MOST_SKEWED), COCHRAN * beyond), _grown(peaked, *MOST_PEAKED))
+    needed = np.maximum(
+        np.maximum(_grown(beyond, *MOST_SKEWED), COCHRAN * beyond), _grown(peaked, *MOST_PEAKED)
+    )
     usual, possible = (quantile_of(moments.count - 1, chance / 2) for chance in (OFF, NO_ACCIDENT))
     off = strain > np.where(pooled > SUSPECT * moments.count, usual, possible)
     return np.where(off, np.maximum(needed, 2.0 * moments.count), needed)
 
 
 def _grown(shape: FloatArray, most: float, power: float) -> FloatArray:
-    """The replicates at which a limit that is `most` for 30 of them, and grows with a power of their number, is `shape`."""
+    """The replicates at which a limit that is `most` for 30 of them, and grows with a power of
+    their number, is `shape`.
+    """
     grown: FloatArray = FEWEST_REPLICATES * (shape / most) ** (1 / power)
     return grown
 
@@ -115,13 +139,19 @@ def stopped_half_widths(
 ) -> FloatArray:
     """Half-widths (n, k), per value, at a number of replicates that the spread decided.
 
-    As those of a fixed number, but for what a look may overlook; and where single replicates carry most of the spread,
-    intervals of all players have room for what is rare. None is narrower than `unseen_half_width`,
-    which takes `total` and `draws`.
+    As those of a fixed number, but for what a look may overlook; and where single replicates carry
+    most of the spread, intervals of all players have room for what is rare. None is narrower than
+    `unseen_half_width`, which takes `total` and `draws`.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
-    widened = quantile * moments.standard_errors * (1 + 2 * _for_skewness(moments, quantile, moments.count))
-    room = np.where(moments.unseen | _carried_by_few(moments), rare_half_width(moments, 1 - confidence), 0)
+    widened = (
+        quantile
+        * moments.standard_errors
+        * (1 + 2 * _for_skewness(moments, quantile, moments.count))
+    )
+    room = np.where(
+        moments.unseen | _carried_by_few(moments), rare_half_width(moments, 1 - confidence), 0
+    )
     floor = unseen_half_width(moments, 1 - confidence, total, draws)
     return np.maximum(np.maximum(widened, room) * _for_looking(moments, moments.count), floor)
 
@@ -135,21 +165,26 @@ def simultaneous_half_widths(
     total: FloatArray | float = 0.0,
     draws: Draws = REPLICATES,
 ) -> FloatArray:
-    """Half-widths (n, k) that hold for all players and outputs at once, at a number of replicates that the spread decided.
+    """Half-widths (n, k) that hold for all players and outputs at once, at a number of replicates
+    that the spread decided.
 
-    The same for all values that vary much, in units of the scales (k,) of the outputs, which is what a tolerance asks for;
-    less for quiet ones, but for all with room for an event too rare to have been seen that is as large as any seen. The error
-    rates of all values add up to 1 − confidence. `room` (k,) is what an earlier series of replicates asks for besides,
-    `skewed` how much to add for skewness. None is narrower than `unseen_half_width`, which takes
-    `total` and `draws`.
+    The same for all values that vary much, in units of the scales (k,) of the outputs, which is
+    what a tolerance asks for; less for quiet ones, but for all with room for an event too rare to
+    have been seen that is as large as any seen. The error rates of all values add up to 1 −
+    confidence. `room` (k,) is what an earlier series of replicates asks for besides, `skewed` how
+    much to add for skewness. None is narrower than `unseen_half_width`, which takes `total` and
+    `draws`.
     """
     rate, cells = 1 - confidence, moments.mean.size
     errors = watched_errors(moments, confidence, skewed)
     common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
     own = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
-    # A quiet player is one whose events are rare, or seem so: that holds of all of them at once only with room for each.
+    # A quiet player is one whose events are rare, or seem so: that holds of all of them at once
+    # only with room for each.
     quiet = np.maximum(own, rare_half_width(moments, rate / cells))
-    least = np.maximum(rare_half_width(moments, rate), unseen_half_width(moments, rate, total, draws))
+    least = np.maximum(
+        rare_half_width(moments, rate), unseen_half_width(moments, rate, total, draws)
+    )
     return np.maximum(np.minimum(common, quiet), np.maximum(least, room))
 
 
@@ -158,22 +193,33 @@ def weight_of_skewness(learns: bool) -> float:
     return SKEWED_LEARNING if learns else SKEWED
 
 
-def watched_errors(moments: Moments, confidence: float, skewed: float = SKEWED, count: int | None = None) -> FloatArray:
+def watched_errors(
+    moments: Moments, confidence: float, skewed: float = SKEWED, count: int | None = None
+) -> FloatArray:
     """Standard errors (n, k) as a stopping rule may trust them.
 
-    A rule that waits for a width watches the spread, not the values: what can go wrong is a look that finds the spread small
-    by accident, the more so where tails are heavy, and replicates so skewed that a small spread comes with a value that is
-    off. Hence a factor for each; both go to 1 as replicates become many. With a `count`, what they would be with so many
-    replicates of the same shape.
+    A rule that waits for a width watches the spread, not the values: what can go wrong is a look
+    that finds the spread small by accident, the more so where tails are heavy, and replicates so
+    skewed that a small spread comes with a value that is off. Hence a factor for each; both go to 1
+    as replicates become many. With a `count`, what they would be with so many replicates of the
+    same shape.
     """
     count = moments.count if count is None else count
     quantile = quantile_of(count - 1, (1 - confidence) / (2 * moments.mean.size))
     errors = moments.standard_errors * math.sqrt(moments.count / count)
-    return errors * _for_looking(moments, count) * (1 + skewed * _for_skewness(moments, quantile, count))
+    return (
+        errors
+        * _for_looking(moments, count)
+        * (1 + skewed * _for_skewness(moments, quantile, count))
+    )
 
 
-def common_half_width(errors: FloatArray, count: int, rate: float, precision: float = 1e-3) -> float:
-    """The one half-width h for which the chances of all values to be off by more add up to the error rate."""
+def common_half_width(
+    errors: FloatArray, count: int, rate: float, precision: float = 1e-3
+) -> float:
+    """The one half-width h for which the chances of all values to be off by more add up to the
+    error rate.
+    """
     from scipy.special import stdtr
 
     largest = float(errors.max())
@@ -181,7 +227,10 @@ def common_half_width(errors: FloatArray, count: int, rate: float, precision: fl
         return 0.0
     loud = errors[errors > NEGLIGIBLE * largest]
     rest = errors.size - len(loud)
-    low, high = quantile_of(count - 1, rate / 2) * largest, quantile_of(count - 1, rate / (2 * errors.size)) * largest
+    low, high = (
+        quantile_of(count - 1, rate / 2) * largest,
+        quantile_of(count - 1, rate / (2 * errors.size)) * largest,
+    )
     while high - low > precision * high:
         middle = (low + high) / 2
         chance = 2 * float(stdtr(count - 1, -middle / loud).sum())
@@ -193,13 +242,15 @@ def common_half_width(errors: FloatArray, count: int, rate: float, precision: fl
 def rare_half_width(moments: Moments, rate: float) -> FloatArray:
     """Half-widths (k,) that have room for what may be too rare to have been seen.
 
-    An event of probability −ln(rate)/r is missed by all r replicates with the chance `rate`; it is taken to be as large as
-    the replicates of any player lie apart.
+    An event of probability −ln(rate)/r is missed by all r replicates with the chance `rate`; it is
+    taken to be as large as the replicates of any player lie apart.
     """
     return moments.ranges.max(axis=0) * (-math.log(rate) / moments.count)
 
 
-def unseen_half_width(moments: Moments, rate: float, total: FloatArray | float = 0.0, draws: Draws = REPLICATES) -> FloatArray:
+def unseen_half_width(
+    moments: Moments, rate: float, total: FloatArray | float = 0.0, draws: Draws = REPLICATES
+) -> FloatArray:
     """Half-widths (k,) that no sample is more certain than: replicates that all agree prove little.
 
     As for what is rare, but for an event that nothing seen tells the size of: 5 % of the game's
@@ -226,14 +277,18 @@ def unseen_half_width(moments: Moments, rate: float, total: FloatArray | float =
 
 
 def surprises(moments: Moments) -> FloatArray:
-    """How far single replicates of an output (k,) lay apart, where few of them carry the spread of most players; else 0."""
+    """How far single replicates of an output (k,) lay apart, where few of them carry the spread of
+    most players; else 0.
+    """
     excess = column_sums(np.where(moments.unseen, 0, moments.excess)) / len(moments.mean)
     often = excess < SURPRISING
     return np.where(often, 0, moments.ranges.max(axis=0))
 
 
 def _carried_by_few(moments: Moments) -> BoolArray:
-    """Whether single replicates carry the spread of an output (k,): more of it than a normal distribution's would."""
+    """Whether single replicates carry the spread of an output (k,): more of it than a normal
+    distribution's would.
+    """
     shape = moments.shape
     if shape is None:
         return np.zeros(moments.mean.shape[1], np.bool_)
@@ -249,7 +304,9 @@ def _for_looking(moments: Moments, count: int) -> FloatArray:
 
 
 def _for_skewness(moments: Moments, quantile: float, count: int) -> FloatArray:
-    """How much wider than Student's t an interval must be, to second order (Hall 1988), for so many replicates this skewed."""
+    """How much wider than Student's t an interval must be, to second order (Hall 1988), for so many
+    replicates this skewed.
+    """
     return np.square(moments.adjusted_skewness) * _second_order(quantile, count)
 
 

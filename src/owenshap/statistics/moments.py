@@ -14,7 +14,9 @@ from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """How replicates lie about their mean, (n, k) each: sums of third and fourth powers, the lowest and the highest."""
+    """How replicates lie about their mean, (n, k) each: sums of third and fourth powers, the lowest
+    and the highest.
+    """
 
     cubes: FloatArray
     fourths: FloatArray
@@ -24,7 +26,8 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Moments of replicates: how many, their mean (n, k), the sum of squares about it (n, k), and their shape.
+    """Moments of replicates: how many, their mean (n, k), the sum of squares about it (n, k), and
+    their shape.
 
     The shape is None where there is nothing random to describe.
     """
@@ -37,11 +40,15 @@ class Moments:
     @classmethod
     def of(cls, replicates: FloatArray) -> Moments:
         """Moments of replicates (r, n, k)."""
-        mean: FloatArray = np.add.reduce(replicates, axis=0) / len(replicates)  # as `mean` does it, without what it asks first
+        # as `mean` does it, without what it asks first
+        mean: FloatArray = np.add.reduce(replicates, axis=0) / len(replicates)
         away = replicates - mean
         squared = np.square(away)
         shape = Shape(
-            (squared * away).sum(axis=0), np.square(squared).sum(axis=0), replicates.min(axis=0), replicates.max(axis=0)
+            (squared * away).sum(axis=0),
+            np.square(squared).sum(axis=0),
+            replicates.min(axis=0),
+            replicates.max(axis=0),
         )
         return cls(len(replicates), mean, squared.sum(axis=0), shape)
 
@@ -57,14 +64,21 @@ class Moments:
         count = self.count + other.count
         shift = other.mean - self.mean
         mean = self.mean + shift * (other.count / count)
-        squares = self.squares + other.squares + np.square(shift) * (self.count * other.count / count)
+        squares = (
+            self.squares + other.squares + np.square(shift) * (self.count * other.count / count)
+        )
         return Moments(count, mean, squares, _merged(self, other, shift))
 
     def of_outputs(self, which: slice | IntArray) -> Moments:
         """The moments of some outputs."""
         shape = self.shape
         if shape is not None:
-            shape = Shape(*(part[:, which] for part in (shape.cubes, shape.fourths, shape.lowest, shape.highest)))
+            shape = Shape(
+                *(
+                    part[:, which]
+                    for part in (shape.cubes, shape.fourths, shape.lowest, shape.highest)
+                )
+            )
         return Moments(self.count, self.mean[:, which], self.squares[:, which], shape)
 
     def arrays(self) -> dict[str, FloatArray]:
@@ -87,7 +101,9 @@ class Moments:
         """The moments of some players."""
         shape = self.shape
         if shape is not None:
-            shape = Shape(shape.cubes[which], shape.fourths[which], shape.lowest[which], shape.highest[which])
+            shape = Shape(
+                shape.cubes[which], shape.fourths[which], shape.lowest[which], shape.highest[which]
+            )
         return Moments(self.count, self.mean[which], self.squares[which], shape)
 
     def with_player(self, other: Moments) -> Moments:
@@ -116,13 +132,17 @@ class Moments:
         if self.shape is None:
             return np.zeros_like(self.mean)
         spread = self._spread()
-        found: FloatArray = np.divide(self.shape.cubes / self.count, spread**1.5, out=np.zeros_like(spread), where=spread > 0)
+        found: FloatArray = np.divide(
+            self.shape.cubes / self.count, spread**1.5, out=np.zeros_like(spread), where=spread > 0
+        )
         return found
 
     @cached_property
     def adjusted_skewness(self) -> FloatArray:
         """The same without its bias for normal replicates; needs three of them."""
-        adjusted: FloatArray = self.skewness * (math.sqrt(self.count * (self.count - 1)) / (self.count - 2))
+        adjusted: FloatArray = self.skewness * (
+            math.sqrt(self.count * (self.count - 1)) / (self.count - 2)
+        )
         return adjusted
 
     @cached_property
@@ -132,37 +152,53 @@ class Moments:
             return np.zeros_like(self.mean)
         spread = self._spread()
         fourth: FloatArray = np.divide(
-            self.shape.fourths / self.count, spread**2, out=np.full_like(spread, 3), where=spread > 0
+            self.shape.fourths / self.count,
+            spread**2,
+            out=np.full_like(spread, 3),
+            where=spread > 0,
         )
         return fourth - 3
 
     @cached_property
     def ranges(self) -> FloatArray:
         """How far replicates lie apart, the highest from the lowest."""
-        return np.zeros_like(self.mean) if self.shape is None else self.shape.highest - self.shape.lowest
+        return (
+            np.zeros_like(self.mean)
+            if self.shape is None
+            else self.shape.highest - self.shape.lowest
+        )
 
     @cached_property
     def squared_skewness(self) -> tuple[FloatArray, FloatArray]:
-        """Squared skewness of each value (n, k), and its mean over the players whose replicates differ (k,).
+        """Squared skewness of each value (n, k), and its mean over the players whose replicates
+        differ (k,).
 
         Less what normal replicates show by accident, 6/r.
         """
         squares = np.square(self.adjusted_skewness)
-        return np.maximum(0, squares - 6 / self.count), np.maximum(0, self.mean_of_varying(squares) - 6 / self.count)
+        return np.maximum(0, squares - 6 / self.count), np.maximum(
+            0, self.mean_of_varying(squares) - 6 / self.count
+        )
 
     def mean_of_varying(self, of_each: FloatArray) -> FloatArray:
         """The mean of something (n, k) over the players whose replicates differ, (k,)."""
         differ = ~self.unseen
-        mean: FloatArray = column_sums(np.where(differ, of_each, 0)) / np.maximum(1, differ.sum(axis=0))
+        mean: FloatArray = column_sums(np.where(differ, of_each, 0)) / np.maximum(
+            1, differ.sum(axis=0)
+        )
         return mean
 
     @cached_property
     def unseen(self) -> BoolArray:
         """Where replicates agree but for rounding, (n, k)."""
-        return self.ranges <= 1e-12 * np.maximum(self.ranges.max(axis=0), np.abs(self.mean).max(axis=0))
+        return self.ranges <= 1e-12 * np.maximum(
+            self.ranges.max(axis=0), np.abs(self.mean).max(axis=0)
+        )
 
     def _spread(self) -> FloatArray:
-        """Mean squares about the mean, 0 where only rounding tells replicates apart: powers of those would vanish."""
+        """Mean squares about the mean, 0 where only rounding tells replicates apart: powers of
+        those would vanish.
+        """
         spread = self.squares / self.count
         return np.where(spread > TINY * np.square(self.mean) + 1e-140, spread, 0)
 
@@ -178,7 +214,9 @@ def side_by_side(parts: Sequence[Moments]) -> Moments:
 
 
 def sums_over_players(replicates: FloatArray) -> FloatArray:
-    """Sums of replicates (r, n, k) over the players, (r, 1, k), player after player whatever the number of outputs."""
+    """Sums of replicates (r, n, k) over the players, (r, 1, k), player after player whatever the
+    number of outputs.
+    """
     if replicates.shape[0] * replicates.shape[2] == 1:  # numpy would add them by pairs
         return np.add.accumulate(replicates, axis=1)[:, -1:]
     if replicates.shape[2] >= FEW_OUTPUTS:
@@ -210,5 +248,8 @@ def _merged(one: Moments, other: Moments, shift: FloatArray) -> Shape | None:
         + 6 * squared * (a * a * other.squares + b * b * one.squares) / count**2
         + 4 * shift * (a * other.shape.cubes - b * one.shape.cubes) / count
     )
-    lowest, highest = np.minimum(one.shape.lowest, other.shape.lowest), np.maximum(one.shape.highest, other.shape.highest)
+    lowest, highest = (
+        np.minimum(one.shape.lowest, other.shape.lowest),
+        np.maximum(one.shape.highest, other.shape.highest),
+    )
     return Shape(cubes, fourths, lowest, highest)

@@ -26,13 +26,16 @@ from owenshap.support.checks import whole_number
 from owenshap.support.draws import REPLICATES, Draws
 
 FIRST_LOOK = 20  # replicates: with fewer, neither spread nor skewness is known well enough to stop
-LEARNER_LOOK = 50  # the same where a surrogate learns: with half of them, what it has not learned is missed too often
+# the same where a surrogate learns: with half of them, what it has not learned is missed too often
+LEARNER_LOOK = 50
 GROWTH = 1.08  # from look to look: what is overshot on average is half of it
 BETWEEN_LOOKS = 600  # evaluations at least, so that looks cost little
-BETWEEN_LEARNER_LOOKS = 40  # the same where a surrogate learns, beside whose fits looks cost nothing
+# the same where a surrogate learns, beside whose fits looks cost nothing
+BETWEEN_LEARNER_LOOKS = 40
 ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
 TIED = 0.001  # of the range, where no tolerance says it: a tenth of the usual tolerance
-GAP_ALARM = 1e-4  # chance that a gap this large, in standard errors, is an accident: then something rare is missing
+# chance that a gap this large, in standard errors, is an accident: then something rare is missing
+GAP_ALARM = 1e-4
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,21 @@ class Until:
             return np.full(len(ranges), float(self.tolerance))
         if not (ranges > 0).all():
             what = f"a range of 0 in output {int(np.argmin(ranges))}"
-            raise InputError("tolerance", "be absolute where an output has no range", what, "Give it in units of the output")
+            raise InputError(
+                "tolerance",
+                "be absolute where an output has no range",
+                what,
+                "Give it in units of the output",
+            )
         return share * ranges
 
     def without_clock(self, evaluations: int) -> Until:
         """The same for a run that ended here, with what the clock decided in place of the clock."""
-        return self if self.seconds is None else replace(self, seconds=None, evaluations=evaluations, exact=False)
+        return (
+            self
+            if self.seconds is None
+            else replace(self, seconds=None, evaluations=evaluations, exact=False)
+        )
 
     @property
     def by_clock(self) -> bool:
@@ -86,14 +98,20 @@ class Until:
         return self.seconds is not None or self.evaluations is not None
 
 
-def checked_until(tolerance: float | str | None, top: int | None, seconds: float | None, n_players: int | None) -> Until | None:
-    """What ends a run before its budget, or an error that says what is wrong with it; None where nothing does."""
+def checked_until(
+    tolerance: float | str | None, top: int | None, seconds: float | None, n_players: int | None
+) -> Until | None:
+    """What ends a run before its budget, or an error that says what is wrong with it; None where
+    nothing does.
+    """
     if tolerance is None and top is None and seconds is None:
         return None
     if top is not None:
         top = whole_number("top", top, 1, "It is how many players must be settled")
         if n_players is not None and top >= n_players:
-            raise InputError("top", f"be less than the number of players, {n_players}", top, "Lower it")
+            raise InputError(
+                "top", f"be less than the number of players, {n_players}", top, "Lower it"
+            )
     if seconds is not None:
         seconds = _positive("seconds", seconds, "Give a time such as 10.0")
     return Until(None if tolerance is None else _checked_tolerance(tolerance), top, seconds)
@@ -108,7 +126,9 @@ def _checked_tolerance(tolerance: float | str) -> float | str:
         except ValueError:
             share = math.nan
         if not 0 < share < math.inf:
-            raise InputError("tolerance", "be a number or a share in per cent", repr(tolerance), advice)
+            raise InputError(
+                "tolerance", "be a number or a share in per cent", repr(tolerance), advice
+            )
         return f"{text[:-1].strip()}%"
     return _positive("tolerance", tolerance, advice)
 
@@ -125,7 +145,8 @@ def _positive(what: str, value: object, advice: str) -> float:
 class Clock:
     """A limit of time, or none, and how long work takes.
 
-    Work is counted in numbers that a game gives: evaluations times outputs, of all rows that are evaluated together.
+    Work is counted in numbers that a game gives: evaluations times outputs, of all rows that are
+    evaluated together.
     """
 
     def __init__(self, until: Until, began: float) -> None:
@@ -143,8 +164,8 @@ class Clock:
     def worked(self, numbers: int, seconds: float) -> None:
         """So much work took so long.
 
-        What comes next takes as long as this did, or as all did on average if that is less: first calls are slow for their
-        size, and a busy machine may hold up any.
+        What comes next takes as long as this did, or as all did on average if that is less: first
+        calls are slow for their size, and a busy machine may hold up any.
         """
         if numbers and self._until.seconds is not None:
             self._worked, self._numbers = self._worked + seconds, self._numbers + numbers
@@ -155,7 +176,8 @@ class Clock:
         return self._pace * numbers
 
     def late(self, evaluations: int, ahead: float = 0.0) -> bool:
-        """Whether the time is over, or will be before what takes the seconds ahead is done; from then on it is.
+        """Whether the time is over, or will be before what takes the seconds ahead is done; from
+        then on it is.
 
         In a run that repeats another, whether it ended after so many evaluations.
         """
@@ -172,7 +194,9 @@ never = Clock(Until(), 0.0)
 
 
 def next_look(done: int, cost: int, learning: bool = False) -> int:
-    """Replicates at the look after `done` of them, of `cost` evaluations each: nothing else decides."""
+    """Replicates at the look after `done` of them, of `cost` evaluations each: nothing else
+    decides.
+    """
     apart = -(-(BETWEEN_LEARNER_LOOKS if learning else BETWEEN_LOOKS) // max(1, cost))
     first = LEARNER_LOOK if learning else FIRST_LOOK
     return max(first, math.ceil(done * GROWTH), done + apart if done else 0)
@@ -212,7 +236,9 @@ class Verdict:
     at_most: float
     """Replicates that would reach the tolerance if quantiles did not fall with their number."""
     doubt: str | None
-    """Why it goes on although the half-width is small enough; None where nothing speaks against stopping."""
+    """Why it goes on although the half-width is small enough; None where nothing speaks against
+    stopping.
+    """
     count_needed: Callable[[], float] | None = None
     """Counts those that would with quantiles that fall; None where nothing is known of them."""
     to_see: float = 0.0
@@ -224,7 +250,9 @@ class Verdict:
 
     @cached_property
     def replicates_needed(self) -> float:
-        """How many replicates would reach the goal, about; found when asked for: looks cost little."""
+        """How many replicates would reach the goal, about; found when asked for: looks cost
+        little.
+        """
         within = max(self.to_see, self.needed_by_spread)
         return within if self.order is None else min(within, self.order.needed)
 
@@ -241,7 +269,10 @@ class Verdict:
     def reached(self, until: Until, tolerances: FloatArray | None, evaluations: int) -> str:
         """What was reached, in words with numbers."""
         if self.within:
-            words = f"tolerance of {until.tolerance}: all values are within {self._width(until, tolerances)}"
+            words = (
+                f"tolerance of {until.tolerance}: all values are within "
+                f"{self._width(until, tolerances)}"
+            )
         else:
             but = self.order.words if self.order else ""
             words = f"top {until.top}: it is settled which players have the largest values{but}"
@@ -254,7 +285,9 @@ class Verdict:
             return ""
         return f"half-width {self._width(until, tolerances)}, tolerance {until.tolerance}"
 
-    def missed(self, until: Until, tolerances: FloatArray | None, count: int, evaluations: int, cost: int) -> str:
+    def missed(
+        self, until: Until, tolerances: FloatArray | None, count: int, evaluations: int, cost: int
+    ) -> str:
         """What was not reached, and what it would take."""
         done = f"{count:,} replicates took {evaluations:,}"
         if tolerances is None and until.top is None:
@@ -262,11 +295,17 @@ class Verdict:
         if tolerances is None and (count < FIRST_LOOK or not math.isfinite(self.replicates_needed)):
             return f"{done}, top {until.top} is not settled"
         if count < FIRST_LOOK:
-            return f"{done}, and a tolerance takes {FIRST_LOOK}, a budget of {2 + FIRST_LOOK * cost:,}"
+            return (
+                f"{done}, and a tolerance takes {FIRST_LOOK}, a budget of {2 + FIRST_LOOK * cost:,}"
+            )
         # From what is spent: a learner's latest replicates took only a part of it.
         enough = rounded_up(evaluations + cost * max(self.replicates_needed - count, 1))
         if tolerances is None:
-            why = f"; a budget of about {enough:,} would settle it" if self.doubt is None else f": {self.doubt}"
+            why = (
+                f"; a budget of about {enough:,} would settle it"
+                if self.doubt is None
+                else f": {self.doubt}"
+            )
             return f"{done}, top {until.top} is not settled{why}"
         if self.half_width <= 1:
             return f"{done}, but {self.doubt}"
@@ -277,7 +316,11 @@ class Verdict:
     def _width(self, until: Until, tolerances: FloatArray | None) -> str:
         assert tolerances is not None
         share = until.share
-        return f"{self.half_width * tolerances[0]:.3g}" if share is None else f"{self.half_width * share:.2%} of the range"
+        return (
+            f"{self.half_width * tolerances[0]:.3g}"
+            if share is None
+            else f"{self.half_width * share:.2%} of the range"
+        )
 
 
 def look(
@@ -319,11 +362,15 @@ def look(
         return Verdict(math.inf, False, False, math.inf, None)
     order = None
     if until.top is not None:
-        order = _ordered(moments, total, until.top, tolerances, spent(confidence, number), room, skewed, draws)
+        order = _ordered(
+            moments, total, until.top, tolerances, spent(confidence, number), room, skewed, draws
+        )
     if tolerances is None:
         return _look_at_order(order, sums, total, confidence, skewed)
     rate = 1 - confidence
-    common = common_half_width(watched_errors(moments, confidence, skewed) / tolerances, moments.count, LOUD * rate)
+    common = common_half_width(
+        watched_errors(moments, confidence, skewed) / tolerances, moments.count, LOUD * rate
+    )
     rare = float((np.maximum(rare_half_width(moments, rate), room) / tolerances).max())
     doubt = None if sums is None else _doubt(sums, total, tolerances, confidence, skewed)
     floor = float((unseen_half_width(moments, rate, total, draws) / tolerances).max())
@@ -342,7 +389,9 @@ def look(
     )
 
 
-def _look_at_order(order: Order | None, sums: Moments | None, total: FloatArray, confidence: float, skewed: float) -> Verdict:
+def _look_at_order(
+    order: Order | None, sums: Moments | None, total: FloatArray, confidence: float, skewed: float
+) -> Verdict:
     """A look at nothing but which players are the top, or at nothing at all."""
     if order is None:
         return Verdict(math.nan, False, False, math.nan, None)
@@ -359,12 +408,23 @@ def _unseen(count: int, rate: float, draws: Draws) -> str:
 
 
 def spent(confidence: float, number: int) -> float:
-    """The confidence of the look with this number, such that the error rates of all looks add up to 1 − confidence."""
+    """The confidence of the look with this number, such that the error rates of all looks add up to
+    1 − confidence.
+    """
     return 1 - (1 - confidence) * 6 / (math.pi * number) ** 2
 
 
-def _needed(moments: Moments, tolerances: FloatArray, confidence: float, common: float, rare: float, skewed: float) -> float:
-    """The replicates at which the common half-width, now this many tolerances, would be one; and that for what is rare."""
+def _needed(
+    moments: Moments,
+    tolerances: FloatArray,
+    confidence: float,
+    common: float,
+    rare: float,
+    skewed: float,
+) -> float:
+    """The replicates at which the common half-width, now this many tolerances, would be one; and
+    that for what is rare.
+    """
     needed = moments.count * common**2
     for _ in range(2):  # quantiles and doubts fall with the number too
         at = max(FIRST_LOOK, math.ceil(needed))
@@ -373,10 +433,17 @@ def _needed(moments: Moments, tolerances: FloatArray, confidence: float, common:
     return max(needed, rare * moments.count)
 
 
-def _doubt(sums: Moments, total: FloatArray, tolerances: FloatArray, confidence: float, skewed: float) -> str | None:
-    """What is known for certain and does not fit: values that should sum to the total and are far from it."""
+def _doubt(
+    sums: Moments, total: FloatArray, tolerances: FloatArray, confidence: float, skewed: float
+) -> str | None:
+    """What is known for certain and does not fit: values that should sum to the total and are far
+    from it.
+    """
     gap = np.abs(total - sums.mean[0])
-    limit = quantile_of(sums.count - 1, GAP_ALARM / (2 * len(gap))) * watched_errors(sums, confidence, skewed)[0]
+    limit = (
+        quantile_of(sums.count - 1, GAP_ALARM / (2 * len(gap)))
+        * watched_errors(sums, confidence, skewed)[0]
+    )
     worst = int(np.argmax((gap - limit) / np.where(tolerances > 0, tolerances, 1)))
     if gap[worst] <= limit[worst] + 0.01 * tolerances[worst]:
         return None
@@ -396,7 +463,9 @@ def _ordered(
     skewed: float,
     draws: Draws,
 ) -> Order:
-    """Whether those of largest absolute value are the same wherever in their intervals values lie."""
+    """Whether those of largest absolute value are the same wherever in their intervals values
+    lie.
+    """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / (2 * moments.mean.size))
     spread = quantile * watched_errors(moments, confidence, skewed)
     rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
@@ -427,7 +496,9 @@ def _ties(moments: Moments, total: FloatArray, half: FloatArray) -> FloatArray:
 
 
 def _apart(size: FloatArray, order: IntArray, top: int, ties: FloatArray) -> FloatArray:
-    """How far each value (n, k) may be off: to the middle of the two at the limit, and half a tie."""
+    """How far each value (n, k) may be off: to the middle of the two at the limit, and half a
+    tie.
+    """
     last, first = (np.take_along_axis(size, order[at : at + 1], axis=0) for at in (top - 1, top))
     apart: FloatArray = np.abs(size - (last + first) / 2) + ties / 2
     return apart

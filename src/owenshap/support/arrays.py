@@ -1,4 +1,6 @@
-"""The array types that the rooms hand to each other, and sums and products whose bits no other column changes."""
+"""The array types that the rooms hand to each other, and sums and products whose bits no other
+column changes.
+"""
 
 from typing import Any, TypeAlias
 
@@ -14,14 +16,17 @@ ByteArray: TypeAlias = NDArray[np.uint8]
 def column_sums(table: FloatArray) -> FloatArray:
     """Sums (k,) of the columns of a table (m, k), each added as it would be alone.
 
-    numpy adds a single column by pairs and several of them row after row, which differ in the last bits.
+    numpy adds a single column by pairs and several of them row after row, which differ in the last
+    bits.
     """
     sums: FloatArray = np.ascontiguousarray(table.T).sum(axis=1)
     return sums
 
 
 def times_columns(matrix: FloatArray, columns: FloatArray) -> FloatArray:
-    """A matrix (m, n) times columns (n, k), each by itself: the last bits of one product depend on how many there are."""
+    """A matrix (m, n) times columns (n, k), each by itself: the last bits of one product depend on
+    how many there are.
+    """
     if columns.shape[1] == 0:
         return np.zeros((len(matrix), 0))
     return np.stack([matrix @ column.copy() for column in columns.T], axis=-1)
@@ -39,6 +44,7 @@ def rounded_by_float(array: NDArray[Any]) -> BoolArray:
     if array.dtype.kind not in "iu" or array.itemsize < 8:
         return np.zeros(array.shape, np.bool_)
     floats = array.astype(np.float64)
-    limit = 2.0 ** (63 if array.dtype.kind == "i" else 64)  # what the largest integers are rounded to
+    # what the largest integers are rounded to
+    limit = 2.0 ** (63 if array.dtype.kind == "i" else 64)
     inside = floats < limit
     return ~(inside & (np.where(inside, floats, 0).astype(array.dtype) == array))

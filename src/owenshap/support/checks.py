@@ -12,7 +12,11 @@ from owenshap.errors import InputError, shown
 
 def checked_confidence(confidence: object) -> float:
     """A confidence: a number between 0 and 1."""
-    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 < confidence < 1:
+    if (
+        isinstance(confidence, bool)
+        or not isinstance(confidence, (int, float))
+        or not 0 < confidence < 1
+    ):
         raise InputError("confidence", "be between 0 and 1", confidence, "0.95 is usual")
     return float(confidence)
 

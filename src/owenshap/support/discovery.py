@@ -14,7 +14,9 @@ SHARED = "base"  # the module of a room that its files have in common
 
 
 def concrete(package: ModuleType, base: type[Base]) -> list[type[Base]]:
-    """Every class that can be made, derives from `base`, and is defined in a file or folder of the package but `base.py`."""
+    """Every class that can be made, derives from `base`, and is defined in a file or folder of the
+    package but `base.py`.
+    """
     modules = [
         importlib.import_module(f"{package.__name__}.{info.name}")
         for info in pkgutil.iter_modules(package.__path__)
@@ -29,4 +31,6 @@ def concrete(package: ModuleType, base: type[Base]) -> list[type[Base]]:
 
 
 def _inside(member: type, module: ModuleType) -> bool:
-    return member.__module__ == module.__name__ or member.__module__.startswith(f"{module.__name__}.")
+    return member.__module__ == module.__name__ or member.__module__.startswith(
+        f"{module.__name__}."
+    )

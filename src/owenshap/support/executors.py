@@ -13,7 +13,8 @@ from owenshap.errors import GameError, InputError
 from owenshap.support.threads import shared_among_workers
 
 Result = TypeVar("Result")
-IN_FLIGHT = 64  # tasks handed out ahead of the oldest that is not done: keeps many workers busy, and memory bounded
+# tasks handed out ahead of the oldest that is not done: keeps many workers busy, and memory bounded
+IN_FLIGHT = 64
 
 
 class Future(Protocol):
@@ -45,7 +46,9 @@ def checked_executor(executor: object) -> Executor | None:
     raise InputError("executor", "have a method submit", type(executor).__name__, advice)
 
 
-def in_order(function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], executor: Executor | None) -> Iterator[Result]:
+def in_order(
+    function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], executor: Executor | None
+) -> Iterator[Result]:
     """function(*task) for each task, in the order of the tasks, however many run at once."""
     if executor is None:
         for task in tasks:
@@ -79,7 +82,9 @@ def _submitted(executor: Executor, function: Callable[..., Any], task: tuple[Any
 def _dead(error: Exception) -> GameError:
     """A worker that ended without a word."""
     got = f"{type(error).__name__}({error})"
-    advice = "Run without it to see why: memory, a crash, or no if __name__ == '__main__' in a script"
+    advice = (
+        "Run without it to see why: memory, a crash, or no if __name__ == '__main__' in a script"
+    )
     return GameError("the executor", "keep its workers alive", got, advice)
 
 
@@ -90,10 +95,11 @@ def _beside_others(function: Callable[..., Result], *task: Any) -> Result:
 
 
 def one_ahead(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
-    """What each of them returns, in order: the next is begun before the one at hand is asked for what it has come to.
+    """What each of them returns, in order: the next is begun before the one at hand is asked for
+    what it has come to.
 
-    `begun` begins a piece of work when it is asked for one, and gives the function that waits for it. Where it fails, what
-    was begun before is finished first, as it would be one by one.
+    `begun` begins a piece of work when it is asked for one, and gives the function that waits for
+    it. Where it fails, what was begun before is finished first, as it would be one by one.
     """
     source, waiting = iter(begun), None
     while True:
@@ -113,7 +119,9 @@ def one_ahead(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
 
 @contextmanager
 def made_ahead(source: Iterator[Result], ahead: int) -> Iterator[Iterator[Result]]:
-    """What a source gives, made by a thread so many items ahead; nothing more is made once the context is left."""
+    """What a source gives, made by a thread so many items ahead; nothing more is made once the
+    context is left.
+    """
     with ThreadPoolExecutor(1) as thread:
         coming = deque(thread.submit(next, source, None) for _ in range(ahead))
 
@@ -139,4 +147,6 @@ def _result(future: Future) -> Any:
         if "pickle" not in str(error) and "local object" not in str(error):  # how Pythons say it
             raise
         advice = "Define its function at the top of a module, or use threads"
-        raise InputError("the game", "be picklable to go to another process", str(error), advice) from error
+        raise InputError(
+            "the game", "be picklable to go to another process", str(error), advice
+        ) from error

@@ -1,4 +1,6 @@
-"""Packages that the core does without: imported where they are used, with the install command where they are not there."""
+"""Packages that the core does without: imported where they are used, with the install command where
+they are not there.
+"""
 
 from __future__ import annotations
 
@@ -20,4 +22,5 @@ def needed(package: str, extra: str) -> Any:
         raise MissingExtraError(package.partition(".")[0], extra) from error
 
 
-_loaded = cache(importlib.import_module)  # of what is there: asking Python takes microseconds, and a call asks thirty times
+# of what is there: asking Python takes microseconds, and a call asks thirty times
+_loaded = cache(importlib.import_module)

@@ -16,7 +16,9 @@ EVERY = 0.1  # seconds between two looks of the bar
 
 
 def meter(progress: bool | Meter | None, label: str) -> Meter:
-    """The meter that `progress` asks for: None is a bar where stderr is a terminal, False is silence."""
+    """The meter that `progress` asks for: None is a bar where stderr is a terminal, False is
+    silence.
+    """
     if callable(progress):
         return progress
     if sys.stderr is None or progress is False:  # no stderr: a program without a console
@@ -61,7 +63,9 @@ class Bar:
     def _show(self, done: int, expected: int, elapsed: float) -> None:
         share = done / expected
         left = clock(elapsed * (1 - share) / share) if share else "?"
-        words = f" {share:4.0%}  {self.words or f'{done:,} of {expected:,} evaluations'}  {left} left"
+        words = (
+            f" {share:4.0%}  {self.words or f'{done:,} of {expected:,} evaluations'}  {left} left"
+        )
         columns = self._columns()
         width = min(WIDTH, columns - len(self._label) - len(words) - 2)
         filled = int(share * width)

@@ -1,4 +1,6 @@
-"""Threads of a library inside threads of a pool: together no more than there are without the pool."""
+"""Threads of a library inside threads of a pool: together no more than there are without the
+pool.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +16,36 @@ _lock = threading.Lock()
 _home = os.getpid()
 """The process that this module was imported in: another one that finds it imported was forked."""
 _busy: dict[int, int] = {}
-"""By thread of a pool that is at work: the threads that torch had before the first of them began."""
+"""By thread of a pool that is at work: the threads that torch had before the first of them
+began.
+"""
 
 
 @contextmanager
 def shared_among_workers() -> Iterator[None]:
-    """Inside, torch has its share of its threads where the caller is one of several threads at work; as before afterwards.
+    """Inside, torch has its share of its threads where the caller is one of several threads at
+    work; as before afterwards.
 
-    How many threads torch starts is a setting of the thread that asks, so that nobody else's is changed. A process that was
-    forked has none of the threads that torch had started, and would wait for them forever: there torch has one, for good.
+    How many threads torch starts is a setting of the thread that asks, so that nobody else's is
+    changed. A process that was forked has none of the threads that torch had started, and would
+    wait for them forever: there torch has one, for good.
     """
     if "torch" in sys.modules and os.getpid() != _home:
         needed("torch", extra="torch").set_num_threads(1)
         yield
         return
     own = threading.get_ident()
-    if "torch" not in sys.modules or threading.current_thread() is threading.main_thread() or own in _busy:
+    if (
+        "torch" not in sys.modules
+        or threading.current_thread() is threading.main_thread()
+        or own in _busy
+    ):
         yield
         return
     torch = needed("torch", extra="torch")
     with _lock:
-        now = torch.get_num_threads()  # asked in any case: a thread's own setting counts only once it has asked
+        # asked in any case: a thread's own setting counts only once it has asked
+        now = torch.get_num_threads()
         whole = _busy[own] = next(iter(_busy.values()), now)
         torch.set_num_threads(max(1, whole // len(_busy)))
     try:

@@ -30,17 +30,22 @@ class FittedSurrogate(ABC):
     @property
     @abstractmethod
     def leave_one_out(self) -> FloatArray:
-        """At each pair that it was fitted on, the odd part less what a fit without that pair says, (pairs, k)."""
+        """At each pair that it was fitted on, the odd part less what a fit without that pair says,
+        (pairs, k).
+        """
 
     @abstractmethod
     def values(self, coalitions: BoolArray) -> FloatArray:
-        """The surrogate's values (m, k); its even part, which no Shapley value sees, is constant."""
+        """The surrogate's values (m, k); its even part, which no Shapley value sees, is
+        constant.
+        """
 
 
 class Surrogate(ABC):
     """A game with closed-form Shapley values that is fitted to the values of some coalitions.
 
-    A new surrogate is one file in this package with one frozen dataclass. It sees coalitions and values, never a game.
+    A new surrogate is one file in this package with one frozen dataclass. It sees coalitions and
+    values, never a game.
     """
 
     name: ClassVar[str]
@@ -53,8 +58,9 @@ class Surrogate(ABC):
         Parameters
         ----------
         coalitions : bool (m, n)
-            The empty and the grand coalition among them, and any others: of these the ones count whose complement is
-            there too. A coalition may come several times; its values are averaged.
+            The empty and the grand coalition among them, and any others: of these the ones count
+            whose complement is there too. A coalition may come several times; its values are
+            averaged.
         values : float (m, k)
             Their values.
         start : optional
@@ -68,7 +74,8 @@ class Surrogate(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Pairs of a coalition and its complement, each once, the pair of the grand and the empty coalition first.
+    """Pairs of a coalition and its complement, each once, the pair of the grand and the empty
+    coalition first.
 
     Parameters
     ----------
@@ -101,7 +108,8 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     _check(coalitions, values)
     n_players = coalitions.shape[1]
     sizes = np.count_nonzero(coalitions, axis=1)
-    # Of the two coalitions of a pair the larger one stands for it; of two equals the one with the first player.
+    # Of the two coalitions of a pair the larger one stands for it; of two equals the one with the
+    # first player.
     swapped = (2 * sizes < n_players) | ((2 * sizes == n_players) & ~coalitions[:, 0])
     larger = coalitions ^ swapped[:, None]
     packed = pack(larger)
@@ -110,14 +118,19 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     means = [_mean_by(which, values, side, len(first)) for side in (~swapped, swapped)]
     complete = (means[0][1] > 0) & (means[1][1] > 0)
     kept = np.flatnonzero(complete)
-    kept = kept[np.argsort(-sizes_of(larger[first[kept]]), kind="stable")]  # in an order that the caller's does not change
+    # in an order that the caller's does not change
+    kept = kept[np.argsort(-sizes_of(larger[first[kept]]), kind="stable")]
     members = larger[first[kept]]
     if not len(members) or not members[0].all():
         advice = "Add both; their values are what Shapley values sum to"
-        raise InputError("coalitions", "hold the empty and the grand one", f"{len(coalitions)} without", advice)
+        raise InputError(
+            "coalitions", "hold the empty and the grand one", f"{len(coalitions)} without", advice
+        )
     here, there = means[0][0][kept], means[1][0][kept]
     mean = (here + there) / 2
-    return Pairs(np.where(members, 1.0, -1.0), (here - there) / 2, mean - mean[0], mean[0], sizes_of(members))
+    return Pairs(
+        np.where(members, 1.0, -1.0), (here - there) / 2, mean - mean[0], mean[0], sizes_of(members)
+    )
 
 
 def sizes_of(coalitions: BoolArray) -> IntArray:
@@ -136,7 +149,9 @@ def efficient(values: FloatArray, total: FloatArray) -> FloatArray:
     return shared
 
 
-def _mean_by(which: IntArray, values: FloatArray, side: BoolArray, groups: int) -> tuple[FloatArray, IntArray]:
+def _mean_by(
+    which: IntArray, values: FloatArray, side: BoolArray, groups: int
+) -> tuple[FloatArray, IntArray]:
     """Mean of the values of each group on one side, and how many there are."""
     counts = np.bincount(which[side], minlength=groups)
     sums = np.zeros((groups, values.shape[1]))
@@ -147,8 +162,15 @@ def _mean_by(which: IntArray, values: FloatArray, side: BoolArray, groups: int) 
 def _check(coalitions: BoolArray, values: FloatArray) -> None:
     advice = "Give one row of booleans and one row of values per coalition"
     if coalitions.ndim != 2 or coalitions.dtype != np.bool_ or not coalitions.size:
-        raise InputError("coalitions", "be boolean (m, n)", f"{coalitions.dtype} of shape {coalitions.shape}", advice)
+        raise InputError(
+            "coalitions",
+            "be boolean (m, n)",
+            f"{coalitions.dtype} of shape {coalitions.shape}",
+            advice,
+        )
     if values.ndim != 2 or len(values) != len(coalitions) or not values.size:
-        raise InputError("values", f"have shape ({len(coalitions)}, k)", f"shape {values.shape}", advice)
+        raise InputError(
+            "values", f"have shape ({len(coalitions)}, k)", f"shape {values.shape}", advice
+        )
     if not np.isfinite(values).all():
         raise InputError("values", "be finite", values[~np.isfinite(values)][0].item(), advice)

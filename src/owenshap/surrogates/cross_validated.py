@@ -12,14 +12,18 @@ from owenshap.surrogates.base import FittedSurrogate, Pairs, Surrogate, pairs_of
 from owenshap.surrogates.linear import FittedLinear, LinearSurrogate
 
 FOLDS = 4
-MOST_REFITTED, EACH = 150, 3  # pairs, and pairs for each player: with more, leaving one out of the one fit tells enough
-# Times the squared error of the surrogate that the others must stay below. What they are read off is cruder: equal shares of
-# white noise predict better than any fit, and are worse, because a fit keeps what it has seen.
+# pairs, and pairs for each player: with more, leaving one out of the one fit tells enough
+MOST_REFITTED, EACH = 150, 3
+# Times the squared error of the surrogate that the others must stay below. What they are read off
+# is cruder: equal shares of white noise predict better than any fit, and are worse, because a fit
+# keeps what it has seen.
 LINEAR, EQUAL = 0.7, 0.6
-# Times the squared error of equal shares, below which a surrogate is beyond doubt: leaving one out of the one fit, and also
-# at the first quarter of the pairs, because with a weight for each player a fit can be perfect by chance.
+# Times the squared error of equal shares, below which a surrogate is beyond doubt: leaving one out
+# of the one fit, and also at the first quarter of the pairs, because with a weight for each player
+# a fit can be perfect by chance.
 SUSPECT, SUSPECT_APART = 0.003, 0.3
-# Times the squared error of a surrogate that seemed beyond doubt until it was fitted again; equal shares alone replace it.
+# Times the squared error of a surrogate that seemed beyond doubt until it was fitted again; equal
+# shares alone replace it.
 BY_HEART = 2.0
 TYPICAL = 0.9  # quantile of squared leave-one-out errors that fits are compared by
 NAMES = ("", "least squares", "equal shares")
@@ -27,11 +31,12 @@ NAMES = ("", "least squares", "equal shares")
 
 @dataclass(frozen=True)
 class CrossValidated(Surrogate):
-    """For each output a surrogate, or else least squares or equal shares, where these predict left-out pairs better.
+    """For each output a surrogate, or else least squares or equal shares, where these predict
+    left-out pairs better.
 
-    Leave-one-out errors of a surrogate whose parameters were learned from the same few pairs are far too small
-    (benchmarks/decisions.md#cross-validation), so with few pairs a surrogate in doubt is fitted again
-    without each quarter of them.
+    Leave-one-out errors of a surrogate whose parameters were learned from the same few pairs are
+    far too small (benchmarks/decisions.md#cross-validation), so with few pairs a surrogate in doubt
+    is fitted again without each quarter of them.
 
     Parameters
     ----------
@@ -50,7 +55,10 @@ class CrossValidated(Surrogate):
     name = "cross-validated"
 
     def bytes_needed(self, pairs: int, n_players: int) -> int:
-        return max(self.surrogate.bytes_needed(pairs, n_players), LinearSurrogate().bytes_needed(pairs, n_players))
+        return max(
+            self.surrogate.bytes_needed(pairs, n_players),
+            LinearSurrogate().bytes_needed(pairs, n_players),
+        )
 
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedChoice:
         pairs = pairs_of(coalitions, values)
@@ -60,8 +68,14 @@ class CrossValidated(Surrogate):
         trusted = np.array([[0.0], [1.0], [1.0]]).repeat(len(pairs.total), axis=1)
         errors = trusted  # with fewer pairs than players nothing can be told
         if count >= n_players:
-            # Of one fit: without the largest, because a pair that nothing else is near to is far off where all is well.
-            errors = np.stack([np.quantile(np.square(each.leave_one_out[1:]), TYPICAL, axis=0) for each in candidates])
+            # Of one fit: without the largest, because a pair that nothing else is near to is far
+            # off where all is well.
+            errors = np.stack(
+                [
+                    np.quantile(np.square(each.leave_one_out[1:]), TYPICAL, axis=0)
+                    for each in candidates
+                ]
+            )
             if self.refitted and count <= most_refitted(n_players):
                 suspect = errors[0] > SUSPECT * errors[2]
                 squares = self._squares_apart(pairs, 0)
@@ -76,14 +90,29 @@ class CrossValidated(Surrogate):
         return FittedChoice(candidates, _chosen(errors, self.margin), errors, self.surrogate.name)
 
     def _squares_apart(self, pairs: Pairs, number: int) -> FloatArray:
-        """Squared errors (3, k), summed, at a quarter of the pairs, left out: of the surrogate, least squares, sizes alone."""
+        """Squared errors (3, k), summed, at a quarter of the pairs, left out: of the surrogate,
+        least squares, sizes alone.
+        """
         # Pairs come by size: every fourth one, so that each quarter has all sizes.
         away = np.append(False, np.arange(len(pairs.odd) - 1) % FOLDS == number)
-        signs, known, mean = pairs.signs[~away] > 0, pairs.odd[~away], (pairs.centre + pairs.even)[~away]
-        coalitions, values = np.concatenate([signs, ~signs]), np.concatenate([mean + known, mean - known])
-        fits = (surrogate.fit(coalitions, values) for surrogate in (self.surrogate, LinearSurrogate()))
-        predictions = [fit.values(pairs.signs[away] > 0) - pairs.centre for fit in fits] + [_by_size(pairs, ~away)[away]]
-        return np.stack([column_sums(np.square(pairs.odd[away] - predicted)) for predicted in predictions])
+        signs, known, mean = (
+            pairs.signs[~away] > 0,
+            pairs.odd[~away],
+            (pairs.centre + pairs.even)[~away],
+        )
+        coalitions, values = (
+            np.concatenate([signs, ~signs]),
+            np.concatenate([mean + known, mean - known]),
+        )
+        fits = (
+            surrogate.fit(coalitions, values) for surrogate in (self.surrogate, LinearSurrogate())
+        )
+        predictions = [fit.values(pairs.signs[away] > 0) - pairs.centre for fit in fits] + [
+            _by_size(pairs, ~away)[away]
+        ]
+        return np.stack(
+            [column_sums(np.square(pairs.odd[away] - predicted)) for predicted in predictions]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +128,29 @@ class FittedChoice(FittedSurrogate):
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
-        """Which outputs have other values than those of the preferred fit, and why; else what that fit says."""
-        notes = [self._told(at, which) for at in (1, 2) if len(which := np.flatnonzero(self.chosen == at))]
+        """Which outputs have other values than those of the preferred fit, and why; else what that
+        fit says.
+        """
+        notes = [
+            self._told(at, which)
+            for at in (1, 2)
+            if len(which := np.flatnonzero(self.chosen == at))
+        ]
         return "; ".join(notes) or self.candidates[0].note
 
     def _told(self, at: int, which: IntArray) -> str:
         found, better = (np.sqrt(self.errors[each, which[0]]) for each in (0, at))
-        reason = f"predicts left-out pairs no better than {NAMES[at]} (error {found:.2g} against {better:.2g})"
+        reason = (
+            f"predicts left-out pairs no better than {NAMES[at]} (error {found:.2g} against "
+            f"{better:.2g})"
+        )
         if not np.isfinite(found):
             reason = "could not be fitted"
-        outputs = "" if len(self.chosen) == 1 else f" in {len(which)} of {len(self.chosen)} outputs, the first is {which[0]}"
+        outputs = (
+            ""
+            if len(self.chosen) == 1
+            else f" in {len(which)} of {len(self.chosen)} outputs, the first is {which[0]}"
+        )
         return f"{self.preferred} {reason}{outputs}: the values are those of {NAMES[at]}"
 
     @property
@@ -144,12 +186,16 @@ def _chosen(errors: FloatArray, margin: float) -> IntArray:
     """The candidate of each output, from squared errors (3, k)."""
     _, linear, equal = errors
     other = np.where(equal / EQUAL < linear / LINEAR, 2, 1)
-    chosen: IntArray = np.where(np.minimum(linear / LINEAR, equal / EQUAL) < margin * errors[0], other, 0)
+    chosen: IntArray = np.where(
+        np.minimum(linear / LINEAR, equal / EQUAL) < margin * errors[0], other, 0
+    )
     return chosen
 
 
 def _equal_shares(pairs: Pairs) -> FittedLinear:
-    """The game in which all players are alike; its left-out errors are those of the best game in which sizes alone count."""
+    """The game in which all players are alike; its left-out errors are those of the best game in
+    which sizes alone count.
+    """
     n_players = pairs.signs.shape[1]
     left_out = pairs.odd - _by_size(pairs, np.ones(len(pairs.odd), np.bool_), own=1)
     left_out[0] = 0
@@ -157,7 +203,8 @@ def _equal_shares(pairs: Pairs) -> FittedLinear:
 
 
 def _by_size(pairs: Pairs, known: BoolArray, own: int = 0) -> FloatArray:
-    """What sizes alone say of every pair: the mean over the known pairs of its size, without itself where `own` is 1.
+    """What sizes alone say of every pair: the mean over the known pairs of its size, without itself
+    where `own` is 1.
 
     Where there are none, the pair's share of the total.
     """
@@ -166,10 +213,14 @@ def _by_size(pairs: Pairs, known: BoolArray, own: int = 0) -> FloatArray:
     np.add.at(sums, pairs.sizes[known], pairs.odd[known])
     counts = np.bincount(pairs.sizes[known], minlength=n_players + 1)[pairs.sizes, None] - own
     shares = (pairs.sizes[:, None] - n_players / 2) / n_players * pairs.total
-    return np.where(counts > 0, (sums[pairs.sizes] - own * pairs.odd) / np.maximum(counts, 1), shares)
+    return np.where(
+        counts > 0, (sums[pairs.sizes] - own * pairs.odd) / np.maximum(counts, 1), shares
+    )
 
 
 def _failed(fitted: FittedSurrogate, pairs: Pairs) -> BoolArray:
-    """Outputs (k,) that the surrogate says nothing about, although they are not constant: no pair is left out of nothing."""
+    """Outputs (k,) that the surrogate says nothing about, although they are not constant: no pair
+    is left out of nothing.
+    """
     silent: BoolArray = np.logical_not(fitted.leave_one_out.any(axis=0))
     return silent & (np.abs(pairs.odd).max(axis=0) > 1e-12 * np.abs(pairs.centre))

@@ -8,21 +8,31 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, times_columns
-from owenshap.surrogates.base import FittedSurrogate, Pairs, Surrogate, efficient, pairs_of, signs_of
+from owenshap.surrogates.base import (
+    FittedSurrogate,
+    Pairs,
+    Surrogate,
+    efficient,
+    pairs_of,
+    signs_of,
+)
 
 
 @dataclass(frozen=True)
 class LinearSurrogate(Surrogate):
-    """v(S) = v(∅) + Σ_{i in S} φ_i, by least squares with the weights whose solution on all coalitions is the Shapley value.
+    """v(S) = v(∅) + Σ_{i in S} φ_i, by least squares with the weights whose solution on all
+    coalitions is the Shapley value.
 
-    A pair of size s has weight 1/(s (n − s)), shared by the pairs of that size that are there (sizes drawn uniformly,
-    without replacement: LeverageSHAP). With fewer pairs than players, the solution nearest to equal shares.
+    A pair of size s has weight 1/(s (n − s)), shared by the pairs of that size that are there
+    (sizes drawn uniformly, without replacement: LeverageSHAP). With fewer pairs than players, the
+    solution nearest to equal shares.
     """
 
     name = "linear"
 
     def bytes_needed(self, pairs: int, n_players: int) -> int:
-        return 8 * (6 * pairs * n_players + 8 * min(pairs, n_players) ** 2)  # the system and its inverse, and LAPACK's own
+        # the system and its inverse, and LAPACK's own
+        return 8 * (6 * pairs * n_players + 8 * min(pairs, n_players) ** 2)
 
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedLinear:  # noqa: ARG002
         return fit_linear(pairs_of(coalitions, values))
@@ -45,7 +55,9 @@ class FittedLinear(FittedSurrogate):
         return self.residuals
 
     def values(self, coalitions: BoolArray) -> FloatArray:
-        result: FloatArray = self.centre + times_columns(signs_of(coalitions), self.coefficients) / 2
+        result: FloatArray = (
+            self.centre + times_columns(signs_of(coalitions), self.coefficients) / 2
+        )
         return result
 
 
@@ -55,17 +67,22 @@ def fit_linear(pairs: Pairs) -> FittedLinear:
     shares = pairs.total / n_players
     signs, weights = pairs.signs[1:], np.sqrt(_weights(pairs))
     away = pairs.odd[1:] - signs.sum(axis=1, keepdims=True) / 2 * shares
-    system = (signs - signs.mean(axis=1, keepdims=True)) / 2 * weights[:, None]  # moves that leave the sum as it is
+    # moves that leave the sum as it is
+    system = (signs - signs.mean(axis=1, keepdims=True)) / 2 * weights[:, None]
     operator = np.linalg.pinv(system, rcond=1e-10) if n_pairs > 1 else np.zeros((n_players, 0))
     leverage = np.minimum(np.einsum("ai,ia->a", system, operator), 1 - 1e-9)
     moves = times_columns(operator, weights[:, None] * away)
     coefficients = efficient(shares + moves, pairs.total)
     residuals = (pairs.odd[1:] - times_columns(signs, coefficients) / 2) / (1 - leverage)[:, None]
-    return FittedLinear(coefficients, pairs.centre, np.concatenate([np.zeros((1, away.shape[1])), residuals]))
+    return FittedLinear(
+        coefficients, pairs.centre, np.concatenate([np.zeros((1, away.shape[1])), residuals])
+    )
 
 
 def _weights(pairs: Pairs) -> FloatArray:
-    """Weight of each pair but the first: 1/(s (n − s)) per size and side, over the pairs of that size."""
+    """Weight of each pair but the first: 1/(s (n − s)) per size and side, over the pairs of that
+    size.
+    """
     sizes, n_players = pairs.sizes[1:], pairs.signs.shape[1]
     counts = np.bincount(sizes, minlength=n_players + 1)
     sides = np.where(2 * sizes == n_players, 1, 2)

@@ -25,7 +25,9 @@ def as_table(data: Any, names: list[str] | None = None) -> Table:
 
 
 def as_array(data: Any) -> NDArray[Any]:
-    """What a model returned as a numpy array, whatever package it is of and whatever device it is on."""
+    """What a model returned as a numpy array, whatever package it is of and whatever device it is
+    on.
+    """
     return _kind(data).host(data)
 
 

@@ -11,12 +11,23 @@ from numpy.typing import NDArray
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, IntArray, rounded_by_float
 from owenshap.support.checks import check_unmasked
-from owenshap.tables.base import Composer, Table, _equal_objects, chosen, distinct_names, expand, same_objects, shown_cells
+from owenshap.tables.base import (
+    Composer,
+    Table,
+    _equal_objects,
+    chosen,
+    distinct_names,
+    expand,
+    same_objects,
+    shown_cells,
+)
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayTable(Table):
-    """Rows as a numpy array (rows, features); the model gets them in the shape that the user's had."""
+    """Rows as a numpy array (rows, features); the model gets them in the shape that the user's
+    had.
+    """
 
     array: NDArray[Any] = field(repr=False)
     names: list[str]
@@ -30,9 +41,19 @@ class ArrayTable(Table):
     def of(cls, data: Any, names: list[str] | None) -> Self:
         array = _as_array(data, "data")
         if array.ndim < 2 or 0 in array.shape[1:]:
-            raise InputError("data", "be a table of rows and features", f"shape {array.shape}", "For one row x give x[None]")
+            raise InputError(
+                "data",
+                "be a table of rows and features",
+                f"shape {array.shape}",
+                "For one row x give x[None]",
+            )
         if array.dtype.kind not in "biufO":
-            raise InputError("data", "hold numbers or objects", f"dtype {array.dtype}", "Use a DataFrame for text and dates")
+            raise InputError(
+                "data",
+                "hold numbers or objects",
+                f"dtype {array.dtype}",
+                "Use a DataFrame for text and dates",
+            )
         flat = array.reshape(len(array), int(np.prod(array.shape[1:])))
         return cls(flat, distinct_names(names, flat.shape[1]), array.shape[1:])
 
@@ -49,7 +70,12 @@ class ArrayTable(Table):
         cast = _cast(self.array, background.array.dtype)
         if cast is None:
             rule = f"fit the background's dtype {background.array.dtype}"
-            raise InputError(what, rule, f"{self.array.dtype}, which loses digits there", "Convert one of the two with astype")
+            raise InputError(
+                what,
+                rule,
+                f"{self.array.dtype}, which loses digits there",
+                "Convert one of the two with astype",
+            )
         return replace(self, array=cast, names=background.names)
 
     def beside(self, data: Any, what: str) -> Self:
@@ -116,7 +142,9 @@ def _check_integers(data: Any, array: NDArray[Any], what: str) -> None:
 
 
 def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
-    """The array in another dtype, or None where something would be lost; floats may be rounded to shorter floats."""
+    """The array in another dtype, or None where something would be lost; floats may be rounded to
+    shorter floats.
+    """
     try:
         with np.errstate(invalid="ignore", over="ignore"):  # what overflows is lost
             cast = array.astype(dtype)
@@ -140,7 +168,9 @@ def _equal(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
 
 
 def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
-    """Where no model can tell cells of one dtype apart: zeros have signs, and objects have types."""
+    """Where no model can tell cells of one dtype apart: zeros have signs, and objects have
+    types.
+    """
     if array.dtype.kind == "O":
         return same_objects(array, other)
     same = _equal(array, other)

@@ -14,14 +14,17 @@ from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, IntArray, rounded_by_float, unmasked
 
 Composer: TypeAlias = Callable[[IntArray, BoolArray, IntArray], Any]
-"""(rows (m,), coalitions (m, players), drawn (m, b) or (1, b)) -> the batch of m × b composites, in that order."""
+"""(rows (m,), coalitions (m, players), drawn (m, b) or (1, b)) -> the batch of m × b composites, in
+that order.
+"""
 
 
 class Table(ABC):
-    """Rows of features in the type that the model takes; composites of them keep that type, columns and dtypes.
+    """Rows of features in the type that the model takes; composites of them keep that type, columns
+    and dtypes.
 
-    A *composite* is a row that takes the features of present players from an explained row and those of absent players
-    from a background row.
+    A *composite* is a row that takes the features of present players from an explained row and
+    those of absent players from a background row.
     """
 
     package: ClassVar[str]
@@ -52,33 +55,47 @@ class Table(ABC):
 
     @abstractmethod
     def like(self, background: Self, what: str) -> Self:
-        """The table with the background's columns and dtypes, or an error that names what differs."""
+        """The table with the background's columns and dtypes, or an error that names what
+        differs.
+        """
 
     def beside(self, data: Any, what: str) -> Self:
         """Other data of the same type, with this table's columns and dtypes."""
         if type(data).__module__.partition(".")[0] != self.package:
-            raise InputError(what, f"be a {self.package} DataFrame as the other rows are", type(data).__name__, "Convert it")
+            raise InputError(
+                what,
+                f"be a {self.package} DataFrame as the other rows are",
+                type(data).__name__,
+                "Convert it",
+            )
         return type(self).of(data, None).like(self, what)
 
     def alike(self, other: Table) -> bool:  # noqa: ARG002
-        """Whether the other table is known to have the same columns, dtypes and place; False where that takes long to tell."""
+        """Whether the other table is known to have the same columns, dtypes and place; False where
+        that takes long to tell.
+        """
         return False
 
     @abstractmethod
     def differs(self, background: Self) -> BoolArray:
-        """Where a row's feature differs from that of some background row, (rows, features); missing equals missing.
+        """Where a row's feature differs from that of some background row, (rows, features); missing
+        equals missing.
 
         What a model can tell apart differs: 0 and −0 do.
         """
 
     def differs_by_row(self, other: Self) -> BoolArray:
-        """Where a row's feature differs from that of the same row of another table, (rows, features)."""
+        """Where a row's feature differs from that of the same row of another table, (rows,
+        features).
+        """
         each = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
         return np.concatenate(each)
 
     @abstractmethod
     def composer(self, background: Self, player_of: IntArray) -> Composer:
-        """What makes batches of composites of these rows; player_of (features,) is the player that each feature belongs to."""
+        """What makes batches of composites of these rows; player_of (features,) is the player that
+        each feature belongs to.
+        """
 
     @abstractmethod
     def constant(self, value: float) -> Self:
@@ -90,7 +107,9 @@ class Table(ABC):
 
     @abstractmethod
     def cells(self) -> NDArray[Any]:
-        """The data for people to look at, (rows, features): float where all features are numbers, else object."""
+        """The data for people to look at, (rows, features): float where all features are numbers,
+        else object.
+        """
 
     @staticmethod
     def host(raw: Any) -> NDArray[Any]:
@@ -130,8 +149,16 @@ def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
     has, needs = set(names), set(wanted)
     missing, extra = [n for n in wanted if n not in has], [n for n in names if n not in needs]
     if missing or extra:
-        got = " and ".join([f"no {', '.join(missing)}"] * bool(missing) + [f"also {', '.join(extra)}"] * bool(extra))
-        raise InputError(what, "have the background's columns", got, "Give the columns that the model takes, in any order")
+        got = " and ".join(
+            [f"no {', '.join(missing)}"] * bool(missing)
+            + [f"also {', '.join(extra)}"] * bool(extra)
+        )
+        raise InputError(
+            what,
+            "have the background's columns",
+            got,
+            "Give the columns that the model takes, in any order",
+        )
 
 
 def distinct_names(names: list[str] | None, features: int) -> list[str]:
@@ -140,7 +167,9 @@ def distinct_names(names: list[str] | None, features: int) -> list[str]:
         return [f"feature {i}" for i in range(features)]
     names = [str(name) for name in names]
     if len(names) != features:
-        raise InputError("feature_names", f"have {features} names", len(names), "Give one per column")
+        raise InputError(
+            "feature_names", f"have {features} names", len(names), "Give one per column"
+        )
     if len(set(names)) < features:
         double = next(name for name in names if names.count(name) > 1)
         places = " and ".join(str(place) for place, name in enumerate(names) if name == double)
@@ -163,19 +192,23 @@ def _equal_objects(one: Any, other: Any) -> bool:
 
 
 def shown_cells(array: NDArray[Any]) -> NDArray[Any]:
-    """A copy of the cells for people to look at: objects where floats would round them, else floats."""
+    """A copy of the cells for people to look at: objects where floats would round them, else
+    floats.
+    """
     as_objects = array.dtype.kind == "O" or rounded_by_float(array).any()
     return array.astype(np.object_ if as_objects else np.float64)
 
 
 def chosen(present: BoolArray, own: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Cells (m, b, n) of one's own (m, n) where present (m, n), else of others (m or 1, b, n) of the same dtype.
+    """Cells (m, b, n) of one's own (m, n) where present (m, n), else of others (m or 1, b, n) of
+    the same dtype.
 
     One's own are overwritten where that saves an array.
     """
     if other.shape[1] > 1 or own.dtype.kind == "O" or own.itemsize not in (1, 2, 4, 8):
         return np.where(present[:, None], own[:, None], other)
-    # One bit pattern or the other without a branch per cell, which no processor foresees where coalitions are random.
+    # One bit pattern or the other without a branch per cell, which no processor foresees where
+    # coalitions are random.
     bits = f"i{own.itemsize}"
     cells, others = own.view(bits), other[:, 0].view(bits)
     cells ^= others

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, rounded_by_float
 from owenshap.support.extras import needed
-from owenshap.tables.base import Composer, Table, checked_columns, chosen, expand, lossy_dtype, same_objects
+from owenshap.tables.base import (
+    Composer,
+    Table,
+    checked_columns,
+    chosen,
+    expand,
+    lossy_dtype,
+    same_objects,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,15 +35,23 @@ class PandasTable(Table):
     @classmethod
     def of(cls, data: Any, names: list[str] | None) -> Self:
         if not isinstance(data, _pandas().DataFrame):
-            raise InputError("data", "be a DataFrame", type(data).__name__, "For one row use frame.iloc[[i]]")
+            raise InputError(
+                "data", "be a DataFrame", type(data).__name__, "For one row use frame.iloc[[i]]"
+            )
         if names is not None:
-            raise InputError("feature_names", "be None for a DataFrame", names, "Its columns are the names")
+            raise InputError(
+                "feature_names", "be None for a DataFrame", names, "Its columns are the names"
+            )
         found = [str(name) for name in data.columns]
         if not found:
-            raise InputError("data", "have at least one column", "none", "Give the columns that the model takes")
+            raise InputError(
+                "data", "have at least one column", "none", "Give the columns that the model takes"
+            )
         double = next((name for place, name in enumerate(found) if name in found[:place]), None)
         if double is not None:
-            raise InputError("data", "have each column once", f"{double!r} twice", "Rename one of the two")
+            raise InputError(
+                "data", "have each column once", f"{double!r} twice", "Rename one of the two"
+            )
         return cls(data, found)
 
     def __len__(self) -> int:
@@ -46,7 +62,9 @@ class PandasTable(Table):
 
     def like(self, background: Self, what: str) -> Self:
         checked_columns(self.names, background.names, what)
-        frame = self.frame.iloc[:, [self.names.index(name) for name in background.names]].copy(deep=False)
+        frame = self.frame.iloc[:, [self.names.index(name) for name in background.names]].copy(
+            deep=False
+        )
         frame.columns = background.frame.columns
         for place, wanted in enumerate(background.frame.dtypes):
             if not _same_dtype(frame.dtypes.iloc[place], wanted):
@@ -58,7 +76,9 @@ class PandasTable(Table):
         return np.stack(columns, axis=1)
 
     def differs_by_row(self, other: Self) -> BoolArray:
-        columns = [_apart(own, theirs.set_axis(own.index)) for own, theirs in self._columns_beside(other)]
+        columns = [
+            _apart(own, theirs.set_axis(own.index)) for own, theirs in self._columns_beside(other)
+        ]
         return np.stack(columns, axis=1)
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
@@ -66,7 +86,9 @@ class PandasTable(Table):
         columns = self.frame.columns
         dtypes = set(self.frame.dtypes)
         if len(dtypes) == 1 and _plain(next(iter(dtypes))):
-            own, other = (np.ascontiguousarray(table.frame.to_numpy()) for table in (self, background))
+            own, other = (
+                np.ascontiguousarray(table.frame.to_numpy()) for table in (self, background)
+            )
 
             def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
                 present = expand(coalitions, player_of)
@@ -79,14 +101,18 @@ class PandasTable(Table):
 
         def compose_by_column(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
             present = expand(coalitions, player_of)
-            made = pd.DataFrame({j: make(rows, present[:, j], drawn) for j, make in enumerate(makers)}, copy=False)
+            made = pd.DataFrame(
+                {j: make(rows, present[:, j], drawn) for j, make in enumerate(makers)}, copy=False
+            )
             made.columns = columns
             return made
 
         return compose_by_column
 
     def constant(self, value: float) -> Self:
-        return replace(self, frame=_pandas().DataFrame([[value] * self.n_features], columns=self.frame.columns))
+        return replace(
+            self, frame=_pandas().DataFrame([[value] * self.n_features], columns=self.frame.columns)
+        )
 
     def batch(self) -> Any:
         return self.frame.reset_index(drop=True)
@@ -97,11 +123,18 @@ class PandasTable(Table):
             return self.frame.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
         pd = _pandas()
         cells = self.frame.to_numpy(dtype=object, copy=True)
-        cells[np.frompyfunc(lambda cell: cell is pd.NA or cell is pd.NaT, 1, 1)(cells).astype(np.bool_)] = None
+        cells[
+            np.frompyfunc(lambda cell: cell is pd.NA or cell is pd.NaT, 1, 1)(cells).astype(
+                np.bool_
+            )
+        ] = None
         return cells
 
     def _columns_beside(self, other: Self) -> list[tuple[Any, Any]]:
-        return [(self.frame.iloc[:, place], other.frame.iloc[:, place]) for place in range(self.n_features)]
+        return [
+            (self.frame.iloc[:, place], other.frame.iloc[:, place])
+            for place in range(self.n_features)
+        ]
 
 
 def _pandas() -> Any:
@@ -109,14 +142,18 @@ def _pandas() -> Any:
 
 
 def _column_composer(own: Any, background: Any) -> Callable[[IntArray, BoolArray, IntArray], Any]:
-    """One column of the composites: from two plain arrays where it can, else by taking from both put together."""
+    """One column of the composites: from two plain arrays where it can, else by taking from both
+    put together.
+    """
     if _plain(own.dtype):
         own_array, background_array = own.to_numpy(), background.to_numpy()
         return lambda rows, present, drawn: np.where(
             present[:, None], own_array[rows][:, None], background_array[drawn]
         ).reshape(-1)
     both, offset = _pandas().concat([own, background], ignore_index=True).array, len(own)
-    return lambda rows, present, drawn: both.take(np.where(present[:, None], rows[:, None], offset + drawn).reshape(-1))
+    return lambda rows, present, drawn: both.take(
+        np.where(present[:, None], rows[:, None], offset + drawn).reshape(-1)
+    )
 
 
 def _plain(dtype: Any) -> bool:
@@ -169,10 +206,13 @@ def _rounded(column: Any) -> BoolArray:
 
 
 def _unlike(column: Any, other: Any) -> BoolArray:
-    """Where a column differs from another of its dtype, or from one cell; missing equals missing."""
+    """Where a column differs from another of its dtype, or from one cell; missing equals
+    missing.
+    """
     try:
         same = (column == other).fillna(False) | (column.isna() & _pandas().isna(other))
-    except (TypeError, ValueError):  # cells such as arrays: taken to differ, which costs evaluations but changes no value
+    # cells such as arrays: taken to differ, which costs evaluations but changes no value
+    except (TypeError, ValueError):
         return np.ones(len(column), np.bool_)
     return ~same.to_numpy(np.bool_)
 
@@ -180,28 +220,43 @@ def _unlike(column: Any, other: Any) -> BoolArray:
 def _same_dtype(got: Any, wanted: Any) -> bool:
     if not isinstance(wanted, _pandas().CategoricalDtype):
         return bool(got == wanted)
-    # Dtypes are equal whatever the order of the categories, but a model may have learned their codes.
-    return got == wanted and got.categories.dtype == wanted.categories.dtype and got.categories.equals(wanted.categories)
+    # Dtypes are equal whatever the order of the categories, but a model may have learned their
+    # codes.
+    return (
+        got == wanted
+        and got.categories.dtype == wanted.categories.dtype
+        and got.categories.equals(wanted.categories)
+    )
 
 
 def _cast(column: Any, wanted: Any, what: str) -> Any:
-    """The column in another dtype where nothing is lost: numbers to numbers, texts to the categories that have them."""
+    """The column in another dtype where nothing is lost: numbers to numbers, texts to the
+    categories that have them.
+    """
     pd = _pandas()
     if isinstance(wanted, pd.CategoricalDtype):
         unknown = column[column.notna() & ~column.isin(wanted.categories)]
         if len(unknown):
             rule = f"have a known category in column {column.name!r}"
-            raise InputError(what, rule, unknown.iloc[0], f"Known are {', '.join(map(repr, wanted.categories))}")
+            raise InputError(
+                what, rule, unknown.iloc[0], f"Known are {', '.join(map(repr, wanted.categories))}"
+            )
         # Through objects: astype leaves categories in their order where only that differs.
-        return pd.Series(pd.Categorical(column.astype(object), dtype=wanted), index=column.index, name=column.name)
+        return pd.Series(
+            pd.Categorical(column.astype(object), dtype=wanted),
+            index=column.index,
+            name=column.name,
+        )
     if not column.isna().all() and _family(column.dtype) != _family(wanted):
         raise lossy_dtype(what, str(column.name), wanted, column.dtype)
     try:
-        with np.errstate(invalid="ignore", over="ignore"):  # what overflows is lost, and that is told below
+        # what overflows is lost, and that is told below
+        with np.errstate(invalid="ignore", over="ignore"):
             cast = column.astype(wanted)
     except (TypeError, ValueError, OverflowError):
         raise lossy_dtype(what, str(column.name), wanted, column.dtype) from None
-    rounded = column.dtype.kind == wanted.kind == "f"  # shorter floats have fewer digits, and that is all
+    # shorter floats have fewer digits, and that is all
+    rounded = column.dtype.kind == wanted.kind == "f"
     lost = np.isinf(cast) != np.isinf(column) if rounded else _unlike(cast, column)
     if "f" in (column.dtype.kind, wanted.kind):  # integers are compared with floats as floats
         lost = lost | _rounded(column) | _rounded(cast)
@@ -211,7 +266,9 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
 
 
 def _family(dtype: Any) -> str:
-    """What kind of thing it holds: dtypes of one family may be cast into each other where nothing is lost."""
+    """What kind of thing it holds: dtypes of one family may be cast into each other where nothing
+    is lost.
+    """
     if isinstance(dtype, _pandas().CategoricalDtype):
         return _family(dtype.categories.dtype)
     return "number" if dtype.kind in "biuf" else dtype.kind

@@ -16,7 +16,9 @@ from owenshap.tables.base import Composer, Table, checked_columns, expand, lossy
 
 @dataclass(frozen=True, eq=False)
 class PolarsTable(Table):
-    """Rows as a polars DataFrame; composites have its columns, dtypes, categories and missing values."""
+    """Rows as a polars DataFrame; composites have its columns, dtypes, categories and missing
+    values.
+    """
 
     frame: Any = field(repr=False)
     names: list[str]
@@ -29,9 +31,13 @@ class PolarsTable(Table):
             advice = "Collect a LazyFrame; for one row use frame[i : i + 1]"
             raise InputError("data", "be a DataFrame", type(data).__name__, advice)
         if names is not None:
-            raise InputError("feature_names", "be None for a DataFrame", names, "Its columns are the names")
+            raise InputError(
+                "feature_names", "be None for a DataFrame", names, "Its columns are the names"
+            )
         if not data.columns:
-            raise InputError("data", "have at least one column", "none", "Give the columns that the model takes")
+            raise InputError(
+                "data", "have at least one column", "none", "Give the columns that the model takes"
+            )
         return cls(data, list(data.columns))
 
     def __len__(self) -> int:
@@ -56,12 +62,17 @@ class PolarsTable(Table):
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
         pl = _polars()
-        both, offset = pl.concat([self.frame, background.frame], rechunk=True).get_columns(), len(self)
+        both, offset = (
+            pl.concat([self.frame, background.frame], rechunk=True).get_columns(),
+            len(self),
+        )
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
             present = expand(coalitions, player_of)
             made = [
-                column.gather(np.where(present[:, j, None], rows[:, None], offset + drawn).reshape(-1))
+                column.gather(
+                    np.where(present[:, j, None], rows[:, None], offset + drawn).reshape(-1)
+                )
                 for j, column in enumerate(both)
             ]
             return pl.DataFrame(made)
@@ -93,7 +104,9 @@ def _is_number(dtype: Any) -> bool:
 
 
 def _family(dtype: Any) -> object:
-    """What kind of thing it holds: dtypes of one family may be cast into each other where nothing is lost."""
+    """What kind of thing it holds: dtypes of one family may be cast into each other where nothing
+    is lost.
+    """
     pl = _polars()
     if dtype == pl.String or isinstance(dtype, (pl.Categorical, pl.Enum)):
         return pl.String
@@ -102,7 +115,9 @@ def _family(dtype: Any) -> object:
 
 def _differs(own: Any, background: Any) -> BoolArray:
     constant = len(background.unique()) == 1 and len(np.unique(_negative_zeros(background))) == 1
-    return _apart(own, background.gather([0] * len(own))) if constant else np.ones(len(own), np.bool_)
+    return (
+        _apart(own, background.gather([0] * len(own))) if constant else np.ones(len(own), np.bool_)
+    )
 
 
 def _apart(own: Any, other: Any) -> BoolArray:
@@ -126,20 +141,27 @@ def _rounded(column: Any) -> bool:
 
 
 def _cast(column: Any, wanted: Any, what: str) -> Any:
-    """The column in another dtype where nothing is lost: numbers to numbers, texts to the categories that have them."""
+    """The column in another dtype where nothing is lost: numbers to numbers, texts to the
+    categories that have them.
+    """
     pl, got = _polars(), column.dtype
     if got == wanted:
         return column
     if column.null_count() < len(column) and _family(got) != _family(wanted):
         raise lossy_dtype(what, column.name, wanted, got)
     cast = column.cast(wanted, strict=False)
-    rounded = got.is_float() and wanted.is_float()  # shorter floats have fewer digits, and that is all
+    # shorter floats have fewer digits, and that is all
+    rounded = got.is_float() and wanted.is_float()
     lost = column.filter(
-        cast.is_infinite() != column.is_infinite() if rounded else cast.cast(got, strict=False).ne_missing(column)
+        cast.is_infinite() != column.is_infinite()
+        if rounded
+        else cast.cast(got, strict=False).ne_missing(column)
     )
     if len(lost) and _family(wanted) == pl.String:
         rule = f"have a known category in column {column.name!r}"
-        raise InputError(what, rule, lost[0], f"Known are {', '.join(map(repr, wanted.categories.to_list()))}")
+        raise InputError(
+            what, rule, lost[0], f"Known are {', '.join(map(repr, wanted.categories.to_list()))}"
+        )
     if len(lost):
         raise lossy_dtype(what, column.name, wanted, got)
     return cast

@@ -22,7 +22,9 @@ MOST_PINNED = 1 << 22  # bytes of a tensor: torch keeps such memory for good
 
 @dataclass(frozen=True, eq=False)
 class TensorTable(Table):
-    """Rows as a tensor (rows, features); the model gets them in the shape that the user's had, on the same device."""
+    """Rows as a tensor (rows, features); the model gets them in the shape that the user's had, on
+    the same device.
+    """
 
     tensor: Any = field(repr=False)
     names: list[str]
@@ -36,13 +38,25 @@ class TensorTable(Table):
     def of(cls, data: Any, names: list[str] | None) -> Self:
         torch = _torch()
         if not isinstance(data, torch.Tensor):
-            raise InputError("data", "be a tensor", type(data).__name__, "Give one row per example, one column per feature")
+            raise InputError(
+                "data",
+                "be a tensor",
+                type(data).__name__,
+                "Give one row per example, one column per feature",
+            )
         if data.layout != torch.strided or data.is_quantized or data.dtype.is_complex:
             got = f"{data.layout} of {data.dtype}"
-            raise InputError("data", "be a dense tensor of real numbers", got, "Convert it: to_dense, dequantize or real")
+            raise InputError(
+                "data",
+                "be a dense tensor of real numbers",
+                got,
+                "Convert it: to_dense, dequantize or real",
+            )
         if data.ndim < 2 or 0 in data.shape[1:]:
             got = f"shape {tuple(data.shape)}"
-            raise InputError("data", "be a table of rows and features", got, "For one row x give x[None]")
+            raise InputError(
+                "data", "be a table of rows and features", got, "For one row x give x[None]"
+            )
         shape = tuple(data.shape[1:])
         flat = data.detach().flatten(1)
         features = flat.shape[1]
@@ -56,21 +70,27 @@ class TensorTable(Table):
             return table
         array = np.asarray(table.batch())
         if array.dtype.kind not in "biuf":
-            array = table.cells()  # what is a number for the table may be none for numpy, as pandas' own integers
+            # what is a number for the table may be none for numpy, as pandas' own integers
+            array = table.cells()
         if array.dtype.kind not in "biuf":
             advice = "Encode it as the model was trained, or explain a function that does"
-            raise InputError("data", "hold numbers for a torch module", f"dtype {array.dtype}", advice)
+            raise InputError(
+                "data", "hold numbers for a torch module", f"dtype {array.dtype}", advice
+            )
         return cls.of(_tensor(array), table.names)
 
     def __len__(self) -> int:
-        return int(self.tensor.shape[0])  # a tensor's own length takes ten times as long, and it is asked for often
+        # a tensor's own length takes ten times as long, and it is asked for often
+        return int(self.tensor.shape[0])
 
     def take(self, rows: IntArray) -> Self:
         return replace(self, tensor=self.tensor.index_select(0, _tensor(rows, self.tensor.device)))
 
     def copied(self, start: int, stop: int) -> Self:
         every = start == 0 and stop == len(self)
-        return type(self)((self.tensor if every else self.tensor[start:stop]).clone(), self.names, self.shape)
+        return type(self)(
+            (self.tensor if every else self.tensor[start:stop]).clone(), self.names, self.shape
+        )
 
     def like(self, background: Self, what: str) -> Self:
         if self.shape != background.shape:
@@ -86,22 +106,40 @@ class TensorTable(Table):
         cast = tensor.to(background.tensor.device, background.tensor.dtype)
         if not _same(cast.to(tensor.device, tensor.dtype), tensor).all():
             rule = f"have the background's dtype {background.tensor.dtype}"
-            raise InputError(what, rule, f"{tensor.dtype}, which loses digits there", "Convert one of the two")
+            raise InputError(
+                what, rule, f"{tensor.dtype}, which loses digits there", "Convert one of the two"
+            )
         return replace(self, tensor=cast, names=background.names)
 
     def alike(self, other: Table) -> bool:
-        if not isinstance(other, TensorTable) or self.shape != other.shape or self.names != other.names:
+        if (
+            not isinstance(other, TensorTable)
+            or self.shape != other.shape
+            or self.names != other.names
+        ):
             return False
-        return bool(self.tensor.dtype == other.tensor.dtype and self.tensor.device == other.tensor.device)
+        return bool(
+            self.tensor.dtype == other.tensor.dtype and self.tensor.device == other.tensor.device
+        )
 
     def placed(self, device: Any, dtype: Any, what: str = "data") -> Self:
-        """The rows on this device in this dtype, rounded where it is a shorter one; None keeps what they have."""
+        """The rows on this device in this dtype, rounded where it is a shorter one; None keeps what
+        they have.
+        """
         if dtype is not None and dtype.is_floating_point:
             _check_integers(self.tensor, what)
         tensor = self.tensor.to(device=device, dtype=dtype)
-        if dtype not in (None, self.tensor.dtype) and not (tensor.isinf() <= self.tensor.isinf().to(tensor.device)).all():
+        if (
+            dtype not in (None, self.tensor.dtype)
+            and not (tensor.isinf() <= self.tensor.isinf().to(tensor.device)).all()
+        ):
             largest = self.tensor[self.tensor.isfinite()].abs().max().item()
-            raise InputError(what, f"fit into {dtype}", f"{largest:g}", "Scale it, or give the model a longer dtype")
+            raise InputError(
+                what,
+                f"fit into {dtype}",
+                f"{largest:g}",
+                "Scale it, or give the model a longer dtype",
+            )
         return self if tensor is self.tensor else replace(self, tensor=tensor)
 
     def beside(self, data: Any, what: str) -> Self:
@@ -119,7 +157,9 @@ class TensorTable(Table):
         if not table.named and rows.n_features == self.n_features:
             rows = replace(rows, names=self.names)  # data without names of its own goes by position
         dtype = self.tensor.dtype
-        return (rows.placed(None, dtype, what) if dtype.is_floating_point else rows).like(self, what)
+        return (rows.placed(None, dtype, what) if dtype.is_floating_point else rows).like(
+            self, what
+        )
 
     def differs(self, background: Self) -> BoolArray:
         if len(background) == 1:
@@ -134,7 +174,10 @@ class TensorTable(Table):
     def composer(self, background: Self, player_of: IntArray) -> Composer:
         torch, own, other, device = _torch(), self.tensor, background.tensor, self.tensor.device
         single = (player_of == np.arange(len(player_of))).all()
-        place_in_byte, owner = torch.arange(8, dtype=torch.uint8, device=device), _tensor(player_of, device)
+        place_in_byte, owner = (
+            torch.arange(8, dtype=torch.uint8, device=device),
+            _tensor(player_of, device),
+        )
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
             packed = _tensor(pack(coalitions), device)  # only bits and indices travel
@@ -149,7 +192,8 @@ class TensorTable(Table):
 
     def constant(self, value: float) -> Self:
         torch, dtype = _torch(), self.tensor.dtype
-        exact = dtype if dtype.is_floating_point else torch.float64  # what an integer cannot hold is told by `like`
+        # what an integer cannot hold is told by `like`
+        exact = dtype if dtype.is_floating_point else torch.float64
         row = torch.full((1, self.n_features), value, dtype=torch.float64, device="cpu")
         return replace(self, tensor=row).placed(self.tensor.device, exact, "baseline")
 
@@ -161,9 +205,13 @@ class TensorTable(Table):
 
     @staticmethod
     def host(raw: Any) -> NDArray[Any]:
-        """A tensor on any device, with or without a gradient, as a numpy array; floats of any length as float64."""
+        """A tensor on any device, with or without a gradient, as a numpy array; floats of any
+        length as float64.
+        """
         if not isinstance(raw, _torch().Tensor):
-            raise TypeError(f"{type(raw).__name__} is no tensor; explain a function that makes one of it")
+            raise TypeError(
+                f"{type(raw).__name__} is no tensor; explain a function that makes one of it"
+            )
         tensor = raw.detach().cpu()
         if _in_numpy(tensor):
             array: NDArray[Any] = tensor.numpy()
@@ -172,7 +220,9 @@ class TensorTable(Table):
 
     @staticmethod
     def begin_host(raw: Any) -> Callable[[], NDArray[Any]]:
-        """The same begun: what waits for the array, while the device may go on with what comes after it."""
+        """The same begun: what waits for the array, while the device may go on with what comes
+        after it.
+        """
         if not isinstance(raw, _torch().Tensor) or not raw.is_cuda:
             array = TensorTable.host(raw)
             return lambda: array
@@ -199,7 +249,9 @@ def is_module(model: object) -> bool:
 
 
 def submodules(module: Any) -> list[Any]:
-    """A module and all below it, each once; its own `modules` makes a name for each and takes twice as long."""
+    """A module and all below it, each once; its own `modules` makes a name for each and takes twice
+    as long.
+    """
     found, known = [module], {id(module)}
     for each in found:
         for child in each._modules.values():
@@ -219,7 +271,9 @@ def _torch() -> Any:
 
 
 def _copying(tensor: Any) -> Callable[[], NDArray[Any]]:
-    """A tensor on a CUDA device on its way to the host; what waits for the copy, and for nothing queued after it."""
+    """A tensor on a CUDA device on its way to the host; what waits for the copy, and for nothing
+    queued after it.
+    """
     cuda = _torch().cuda
     there = _empty_pinned(tensor)
     there = _torch().empty(tensor.shape, dtype=tensor.dtype) if there is None else there
@@ -236,12 +290,18 @@ def _copying(tensor: Any) -> Callable[[], NDArray[Any]]:
 
 def _tensor(array: NDArray[Any], device: Any = "cpu") -> Any:
     """A copy of the array: torch shares memory only with arrays that may be written to."""
-    native = np.float64 if array.dtype.kind == "f" and array.itemsize > 8 else array.dtype.newbyteorder("=")
+    native = (
+        np.float64
+        if array.dtype.kind == "f" and array.itemsize > 8
+        else array.dtype.newbyteorder("=")
+    )
     return sent(_torch().tensor(np.ascontiguousarray(array, native)), device)
 
 
 def sent(tensor: Any, device: Any) -> Any:
-    """A tensor of the host on its way to a device; from memory that is not pinned a copy waits for all that is queued there."""
+    """A tensor of the host on its way to a device; from memory that is not pinned a copy waits for
+    all that is queued there.
+    """
     if device == "cpu" or _torch().device(device).type != "cuda":
         return tensor.to(device)
     pinned = _pinned(tensor)
@@ -249,11 +309,14 @@ def sent(tensor: Any, device: Any) -> Any:
 
 
 def _pinned(tensor: Any) -> Any:
-    """The tensor where a CUDA device copies from and to by itself; as it is where it is large, or no such memory is left."""
+    """The tensor where a CUDA device copies from and to by itself; as it is where it is large, or
+    no such memory is left.
+    """
     pinned = _empty_pinned(tensor)
     if pinned is None:
         return tensor
-    np.copyto(pinned.numpy(), tensor.numpy())  # waking torch's threads takes longer than such a copy
+    # waking torch's threads takes longer than such a copy
+    np.copyto(pinned.numpy(), tensor.numpy())
     return pinned
 
 
@@ -271,7 +334,9 @@ def _shape(data: Any, what: str) -> tuple[int, ...]:
     try:
         return tuple(np.shape(data))
     except ValueError:
-        raise InputError(what, "be a table", "rows of different lengths", "Give a number for each feature") from None
+        raise InputError(
+            what, "be a table", "rows of different lengths", "Give a number for each feature"
+        ) from None
 
 
 def _check_integers(tensor: Any, what: str) -> None:
@@ -280,7 +345,9 @@ def _check_integers(tensor: Any, what: str) -> None:
         return
     if not _same(tensor.double().to(tensor.dtype), tensor).all():
         advice = "Give the model's own dtype, rounded as it was for training"
-        raise InputError(what, "hold integers that float64 has", f"{tensor.dtype} beyond 2**53", advice)
+        raise InputError(
+            what, "hold integers that float64 has", f"{tensor.dtype} beyond 2**53", advice
+        )
 
 
 def _other(tensor: Any, other: Any) -> BoolArray:

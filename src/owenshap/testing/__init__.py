@@ -1,4 +1,6 @@
-"""For those who test: games with known Shapley values, and the checks that every estimator and every model must pass."""
+"""For those who test: games with known Shapley values, and the checks that every estimator and
+every model must pass.
+"""
 
 from owenshap.testing.estimators import ESTIMATOR_CHECKS, check_estimator
 from owenshap.testing.games import (

@@ -1,7 +1,7 @@
 """What every estimator promises, a check for each promise.
 
-The statistical checks have fixed seeds: they pass or fail once and for all. With fresh seeds each of them would stop a correct
-estimator about once in a million times.
+The statistical checks have fixed seeds: they pass or fail once and for all. With fresh seeds each
+of them would stop a correct estimator about once in a million times.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ from owenshap.testing.trials import (
 
 PLAYERS = 6
 RUNS, FEWEST_RUNS = 600, 15  # whole estimates behind coverage and spread
-WITH_INTERVAL, LEARNING = 0.98, 0.85  # of those runs, at least, and where replicates learn: others may be skewed by accident
+# of those runs, at least, and where replicates learn: others may be skewed by accident
+WITH_INTERVAL, LEARNING = 0.98, 0.85
 RUN_REPLICATES, RUN_EVALUATIONS = FEWEST_REPLICATES, 1200  # of each at least
 BLOCKS = 8  # looked at where one has few replicates, which come together
 UNEVEN = 1.5  # times wider limits of a correlation: weights that grow evenly widen them by √1.8
@@ -55,13 +56,15 @@ NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)
 def check_estimator(estimator: Estimator) -> None:
     """Check that an estimator keeps every promise of the package.
 
-    Exactness where theory promises it, the axioms, no bias, the coverage of intervals, evaluations counted, budgets kept, the
-    same bits under any memory and executor, no global random state, and replicates that are independent of each other.
+    Exactness where theory promises it, the axioms, no bias, the coverage of intervals, evaluations
+    counted, budgets kept, the same bits under any memory and executor, no global random state, and
+    replicates that are independent of each other.
 
     Parameters
     ----------
     estimator : Estimator
-        With its settings. Takes seconds where a replicate takes less than a few thousand evaluations.
+        With its settings. Takes seconds where a replicate takes less than a few thousand
+        evaluations.
 
     Raises
     ------
@@ -82,14 +85,23 @@ def check_estimator(estimator: Estimator) -> None:
         try:
             check(estimator)
         except Exception as error:
-            said = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
+            said = (
+                str(error)
+                if isinstance(error, AssertionError)
+                else f"{type(error).__name__}: {error}"
+            )
             raise AssertionError(f"{estimator} fails {check.__name__}: {said}") from error
 
 
 def check_declarations(estimator: Estimator) -> None:
     """It says who it is and what it promises."""
-    require(bool(estimator.name) and bool(estimator.citation), "name and citation must not be empty")
-    require(estimator.axioms <= AXIOMS, f"axioms must be among {sorted(AXIOMS)}; got {sorted(estimator.axioms)}")
+    require(
+        bool(estimator.name) and bool(estimator.citation), "name and citation must not be empty"
+    )
+    require(
+        estimator.axioms <= AXIOMS,
+        f"axioms must be among {sorted(AXIOMS)}; got {sorted(estimator.axioms)}",
+    )
     for n_players in NUMBERS_OF_PLAYERS:
         cost = settled(estimator, n_players).replicate_cost(n_players)
         require(cost >= 0, f"replicate_cost must be 0 or more; got {cost} for {n_players} players")
@@ -111,7 +123,11 @@ def check_exactness(estimator: Estimator) -> None:
         order = min(method.exact_order(n_players), n_players)
         game = rough(n_players, order) if order else constant(n_players)
         replicates = replicates_of(method, game, some(method, n_players))
-        require_close(replicates, truth(game), f"replicates must be exact to order {order} with {n_players} players")
+        require_close(
+            replicates,
+            truth(game),
+            f"replicates must be exact to order {order} with {n_players} players",
+        )
 
 
 def check_efficiency(estimator: Estimator) -> None:
@@ -141,7 +157,9 @@ def check_linearity(estimator: Estimator) -> None:
         design = method.draw(PLAYERS, block_generator(0, block), affordable(method, PLAYERS, 2000))
         first, second = values_of(smooth(PLAYERS), design), values_of(rough(PLAYERS), design)
         together = method.replicates(design, 2 * first - 3 * second)
-        return together - (2 * method.replicates(design, first) - 3 * method.replicates(design, second))
+        return together - (
+            2 * method.replicates(design, first) - 3 * method.replicates(design, second)
+        )
 
     _require_zero(method, "linearity", gaps)
 
@@ -153,17 +171,22 @@ def check_unbiasedness(estimator: Estimator) -> None:
         if method.unbiased(game.n_players):
             most = 20_000 if varies(method, game.n_players) else 10
             made = partial(replicates_of, method, game, affordable(method, game.n_players, most))
-            require_zero_mean(independent_of(method, made, BLOCKS) - truth(game), "replicates must be unbiased")
+            require_zero_mean(
+                independent_of(method, made, BLOCKS) - truth(game), "replicates must be unbiased"
+            )
     game = well_behaved()
     method = settled(estimator, game.n_players)
     if method.together and method.unbiased(game.n_players) and varies(method, game.n_players):
-        # The replicates of a run that learns are few and differ in weight: many runs show what one cannot.
+        # The replicates of a run that learns are few and differ in weight: many runs show what one
+        # cannot.
         means = np.stack([each.moments.mean for each in _runs(method, game)])
         require_zero_mean(means - truth(game), "estimates must be unbiased over runs")
 
 
 def check_coverage(estimator: Estimator) -> None:
-    """95 % intervals cover the truth in 95 % of runs, within binomial limits; where there is none, it says why."""
+    """95 % intervals cover the truth in 95 % of runs, within binomial limits; where there is none,
+    it says why.
+    """
     game = well_behaved()
     method = settled(estimator, game.n_players)
     if method.exact_order(game.n_players) >= game.n_players:
@@ -177,13 +200,21 @@ def check_coverage(estimator: Estimator) -> None:
     runs = [each for each in made if each.lower is not None]
     reason = next((each.no_interval for each in made if each.no_interval), None)
     enough = len(runs) >= (LEARNING if method.together else WITH_INTERVAL) * len(made)
-    require(enough, f"an unbiased estimate must have an interval; {len(runs)} of {len(made)} have, because {reason}")
+    require(
+        enough,
+        f"an unbiased estimate must have an interval; {len(runs)} of {len(made)} have, because "
+        f"{reason}",
+    )
     hits = np.sum([_covered(each, game) for each in runs], axis=0)
     alarm = ALARM / (2 * game.n_players)
-    too_few, too_many = bdtr(hits, len(runs), 0.95) < alarm, bdtr(len(runs) - hits, len(runs), 0.05) < alarm
+    too_few, too_many = (
+        bdtr(hits, len(runs), 0.95) < alarm,
+        bdtr(len(runs) - hits, len(runs), 0.05) < alarm,
+    )
     require(
         not (too_few | too_many).any(),
-        f"95 % intervals must cover in 95 % of runs; they did in {hits.min()} to {hits.max()} of {len(runs)}",
+        f"95 % intervals must cover in 95 % of runs; they did in {hits.min()} to {hits.max()} of "
+        f"{len(runs)}",
     )
 
 
@@ -197,12 +228,17 @@ def check_spread(estimator: Estimator) -> None:
     spread = np.var([each.moments.mean for each in runs], axis=0, ddof=1)
     reported = np.mean([np.square(each.moments.standard_errors) for each in runs], axis=0)
     ratio = spread / np.maximum(reported, 1e-24)
-    # The spread has a χ² distribution; the mean of the reported ones varies too, √20 times less or better: hence 10 % on top.
+    # The spread has a χ² distribution; the mean of the reported ones varies too, √20 times less or
+    # better: hence 10 % on top.
     freedom, alarm = len(runs) - 1, ALARM / (2 * game.n_players)
-    lowest, highest = chdtri(freedom, 1 - alarm) / freedom / 1.1, chdtri(freedom, alarm) / freedom * 1.1
+    lowest, highest = (
+        chdtri(freedom, 1 - alarm) / freedom / 1.1,
+        chdtri(freedom, alarm) / freedom * 1.1,
+    )
     require(
         (ratio >= lowest).all() and (ratio <= highest).all(),
-        f"the variance over {len(runs)} seeds must be {lowest:.2f} to {highest:.2f} times the reported one; "
+        f"the variance over {len(runs)} seeds must be {lowest:.2f} to {highest:.2f} times the "
+        "reported one; "
         f"it is {ratio.min():.3g} to {ratio.max():.3g} times",
     )
 
@@ -213,10 +249,15 @@ def check_shrinking(estimator: Estimator) -> None:
     method = settled(estimator, game.n_players)
     if not varies(method, game.n_players):
         return
-    # With 100 replicates and 5 seeds the ratio varies by about 3 % of itself, with 10 by 10 %: a quarter is far off for both.
-    few = affordable(method, game.n_players, TOGETHER // 2 if method.together else 100, share=5 * len(seeds))
+    # With 100 replicates and 5 seeds the ratio varies by about 3 % of itself, with 10 by 10 %: a
+    # quarter is far off for both.
+    few = affordable(
+        method, game.n_players, TOGETHER // 2 if method.together else 100, share=5 * len(seeds)
+    )
     short, long = (
-        np.mean([np.square(run(method, game, count, seed).moments.standard_errors) for seed in seeds])
+        np.mean(
+            [np.square(run(method, game, count, seed).moments.standard_errors) for seed in seeds]
+        )
         for count in (few, 4 * few)
     )
     ratio = float(np.sqrt(long / np.maximum(short, 1e-24)))
@@ -228,23 +269,46 @@ def check_shrinking(estimator: Estimator) -> None:
 
 def check_independence(estimator: Estimator) -> None:
     """Replicates of a block do not depend on each other, nor on those of the next block."""
-    # Of a small game a surrogate soon knows all, and single replicates carry what is left to correct.
+    # Of a small game a surrogate soon knows all, and single replicates carry what is left to
+    # correct.
     game = well_behaved() if estimator.together else rough(PLAYERS)
     method = settled(estimator, game.n_players)
     if not varies(method, game.n_players):
         return
-    count, blocks = affordable(method, game.n_players, 2000, share=2), BLOCKS if method.together else 1
+    count, blocks = (
+        affordable(method, game.n_players, 2000, share=2),
+        BLOCKS if method.together else 1,
+    )
     first, second = (
-        np.concatenate([replicates_of(method, game, count, block)[..., 0] for block in range(start, 2 * blocks, 2)])
+        np.concatenate(
+            [
+                replicates_of(method, game, count, block)[..., 0]
+                for block in range(start, 2 * blocks, 2)
+            ]
+        )
         for start in (0, 1)
     )
-    require(not np.array_equal(first, second), "blocks must differ; two with different generators are the same")
-    require((np.ptp(first, axis=0) > 0).all(), f"replicates must differ; {count} of one block are the same")
-    limit = -float(ndtri(ALARM / (4 * game.n_players))) / np.sqrt(blocks * count - 1)  # of independent numbers
+    require(
+        not np.array_equal(first, second),
+        "blocks must differ; two with different generators are the same",
+    )
+    require(
+        (np.ptp(first, axis=0) > 0).all(),
+        f"replicates must differ; {count} of one block are the same",
+    )
+    # of independent numbers
+    limit = -float(ndtri(ALARM / (4 * game.n_players))) / np.sqrt(blocks * count - 1)
     limit *= UNEVEN if method.together else 1
-    for what, one, other in (("blocks", first, second), ("neighbours in a block", first[1:], first[:-1])):
+    for what, one, other in (
+        ("blocks", first, second),
+        ("neighbours in a block", first[1:], first[:-1]),
+    ):
         worst = np.abs(_correlations(one, other)).max()
-        require(worst <= limit, f"replicates must be independent; {what} correlate by {worst:.2f}, more than {limit:.2f}")
+        require(
+            worst <= limit,
+            f"replicates must be independent; {what} correlate by {worst:.2f}, more than "
+            f"{limit:.2f}",
+        )
 
 
 def check_evaluations(estimator: Estimator) -> None:
@@ -255,13 +319,22 @@ def check_evaluations(estimator: Estimator) -> None:
             design = method.draw(n_players, block_generator(seed, 0), 1)
             sizes, cost = design.sizes(), method.replicate_cost(n_players)
             inner = np.count_nonzero((sizes > 0) & (sizes < n_players))
-            require(inner <= cost, f"replicate_cost must be the most; one of {n_players} players took {inner}, not {cost}")
+            require(
+                inner <= cost,
+                f"replicate_cost must be the most; one of {n_players} players took {inner}, not "
+                f"{cost}",
+            )
             found = run(method, game, 1, seed).evaluations
-            require(found == 2 + inner, f"evaluations must be those of the design, 2 + {inner}; got {found}")
+            require(
+                found == 2 + inner,
+                f"evaluations must be those of the design, 2 + {inner}; got {found}",
+            )
 
 
 def check_budget(estimator: Estimator) -> None:
-    """A budget is never exceeded, used up to the last whole replicate, and what was used is what the game saw."""
+    """A budget is never exceeded, used up to the last whole replicate, and what was used is what
+    the game saw.
+    """
     for n_players in NUMBERS_OF_PLAYERS:
         cost = settled(estimator, n_players).replicate_cost(n_players)
         for budget in {2 + cost, 2 + 4 * cost - 1, 2 + 10 * cost + cost // 2}:
@@ -273,9 +346,15 @@ def check_parts(estimator: Estimator) -> None:
     game = rough(PLAYERS)
     method = settled(estimator, PLAYERS)
     design = method.draw(PLAYERS, block_generator(0, 0), 1)
-    parts = [method.replicates(part, values_of(game, part)) for part in design.parts(2 * (PLAYERS + 1))]
+    parts = [
+        method.replicates(part, values_of(game, part)) for part in design.parts(2 * (PLAYERS + 1))
+    ]
     whole = method.replicates(design, values_of(game, design))
-    require_close(np.sum(parts, axis=0), whole, "what the parts of a design give must add up to what it gives whole")
+    require_close(
+        np.sum(parts, axis=0),
+        whole,
+        "what the parts of a design give must add up to what it gives whole",
+    )
 
 
 def check_seeds(estimator: Estimator) -> None:
@@ -283,14 +362,20 @@ def check_seeds(estimator: Estimator) -> None:
     first, again, other = (_several_blocks(estimator, seed=seed) for seed in (1, 1, 2))
     require(first == again, "the same seed must give the same bits; two runs differ")
     random = varies(settled(estimator, PLAYERS), PLAYERS)
-    require((first != other) == random, f"seeds must matter exactly where chance plays a part; it does: {random}")
+    require(
+        (first != other) == random,
+        f"seeds must matter exactly where chance plays a part; it does: {random}",
+    )
 
 
 def check_memory(estimator: Estimator) -> None:
     """The memory setting changes no bit."""
     default = _several_blocks(estimator)
     for memory in ("20KB", "4KB"):
-        require(_several_blocks(estimator, memory=memory) == default, f"memory={memory!r} must change no bit; it did")
+        require(
+            _several_blocks(estimator, memory=memory) == default,
+            f"memory={memory!r} must change no bit; it did",
+        )
 
 
 def check_executors(estimator: Estimator) -> None:
@@ -323,7 +408,9 @@ def check_few_players(estimator: Estimator) -> None:
         game, method = smooth(n_players), settled(estimator, n_players)
         replicates = replicates_of(method, game, affordable(method, n_players, 1000))
         found = run(method, game, len(replicates)).values
-        require(found.shape == (n_players,), f"values must have shape ({n_players},); got {found.shape}")
+        require(
+            found.shape == (n_players,), f"values must have shape ({n_players},); got {found.shape}"
+        )
         require(np.isfinite(found).all(), f"values must be finite; got {found}")
         if method.unbiased(n_players):
             require_zero_mean(replicates - truth(game), f"{n_players} players must be unbiased")
@@ -344,7 +431,10 @@ def check_outputs(estimator: Estimator) -> None:
     method = settled(estimator, PLAYERS)
     count = some(method, PLAYERS)
     together = run(method, stacked(*games), count).values
-    require(together.shape == (PLAYERS, 3), f"values of 3 outputs must have shape ({PLAYERS}, 3); got {together.shape}")
+    require(
+        together.shape == (PLAYERS, 3),
+        f"values of 3 outputs must have shape ({PLAYERS}, 3); got {together.shape}",
+    )
     alone = np.column_stack([run(method, game, count).values for game in games])
     require_close(together, alone, "outputs together must be what each is alone")
 
@@ -375,18 +465,23 @@ ESTIMATOR_CHECKS: tuple[Callable[[Estimator], None], ...] = (
 )
 """The checks of `check_estimator`, each a function of an estimator that raises AssertionError.
 
-In an order in which each may rely on those before it: z-scores, say, on replicates that are independent.
+In an order in which each may rely on those before it: z-scores, say, on replicates that are
+independent.
 """
 
 
-def _require_axiom(estimator: Estimator, axiom: str, game: KnownGame, gap: Callable[[FloatArray], FloatArray]) -> None:
+def _require_axiom(
+    estimator: Estimator, axiom: str, game: KnownGame, gap: Callable[[FloatArray], FloatArray]
+) -> None:
     method = settled(estimator, game.n_players)
     count = affordable(method, game.n_players, 2000)
     _require_zero(method, axiom, lambda block: gap(replicates_of(method, game, count, block)))
 
 
 def _require_zero(estimator: Estimator, axiom: str, gaps: Callable[[int], FloatArray]) -> None:
-    """Zero in every replicate of a block where the axiom is declared, else on average where the estimator is unbiased."""
+    """Zero in every replicate of a block where the axiom is declared, else on average where the
+    estimator is unbiased.
+    """
     if axiom in estimator.axioms:
         require_close(gaps(0), 0.0, f"{axiom} is declared and must hold in every replicate")
     elif estimator.unbiased(PLAYERS):
@@ -397,30 +492,54 @@ def _require_budget_kept(estimator: Estimator, n_players: int, budget: int) -> N
     game = Counting(rough(n_players))
     found = estimate(game, estimator, budget=budget, progress=False)
     sizes, cost = game.sizes(), found.plan.estimator.replicate_cost(n_players)
-    require(found.evaluations == len(sizes), f"evaluations must be counted; the game saw {len(sizes)}, not {found.evaluations}")
-    require(len(sizes) <= budget, f"a budget of {budget} must not be exceeded; {len(sizes)} evaluations were used")
+    require(
+        found.evaluations == len(sizes),
+        f"evaluations must be counted; the game saw {len(sizes)}, not {found.evaluations}",
+    )
+    require(
+        len(sizes) <= budget,
+        f"a budget of {budget} must not be exceeded; {len(sizes)} evaluations were used",
+    )
     ends = [int((sizes == size).sum()) for size in (0, n_players)]
-    require(ends == [1, 1], f"the empty and the grand coalition must be seen once each; got {ends[0]} and {ends[1]} times")
+    require(
+        ends == [1, 1],
+        f"the empty and the grand coalition must be seen once each; got {ends[0]} and {ends[1]} "
+        "times",
+    )
     left = budget - 2 - found.replicates * cost
     if estimator.random and cost:
         complete = found.plan.estimator.exact_order(n_players) >= n_players
-        require(left < cost or complete, f"a budget of {budget} must be used up; {left} are left and a replicate takes {cost}")
+        require(
+            left < cost or complete,
+            f"a budget of {budget} must be used up; {left} are left and a replicate takes {cost}",
+        )
 
 
 def _require_no_interval(found: Estimate) -> None:
-    require(bool(found.no_interval), "an estimate without interval must say why; no_interval is empty")
+    require(
+        bool(found.no_interval), "an estimate without interval must say why; no_interval is empty"
+    )
     none = found.lower is None and found.upper is None
     require(none, "an estimate that says why it has no interval must have none; it has one")
 
 
 def _require_point_interval(found: Estimate, game: KnownGame) -> None:
     for end in (found.lower, found.upper):
-        require(end is not None, f"exact values must have an interval; got none, because {found.no_interval}")
-        require_close(np.asarray(end), game.shapley_values, "intervals of exact values must be points at the truth")
+        require(
+            end is not None,
+            f"exact values must have an interval; got none, because {found.no_interval}",
+        )
+        require_close(
+            np.asarray(end),
+            game.shapley_values,
+            "intervals of exact values must be points at the truth",
+        )
 
 
 def _runs(method: Estimator, game: KnownGame) -> list[Estimate]:
-    """Whole estimates of many seeds, each of several blocks, so that blocks that are alike would show."""
+    """Whole estimates of many seeds, each of several blocks, so that blocks that are alike would
+    show.
+    """
     return _learning_runs(method) if method.together else _made_runs(method, game)
 
 
@@ -442,7 +561,9 @@ def _made_runs(method: Estimator, game: KnownGame) -> list[Estimate]:
 
 
 def _covered(found: Estimate, game: KnownGame) -> BoolArray:
-    return (np.asarray(found.lower) <= game.shapley_values) & (game.shapley_values <= np.asarray(found.upper))
+    return (np.asarray(found.lower) <= game.shapley_values) & (
+        game.shapley_values <= np.asarray(found.upper)
+    )
 
 
 def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:
@@ -452,10 +573,18 @@ def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:
     return (one * other).sum(axis=0) / np.maximum(lengths, 1e-300)
 
 
-def _several_blocks(estimator: Estimator, seed: int = 0, **options: object) -> tuple[bytes, bytes, int]:
+def _several_blocks(
+    estimator: Estimator, seed: int = 0, **options: object
+) -> tuple[bytes, bytes, int]:
     """Everything that an estimate from several blocks consists of."""
     method = settled(estimator, PLAYERS)
-    found = run(method, rough(PLAYERS), affordable(method, PLAYERS, 10_000, least=2, share=50), seed, **options)
+    found = run(
+        method,
+        rough(PLAYERS),
+        affordable(method, PLAYERS, 10_000, least=2, share=50),
+        seed,
+        **options,
+    )
     return found.moments.mean.tobytes(), found.moments.squares.tobytes(), found.evaluations
 
 

@@ -1,6 +1,7 @@
 """Games whose Shapley values have a closed form.
 
-The value of a coalition never depends on the coalitions beside it in the call, not even in its last bit.
+The value of a coalition never depends on the coalitions beside it in the call, not even in its last
+bit.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.checks import whole_number
 
-GRID = 2.0**20  # random coefficients are whole multiples of 1/GRID: sums of them are exact in any order
+# random coefficients are whole multiples of 1/GRID: sums of them are exact in any order
+GRID = 2.0**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,9 @@ def constant(n_players: int, value: float = 1.0) -> KnownGame:
     array([0., 0., 0.])
     """
     n_players = _players(n_players)
-    return KnownGame(_Constant(float(_numbers("value", [value])[0])), n_players, np.zeros(n_players))
+    return KnownGame(
+        _Constant(float(_numbers("value", [value])[0])), n_players, np.zeros(n_players)
+    )
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,8 @@ class _Constant:
 
 
 def unanimity(n_players: int, members: Iterable[int]) -> KnownGame:
-    """All members are needed: v(S) = 1 where S holds every one of them, else 0; φ_i = 1/|members| for each of them.
+    """All members are needed: v(S) = 1 where S holds every one of them, else 0; φ_i = 1/|members|
+    for each of them.
 
     Examples
     --------
@@ -116,14 +121,16 @@ def unanimity(n_players: int, members: Iterable[int]) -> KnownGame:
 def random_unanimity_sum(
     n_players: int, terms: int = 20, order: int = 3, seed: int = 0, outputs: int | None = None
 ) -> KnownGame:
-    """A random game in which players interact in groups of at most `order`: v(S) = Σ_T c_T [T ⊆ S], φ_i = Σ_{T ∋ i} c_T/|T|.
+    """A random game in which players interact in groups of at most `order`: v(S) = Σ_T c_T [T ⊆ S],
+    φ_i = Σ_{T ∋ i} c_T/|T|.
 
     Parameters
     ----------
     n_players : int
         Number of players; a thousand is no trouble.
     terms : int
-        Number of groups T, drawn at random with sizes uniform over 1 … order and normal coefficients c_T.
+        Number of groups T, drawn at random with sizes uniform over 1 … order and normal
+        coefficients c_T.
     order : int
         Size of the largest group, at most n_players.
     seed : int
@@ -142,19 +149,29 @@ def random_unanimity_sum(
     terms = whole_number("terms", terms, 1, "It is the number of groups")
     order = whole_number("order", order, 1, "It is the size of the largest group")
     if order > n_players:
-        raise InputError("order", f"be at most the number of players, {n_players}", order, "Lower it")
+        raise InputError(
+            "order", f"be at most the number of players, {n_players}", order, "Lower it"
+        )
     rng = np.random.default_rng(whole_number("seed", seed, 0, "Any whole number from 0 on will do"))
     sizes = rng.integers(1, order + 1, (terms, 1))
     needed = rng.permuted(np.tile(np.arange(n_players), (terms, 1)), axis=1) < sizes
-    drawn = rng.standard_normal(terms if outputs is None else (terms, whole_number("outputs", outputs, 1, "Or leave it out")))
+    drawn = rng.standard_normal(
+        terms
+        if outputs is None
+        else (terms, whole_number("outputs", outputs, 1, "Or leave it out"))
+    )
     return _unanimity_sum(needed, np.round(drawn * GRID) / GRID)
 
 
 def _unanimity_sum(needed: BoolArray, coefficients: FloatArray) -> KnownGame:
-    """The sum of unanimity games of the groups `needed` (t, n), with coefficients (t,) or (t, k)."""
+    """The sum of unanimity games of the groups `needed` (t, n), with coefficients (t,) or (t,
+    k).
+    """
     sizes = needed.sum(axis=1)
     shares = needed / sizes[:, None]
-    return KnownGame(_UnanimitySum(needed, sizes, coefficients), needed.shape[1], shares.T @ coefficients)
+    return KnownGame(
+        _UnanimitySum(needed, sizes, coefficients), needed.shape[1], shares.T @ coefficients
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,13 +181,15 @@ class _UnanimitySum:
     coefficients: FloatArray
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
-        # Counts are whole numbers that float32 holds exactly, and its matrix product is the fastest way to them.
+        # Counts are whole numbers that float32 holds exactly, and its matrix product is the fastest
+        # way to them.
         present = coalitions.astype(np.float32) @ self.needed.T.astype(np.float32)
         return (present == self.sizes) @ self.coefficients
 
 
 def weighted_voting(weights: Iterable[int], quota: int) -> KnownGame:
-    """A vote: v(S) = 1 where the weights of S reach the quota, else 0; φ by counting the swings, exactly.
+    """A vote: v(S) = 1 where the weights of S reach the quota, else 0; φ by counting the swings,
+    exactly.
 
     Parameters
     ----------
@@ -181,8 +200,8 @@ def weighted_voting(weights: Iterable[int], quota: int) -> KnownGame:
 
     Notes
     -----
-    The coalitions of each size and weight are counted by dynamic programming, in whole numbers: about n² × quota steps, so
-    that forty players with weights of some dozens take a moment.
+    The coalitions of each size and weight are counted by dynamic programming, in whole numbers:
+    about n² × quota steps, so that forty players with weights of some dozens take a moment.
 
     Examples
     --------
@@ -209,7 +228,9 @@ class _WeightedVoting:
 
 
 def _counts_by_size_and_weight(votes: list[int], quota: int) -> NDArray[np.object_]:
-    """Coalitions of each size with each weight below the quota, (n + 1, quota), as whole numbers of any length."""
+    """Coalitions of each size with each weight below the quota, (n + 1, quota), as whole numbers of
+    any length.
+    """
     counts = np.zeros((len(votes) + 1, quota), np.object_)
     counts[0, 0] = 1
     for vote in votes:
@@ -218,19 +239,24 @@ def _counts_by_size_and_weight(votes: list[int], quota: int) -> NDArray[np.objec
 
 
 def _swing_share(counts: NDArray[np.object_], vote: int, quota: int) -> float:
-    """Shapley value of a player with so many votes: over coalitions of the others that lose without it and win with it."""
+    """Shapley value of a player with so many votes: over coalitions of the others that lose without
+    it and win with it.
+    """
     n_players = len(counts) - 1
     total, others = Fraction(0), counts[0]
     for size in range(n_players):
         if size:
-            others = counts[size] - _shifted(others, vote)  # coalitions of this size, less those with the player
+            # coalitions of this size, less those with the player
+            others = counts[size] - _shifted(others, vote)
         swings = int(others[max(0, quota - vote) :].sum())
         total += Fraction(swings, n_players * comb(n_players - 1, size))
     return float(total)
 
 
 def _shifted(counts: NDArray[np.object_], vote: int) -> NDArray[np.object_]:
-    """Counts by weight when every weight grows by so many votes; weights that reach the quota drop out."""
+    """Counts by weight when every weight grows by so many votes; weights that reach the quota drop
+    out.
+    """
     shifted = np.zeros_like(counts)
     kept = counts.shape[-1] - vote
     if kept > 0:
@@ -239,7 +265,8 @@ def _shifted(counts: NDArray[np.object_], vote: int) -> NDArray[np.object_]:
 
 
 def airport(costs: ArrayLike) -> KnownGame:
-    """A runway serves whoever needs less of it: v(S) = max_{i in S} c_i; each stretch is shared by those who need it.
+    """A runway serves whoever needs less of it: v(S) = max_{i in S} c_i; each stretch is shared by
+    those who need it.
 
     With costs sorted and c_0 = 0, φ_i = Σ_{k ≤ i} (c_k − c_{k−1})/(n − k + 1).
 
@@ -267,9 +294,11 @@ class _Airport:
 
 
 def gloves(left: int, right: int) -> KnownGame:
-    """Only pairs count: players hold one glove each, the first `left` of them a left one; v(S) = the pairs in S.
+    """Only pairs count: players hold one glove each, the first `left` of them a left one; v(S) =
+    the pairs in S.
 
-    φ adds up the chance, in a random order of all players, that a player finds a glove waiting for its own.
+    φ adds up the chance, in a random order of all players, that a player finds a glove waiting for
+    its own.
 
     Examples
     --------
@@ -298,7 +327,10 @@ def _finds_a_pair(own: int, other: int) -> float:
     """Chance that a player is preceded by fewer of its own side than of the other."""
     n_players = own + other
     chances: Iterator[Fraction] = (
-        Fraction(comb(own - 1, same) * comb(other, waiting), n_players * comb(n_players - 1, same + waiting))
+        Fraction(
+            comb(own - 1, same) * comb(other, waiting),
+            n_players * comb(n_players - 1, same + waiting),
+        )
         for same in range(own)
         for waiting in range(same + 1, other + 1)
     )
@@ -308,8 +340,8 @@ def _finds_a_pair(own: int, other: int) -> float:
 def product(absent: ArrayLike, present: ArrayLike) -> KnownGame:
     """Players multiply: v(S) = Π_i (present_i where i is in S, else absent_i).
 
-    Its multilinear extension is a product too, so φ_j = ∫₀¹ (present_j − absent_j) Π_{i≠j} ((1−q) absent_i + q present_i) dq,
-    which Gauss–Legendre with ⌈n/2⌉ levels integrates exactly.
+    Its multilinear extension is a product too, so φ_j = ∫₀¹ (present_j − absent_j) Π_{i≠j} ((1−q)
+    absent_i + q present_i) dq, which Gauss–Legendre with ⌈n/2⌉ levels integrates exactly.
 
     Examples
     --------
@@ -319,7 +351,12 @@ def product(absent: ArrayLike, present: ArrayLike) -> KnownGame:
     """
     absent, present = _numbers("absent", absent), _numbers("present", present)
     if len(absent) != len(present):
-        raise InputError("present", f"have {len(absent)} factors as absent has", len(present), "Give one of each per player")
+        raise InputError(
+            "present",
+            f"have {len(absent)} factors as absent has",
+            len(present),
+            "Give one of each per player",
+        )
     levels = gauss_legendre((len(absent) + 1) // 2)
     factors = absent + levels.lower[:, None] * (present - absent)
     values = (present - absent) * (levels.weights @ _products_of_others(factors))
@@ -336,7 +373,9 @@ class _Product:
 
 
 def _products_of_others(factors: FloatArray) -> FloatArray:
-    """In each row and for each column, the product of the other columns; no division, so that factors may be 0."""
+    """In each row and for each column, the product of the other columns; no division, so that
+    factors may be 0.
+    """
     before, after = np.ones_like(factors), np.ones_like(factors)
     before[:, 1:] = np.cumprod(factors[:, :-1], axis=1)
     after[:, :-1] = np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
@@ -354,9 +393,16 @@ def stacked(*games: KnownGame) -> KnownGame:
     """
     sizes = {game.n_players for game in games}
     if len(sizes) != 1:
-        raise InputError("games", "all have the same number of players", sorted(sizes), "Stack games of the same players")
+        raise InputError(
+            "games",
+            "all have the same number of players",
+            sorted(sizes),
+            "Stack games of the same players",
+        )
     functions = tuple(game.fn for game in games)
-    return KnownGame(_Stacked(functions), sizes.pop(), np.column_stack([game.shapley_values for game in games]))
+    return KnownGame(
+        _Stacked(functions), sizes.pop(), np.column_stack([game.shapley_values for game in games])
+    )
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,11 @@ from owenshap.support.arrays import FloatArray
 from owenshap.tables import Table, as_table
 from owenshap.testing.trials import require
 
-MOST_ROWS, MOST_PLAYERS = 6, 5  # of an explanation: enough to see what goes wrong, at 2⁵ evaluations of 6 rows each
-ROUNDING = 1e-5  # times the largest prediction: models that calculate in float32 lose so much from one batch to another
+# of an explanation: enough to see what goes wrong, at 2⁵ evaluations of 6 rows each
+MOST_ROWS, MOST_PLAYERS = 6, 5
+# times the largest prediction: models that calculate in float32 lose so much from one batch to
+# another
+ROUNDING = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +53,9 @@ class Trial:
 def check_model(model: Any, rows: Any, background: Any, *, predict: str | None = None) -> None:
     """Check that a model keeps every promise that explanations rely on.
 
-    A row's prediction depends on that row alone and is the same every time; the model gets batches of the type, columns and
-    dtypes of the data and is left as it was; explanations add up to its own predictions, and features that make no difference
-    get 0.
+    A row's prediction depends on that row alone and is the same every time; the model gets batches
+    of the type, columns and dtypes of the data and is left as it was; explanations add up to its
+    own predictions, and features that make no difference get 0.
 
     Parameters
     ----------
@@ -84,8 +87,14 @@ def check_model(model: Any, rows: Any, background: Any, *, predict: str | None =
         try:
             check(trial)
         except Exception as error:
-            said = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
-            raise AssertionError(f"{type(trial.model).__name__} fails {check.__name__}: {said}") from error
+            said = (
+                str(error)
+                if isinstance(error, AssertionError)
+                else f"{type(error).__name__}: {error}"
+            )
+            raise AssertionError(
+                f"{type(trial.model).__name__} fails {check.__name__}: {said}"
+            ) from error
 
 
 def trial_of(model: Any, rows: Any, background: Any, predict: str | None = None) -> Trial:
@@ -93,30 +102,47 @@ def trial_of(model: Any, rows: Any, background: Any, predict: str | None = None)
     kind = as_model(model, predict)
     absent = kind.prepare(as_table(background))
     present = kind.prepare(as_table(rows)).like(absent, "rows")
-    require(min(len(present), len(absent)) >= 2, f"there must be 2 rows at least; got {len(present)} and {len(absent)}")
+    require(
+        min(len(present), len(absent)) >= 2,
+        f"there must be 2 rows at least; got {len(present)} and {len(absent)}",
+    )
     return Trial(kind, _first(present), _first(absent))
 
 
 def check_predictions(trial: Trial) -> None:
-    """Predictions are finite numbers, one row of them for each row of a batch, named where they have names."""
+    """Predictions are finite numbers, one row of them for each row of a batch, named where they
+    have names.
+    """
     found = trial.predictions(trial.rows)
     require(np.isfinite(found).all(), "predictions must be finite; some are not")
     names = trial.model.output_names
-    require(names is None or len(names) == found.shape[1], f"output_names must name {found.shape[1]} outputs; got {names}")
+    require(
+        names is None or len(names) == found.shape[1],
+        f"output_names must name {found.shape[1]} outputs; got {names}",
+    )
 
 
 def check_repetition(trial: Trial) -> None:
     """The same batch has the same predictions every time."""
-    _require_same(trial, trial.predictions(trial.rows), trial.predictions(trial.rows), "a second prediction must be the first")
+    _require_same(
+        trial,
+        trial.predictions(trial.rows),
+        trial.predictions(trial.rows),
+        "a second prediction must be the first",
+    )
 
 
 def check_batches(trial: Trial) -> None:
     """A row's prediction is the same alone, among others, and in any order."""
     together, count = trial.predictions(trial.rows), len(trial.rows)
-    alone = np.concatenate([trial.predictions(trial.rows.take(np.array([row]))) for row in range(count)])
+    alone = np.concatenate(
+        [trial.predictions(trial.rows.take(np.array([row]))) for row in range(count)]
+    )
     _require_same(trial, alone, together, "a row alone must be predicted as in a batch")
     turned = trial.predictions(trial.rows.take(np.arange(count)[::-1]))
-    _require_same(trial, turned[::-1], together, "rows in another order must have the same predictions")
+    _require_same(
+        trial, turned[::-1], together, "rows in another order must have the same predictions"
+    )
 
 
 def check_composites(trial: Trial) -> None:
@@ -134,16 +160,31 @@ def check_unchanged(trial: Trial) -> None:
     rows, background = (_snapshot(table) for table in (trial.rows, trial.background))
     trial.explained(trial.rows, trial.background)
     require(_snapshot(trial.rows) == rows, "rows must be left as they were; they changed")
-    require(_snapshot(trial.background) == background, "the background must be left as it was; it changed")
-    _require_same(trial, trial.predictions(trial.rows), before, "predictions must be the same after an explanation")
+    require(
+        _snapshot(trial.background) == background,
+        "the background must be left as it was; it changed",
+    )
+    _require_same(
+        trial,
+        trial.predictions(trial.rows),
+        before,
+        "predictions must be the same after an explanation",
+    )
 
 
 def check_efficiency(trial: Trial) -> None:
     """Values add up to the model's own predictions less their mean over the background."""
     found = trial.explained(trial.rows, trial.background)
     own, mean = trial.predictions(trial.rows), trial.predictions(trial.background).mean(axis=0)
-    _require_same(trial, found.predictions.reshape(own.shape), own, "predictions must be the model's own")
-    _require_same(trial, found.base_values.reshape(own.shape), mean, "base values must be its mean over the background")
+    _require_same(
+        trial, found.predictions.reshape(own.shape), own, "predictions must be the model's own"
+    )
+    _require_same(
+        trial,
+        found.base_values.reshape(own.shape),
+        mean,
+        "base values must be its mean over the background",
+    )
     sums = found.values.sum(axis=1).reshape(own.shape)
     _require_same(trial, sums, own - mean, "values must sum to the prediction less the base value")
 
@@ -151,18 +192,31 @@ def check_efficiency(trial: Trial) -> None:
 def check_null_player(trial: Trial) -> None:
     """Features that are the same in all background rows get 0 and cost nothing."""
     background = trial.background.take(np.array([0]))
-    require(trial.rows.n_features >= 2, "there must be 2 features at least to hold one of them fixed; got 1")
+    require(
+        trial.rows.n_features >= 2,
+        "there must be 2 features at least to hold one of them fixed; got 1",
+    )
     fixed = np.arange(trial.rows.n_features) % 2 == 1
     compose = trial.rows.composer(background, np.arange(trial.rows.n_features))
-    mixed = compose(np.arange(len(trial.rows)), np.tile(~fixed, (len(trial.rows), 1)), np.zeros((1, 1), np.int64))
+    mixed = compose(
+        np.arange(len(trial.rows)),
+        np.tile(~fixed, (len(trial.rows), 1)),
+        np.zeros((1, 1), np.int64),
+    )
     itself = Explainer(trial.model, background.batch())(background.batch(), progress=False)
     cost = int(itself.model_rows[0])
     require(
-        cost == 1 and (itself.values == 0).all(), f"a row that is its own background must cost 1 prediction; it cost {cost}"
+        cost == 1 and (itself.values == 0).all(),
+        f"a row that is its own background must cost 1 prediction; it cost {cost}",
     )
     spy = _Spy(trial.model)
-    found = Explainer(spy, background.batch())(mixed, method="castro", budget=4 * trial.rows.n_features, progress=False)
-    require((found.values[:, fixed] == 0).all(), f"null players must get 0; they got {found.values[:, fixed]}")
+    found = Explainer(spy, background.batch())(
+        mixed, method="castro", budget=4 * trial.rows.n_features, progress=False
+    )
+    require(
+        (found.values[:, fixed] == 0).all(),
+        f"null players must get 0; they got {found.values[:, fixed]}",
+    )
     said, seen = found.model_rows.sum(), sum(spy.sizes)
     require(said == seen, f"model_rows must be what the model saw, {seen}; got {said}")
 
@@ -171,7 +225,12 @@ def check_row_order(trial: Trial) -> None:
     """An explanation does not depend on where its row stands."""
     straight = trial.explained(trial.rows, trial.background)
     turned = trial.explained(trial.rows.take(np.arange(len(trial.rows))[::-1]), trial.background)
-    _require_same(trial, turned.values[::-1], straight.values, "rows in another order must have the same values")
+    _require_same(
+        trial,
+        turned.values[::-1],
+        straight.values,
+        "rows in another order must have the same values",
+    )
 
 
 def check_pickling(trial: Trial) -> None:
@@ -179,11 +238,16 @@ def check_pickling(trial: Trial) -> None:
     try:
         sent = pickle.dumps(trial.model)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
-        require("pickle" in str(error), f"a model that cannot be pickled must say so; it says {error}")
+        require(
+            "pickle" in str(error), f"a model that cannot be pickled must say so; it says {error}"
+        )
         return
     again = Trial(pickle.loads(sent), trial.rows, trial.background)
     _require_same(
-        trial, again.predictions(trial.rows), trial.predictions(trial.rows), "it must predict the same when unpickled"
+        trial,
+        again.predictions(trial.rows),
+        trial.predictions(trial.rows),
+        "it must predict the same when unpickled",
     )
 
 

@@ -20,10 +20,12 @@ from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import from_codes
 from owenshap.testing.games import KnownGame, product, random_unanimity_sum
 
-ALARM = 1e-6  # chance that one statistical check stops a correct estimator, were its seeds not fixed
+# chance that one statistical check stops a correct estimator, were its seeds not fixed
+ALARM = 1e-6
 ROUNDING = 1e-12  # times the largest number involved
 AFFORDABLE = 500_000  # evaluations of one statistical check, about
-TOGETHER = 60  # replicates, where each learns from those before it: that takes longer than evaluating them
+# replicates, where each learns from those before it: that takes longer than evaluating them
+TOGETHER = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,15 +63,20 @@ def smooth(n_players: int) -> KnownGame:
 
 
 def rough(n_players: int, order: int | None = None) -> KnownGame:
-    """A random sum of unanimity games, groups of all sizes up to `order`, by default to that of all players."""
-    return _tabled(random_unanimity_sum(n_players, 4 * n_players, order or n_players, seed=n_players))
+    """A random sum of unanimity games, groups of all sizes up to `order`, by default to that of all
+    players.
+    """
+    return _tabled(
+        random_unanimity_sum(n_players, 4 * n_players, order or n_players, seed=n_players)
+    )
 
 
 def well_behaved() -> KnownGame:
     """A hundred small interactions of 8 players, whose replicates are nearly normal.
 
-    Student's t needs that: 20 antithetic pairs of chains cover 89 % instead of 95 % of the values of a 4-player product game,
-    where the distribution of a replicate is skewed. The estimator is not to blame.
+    Student's t needs that: 20 antithetic pairs of chains cover 89 % instead of 95 % of the values
+    of a 4-player product game, where the distribution of a replicate is skewed. The estimator is
+    not to blame.
     """
     return _tabled(random_unanimity_sum(8, 100, 4, seed=1))
 
@@ -77,7 +84,11 @@ def well_behaved() -> KnownGame:
 def _tabled(game: KnownGame) -> KnownGame:
     """The same game, its values looked up: the checks ask for millions."""
     codes = np.arange(1 << game.n_players)
-    return KnownGame(TableGame(game.values(from_codes(codes, game.n_players))).values, game.n_players, game.shapley_values)
+    return KnownGame(
+        TableGame(game.values(from_codes(codes, game.n_players))).values,
+        game.n_players,
+        game.shapley_values,
+    )
 
 
 def settled(estimator: Estimator, n_players: int) -> Estimator:
@@ -85,13 +96,17 @@ def settled(estimator: Estimator, n_players: int) -> Estimator:
     return estimator.open_ended(n_players)
 
 
-def affordable(estimator: Estimator, n_players: int, most: int, least: int = 10, share: int = 1) -> int:
+def affordable(
+    estimator: Estimator, n_players: int, most: int, least: int = 10, share: int = 1
+) -> int:
     """How many replicates to make: as many as a share of the affordable evaluations pays for."""
     if not estimator.random:
         return 1
     if estimator.together:
         return min(most, TOGETHER)
-    return int(np.clip(AFFORDABLE // share // max(1, estimator.replicate_cost(n_players)), least, most))
+    return int(
+        np.clip(AFFORDABLE // share // max(1, estimator.replicate_cost(n_players)), least, most)
+    )
 
 
 def some(estimator: Estimator, n_players: int) -> int:
@@ -104,7 +119,9 @@ def varies(estimator: Estimator, n_players: int) -> bool:
     return estimator.random and estimator.exact_order(n_players) < n_players
 
 
-def run(estimator: Estimator, game: Game, replicates: int, seed: int = 0, **options: Any) -> Estimate:
+def run(
+    estimator: Estimator, game: Game, replicates: int, seed: int = 0, **options: Any
+) -> Estimate:
     """An estimate from so many replicates."""
     budget = 2 + replicates * estimator.replicate_cost(game.n_players)
     plan = Plan(estimator, replicates, budget, "a check asked for it")
@@ -118,7 +135,9 @@ def block_generator(seed: int, block: int) -> np.random.Generator:
 
 def values_of(game: Game, design: Design) -> FloatArray:
     """All values of a design, (len(design), k)."""
-    return np.asarray(game.values(design.coalitions(np.arange(len(design)))), np.float64).reshape(len(design), -1)
+    return np.asarray(game.values(design.coalitions(np.arange(len(design)))), np.float64).reshape(
+        len(design), -1
+    )
 
 
 def replicates_of(estimator: Estimator, game: Game, count: int, block: int = 0) -> FloatArray:
@@ -127,12 +146,20 @@ def replicates_of(estimator: Estimator, game: Game, count: int, block: int = 0) 
     return estimator.replicates(design, values_of(game, design))
 
 
-def independent_of(estimator: Estimator, made: Callable[[int], FloatArray], blocks: int) -> FloatArray:
-    """What a function of the block has made of its replicates; where these come together, the mean of each of many blocks.
+def independent_of(
+    estimator: Estimator, made: Callable[[int], FloatArray], blocks: int
+) -> FloatArray:
+    """What a function of the block has made of its replicates; where these come together, the mean
+    of each of many blocks.
 
-    Together they can be too few to tell their own spread: a process that has learned nearly all corrects what is left.
+    Together they can be too few to tell their own spread: a process that has learned nearly all
+    corrects what is left.
     """
-    return np.stack([made(block).mean(axis=0) for block in range(blocks)]) if estimator.together else made(0)
+    return (
+        np.stack([made(block).mean(axis=0) for block in range(blocks)])
+        if estimator.together
+        else made(0)
+    )
 
 
 def truth(game: KnownGame) -> FloatArray:
@@ -148,7 +175,9 @@ def require_close(found: FloatArray, expected: FloatArray | float, what: str) ->
 
 
 def require_zero_mean(differences: FloatArray, what: str) -> None:
-    """Zero on average, in units of standard error: Student's t with the false alarms shared by all entries."""
+    """Zero on average, in units of standard error: Student's t with the false alarms shared by all
+    entries.
+    """
     count, mean = len(differences), differences.mean(axis=0)
     if count == 1:
         require_close(mean, 0.0, what)
@@ -156,4 +185,8 @@ def require_zero_mean(differences: FloatArray, what: str) -> None:
     errors = differences.std(axis=0, ddof=1) / np.sqrt(count) + ROUNDING
     z = float(np.abs(mean / errors).max())
     limit = -float(stdtrit(count - 1, ALARM / (2 * mean.size)))
-    require(z <= limit, f"{what}; the mean of {count} independent ones is {z:.1f} standard errors off, more than {limit:.1f}")
+    require(
+        z <= limit,
+        f"{what}; the mean of {count} independent ones is {z:.1f} standard errors off, more than "
+        f"{limit:.1f}",
+    )

@@ -1,1 +1,11 @@
-"""Exact Shapley values of tree ensembles."""
+"""Exact Shapley values of tree ensembles, read off the trees themselves: no model is called.
+
+`read` makes plain arrays of a fitted model of one of the libraries that `readers` knows. `TreeGame`
+then has its values, with a background or, without one, by the trees' own cover.
+"""
+
+from owenshap.trees.ensemble import TreeEnsemble
+from owenshap.trees.exact import TreeGame, baseline_values, values
+from owenshap.trees.readers import agrees, read, reader_of
+
+__all__ = ["TreeEnsemble", "TreeGame", "agrees", "baseline_values", "read", "reader_of", "values"]

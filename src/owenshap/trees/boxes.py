@@ -109,7 +109,9 @@ class Block:
 
     @cached_property
     def before(self) -> IntArray:
-        """The edge above each edge on which the same player was asked last; NONE where there is none."""
+        """The edge above each edge on which the same player was asked last; NONE where there is
+        none.
+        """
         before = np.full(len(self), NONE)
         waiting = np.flatnonzero(self.parent >= 0)
         above = self.parent[waiting]
@@ -128,7 +130,9 @@ class Block:
 
     @cached_property
     def slot(self) -> IntArray:
-        """The number of each edge's player among the players of its path, in the order in which they were first asked."""
+        """The number of each edge's player among the players of its path, in the order in which
+        they were first asked.
+        """
         return self._numbered[1]
 
     @cached_property
@@ -143,7 +147,9 @@ class Block:
         return players, slot
 
     def boxes(self, nodes: IntArray) -> IntArray:
-        """For each node and slot of its path the edge with the last, smallest box (m, slots); NONE beyond."""
+        """For each node and slot of its path the edge with the last, smallest box (m, slots); NONE
+        beyond.
+        """
         edges = np.full((len(nodes), int(self.players[nodes].max(initial=0))), NONE)
         row = np.arange(len(nodes))
         edge = nodes
@@ -160,14 +166,18 @@ class Block:
 
     @cached_property
     def conditions(self) -> tuple[IntArray, IntArray]:
-        """A node of the ensemble for each distinct question, and the question of each of the block's nodes."""
+        """A node of the ensemble for each distinct question, and the question of each of the
+        block's nodes.
+        """
         inner = np.flatnonzero(self.inner)
         if not len(inner):
             return inner, np.full(len(self), NONE)
         nodes = inner + self.nodes.start
         whole = self.ensemble
         keys = [whole.missing_left[nodes], whole.threshold[nodes], whole.feature[nodes]]
-        keys += [each[nodes] for each in (whole.zero_is_missing, whole.category_set) if each is not None]
+        keys += [
+            each[nodes] for each in (whole.zero_is_missing, whole.category_set) if each is not None
+        ]
         order = np.lexsort(keys)
         new = np.zeros(len(order), np.bool_)
         new[0] = True
@@ -190,7 +200,9 @@ class Block:
         return answers.view(np.uint8)
 
     def chain(self, edges: IntArray) -> list[IntArray]:
-        """These edges and those before them, in turns: the ones of a turn follow on ones of the turns before."""
+        """These edges and those before them, in turns: the ones of a turn follow on ones of the
+        turns before.
+        """
         wanted = np.zeros(len(self), np.bool_)
         while len(edges):
             wanted[edges] = True
@@ -205,7 +217,9 @@ class Block:
 
 
 def inside(block: Block, turns: list[IntArray], answers: ByteArray) -> ByteArray:
-    """Whether each row lies in the box of an edge (edges, m), 0 or 1, the edges in the order of their turns."""
+    """Whether each row lies in the box of an edge (edges, m), 0 or 1, the edges in the order of
+    their turns.
+    """
     _, question = block.conditions
     place = np.full(len(block), NONE)
     total = sum(len(turn) for turn in turns)

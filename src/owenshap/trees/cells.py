@@ -124,7 +124,9 @@ def plan(block: Block, walking: WalkWork) -> Plan:
     leaves = np.flatnonzero(~block.inner & (cell_of >= 0) & (block.players > 0) & worth)
     care, ones = _literals(block, leaves, cell_of, roots, rank)
     edges = block.boxes(leaves)
-    sources = _sources(block, roots, prefix, place, len(ordered), cell_of, rank, int(bits.max(initial=0)))
+    sources = _sources(
+        block, roots, prefix, place, len(ordered), cell_of, rank, int(bits.max(initial=0))
+    )
     groups = []
     used = np.unique(cell_of[leaves])
     for each in np.unique(bits[used]).tolist():
@@ -134,7 +136,18 @@ def plan(block: Block, walking: WalkWork) -> Plan:
             of = np.flatnonzero(number[cell_of[leaves]] >= 0)
             cell = number[cell_of[leaves[of]]]
             alone = roots[mine[cell]] == leaves[of]
-            groups.append(Cells(each, sources[mine, :each], cell, leaves[of], care[of], ones[of], edges[of], alone))
+            groups.append(
+                Cells(
+                    each,
+                    sources[mine, :each],
+                    cell,
+                    leaves[of],
+                    care[of],
+                    ones[of],
+                    edges[of],
+                    alone,
+                )
+            )
     return Plan(block, turns, groups, deep, once, per_row)
 
 
@@ -186,7 +199,9 @@ def _cell_of(block: Block, roots: IntArray) -> IntArray:
 
 
 def _ranks(cell_of: IntArray, question: IntArray, cells: int) -> tuple[IntArray, IntArray]:
-    """The number of each inner node's question among its cell's distinct ones, and how many each cell has."""
+    """The number of each inner node's question among its cell's distinct ones, and how many each
+    cell has.
+    """
     asking = np.flatnonzero((cell_of >= 0) & (question >= 0))
     width = int(question.max(initial=0)) + 1
     distinct, which = np.unique(cell_of[asking] * width + question[asking], return_inverse=True)
@@ -212,12 +227,18 @@ def _sources(
     sources[:, : prefix.shape[1]] = np.where(prefix >= 0, place[prefix], 0)
     _, question = block.conditions
     asking = np.flatnonzero(rank >= 0)
-    sources[cell_of[asking], block.players[roots][cell_of[asking]] + rank[asking]] = boxes + question[asking]
+    sources[cell_of[asking], block.players[roots][cell_of[asking]] + rank[asking]] = (
+        boxes + question[asking]
+    )
     return sources
 
 
-def _literals(block: Block, leaves: IntArray, cell_of: IntArray, roots: IntArray, rank: IntArray) -> tuple[IntArray, IntArray]:
-    """For each leaf and slot: which bits of its cell's pattern matter, and which of these must be 1."""
+def _literals(
+    block: Block, leaves: IntArray, cell_of: IntArray, roots: IntArray, rank: IntArray
+) -> tuple[IntArray, IntArray]:
+    """For each leaf and slot: which bits of its cell's pattern matter, and which of these must be
+    1.
+    """
     of_path = block.players[roots[cell_of[leaves]]]
     slots = np.arange(int(block.players[leaves].max(initial=0)))
     ones: IntArray = np.where(slots < of_path[:, None], 1 << slots, 0)

@@ -16,13 +16,15 @@ from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_own_values, add_pair_values
 from owenshap.trees.paths import add_path_values
 from owenshap.trees.tables import Table, histograms, interventional, path_dependent
-from owenshap.trees.work import pair_work, path_work
+from owenshap.trees.work import pair_work, path_work, reached
 
 BLOCK_NODES = 1 << 15  # of a block of trees
 ENTRY = 8  # bytes
+WORKING = 64_000_000  # bytes that are needed beside tables that are kept
 ROWS = 256  # looked up at a time, or
 BITS = 1 << 23  # fewer where a block has so many nodes that its bits would not fit, but at least
 FEWEST_ROWS = 8
+PASSES = 16  # times more room than bits that passes over deep trees need
 LOOKUPS = 1 << 10  # slots of a table at a time
 
 
@@ -43,7 +45,8 @@ def values(
     rows : float (m, features)
         What is explained.
     background : float (b, features), optional
-        Where absent players get their values from; without it they follow the trees' own cover (path-dependent values).
+        Where absent players get their values from; without it they follow the trees' own cover
+        (path-dependent values).
     weights : float (b,), optional
         Of the background's rows; equal if not given.
     player_of : int (features,), optional
@@ -58,7 +61,8 @@ def values(
 def baseline_values(
     ensemble: TreeEnsemble, rows: object, baselines: object, player_of: object = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Exact Shapley values of rows (m, players, K), each against a baseline of its own, and its base values (m, K).
+    """Exact Shapley values of rows (m, players, K), each against a baseline of its own, and its
+    base values (m, K).
 
     Parameters
     ----------
@@ -76,10 +80,15 @@ def baseline_values(
     others = game.background
     assert others is not None
     if len(others) != len(matrix):
-        raise InputError("baselines", f"have {len(matrix)} rows, as the rows have", len(others), "Give one per row")
+        raise InputError(
+            "baselines",
+            f"have {len(matrix)} rows, as the rows have",
+            len(others),
+            "Give one per row",
+        )
     total = np.zeros((ensemble.n_outputs * game.n_players, len(matrix)))
     for block in game.blocks:
-        walk = Walk(block, ~block.inner & (block.players > 0))
+        walk = Walk(block, ~block.inner & (block.players > 0), reached(block, others))
         for start in range(0, len(matrix), ROWS):
             part = slice(start, start + ROWS)
             if len(walk.leaves):
@@ -108,15 +117,24 @@ class TreeGame:
         memory: int = 256_000_000,
     ) -> TreeGame:
         """The game of checked arguments."""
-        players = np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of, np.int64)
+        players = (
+            np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of, np.int64)
+        )
         if players.shape != (ensemble.n_features,):
             rule = f"name a player for each of {ensemble.n_features} columns"
-            raise InputError("player_of", rule, f"shape {players.shape}", "Give one number per column")
+            raise InputError(
+                "player_of", rule, f"shape {players.shape}", "Give one number per column"
+            )
         if background is None:
             return cls(ensemble, None, None, players, memory)
         matrix = ensemble.matrix(background)
         if not len(matrix):
-            raise InputError("background", "have at least one row", "none", "Leave it out for path-dependent values")
+            raise InputError(
+                "background",
+                "have at least one row",
+                "none",
+                "Leave it out for path-dependent values",
+            )
         return cls(ensemble, matrix, _shares(weights, len(matrix)), players, memory)
 
     @property
@@ -137,7 +155,7 @@ class TreeGame:
     @cached_property
     def prepared(self) -> list[_Prepared]:
         """Each block's plan and what is kept of its tables."""
-        room = self.memory // 2
+        room = self.memory - WORKING
         prepared = []
         for block in self.blocks:
             prepared.append(_Prepared(self, block, room))
@@ -145,14 +163,18 @@ class TreeGame:
         return prepared
 
     def predicted_seconds(self, rows: int) -> float:
-        """About how long so many rows take on one thread, tables included; from the trees, not from a clock."""
+        """About how long so many rows take on one thread, tables included; from the trees, not from
+        a clock.
+        """
         plans = [each.plan for each in self.prepared]
         return 1e-9 * sum(plan.once + rows * plan.per_row for plan in plans)
 
     @cached_property
     def base(self) -> FloatArray:
         """What the model gives where all players are absent (K,)."""
-        return self.ensemble.base + sum((each.mean for each in self.prepared), np.zeros(self.ensemble.n_outputs))
+        return self.ensemble.base + sum(
+            (each.mean for each in self.prepared), np.zeros(self.ensemble.n_outputs)
+        )
 
     def values(self, rows: object) -> FloatArray:
         """Shapley values (m, players, K)."""
@@ -176,7 +198,9 @@ class _Prepared:
         self.block = block
         walking = path_work(block) if game.background is None else pair_work(block, game.background)
         self.plan = plan(block, walking)
-        size = sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
+        size = (
+            sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
+        )
         self.kept = size if size <= room else 0
         self.rows = max(FEWEST_ROWS, min(ROWS, BITS // len(block)))  # at a time
         self._means: dict[int, FloatArray] = {}
@@ -189,11 +213,9 @@ class _Prepared:
             for part in range(len(self.plan.cells)):
                 self._look_up(self._made([part]), matrix, total)
         if self.plan.deep.any():
-            for rows in self._parts(matrix):
+            by_cover = self.game.background is None
+            for rows in _parts(matrix, max(1, self.rows // PASSES) if by_cover else self.rows):
                 total[:, rows] += self._deep_values(matrix[rows])
-
-    def _parts(self, matrix: FloatArray) -> list[slice]:
-        return [slice(start, start + self.rows) for start in range(0, len(matrix), self.rows)]
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -206,18 +228,21 @@ class _Prepared:
             made = [path_dependent(self.block, cells, self.shares) for cells in groups]
         else:
             shares = self._pattern_shares(groups, self.game.background)
-            made = [interventional(self.block, cells, each) for cells, each in zip(groups, shares, strict=True)]
+            made = [
+                interventional(self.block, cells, each)
+                for cells, each in zip(groups, shares, strict=True)
+            ]
         self._means.update(zip(parts, (mean for _, mean in made), strict=True))
         return [table for table, _ in made]
 
     def _pattern_shares(self, groups: list[Cells], background: FloatArray) -> list[FloatArray]:
         weights = self.game.weights
-        bits = (self.plan.bits(background[rows]) for rows in self._parts(background))
+        bits = (self.plan.bits(background[rows]) for rows in _parts(background, self.rows))
         counted = histograms(groups, bits, weights)
         return counted if weights is not None else [each / len(background) for each in counted]
 
     def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
-        for rows in self._parts(matrix):
+        for rows in _parts(matrix, self.rows):
             bits = self.plan.bits(_padded(matrix[rows]))
             for table in tables:
                 _look_up(table, bits, total[:, rows])
@@ -239,9 +264,18 @@ class _Prepared:
         game = self.game
         deep = np.zeros((game.ensemble.n_outputs * game.n_players, len(matrix)))
         if game.background is None:
-            add_path_values(self.walk, self.shares, game.n_players, self.block.answers(matrix), deep)
+            add_path_values(
+                self.walk, self.shares, game.n_players, self.block.answers(matrix), deep
+            )
             return deep
-        add_pair_values(self.walk, game.n_players, self.walk.ways(matrix), self.background_ways, game.weights, deep)
+        add_pair_values(
+            self.walk,
+            game.n_players,
+            self.walk.ways(matrix),
+            self.background_ways,
+            game.weights,
+            deep,
+        )
         return deep if game.weights is not None else deep / len(game.background)
 
     def _deep_mean(self) -> FloatArray:
@@ -250,7 +284,9 @@ class _Prepared:
         leaves = np.flatnonzero(self.plan.deep)
         if not len(leaves):
             return mean
-        reached = self._cover_of(leaves) if self.game.background is None else self._background_at(leaves)
+        reached = (
+            self._cover_of(leaves) if self.game.background is None else self._background_at(leaves)
+        )
         values = block.ensemble.values[leaves + block.nodes.start]
         np.add.at(mean, block.ensemble.outputs[block.tree[leaves]], values * reached[:, None])
         return mean
@@ -266,17 +302,26 @@ class _Prepared:
         weights = self.game.weights
         weights = np.full(len(background), 1 / len(background)) if weights is None else weights
         reached = self.block.ensemble.leaves(background, self.block.trees) - self.block.nodes.start
-        at = np.asarray(np.bincount(reached.ravel(), np.repeat(weights, reached.shape[1]), len(self.block)), np.float64)
+        at = np.asarray(
+            np.bincount(reached.ravel(), np.repeat(weights, reached.shape[1]), len(self.block)),
+            np.float64,
+        )
         return at[leaves]
 
     @cached_property
     def walk(self) -> Walk:
-        return Walk(self.block, self.plan.deep)
+        background = self.game.background
+        share = np.ones(len(self.block)) if background is None else reached(self.block, background)
+        return Walk(self.block, self.plan.deep, share)
 
     @cached_property
     def background_ways(self) -> IntArray:
         assert self.game.background is not None
         return self.walk.ways(self.game.background)
+
+
+def _parts(matrix: FloatArray, rows: int) -> list[slice]:
+    return [slice(start, start + rows) for start in range(0, len(matrix), rows)]
 
 
 def _padded(matrix: FloatArray) -> FloatArray:
@@ -298,7 +343,9 @@ def _shares(weights: object, count: int) -> FloatArray | None:
     if weights is None:
         return None
     given: FloatArray = np.asarray(weights, np.float64)
-    if given.shape != (count,) or not (np.isfinite(given).all() and (given >= 0).all() and given.sum() > 0):
+    if given.shape != (count,) or not (
+        np.isfinite(given).all() and (given >= 0).all() and given.sum() > 0
+    ):
         rule = f"be {count} numbers of at least 0 that are not all 0"
         raise InputError("weights", rule, f"{given!r}", "Give one weight per row of the background")
     return given / given.sum()
@@ -323,5 +370,9 @@ def _unsplit(block: Block) -> FloatArray:
     """Trees that are a single leaf are constants."""
     mean = np.zeros(block.ensemble.n_outputs)
     alone = block.roots[~block.inner[block.roots]]
-    np.add.at(mean, block.ensemble.outputs[block.tree[alone]], block.ensemble.values[alone + block.nodes.start])
+    np.add.at(
+        mean,
+        block.ensemble.outputs[block.tree[alone]],
+        block.ensemble.values[alone + block.nodes.start],
+    )
     return mean

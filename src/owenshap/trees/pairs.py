@@ -22,8 +22,10 @@ import numpy as np
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 
-PAIRS = 1 << 13  # that walk at a time
-FEW_ROWS = 8  # with fewer rows at a time, less than PAIRS pairs walk together
+# of leaves that pairs make at a time: enough to be quick, few enough for the cache
+VISITS = 1 << 17
+TREES = 64  # that a row and its own baseline walk through at a time
+FEW_ROWS = 8  # for fewer, fewer visits are made at a time
 BOTH = 3  # the left and the right child
 LEVELS = 3  # that a pair goes down in one step, as long as it does not part
 ASKED = (1 << LEVELS) - 1  # places of these levels; two bits each tell the ways of a row
@@ -40,10 +42,18 @@ class Walk:
         The trees.
     wanted : bool (nodes,)
         The leaves that count.
+    reached : float (nodes,)
+        The share of pairs that come to each node, about.
     """
 
     block: Block
     wanted: BoolArray
+    reached: FloatArray
+
+    @cached_property
+    def visits(self) -> float:
+        """How many leaves a pair comes to in a tree, about."""
+        return max(1.0, float(self.reached[self.wanted].sum()) / max(1, len(self.roots)))
 
     @cached_property
     def live(self) -> BoolArray:
@@ -178,8 +188,9 @@ def add_pair_values(
     total : float (targets, m)
         What is added to.
     """
-    for start in range(0, len(others), PAIRS):
-        some = slice(start, start + PAIRS)
+    at_once = max(1, int(VISITS / walk.visits))
+    for start in range(0, len(others), at_once):
+        some = slice(start, start + at_once)
         own = None if weights is None else weights[some]
         _add_all_pairs(walk, n_players, rows, others[some], own, total)
 
@@ -193,8 +204,9 @@ def _add_all_pairs(
     total: FloatArray,
 ) -> None:
     # How many trees walk together must not depend on the rows: the order of additions follows it.
-    trees = max(1, PAIRS // (len(others) * FEW_ROWS))
-    step = max(1, PAIRS // (len(others) * min(trees, len(walk.roots))))
+    per_row = len(others) * walk.visits
+    trees = min(len(walk.roots), max(1, int(VISITS / (per_row * FEW_ROWS))))
+    step = max(1, int(VISITS / (per_row * trees)))
     for first in range(0, len(walk.roots), trees):
         roots = walk.roots[first : first + trees]
         for start in range(0, len(rows), step):
@@ -205,12 +217,15 @@ def _add_all_pairs(
             total[:, start : start + step] += _given_out(walk, steps, weights, n_players, len(part))
 
 
-def add_own_values(walk: Walk, n_players: int, rows: IntArray, others: IntArray, total: FloatArray) -> None:
-    """Add the values of rows to (targets, m), each row from its pair with the other row at its place."""
-    trees = max(1, PAIRS // FEW_ROWS)
-    step = max(1, PAIRS // min(trees, max(1, len(walk.roots))))
-    for first in range(0, len(walk.roots), trees):
-        roots = walk.roots[first : first + trees]
+def add_own_values(
+    walk: Walk, n_players: int, rows: IntArray, others: IntArray, total: FloatArray
+) -> None:
+    """Add the values of rows to (targets, m), each row from its pair with the other row at its
+    place.
+    """
+    step = max(1, int(VISITS / (TREES * walk.visits)))
+    for first in range(0, len(walk.roots), TREES):
+        roots = walk.roots[first : first + TREES]
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             root, row = (each.ravel() for each in np.indices((len(roots), len(rows[part]))))
@@ -237,7 +252,9 @@ class _Step:
 
 @cache
 def _stops() -> tuple[ByteArray, BoolArray]:
-    """For the ways of a pair: the place at which it parts, ends or leaves what is known, and whether it parts."""
+    """For the ways of a pair: the place at which it parts, ends or leaves what is known, and
+    whether it parts.
+    """
     ways = np.arange(1 << (2 * ASKED))
     place = np.zeros(len(ways), np.int64)
     for _ in range(LEVELS):
@@ -247,7 +264,9 @@ def _stops() -> tuple[ByteArray, BoolArray]:
     return place.astype(np.uint8), parts
 
 
-def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: IntArray, others: IntArray) -> list[_Step]:
+def _walked(
+    walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: IntArray, others: IntArray
+) -> list[_Step]:
     """The steps of pairs that start at these inner nodes, all at a time."""
     inner = len(walk.inner)
     stride = walk.factors[2]
@@ -292,17 +311,30 @@ def _walked(walk: Walk, node: IntArray, row: IntArray, other: IntArray, rows: In
         state[parted] = parted_state + stride
         stretch[parted] = np.arange(first, middle)
         row_side = (node, row_start, other_start, state, stretch)
-        ended: list[IntArray] = [np.flatnonzero(each[0] >= inner) for each in (row_side, other_side)]
+        ended: list[IntArray] = [
+            np.flatnonzero(each[0] >= inner) for each in (row_side, other_side)
+        ]
         going: list[IntArray] = [np.flatnonzero(each[0] < inner) for each in (row_side, other_side)]
         leaf, _, leaf_other, leaf_state, leaf_stretch = _joined(row_side, other_side, ended)
         steps.append(
-            _Step(leaf_stretch, leaf - inner, leaf_state, leaf_other // inner, parted_stretch, at, parted_row // inner, first)
+            _Step(
+                leaf_stretch,
+                leaf - inner,
+                leaf_state,
+                leaf_other // inner,
+                parted_stretch,
+                at,
+                parted_row // inner,
+                first,
+            )
         )
         node, row_start, other_start, state, stretch = _joined(row_side, other_side, going)
     return steps
 
 
-def _joined(one: Sequence[IntArray], two: Sequence[IntArray], which: Sequence[IntArray]) -> list[IntArray]:
+def _joined(
+    one: Sequence[IntArray], two: Sequence[IntArray], which: Sequence[IntArray]
+) -> list[IntArray]:
     """Some of each array of the one, then some of the two."""
     size = len(which[0])
     joined: list[IntArray] = []
@@ -314,8 +346,12 @@ def _joined(one: Sequence[IntArray], two: Sequence[IntArray], which: Sequence[In
     return joined
 
 
-def _given_out(walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int) -> FloatArray:
-    """From the last leaves up: what the leaves below each parting give to its player (targets, m)."""
+def _given_out(
+    walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int
+) -> FloatArray:
+    """From the last leaves up: what the leaves below each parting give to its player (targets,
+    m).
+    """
     total = np.zeros(walk.block.ensemble.n_outputs * n_players * n_rows)
     stretches = steps[-1].first + 2 * len(steps[-1].parted)
     node = np.concatenate([step.node for step in steps])

@@ -55,7 +55,9 @@ class Table:
         return csr_array((ones, np.arange(len(target)), begin), shape=(self.targets, len(target)))
 
 
-def histograms(groups: list[Cells], bits: Iterable[ByteArray], weights: FloatArray | None) -> list[FloatArray]:
+def histograms(
+    groups: list[Cells], bits: Iterable[ByteArray], weights: FloatArray | None
+) -> list[FloatArray]:
     """The background's weight on each pattern of each cell (cells, 2^bits), per group of cells.
 
     Parameters
@@ -74,16 +76,26 @@ def histograms(groups: list[Cells], bits: Iterable[ByteArray], weights: FloatArr
         for cells, total in zip(groups, totals, strict=True):
             first = (np.arange(len(cells.sources)) << cells.bits)[:, None]
             patterns = np.add(cells.patterns(part), first, dtype=np.intp)
-            given = None if weights is None else np.broadcast_to(weights[start:stop], patterns.shape).ravel()
+            given = (
+                None
+                if weights is None
+                else np.broadcast_to(weights[start:stop], patterns.shape).ravel()
+            )
             np.add(total, np.bincount(patterns.ravel(), given, len(total)), out=total)
         start = stop
-    return [total.reshape(len(cells.sources), -1) for cells, total in zip(groups, totals, strict=True)]
+    return [
+        total.reshape(len(cells.sources), -1) for cells, total in zip(groups, totals, strict=True)
+    ]
 
 
 def interventional(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
-    """The group's table, and its mean per output, for a background with these shares of patterns."""
+    """The group's table, and its mean per output, for a background with these shares of
+    patterns.
+    """
 
-    def tables(leaves: IntArray, players: int, maps: IntArray | None) -> tuple[FloatArray, FloatArray]:
+    def tables(
+        leaves: IntArray, players: int, maps: IntArray | None
+    ) -> tuple[FloatArray, FloatArray]:
         own = shares[cells.cell[leaves]]
         if maps is not None:
             place = maps + (np.arange(len(leaves)) << players)[:, None]
@@ -120,7 +132,9 @@ def _table(block: Block, cells: Cells, tables: LeafTables) -> tuple[Table, Float
             table, reached = tables(leaves, int(players), maps)
             spread = _spread(table, maps)
             values = whole.values[cells.leaves[leaves] + block.nodes.start]
-            np.add.at(mean, whole.outputs[block.tree[cells.leaves[leaves]]], values * reached[:, None])
+            np.add.at(
+                mean, whole.outputs[block.tree[cells.leaves[leaves]]], values * reached[:, None]
+            )
             for output in range(values.shape[1]):
                 own = slot[leaves, :players, output]
                 if alone:
@@ -132,12 +146,16 @@ def _table(block: Block, cells: Cells, tables: LeafTables) -> tuple[Table, Float
 
 
 def _slots(block: Block, cells: Cells) -> tuple[IntArray, IntArray, IntArray, int]:
-    """The slot of each leaf, player and output (leaves, k, V); each slot's cell and target; how many targets there are."""
+    """The slot of each leaf, player and output (leaves, k, V); each slot's cell and target; how
+    many targets there are.
+    """
     player = np.where(cells.edges >= 0, block.edge_player[cells.edges], NONE)
     outputs = block.ensemble.outputs[block.tree[cells.leaves]]
     n_players = int(block.player_of.max(initial=0)) + 1
     targets = n_players * block.ensemble.n_outputs
-    wanted = (cells.cell * targets)[:, None, None] + outputs[:, None, :] * n_players + player[:, :, None]
+    wanted = (
+        (cells.cell * targets)[:, None, None] + outputs[:, None, :] * n_players + player[:, :, None]
+    )
     names, slot = np.unique(np.where(player[:, :, None] >= 0, wanted, NONE), return_inverse=True)
     none = int(names[0] == NONE)
     cell, target = np.divmod(names[none:], targets)
@@ -166,7 +184,9 @@ def _spread(table: FloatArray, maps: IntArray | None) -> FloatArray:
 
 
 def _add(entries: FloatArray, slot: IntArray, spread: FloatArray, value: FloatArray) -> None:
-    """Add parts (leaves × k, 2^bits), times their leaves' values, to the entries of slots (leaves, k)."""
+    """Add parts (leaves × k, 2^bits), times their leaves' values, to the entries of slots (leaves,
+    k).
+    """
     order = np.argsort(slot, axis=None, kind="stable")
     ordered = slot.ravel()[order]
     begin = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))

@@ -73,7 +73,9 @@ def cell_work(block: Block, most_bits: int) -> CellWork:
     small = np.minimum(bits, most_bits)
     width = block.ensemble.values.shape[1]
     table = leaves * small * np.exp2(small) * width * PER_ENTRY + transform
-    return CellWork(np.where(bits <= most_bits, table, np.inf), small * (PER_BIT + width * PER_LOOKUP))
+    return CellWork(
+        np.where(bits <= most_bits, table, np.inf), small * (PER_BIT + width * PER_LOOKUP)
+    )
 
 
 def _below(block: Block, most_bits: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -96,14 +98,22 @@ def _distinct(block: Block) -> IntArray:
     inner = np.flatnonzero(block.inner)
     tree = block.tree[inner] - block.trees.start
     width = len(block) + 1
-    return np.bincount(np.unique(tree * width + question[inner]) // width, minlength=len(block.roots))
+    return np.bincount(
+        np.unique(tree * width + question[inner]) // width, minlength=len(block.roots)
+    )
 
 
 def pair_work(block: Block, background: FloatArray) -> WalkWork:
-    """What nodes cost where each row walks together with each background row.
+    """What nodes cost where each row walks together with each background row."""
+    pairs = len(background) * reached(block, background)
+    return WalkWork(pairs * PER_END, pairs * PER_VISIT, pairs * PER_VAIN)
 
-    As many pairs come to a node as have for each of its players at least one row in the box. Rows
-    and background are taken to be alike, and players to be independent.
+
+def reached(block: Block, background: FloatArray) -> FloatArray:
+    """The share of all pairs of rows that come to each node (nodes,).
+
+    A pair does where each player on the way has one of the two rows in its box. Rows and background
+    are taken to be alike, and players to be independent.
     """
     some = background[:: max(1, len(background) // SOME)][:SOME]
     turns = block.chain(np.flatnonzero(block.parent >= 0))
@@ -111,13 +121,12 @@ def pair_work(block: Block, background: FloatArray) -> WalkWork:
     if turns:
         outside = 1 - inside(block, turns, block.answers(some)).mean(axis=1)
         either[np.concatenate(turns)] = 1 - np.minimum(outside, 1 - 1 / SOME) ** 2
-    reached = np.ones(len(block))
+    share = np.ones(len(block))
     for level in block.levels[1:]:
         before = block.before[level]
         again = np.where(before >= 0, either[before], 1)
-        reached[level] = reached[block.parent[level]] * either[level] / again
-    pairs = len(background) * reached
-    return WalkWork(pairs * PER_END, pairs * PER_VISIT, pairs * PER_VAIN)
+        share[level] = share[block.parent[level]] * either[level] / again
+    return share
 
 
 def path_work(block: Block) -> WalkWork:

@@ -18,7 +18,9 @@ ADDITIVE = KnownGame(lambda coalitions: coalitions.sum(axis=1, dtype=float), 3, 
 
 def results(folder, who, cells, fingerprint="same"):
     path = folder / f"results-{who}.json"
-    path.write_text(json.dumps({"games": {GAME: {"fingerprint": fingerprint, "players": [16]}}, "cells": cells}))
+    path.write_text(
+        json.dumps({"games": {GAME: {"fingerprint": fingerprint, "players": [16]}}, "cells": cells})
+    )
     return Results(path)
 
 
@@ -56,7 +58,9 @@ def test_bootstrap_draws_the_same_rows_for_both():
 
 
 def test_bootstrap_draws_within_rows():
-    """Means of six draws of {1, 3}: 1 with chance 1/64, at most 4/3 with 7/64, so that the interval of 2 / mean ends there."""
+    """Means of six draws of {1, 3}: 1 with chance 1/64, at most 4/3 with 7/64, so that the interval
+    of 2 / mean ends there.
+    """
     assert bootstrap([[2, 2]] * 3, [[1, 3]] * 3) == pytest.approx((2 / (8 / 3), 2 / (4 / 3)))
 
 
@@ -77,7 +81,9 @@ def test_slow_peers_are_not_tried_with_more_and_shown(tmp_path, monkeypatch):
     peers = results(tmp_path, "peers", {f"{GAME} 2.5": {"b": slow} | quick, f"{GAME} 5": quick})
     assert slow_before(peers, GAME, 5, "b") == "slow: 0 s a run at 2.5 n"
     assert slow_before(peers, GAME, 5, "a") is None
-    cells = read_cells(peers, results(tmp_path, "ours", {f"{GAME} 2.5": {HEADLINE: errors([0.1, 0.3])}}))
+    cells = read_cells(
+        peers, results(tmp_path, "ours", {f"{GAME} 2.5": {HEADLINE: errors([0.1, 0.3])}})
+    )
     assert f"| b | {GAME} | 2.5 n | 0 s a run | 3.3e-01 | 2.0e-01 |" in _slow(cells, peers)
 
 
@@ -87,7 +93,10 @@ def test_runs_are_stopped_at_an_evaluation(monkeypatch):
     def run(fn, n_players, budget, seed):
         return fn(np.eye(n_players, dtype=bool))
 
-    assert measure(run, [ADDITIVE], 2, 1, patient=False)["failed"] == "slow: stopped after -1 s with 3 of 6 evaluations"
+    assert (
+        measure(run, [ADDITIVE], 2, 1, patient=False)["failed"]
+        == "slow: stopped after -1 s with 3 of 6 evaluations"
+    )
     assert "errors" in measure(run, [ADDITIVE], 2, 1, patient=True)
 
 
@@ -95,5 +104,13 @@ def test_peers_wait_for_fewer_evaluations_and_ours_start_with_most():
     def tasks(who):
         return [Task(who, GAME, each, name, 5, 6) for name in "ab" for each in (2.5, 5.0)]
 
-    assert [[task.each for task in chain] for chain in _chains(tasks("peers"))] == [[2.5, 5.0], [2.5, 5.0]]
-    assert [[task.each for task in chain] for chain in _chains(tasks("ours"))] == [[5.0], [5.0], [2.5], [2.5]]
+    assert [[task.each for task in chain] for chain in _chains(tasks("peers"))] == [
+        [2.5, 5.0],
+        [2.5, 5.0],
+    ]
+    assert [[task.each for task in chain] for chain in _chains(tasks("ours"))] == [
+        [5.0],
+        [5.0],
+        [2.5],
+        [2.5],
+    ]

@@ -10,7 +10,9 @@ from reproduction.pictures import LARGEST, save
 ROOT = Path(__file__).parents[3]
 KEPT_IN = ("benchmarks", "docs", "examples", "reproduction")
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp")
-PICTURES = sorted(path for folder in KEPT_IN for path in (ROOT / folder).rglob("*") if path.suffix in ENDINGS)
+PICTURES = sorted(
+    path for folder in KEPT_IN for path in (ROOT / folder).rglob("*") if path.suffix in ENDINGS
+)
 
 
 def test_every_picture_in_the_repository_is_small():

@@ -11,27 +11,48 @@ from owenshap.run.evaluate import evaluate, evaluate_ends
 
 @st.composite
 def stars(draw):
-    replicates, per_replicate, n_players = draw(st.integers(1, 3)), draw(st.integers(1, 5)), draw(st.integers(1, 7))
+    replicates, per_replicate, n_players = (
+        draw(st.integers(1, 3)),
+        draw(st.integers(1, 5)),
+        draw(st.integers(1, 7)),
+    )
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
     share = draw(st.sampled_from([0.0, 0.1, 0.5, 1.0]))  # 0 and 1: stars of the end coalitions
-    return Stars(rng.random((replicates, per_replicate, n_players)) < share, rng.normal(size=per_replicate))
+    return Stars(
+        rng.random((replicates, per_replicate, n_players)) < share, rng.normal(size=per_replicate)
+    )
 
 
 @st.composite
 def chains(draw):
-    replicates, per_replicate, n_players = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 7))
+    replicates, per_replicate, n_players = (
+        draw(st.integers(1, 3)),
+        draw(st.integers(1, 3)),
+        draw(st.integers(1, 7)),
+    )
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    return Chains(rng.permuted(np.tile(np.arange(n_players), (replicates, per_replicate, 1)), axis=-1))
+    return Chains(
+        rng.permuted(np.tile(np.arange(n_players), (replicates, per_replicate, 1)), axis=-1)
+    )
 
 
 def listed(design):
     """The design's coalitions as frozen sets, by position."""
-    return [frozenset(np.flatnonzero(row).tolist()) for row in design.coalitions(np.arange(len(design)))]
+    return [
+        frozenset(np.flatnonzero(row).tolist()) for row in design.coalitions(np.arange(len(design)))
+    ]
 
 
 def stars_by_hand(design):
-    flat = [frozenset(np.flatnonzero(row).tolist()) for row in design.centres.reshape(-1, design.n_players)]
-    return [coalition for centre in flat for coalition in [centre, *(centre ^ {j} for j in range(design.n_players))]]
+    flat = [
+        frozenset(np.flatnonzero(row).tolist())
+        for row in design.centres.reshape(-1, design.n_players)
+    ]
+    return [
+        coalition
+        for centre in flat
+        for coalition in [centre, *(centre ^ {j} for j in range(design.n_players))]
+    ]
 
 
 def chains_by_hand(design):
@@ -64,7 +85,9 @@ def test_chains_grow_by_one_player_from_empty_to_grand(design):
 @given(st.integers(1, 9))
 def test_subsets_are_all_of_them_once(n_players):
     design = Subsets(n_players)
-    by_hand = [frozenset(j for j in range(n_players) if code >> j & 1) for code in range(1 << n_players)]
+    by_hand = [
+        frozenset(j for j in range(n_players) if code >> j & 1) for code in range(1 << n_players)
+    ]
     assert listed(design) == by_hand
     assert design.sizes().tolist() == [len(each) for each in by_hand]
 
@@ -99,7 +122,9 @@ def test_stars_cut_into_parts_are_the_whole(design, about):
     parts = list(design.parts(about))
     assert (np.concatenate([part.centres for part in parts], axis=1) == design.centres).all()
     assert (np.concatenate([part.weights for part in parts]) == design.weights).all()
-    assert all(len(part) <= max(about, len(design.centres) * (design.n_players + 1)) for part in parts)
+    assert all(
+        len(part) <= max(about, len(design.centres) * (design.n_players + 1)) for part in parts
+    )
     summed, start = 0, 0
     for part in parts:
         stop = start + part.centres.shape[1]
@@ -125,7 +150,9 @@ def test_some_replicates_and_the_others_joined_are_all(estimator, drawn):
     first, second = design.some(0, 3), design.some(3, 7)
     assert listed(first) + listed(second) == listed(design) == listed(first.joined([second]))
     every = np.arange(len(second))
-    expected, found = (each.background_of(at) for each, at in ((design, every + len(first)), (second, every)))
+    expected, found = (
+        each.background_of(at) for each, at in ((design, every + len(first)), (second, every))
+    )
     np.testing.assert_array_equal(found, expected)
 
 
@@ -163,7 +190,9 @@ def test_contributions_of_chains(design):
     for r, c in np.ndindex(design.ranks.shape[:2]):
         code = 0
         for j in sorted(range(design.n_players), key=design.ranks[r, c].tolist().__getitem__):
-            np.testing.assert_array_equal(contributions[r, c, j], table[code | 1 << j] - table[code])
+            np.testing.assert_array_equal(
+                contributions[r, c, j], table[code | 1 << j] - table[code]
+            )
             code |= 1 << j
 
 
@@ -175,7 +204,9 @@ def test_the_game_sees_every_inner_coalition_of_a_design_and_no_end(design):
     game.asked.clear()
     values, evaluations = evaluate(game, design, ends, rows_at_once=7)
     inner = [each for each in listed(design) if 0 < len(each) < design.n_players]
-    seen = [frozenset(np.flatnonzero(row).tolist()) for row in game.coalitions] if game.asked else []
+    seen = (
+        [frozenset(np.flatnonzero(row).tolist()) for row in game.coalitions] if game.asked else []
+    )
     assert seen == inner
     assert evaluations == len(inner)
     expected = game.game.values(design.coalitions(np.arange(len(design))))
@@ -201,8 +232,12 @@ def test_a_star_costs_n_plus_1_less_the_ends_in_it(estimator):
         game = random_table(n_players)
         _, evaluations = evaluate(game, design, evaluate_ends(game), rows_at_once=100)
         sizes = np.count_nonzero(design.centres, axis=-1)
-        # The stars of the end coalitions hold that end, the stars of their neighbours too; all others hold none.
-        assert evaluations == sizes.size * (n_players + 1) - np.isin(sizes, [0, 1, n_players - 1, n_players]).sum()
+        # The stars of the end coalitions hold that end, the stars of their neighbours too; all
+        # others hold none.
+        assert (
+            evaluations
+            == sizes.size * (n_players + 1) - np.isin(sizes, [0, 1, n_players - 1, n_players]).sum()
+        )
 
 
 def test_between_one_and_two_players_a_star_can_hold_both_ends():
@@ -226,7 +261,9 @@ def test_coalitions_are_boolean(coalitions):
         Sets.of(coalitions)
 
 
-@pytest.mark.parametrize("coalitions", [[], True, [True, False], np.zeros((2, 0), bool), np.zeros((2, 2, 2), bool)])
+@pytest.mark.parametrize(
+    "coalitions", [[], True, [True, False], np.zeros((2, 0), bool), np.zeros((2, 2, 2), bool)]
+)
 def test_coalitions_are_a_table(coalitions):
     with refuses("coalitions", "two-dimensional", "shape"):
         Sets.of(coalitions)

@@ -29,9 +29,13 @@ def mean_power(lower, upper, power):
 
 
 def expected(levels: Levels, power: int) -> float:
-    """What a rule makes of ∫ q**power dq on average, over its draws and with the complements it uses."""
+    """What a rule makes of ∫ q**power dq on average, over its draws and with the complements it
+    uses.
+    """
     total = 0.0
-    for lower, upper, weight, mirrored in zip(levels.lower, levels.upper, levels.weights, levels.mirrored, strict=True):
+    for lower, upper, weight, mirrored in zip(
+        levels.lower, levels.upper, levels.weights, levels.mirrored, strict=True
+    ):
         total += weight * mean_power(lower, upper, power)
         if mirrored:
             total += weight * mean_power(1 - upper, 1 - lower, power)
@@ -170,10 +174,13 @@ def test_drawn_levels_lie_in_their_strata(count, seed, fold):
 
 
 def test_drawn_levels_are_uniform_in_their_strata():
-    # A mean of 4,000 uniform draws in each of 5 strata: false alarm below 3e-4 at 4 standard errors.
+    # A mean of 4,000 uniform draws in each of 5 strata: false alarm below 3e-4 at 4 standard
+    # errors.
     levels = stratified(5)
     drawn = levels.draw(np.random.default_rng(0), (4000,))
-    errors = (drawn.mean(axis=0) - (levels.lower + levels.upper) / 2) / ((0.2 / math.sqrt(12)) / math.sqrt(4000))
+    errors = (drawn.mean(axis=0) - (levels.lower + levels.upper) / 2) / (
+        (0.2 / math.sqrt(12)) / math.sqrt(4000)
+    )
     assert np.abs(errors).max() < 4
 
 
@@ -207,7 +214,9 @@ def test_rules_have_names_or_are_data():
 
 @pytest.mark.parametrize("rule", ["simpson", "Stratified", None, 3])
 def test_an_unknown_rule_is_named(rule):
-    with refuses("rule", repr(rule) if not isinstance(rule, str) else rule, "stratified", "gauss-legendre"):
+    with refuses(
+        "rule", repr(rule) if not isinstance(rule, str) else rule, "stratified", "gauss-legendre"
+    ):
         rule_levels(rule, 4)
 
 

@@ -6,9 +6,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import members, random_table, refuses, same_examples, shapley_by_permutations, shapley_by_subsets, tables
+from naive import (
+    members,
+    random_table,
+    refuses,
+    same_examples,
+    shapley_by_permutations,
+    shapley_by_subsets,
+    tables,
+)
 
-from owenshap import Castro, Exact, FunctionGame, HalvedOwen, HalvedOwenPrinted, Owen, OwenPrinted, TableGame, estimate
+from owenshap import (
+    Castro,
+    Exact,
+    FunctionGame,
+    HalvedOwen,
+    HalvedOwenPrinted,
+    Owen,
+    OwenPrinted,
+    TableGame,
+    estimate,
+)
 from owenshap.designs.design import Chains, Stars
 from owenshap.designs.levels import Levels, gauss_legendre, stratified
 from owenshap.estimators import AXIOMS, Estimator, found
@@ -37,19 +55,26 @@ def values(table, estimator, **settings):
     return estimate(TableGame(table), estimator, budget=BUDGET, **settings).values
 
 
-# --- exact -----------------------------------------------------------------------------------------------------------
+# --- exact
+#
+#
+# -----------------------------------------------------------------------------------------------------------
 
 
 @same_examples
 @given(tables(most_players=5))
 def test_exact_values_are_the_mean_over_all_orders(table):
-    np.testing.assert_allclose(values(table, "exact"), shapley_by_permutations(table), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(
+        values(table, "exact"), shapley_by_permutations(table), rtol=0, atol=1e-11
+    )
 
 
 @same_examples
 @given(tables(most_players=7))
 def test_exact_values_are_shapleys_formula(table):
-    np.testing.assert_allclose(values(table, "exact"), shapley_by_subsets(table), rtol=0, atol=1e-11)
+    np.testing.assert_allclose(
+        values(table, "exact"), shapley_by_subsets(table), rtol=0, atol=1e-11
+    )
 
 
 def test_exact_values_cut_into_parts_are_shapleys_formula():
@@ -64,7 +89,9 @@ def test_exact_values_of_many_outputs_are_those_of_each():
     together = estimate(game, "exact").values
     assert together.shape == (6, 3)
     for output in range(3):
-        np.testing.assert_allclose(together[:, output], shapley_by_subsets(game.table[:, output]), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            together[:, output], shapley_by_subsets(game.table[:, output]), rtol=0, atol=1e-12
+        )
 
 
 def test_exact_values_of_20_players_are_streamed():
@@ -76,7 +103,8 @@ def test_exact_values_of_20_players_are_streamed():
     tracemalloc.stop()
     assert result.evaluations == 1 << 20
     np.testing.assert_allclose(result.values, weights, rtol=0, atol=1e-9)
-    assert peak < 16e6  # 256 MB are allowed; all coalitions at once would take 21 MB as booleans, 168 MB as floats
+    # 256 MB are allowed; all coalitions at once would take 21 MB as booleans, 168 MB as floats
+    assert peak < 16e6
 
 
 @same_examples
@@ -89,20 +117,24 @@ def test_exact_values_are_efficient(table):
 @given(tables(players=5), st.permutations(range(5)))
 def test_exact_values_follow_the_players_when_they_change_names(table, order):
     codes = [sum(1 << order[player] for player in members(code)) for code in range(32)]
-    np.testing.assert_allclose(values(table[codes], "exact"), values(table, "exact")[order], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        values(table[codes], "exact"), values(table, "exact")[order], rtol=0, atol=1e-10
+    )
 
 
 @same_examples
 @given(tables(players=5), st.integers(0, 4), st.integers(0, 4))
 def test_exact_values_of_twins_are_the_same(table, one, other):
     swapped = [
-        code & ~(1 << one) & ~(1 << other) | (code >> one & 1) << other | (code >> other & 1) << one for code in range(32)
+        code & ~(1 << one) & ~(1 << other) | (code >> one & 1) << other | (code >> other & 1) << one
+        for code in range(32)
     ]
     found_values = values(table + table[swapped], "exact")
     assert found_values[one] == pytest.approx(found_values[other], abs=1e-10)
 
 
-# --- every estimator --------------------------------------------------------------------------------------------------
+# --- every estimator
+# --------------------------------------------------------------------------------------------------
 
 
 @every
@@ -143,7 +175,10 @@ def test_every_replicate_is_exact_to_its_order(estimator, n_players):
     result = values(table, estimator)
     if order:
         np.testing.assert_allclose(result, shapley_by_subsets(table), rtol=0, atol=1e-12)
-        assert np.abs(estimate(TableGame(table), estimator, budget=BUDGET).moments.squares).max() < 1e-20
+        assert (
+            np.abs(estimate(TableGame(table), estimator, budget=BUDGET).moments.squares).max()
+            < 1e-20
+        )
 
 
 @every
@@ -216,7 +251,10 @@ def test_printed_rules_never_claim_to_be_unbiased():
             assert not kind().unbiased(n_players)
 
 
-# --- what they draw ---------------------------------------------------------------------------------------------------
+# --- what they draw
+#
+#
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_castro_draws_every_order_equally_often():
@@ -234,7 +272,9 @@ def test_antithetic_chains_are_reversed():
     assert (design.ranks[:, 0] + design.ranks[:, 1] == 6).all()
 
 
-@pytest.mark.parametrize("estimator", [HalvedOwen(levels=6, per_level=2), HalvedOwen(levels=5), HalvedOwen(levels=1)])
+@pytest.mark.parametrize(
+    "estimator", [HalvedOwen(levels=6, per_level=2), HalvedOwen(levels=5), HalvedOwen(levels=1)]
+)
 def test_halved_stars_come_with_their_complements(estimator):
     design = estimator.draw(9, np.random.default_rng(0), 20)
     assert isinstance(design, Stars)
@@ -255,14 +295,15 @@ def test_players_join_with_the_probability_of_the_level(rule, per_level):
 
 
 def test_draws_of_a_level_are_independent():
-    # A correlation of 20,000 draws: false alarm 6e-5 at 4 standard errors. Two draws of one stratum that shared their
-    # level would correlate by (1/12) / (1/4) = 1/3.
+    # A correlation of 20,000 draws: false alarm 6e-5 at 4 standard errors. Two draws of one stratum
+    # that shared their level would correlate by (1/12) / (1/4) = 1/3.
     centres = Owen(levels=1, per_level=2).draw(1, np.random.default_rng(0), 20_000).centres[..., 0]
     assert abs(np.corrcoef(centres.T)[0, 1]) < 4 / np.sqrt(20_000)
 
 
 def test_players_of_a_star_share_their_level():
-    # Two players of a Bernoulli(q) coalition with q uniform correlate by 1/3; standard error about 0.007.
+    # Two players of a Bernoulli(q) coalition with q uniform correlate by 1/3; standard error about
+    # 0.007.
     centres = Owen(levels=1).draw(2, np.random.default_rng(0), 20_000).centres[:, 0]
     assert np.corrcoef(centres.T)[0, 1] == pytest.approx(1 / 3, abs=0.03)
 
@@ -283,10 +324,15 @@ def test_a_rule_can_be_given_as_data():
     by_data = estimate(game, Owen(rule=gauss_legendre(4)), seed=1)
     assert (by_name.values == by_data.values).all()
     halved = estimate(game, HalvedOwen(rule=gauss_legendre(4)), seed=1)
-    assert (halved.values == estimate(game, HalvedOwen(levels=4, rule="gauss-legendre"), seed=1).values).all()
+    assert (
+        halved.values == estimate(game, HalvedOwen(levels=4, rule="gauss-legendre"), seed=1).values
+    ).all()
 
 
-# --- bad settings -----------------------------------------------------------------------------------------------------
+# --- bad settings
+#
+#
+# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [Owen, HalvedOwen, OwenPrinted, HalvedOwenPrinted])

@@ -17,7 +17,9 @@ PLAYERS = 6
 
 
 def chances(sizes, errors, n_players=PLAYERS):
-    return gaussian_process_corrected._chances_of_sizes(np.array(sizes), np.array(errors, float), n_players)
+    return gaussian_process_corrected._chances_of_sizes(
+        np.array(sizes), np.array(errors, float), n_players
+    )
 
 
 def test_sizes_are_drawn_more_often_where_errors_are_larger_and_none_is_left_out():
@@ -30,7 +32,9 @@ def test_sizes_are_drawn_more_often_where_errors_are_larger_and_none_is_left_out
 
 def test_outputs_count_alike_whatever_their_scale():
     errors = np.random.default_rng(0).normal(size=(30, 2))
-    np.testing.assert_allclose(chances([3, 4, 5] * 10, errors), chances([3, 4, 5] * 10, errors * [1.0, 1e6]))
+    np.testing.assert_allclose(
+        chances([3, 4, 5] * 10, errors), chances([3, 4, 5] * 10, errors * [1.0, 1e6])
+    )
 
 
 def test_sizes_are_drawn_evenly_where_there_are_no_errors():
@@ -47,7 +51,9 @@ def scores(learner, game, replicates=20_000):
 
 
 def learned(game):
-    """A learner that has fitted a line to a game that is none, so that it errs, more at some sizes than at others."""
+    """A learner that has fitted a line to a game that is none, so that it errs, more at some sizes
+    than at others.
+    """
     learner = Forward(LinearSurrogate(), PLAYERS, 1)
     design = design_of(draw_independent_pairs(PLAYERS, 60, np.random.default_rng(0)))
     learner.replicates(design, game.values(design.coalitions(np.arange(len(design))))[:, None])
@@ -69,31 +75,40 @@ def test_corrections_without_the_weights_of_their_sizes_are_biased():
     learner = learned(game)
     design = learner.draw(PLAYERS, np.random.default_rng(1), 20_000)
     learner._chances = None
-    made = learner.replicates(design, game.values(design.coalitions(np.arange(len(design))))[:, None])[..., 0]
+    made = learner.replicates(
+        design, game.values(design.coalitions(np.arange(len(design))))[:, None]
+    )[..., 0]
     off = (made.mean(axis=0) - game.shapley_values) / (made.std(axis=0) / np.sqrt(len(made)))
     assert np.abs(off).max() > -ndtri(1e-6 / 12)
 
 
-STRETCHES = np.repeat([0.0, 6.0, 9.0, 13.0, 19.0, 28.0, 42.0], [6, 3, 4, 6, 9, 14, 6])  # the weights of 48 batches
+# the weights of 48 batches
+STRETCHES = np.repeat([0.0, 6.0, 9.0, 13.0, 19.0, 28.0, 42.0], [6, 3, 4, 6, 9, 14, 6])
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_batches_whose_processes_contradict_each_other_have_no_interval(seed):
-    """Batches of one process that agree with each other, but not with those of others, have all missed something rare."""
+    """Batches of one process that agree with each other, but not with those of others, have all
+    missed something rare.
+    """
     rng = np.random.default_rng(seed)
     off = rng.normal(0, 1, (7, 3, 2))[np.unique(STRETCHES, return_inverse=True)[1]]
     batches = 5 + off * [1.0, 0.0] + rng.normal(0, 1e-2, (48, 3, 2))
     moments = Moments.of(spread(batches, STRETCHES))
     shares = STRETCHES / STRETCHES.sum()
-    np.testing.assert_allclose(moments.mean, (shares[:, None, None] * batches).sum(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(
+        moments.mean, (shares[:, None, None] * batches).sum(axis=0), rtol=1e-12
+    )
     # Alike but for that, the other output is as sure as its batches say, and has an interval.
-    np.testing.assert_array_equal(replicates_for_an_interval(moments, uneven=True) > 48, [True, False])
+    np.testing.assert_array_equal(
+        replicates_for_an_interval(moments, uneven=True) > 48, [True, False]
+    )
     assert moments.standard_errors[:, 1].max() < 1e-2
 
 
 def test_their_spread_is_that_of_independent_processes():
-    # 400 draws of what each process is off by: the mean squared standard error is the variance of the mean. Each of the two is
-    # known to 4 %: false alarm below 1e-3.
+    # 400 draws of what each process is off by: the mean squared standard error is the variance of
+    # the mean. Each of the two is known to 4 %: false alarm below 1e-3.
     errors, means = [], []
     for seed in range(400):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,6 @@
-"""Hundreds of random games, every method against all coalitions counted by hand in whole numbers."""
+"""Hundreds of random games, every method against all coalitions counted by hand in whole
+numbers.
+"""
 
 import math
 import zlib
@@ -67,7 +69,11 @@ class RandomGame:
     @property
     def shapley_values(self):
         """Rounded once, in the division."""
-        return weights(self.n_players) @ self.numbers / (math.factorial(self.n_players) * self.denominator)
+        return (
+            weights(self.n_players)
+            @ self.numbers
+            / (math.factorial(self.n_players) * self.denominator)
+        )
 
     @property
     def total(self):
@@ -75,7 +81,9 @@ class RandomGame:
 
 
 def random_game(rng, number, most_players=MOST_PLAYERS):
-    """Of 1 to so many players in turn, one third with a null player, one third with twins where there are two."""
+    """Of 1 to so many players in turn, one third with a null player, one third with twins where
+    there are two.
+    """
     n_players = 1 + number % most_players
     outputs = int(rng.integers(0, MOST_OUTPUTS + 1))
     shape = (1 << n_players, outputs)[: 1 + bool(outputs)]
@@ -148,7 +156,9 @@ def test_promises_are_kept_on_every_game(method):
             np.testing.assert_allclose(values[first], values[second], rtol=0, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("method", [each for each in METHODS if "linearity" in each.axioms], ids=repr)
+@pytest.mark.parametrize(
+    "method", [each for each in METHODS if "linearity" in each.axioms], ids=repr
+)
 def test_values_of_a_sum_are_the_sum_of_the_values(method):
     for number, (game, rng) in enumerate(games_of(method)):
         n_players, table = game.n_players, game.numbers / game.denominator
@@ -161,7 +171,9 @@ def test_values_of_a_sum_are_the_sum_of_the_values(method):
         np.testing.assert_allclose(both, 2 * one - 3 * two, rtol=0, atol=ROUNDING)
 
 
-@pytest.mark.parametrize("method", [each for each in METHODS if "efficiency" not in each.axioms], ids=repr)
+@pytest.mark.parametrize(
+    "method", [each for each in METHODS if "efficiency" not in each.axioms], ids=repr
+)
 def test_efficient_values_sum_to_the_whole(method):
     for number, (game, rng) in enumerate(games_of(method)):
         n_players = game.n_players
@@ -194,24 +206,34 @@ def test_the_mean_over_all_permutations_is_the_value(antithetic):
         ranks = np.array(list(permutations(range(n_players))))
         pairs = np.stack([ranks, n_players - 1 - ranks], axis=1) if antithetic else ranks[:, None]
         design = Chains(pairs)
-        values = game.game.values(design.coalitions(np.arange(len(design)))).reshape(len(design), -1)
+        values = game.game.values(design.coalitions(np.arange(len(design)))).reshape(
+            len(design), -1
+        )
         mean = method.replicates(design, values).mean(axis=0)
-        np.testing.assert_allclose(mean, game.shapley_values.reshape(n_players, -1), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            mean, game.shapley_values.reshape(n_players, -1), rtol=0, atol=1e-12
+        )
 
 
-UNBIASED = [each for each in METHODS if each.random and not each.together and each.unbiased(MOST_PLAYERS)]
+UNBIASED = [
+    each for each in METHODS if each.random and not each.together and each.unbiased(MOST_PLAYERS)
+]
 
 
 @pytest.mark.parametrize("method", UNBIASED, ids=repr)
 def test_errors_over_many_games_have_mean_zero(method):
-    """The mean of z over games, each with 60 replicates: beyond 4.5 once in 100,000 runs with other seeds."""
+    """The mean of z over games, each with 60 replicates: beyond 4.5 once in 100,000 runs with other
+    seeds.
+    """
     scores = []
     for number, (game, rng) in enumerate(games_of(method)):
         n_players = game.n_players
         if n_players == 1:
             continue  # one evaluation is all there is
         player = int(rng.integers(n_players))
-        result = estimate(game.game, method, budget=2 + 60 * method.replicate_cost(n_players), seed=number)
+        result = estimate(
+            game.game, method, budget=2 + 60 * method.replicate_cost(n_players), seed=number
+        )
         error = np.atleast_1d(result.values[player] - game.shapley_values[player])[0]
         spread = np.atleast_1d(result.moments.standard_errors[player])[0]
         if spread > ROUNDING:

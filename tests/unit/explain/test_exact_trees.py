@@ -1,4 +1,6 @@
-"""Tree models are explained exactly, from their own trees: five libraries, any background, any frame."""
+"""Tree models are explained exactly, from their own trees: five libraries, any background, any
+frame.
+"""
 
 import pickle
 import warnings
@@ -72,7 +74,9 @@ def by_shap(model, rows, background):
     shap = pytest.importorskip("shap")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return np.asarray(shap.TreeExplainer(model, background).shap_values(rows, check_additivity=False))
+        return np.asarray(
+            shap.TreeExplainer(model, background).shap_values(rows, check_additivity=False)
+        )
 
 
 def close(found, wanted, within=SINGLE):
@@ -120,7 +124,9 @@ def test_regressors_against_shap_and_all_coalitions(name):
     close(weighed(rows).values, weighed(rows, method="exact").values)
 
 
-@pytest.mark.parametrize("baseline", [0.0, DIABETES.iloc[[7]], DIABETES.iloc[20:24]], ids=["number", "row", "rows"])
+@pytest.mark.parametrize(
+    "baseline", [0.0, DIABETES.iloc[[7]], DIABETES.iloc[20:24]], ids=["number", "row", "rows"]
+)
 @pytest.mark.parametrize("name", ["xgboost", "forest"])
 def test_baselines(name, baseline):
     explainer = Explainer(REGRESSORS[name]().fit(DIABETES, PROGRESS), baseline=baseline)
@@ -136,7 +142,9 @@ def test_several_classes(name, output):
     make, predict = CLASSIFIERS[name]
     model = make().fit(DIABETES, THREE)
     explainer = Explainer(model, DIABETES.iloc[:20], predict=predict, output=output)
-    found, plain = (explainer(DIABETES.iloc[100:104], method=method) for method in ("auto", "exact"))
+    found, plain = (
+        explainer(DIABETES.iloc[100:104], method=method) for method in ("auto", "exact")
+    )
     assert found.method == "trees"
     assert found.output_names == plain.output_names
     close(found.values, plain.values)
@@ -146,7 +154,13 @@ def test_several_classes(name, output):
 def mixed(rows=120):
     rng = np.random.default_rng(3)
     city = rng.choice(["Bern", "Graz", "Lyon", "Oslo"], rows)
-    frame = pd.DataFrame({"age": rng.integers(18, 80, rows), "city": pd.Categorical(city), "sum": rng.normal(size=rows)})
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, rows),
+            "city": pd.Categorical(city),
+            "sum": rng.normal(size=rows),
+        }
+    )
     frame["paid"] = rng.random(rows) < 0.5
     frame.loc[frame.index[::7], "sum"] = np.nan
     target = frame["age"] / 40 + (city == "Lyon") * frame["paid"] + frame["sum"].fillna(2)
@@ -156,8 +170,12 @@ def mixed(rows=120):
 FRAMED = {
     "xgboost": lambda: xgboost.XGBRegressor(**XGBOOST, enable_categorical=True),
     "lightgbm": lambda: lightgbm.LGBMRegressor(**LIGHTGBM, min_child_samples=3),
-    "catboost": lambda: catboost.CatBoostRegressor(**CATBOOST, cat_features=["city"], one_hot_max_size=10),
-    "histograms": lambda: HistGradientBoostingRegressor(max_iter=20, categorical_features="from_dtype"),
+    "catboost": lambda: catboost.CatBoostRegressor(
+        **CATBOOST, cat_features=["city"], one_hot_max_size=10
+    ),
+    "histograms": lambda: HistGradientBoostingRegressor(
+        max_iter=20, categorical_features="from_dtype"
+    ),
 }
 
 
@@ -168,7 +186,9 @@ def test_frames_with_categories_and_missing_values(name):
     found, plain = (explainer(frame.iloc[70:80], method=method) for method in ("auto", "exact"))
     is_exact(found, 20)
     close(found.values, plain.values)
-    turned = frame.assign(city=frame["city"].cat.reorder_categories(["Oslo", "Lyon", "Bern", "Graz"]))
+    turned = frame.assign(
+        city=frame["city"].cat.reorder_categories(["Oslo", "Lyon", "Bern", "Graz"])
+    )
     np.testing.assert_array_equal(explainer(turned.iloc[70:80, ::-1]).values, found.values)
 
 
@@ -188,23 +208,36 @@ def test_the_same_bits_in_any_order_and_batch(name):
     explainer = Explainer(model, DIABETES.iloc[:40])
     whole = explainer(rows).values
     np.testing.assert_array_equal(explainer(rows.iloc[::-1]).values[::-1], whole)
-    np.testing.assert_array_equal(np.concatenate([explainer(rows.iloc[[i]]).values for i in range(30)]), whole)
-    np.testing.assert_array_equal(Explainer(model, DIABETES.iloc[:40])(rows.iloc[3:9]).values, whole[3:9])
+    np.testing.assert_array_equal(
+        np.concatenate([explainer(rows.iloc[[i]]).values for i in range(30)]), whole
+    )
+    np.testing.assert_array_equal(
+        Explainer(model, DIABETES.iloc[:40])(rows.iloc[3:9]).values, whole[3:9]
+    )
 
 
 def test_little_memory_gives_the_same_values():
     model = REGRESSORS["lightgbm"]().fit(DIABETES, PROGRESS)
-    found, small = (Explainer(model, DIABETES, memory=m)(DIABETES.iloc[:9]).values for m in ("256MB", "2MB"))
+    found, small = (
+        Explainer(model, DIABETES, memory=m)(DIABETES.iloc[:9]).values for m in ("256MB", "2MB")
+    )
     np.testing.assert_allclose(small, found, rtol=0, atol=1e-12 * np.abs(found).max())
 
 
 def test_a_goal_is_reached_without_an_evaluation():
     explainer = Explainer(REGRESSORS["xgboost"]().fit(DIABETES, PROGRESS), DIABETES)
-    for goal in ({"tolerance": "1%"}, {"budget": 100}, {"seconds": 5}, {"total_budget": 50}, {"top": 2}):
+    for goal in (
+        {"tolerance": "1%"},
+        {"budget": 100},
+        {"seconds": 5},
+        {"total_budget": 50},
+        {"top": 2},
+    ):
         is_exact(explainer(DIABETES.iloc[:2], **goal), 20)
 
 
-# --- without a background ---------------------------------------------------------------------------------------------
+# --- without a background
+# ---------------------------------------------------------------------------------------------
 
 
 def test_cover_of_xgboost_is_its_own():
@@ -238,7 +271,9 @@ def test_other_models_need_a_background():
     with refuses("background or baseline", "not made of trees", "neither", "background=X_train"):
         Explainer(lambda rows: rows.sum(axis=1))
     model = CLASSIFIERS["xgboost"][0]().fit(DIABETES, THREE > 0)
-    with refuses("background or baseline", "its trees add up to its log-odds", "background=X_train"):
+    with refuses(
+        "background or baseline", "its trees add up to its log-odds", "background=X_train"
+    ):
         Explainer(model, predict="predict_proba")(DIABETES.iloc[:2])
     with refuses("method", "without a background", "castro"):
         Explainer(model, predict="margin")(DIABETES.iloc[:2], method="castro")
@@ -248,11 +283,14 @@ def test_other_models_need_a_background():
         Explainer(model, background_weights=[1.0])
 
 
-# --- where it is not taken ------------------------------------------------------------------------------------------
+# --- where it is not taken
+# ------------------------------------------------------------------------------------------
 
 
 def sampled(explainer, rows, *words):
-    """Rows are sampled by default, with these words as the reason, and refused with them where trees are asked for."""
+    """Rows are sampled by default, with these words as the reason, and refused with them where
+    trees are asked for.
+    """
     found = explainer(rows)
     assert found.method != "trees"
     for word in words:
@@ -281,7 +319,9 @@ def test_scores_of_isolation_forests_are_sampled():
 
 def test_categorical_statistics_are_sampled():
     frame, target = mixed()
-    model = catboost.CatBoostRegressor(**CATBOOST, cat_features=["city"], one_hot_max_size=1).fit(frame, target)
+    model = catboost.CatBoostRegressor(**CATBOOST, cat_features=["city"], one_hot_max_size=1).fit(
+        frame, target
+    )
     found = Explainer(model, frame.iloc[:5])(frame.iloc[:2])
     assert "categorical statistics" in found.because[0]
     with refuses("model", "trees can be read", "categorical statistics"):
@@ -311,7 +351,9 @@ class Doubled(RandomForestRegressor):
 
 def test_a_subclass_may_predict_otherwise():
     model = Doubled(5, random_state=0).fit(DIABETES, PROGRESS)
-    sampled(Explainer(model, DIABETES.iloc[:5]), DIABETES.iloc[:2], "its trees add up to its prediction")
+    sampled(
+        Explainer(model, DIABETES.iloc[:5]), DIABETES.iloc[:2], "its trees add up to its prediction"
+    )
 
 
 def test_a_model_that_is_trained_again_is_read_again():
@@ -321,7 +363,9 @@ def test_a_model_that_is_trained_again_is_read_again():
     model.fit(DIABETES, PROGRESS**2)
     found = explainer(DIABETES.iloc[:3])
     assert found.method == "trees"
-    np.testing.assert_array_equal(found.values, Explainer(model, DIABETES.iloc[:20])(DIABETES.iloc[:3]).values)
+    np.testing.assert_array_equal(
+        found.values, Explainer(model, DIABETES.iloc[:20])(DIABETES.iloc[:3]).values
+    )
 
 
 def test_exact_values_can_be_switched_off():
@@ -330,12 +374,17 @@ def test_exact_values_can_be_switched_off():
 
 
 def test_an_explainer_of_trees_can_be_copied():
-    explainer = Explainer(RandomForestRegressor(5, random_state=0).fit(DIABETES, PROGRESS), DIABETES.iloc[:20])
+    explainer = Explainer(
+        RandomForestRegressor(5, random_state=0).fit(DIABETES, PROGRESS), DIABETES.iloc[:20]
+    )
     found = explainer(DIABETES.iloc[:3]).values
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(explainer))(DIABETES.iloc[:3]).values, found)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(explainer))(DIABETES.iloc[:3]).values, found
+    )
 
 
-# --- what is explained follows from the model -----------------------------------------------------------------------
+# --- what is explained follows from the model
+# -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["xgboost", "lightgbm", "catboost", "boosting", "histograms"])
@@ -347,8 +396,12 @@ def test_boosted_classifiers_are_explained_in_log_odds(name):
     found = Explainer(model, background)(rows)
     is_exact(found, 20)
     assert (found.unit, found.output_names, found.shape) == ("log-odds", [str(yes)], (4, 30))
-    np.testing.assert_array_equal(found.predictions, Explainer(model, background, predict=predict)(rows).predictions)
-    np.testing.assert_array_equal(Explainer(model, background, output="logit")(rows).values, found.values)
+    np.testing.assert_array_equal(
+        found.predictions, Explainer(model, background, predict=predict)(rows).predictions
+    )
+    np.testing.assert_array_equal(
+        Explainer(model, background, output="logit")(rows).values, found.values
+    )
     for label, sign in ((yes, 1), (no, -1), (owenshap.position(0), -1)):
         chosen = Explainer(model, background, output=label)(rows)
         is_exact(chosen, 20)
@@ -417,7 +470,9 @@ def test_the_new_default_is_told_once(monkeypatch):
         Explainer(model, DIABETES, output="probability")
         Explainer(model, DIABETES, output="logit")
         Explainer(model, DIABETES, predict="margin")
-    with pytest.warns(UserWarning, match=r"The log-odds of this model is explained.*output='probability'") as told:
+    with pytest.warns(
+        UserWarning, match=r"The log-odds of this model is explained.*output='probability'"
+    ) as told:
         Explainer(model, DIABETES)
     assert told[0].filename == __file__
     with warnings.catch_warnings():
@@ -436,7 +491,10 @@ def test_the_unit_is_saved_and_shown(tmp_path):
     assert "log-odds" in owenshap.plots.bar(found).get_xlabel()
 
 
-# --- pipelines --------------------------------------------------------------------------------------------------------
+# --- pipelines
+#
+#
+# --------------------------------------------------------------------------------------------------------
 
 
 def encoded(*numbers):
@@ -481,12 +539,16 @@ def test_pipelines_that_classify_are_explained_in_log_odds(name):
     close(found.predictions, np.log(chance / (1 - chance)), 1e-4)
     close(found.values, plain.values)
     search = GridSearchCV(model, {}, cv=2).fit(frame, (target > 1.5).astype(int))
-    np.testing.assert_array_equal(Explainer(search, frame.iloc[:30])(frame.iloc[70:80]).values, found.values)
+    np.testing.assert_array_equal(
+        Explainer(search, frame.iloc[:30])(frame.iloc[70:80]).values, found.values
+    )
 
 
 def test_columns_that_are_dropped_are_worth_nothing():
     frame, target = mixed()
-    kept = make_column_transformer((OrdinalEncoder(), ["city"]), ("passthrough", ["age"]), remainder="drop")
+    kept = make_column_transformer(
+        (OrdinalEncoder(), ["city"]), ("passthrough", ["age"]), remainder="drop"
+    )
     model = make_pipeline(kept, RandomForestRegressor(20, random_state=0)).fit(frame, target)
     found = Explainer(model, frame.iloc[:30])(frame.iloc[70:80])
     is_exact(found, 20)
@@ -505,4 +567,6 @@ def test_groups_of_a_pipelines_inputs():
 
 def test_columns_that_are_mixed_are_sampled():
     model = make_pipeline(PCA(4), RandomForestRegressor(20, random_state=0)).fit(DIABETES, PROGRESS)
-    sampled(Explainer(model, DIABETES.iloc[:5]), DIABETES.iloc[:2], "PCA may make a column from several")
+    sampled(
+        Explainer(model, DIABETES.iloc[:5]), DIABETES.iloc[:2], "PCA may make a column from several"
+    )

@@ -1,4 +1,6 @@
-"""From a model and its data to explanations: what absent means, what it costs, many rows, and bad input."""
+"""From a model and its data to explanations: what absent means, what it costs, many rows, and bad
+input.
+"""
 
 import itertools
 import math
@@ -57,7 +59,10 @@ def by_definition(function, row, background, weights=None):
     for player in range(n):
         others = [other for other in range(n) if other != player]
         gains = [
-            math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n) * (value((*rest, player)) - value(rest))
+            math.factorial(size)
+            * math.factorial(n - size - 1)
+            / math.factorial(n)
+            * (value((*rest, player)) - value(rest))
             for size in range(n)
             for rest in itertools.combinations(others, size)
         ]
@@ -76,16 +81,23 @@ def test_a_number_is_a_baseline_of_every_feature():
     np.testing.assert_array_equal(found.predictions, model(ROWS))
 
 
-@pytest.mark.parametrize("row", [BACKGROUND[0], BACKGROUND[:1], BACKGROUND[0].tolist()], ids=["row", "rows", "list"])
+@pytest.mark.parametrize(
+    "row", [BACKGROUND[0], BACKGROUND[:1], BACKGROUND[0].tolist()], ids=["row", "rows", "list"]
+)
 def test_a_row_is_a_baseline(row):
     found = owenshap.Explainer(model, baseline=row)(ROWS, method="exact")
-    np.testing.assert_allclose(found.values, [by_definition(model, each, BACKGROUND[:1]) for each in ROWS], atol=1e-12)
+    np.testing.assert_allclose(
+        found.values, [by_definition(model, each, BACKGROUND[:1]) for each in ROWS], atol=1e-12
+    )
 
 
 def test_each_row_may_have_its_own_baseline():
-    baseline = np.where(np.arange(4) == 2, ROWS[:7], BACKGROUND)  # the third player is a null player of every row
+    # the third player is a null player of every row
+    baseline = np.where(np.arange(4) == 2, ROWS[:7], BACKGROUND)
     found = owenshap.Explainer(model, baseline=baseline)(ROWS[:7], method="exact")
-    wanted = [by_definition(model, row, own[None]) for row, own in zip(ROWS[:7], baseline, strict=True)]
+    wanted = [
+        by_definition(model, row, own[None]) for row, own in zip(ROWS[:7], baseline, strict=True)
+    ]
     np.testing.assert_allclose(found.values, wanted, atol=1e-12)
     assert (found.values[:, 2] == 0).all()
     np.testing.assert_array_equal(found.evaluations, 2**3)
@@ -94,10 +106,18 @@ def test_each_row_may_have_its_own_baseline():
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize("function", [model, two_outputs])
 def test_a_background_is_averaged_over_exactly(weights, function):
-    found = owenshap.Explainer(function, BACKGROUND, background_weights=weights)(ROWS, method="exact")
-    np.testing.assert_allclose(found.values, [by_definition(function, row, BACKGROUND, weights) for row in ROWS], atol=1e-12)
+    found = owenshap.Explainer(function, BACKGROUND, background_weights=weights)(
+        ROWS, method="exact"
+    )
+    np.testing.assert_allclose(
+        found.values,
+        [by_definition(function, row, BACKGROUND, weights) for row in ROWS],
+        atol=1e-12,
+    )
     base = np.average(function(BACKGROUND), axis=0, weights=weights)
-    np.testing.assert_allclose(found.base_values, np.broadcast_to(base, found.base_values.shape), atol=1e-12)
+    np.testing.assert_allclose(
+        found.base_values, np.broadcast_to(base, found.base_values.shape), atol=1e-12
+    )
     np.testing.assert_allclose(found.gap, 0, atol=1e-12)
 
 
@@ -105,7 +125,9 @@ def test_all_of_a_large_background_is_used_in_bounded_memory():
     background = np.random.default_rng(0).normal(size=(20_000, 4))
     counting = Counting()
     found = owenshap.Explainer(counting, background, memory="1MB")(ROWS[:2], method="exact")
-    np.testing.assert_allclose(found.values, [by_definition(model, row, background) for row in ROWS[:2]], atol=1e-10)
+    np.testing.assert_allclose(
+        found.values, [by_definition(model, row, background) for row in ROWS[:2]], atol=1e-10
+    )
     assert found.model_rows.tolist() == [1 + 16 * 20_000] * 2
     assert counting.rows == found.model_rows.sum()
     assert max(counting.batches) * 4 * 8 <= 500_000
@@ -118,11 +140,15 @@ def test_all_of_a_large_background_is_used_in_bounded_memory():
 
 @pytest.mark.parametrize("method", ["castro", "owen", "halved-owen"])
 def test_drawn_backgrounds_are_unbiased_and_their_error_is_in_the_interval(method):
-    # A false alarm of 1e-6 for each method, shared by 4 players and two tests, were the seeds not fixed.
+    # A false alarm of 1e-6 for each method, shared by 4 players and two tests, were the seeds not
+    # fixed.
     runs, alarm = 300, 1e-6 / 8
     explainer = owenshap.Explainer(model, BACKGROUND, background_weights=WEIGHTS)
     row, truth = ROWS[4:5], by_definition(model, ROWS[4], BACKGROUND, WEIGHTS)
-    found = [explainer(row, method=method, budget=400, background_draws=2, seed=seed) for seed in range(runs)]
+    found = [
+        explainer(row, method=method, budget=400, background_draws=2, seed=seed)
+        for seed in range(runs)
+    ]
     values = np.array([each.values[0] for each in found])
     scores = (values.mean(axis=0) - truth) / (values.std(axis=0, ddof=1) / np.sqrt(runs))
     assert np.abs(scores).max() < -ndtri(alarm / 2), scores
@@ -130,12 +156,15 @@ def test_drawn_backgrounds_are_unbiased_and_their_error_is_in_the_interval(metho
     assert len(given) > 0.97 * runs
     hits = np.sum([(each.lower[0] <= truth) & (truth <= each.upper[0]) for each in given], axis=0)
     assert (bdtr(hits, len(given), 0.95) > alarm).all(), hits
-    assert (bdtr(len(given) - hits, len(given), 0.05) > alarm).all(), hits  # an interval that is always right is too wide
+    # an interval that is always right is too wide
+    assert (bdtr(len(given) - hits, len(given), 0.05) > alarm).all(), hits
 
 
 def test_rows_too_skewed_for_an_interval_keep_their_standard_errors():
     """Of rows together and of one alone, and with the reason."""
-    explainer = owenshap.Explainer(lambda rows: rows.prod(axis=1) + (rows[:, 0] > 1.5) * rows.sum(axis=1), baseline=0.0)
+    explainer = owenshap.Explainer(
+        lambda rows: rows.prod(axis=1) + (rows[:, 0] > 1.5) * rows.sum(axis=1), baseline=0.0
+    )
     rows = np.ones((2, 12))
     rows[1] = [2.0, *[1e-3] * 11]
     both = explainer(rows, method="castro", budget=600)
@@ -152,7 +181,9 @@ def test_rows_too_skewed_for_an_interval_keep_their_standard_errors():
 def test_drawn_backgrounds_cost_less_and_tell_it():
     background = np.random.default_rng(0).normal(size=(100, 4))
     counting = Counting()
-    found = owenshap.Explainer(counting, background)(ROWS[:3], method="castro", budget=50, background_draws=3)
+    found = owenshap.Explainer(counting, background)(
+        ROWS[:3], method="castro", budget=50, background_draws=3
+    )
     inner = found.evaluations - 2
     np.testing.assert_array_equal(found.model_rows, 1 + 2 * 100 + 3 * inner)
     assert counting.rows == found.model_rows.sum()
@@ -170,13 +201,18 @@ def test_drawn_backgrounds_are_not_for_exact_values():
 # Null players and cost
 
 
-@pytest.mark.parametrize("settings", [{"background": BACKGROUND}, {"baseline": 0.0}], ids=["background", "baseline"])
+@pytest.mark.parametrize(
+    "settings", [{"background": BACKGROUND}, {"baseline": 0.0}], ids=["background", "baseline"]
+)
 def test_rows_that_a_range_is_of_count_as_model_rows(settings):
     counting = Counting()
     found = owenshap.Explainer(counting, **settings)(ROWS[:3], method="castro", tolerance="5%")
     assert counting.rows == found.model_rows.sum()
     absolute = owenshap.Explainer(Counting(), **settings)(ROWS[:3], method="castro", tolerance=0.05)
-    assert absolute.model_rows.sum() == 3 + (absolute.evaluations * len(settings.get("background", [0]))).sum()
+    assert (
+        absolute.model_rows.sum()
+        == 3 + (absolute.evaluations * len(settings.get("background", [0]))).sum()
+    )
 
 
 def test_model_rows_are_what_the_model_saw_for_each_row():
@@ -188,14 +224,24 @@ def test_model_rows_are_what_the_model_saw_for_each_row():
     def careful(batch):
         return model(np.where(np.isnan(batch), 7.0, batch))
 
-    for settings in ({"method": "exact"}, {"method": "castro", "budget": 60}, {"method": "halved-owen", "budget": 500}):
+    for settings in (
+        {"method": "exact"},
+        {"method": "castro", "budget": 60},
+        {"method": "halved-owen", "budget": 500},
+    ):
         together = owenshap.Explainer(careful, background)(rows, **settings)
         for number in range(4):
             counting = Counting(careful)
             alone = owenshap.Explainer(counting, background)(rows[number : number + 1], **settings)
             assert alone.model_rows[0] == counting.rows == together.model_rows[number]
             np.testing.assert_array_equal(alone.values[0], together.values[number])
-        assert together.values[1, 1] == together.values[2, 3] == together.values[3, 1] == together.values[3, 3] == 0
+        assert (
+            together.values[1, 1]
+            == together.values[2, 3]
+            == together.values[3, 1]
+            == together.values[3, 3]
+            == 0
+        )
         assert together.lower[1, 1] == together.upper[1, 1] == 0
     exact = owenshap.Explainer(careful, background)(rows, method="exact")
     assert exact.evaluations.tolist() == [16, 8, 8, 4]
@@ -213,7 +259,9 @@ def test_a_row_that_is_the_baseline_costs_its_prediction():
 def test_a_group_is_null_only_where_all_of_it_is():
     baseline = ROWS[0].copy()
     baseline[0] += 1
-    found = owenshap.Explainer(model, baseline=baseline, players={"both": [0, 1], "rest": [2, 3]})(ROWS[:1])
+    found = owenshap.Explainer(model, baseline=baseline, players={"both": [0, 1], "rest": [2, 3]})(
+        ROWS[:1]
+    )
     assert found.evaluations[0] == 2
     np.testing.assert_allclose(found.values, [[found.predictions[0] - found.base_values[0], 0]])
 
@@ -227,7 +275,10 @@ def rows_with_nulls():
     return rows
 
 
-@pytest.mark.parametrize("settings", [{"method": "exact"}, {"method": "halved-owen", "budget": 300}, {"method": "castro"}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"method": "exact"}, {"method": "halved-owen", "budget": 300}, {"method": "castro"}],
+)
 @pytest.mark.parametrize("function", [model, two_outputs])
 def test_a_row_does_not_depend_on_the_others(monkeypatch, settings, function):
     monkeypatch.setattr(many_rows, "ROWS_TOGETHER", 5)
@@ -235,17 +286,32 @@ def test_a_row_does_not_depend_on_the_others(monkeypatch, settings, function):
     whole = explainer(rows, **settings)
     turned = explainer(rows[::-1].copy(), **settings)
     some = explainer(rows[[4, 17, 30]], **settings)
-    for name in ("values", "base_values", "predictions", "standard_errors", "lower", "upper", "evaluations", "model_rows"):
+    for name in (
+        "values",
+        "base_values",
+        "predictions",
+        "standard_errors",
+        "lower",
+        "upper",
+        "evaluations",
+        "model_rows",
+    ):
         np.testing.assert_array_equal(getattr(turned, name)[::-1], getattr(whole, name))
         np.testing.assert_array_equal(getattr(some, name), getattr(whole, name)[[4, 17, 30]])
 
 
-@pytest.mark.parametrize("settings", [{"method": "exact"}, {"budget": 900, "method": "halved-owen", "background_draws": 2}])
+@pytest.mark.parametrize(
+    "settings",
+    [{"method": "exact"}, {"budget": 900, "method": "halved-owen", "background_draws": 2}],
+)
 @pytest.mark.parametrize("rows", [ROWS[:1], rows_with_nulls()], ids=["one row", "many rows"])
 def test_workers_and_memory_change_no_bit(settings, rows):
     alone = owenshap.Explainer(two_outputs, BACKGROUND)(rows, **settings)
     # Spawned: a fork of a process that has threads may hang, and Python warns of it.
-    pools = ThreadPoolExecutor(3), ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+    pools = (
+        ThreadPoolExecutor(3),
+        ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")),
+    )
     for pool in pools:
         with pool:
             found = owenshap.Explainer(two_outputs, BACKGROUND)(rows, executor=pool, **settings)
@@ -260,7 +326,9 @@ def test_workers_and_memory_change_no_bit(settings, rows):
 
 def test_seeds_repeat_and_differ():
     explainer = owenshap.Explainer(model, BACKGROUND)
-    first, again, other = (explainer(ROWS, method="castro", budget=40, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (
+        explainer(ROWS, method="castro", budget=40, seed=seed) for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first.values, again.values)
     assert (first.values != other.values).any()
 
@@ -280,7 +348,9 @@ def test_without_an_interval_it_says_why():
 
 def test_progress_is_told_to_the_end():
     told = []
-    owenshap.Explainer(model, BACKGROUND)(rows_with_nulls(), budget=100, progress=lambda done, of: told.append((done, of)))
+    owenshap.Explainer(model, BACKGROUND)(
+        rows_with_nulls(), budget=100, progress=lambda done, of: told.append((done, of))
+    )
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert told[-1][0] == told[-1][1]
 
@@ -292,16 +362,43 @@ def test_progress_is_told_to_the_end():
     ("settings", "message"),
     [
         ({}, "background or baseline must be given for a model .*; got neither"),
-        ({"background": BACKGROUND, "baseline": 0.0}, "background or baseline must be given; got both"),
+        (
+            {"background": BACKGROUND, "baseline": 0.0},
+            "background or baseline must be given; got both",
+        ),
         ({"background": BACKGROUND[:0]}, "background must have at least one row; got none"),
-        ({"baseline": 0.0, "background_weights": [1.0]}, "background_weights must come with a background"),
-        ({"background": BACKGROUND, "background_weights": [1.0]}, "background_weights must be 7 numbers from 0 on"),
-        ({"background": BACKGROUND, "background_weights": [0.0] * 7}, "background_weights must be 7 numbers from 0 on"),
-        ({"background": BACKGROUND, "background_weights": [-1.0] * 7}, "background_weights must be 7 numbers from 0 on"),
-        ({"background": BACKGROUND, "background_weights": [np.nan] * 7}, "background_weights must be 7 numbers from 0 on"),
-        ({"background": BACKGROUND, "background_weights": ["a"] * 7}, "background_weights must be 7 numbers from 0 on"),
-        ({"background": BACKGROUND, "feature_names": ["a"]}, "feature_names must have 4 names; got 1"),
-        ({"background": BACKGROUND, "players": {"g": ["a"]}}, "players must name columns of the data in group 'g'"),
+        (
+            {"baseline": 0.0, "background_weights": [1.0]},
+            "background_weights must come with a background",
+        ),
+        (
+            {"background": BACKGROUND, "background_weights": [1.0]},
+            "background_weights must be 7 numbers from 0 on",
+        ),
+        (
+            {"background": BACKGROUND, "background_weights": [0.0] * 7},
+            "background_weights must be 7 numbers from 0 on",
+        ),
+        (
+            {"background": BACKGROUND, "background_weights": [-1.0] * 7},
+            "background_weights must be 7 numbers from 0 on",
+        ),
+        (
+            {"background": BACKGROUND, "background_weights": [np.nan] * 7},
+            "background_weights must be 7 numbers from 0 on",
+        ),
+        (
+            {"background": BACKGROUND, "background_weights": ["a"] * 7},
+            "background_weights must be 7 numbers from 0 on",
+        ),
+        (
+            {"background": BACKGROUND, "feature_names": ["a"]},
+            "feature_names must have 4 names; got 1",
+        ),
+        (
+            {"background": BACKGROUND, "players": {"g": ["a"]}},
+            "players must name columns of the data in group 'g'",
+        ),
         ({"background": BACKGROUND, "memory": "lots"}, "memory must be a number of bytes"),
     ],
 )
@@ -314,7 +411,11 @@ def test_a_wrong_setting_is_told_at_once(settings, message):
     ("rows", "settings", "message"),
     [
         (ROWS[:0], {}, "X must have at least one row; got none"),
-        (ROWS[0], {}, r"data must be a table of rows and features; .* For one row x give x\[None\]"),
+        (
+            ROWS[0],
+            {},
+            r"data must be a table of rows and features; .* For one row x give x\[None\]",
+        ),
         (ROWS[:, :3], {}, r"X must have rows of shape \(4,\)"),
         (ROWS, {"method": "magic"}, "method must be one of"),
         (ROWS, {"budget": 1}, "budget must be at least 2"),
@@ -333,7 +434,9 @@ def test_a_wrong_argument_is_told(rows, settings, message):
         owenshap.Explainer(model, BACKGROUND)(ROWS, method="magic")
 
 
-@pytest.mark.parametrize("baseline", [[0.0] * 3, np.zeros((2, 4)), np.zeros((12, 3)), "none", True], ids=str)
+@pytest.mark.parametrize(
+    "baseline", [[0.0] * 3, np.zeros((2, 4)), np.zeros((12, 3)), "none", True], ids=str
+)
 def test_a_baseline_of_wrong_shape_is_told(baseline):
     with pytest.raises(InputError, match="baseline must"):
         owenshap.Explainer(model, baseline=baseline)(ROWS)
@@ -342,13 +445,31 @@ def test_a_baseline_of_wrong_shape_is_told(baseline):
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda batch: ["high"] * len(batch), "the model's predictions must be real numbers; got dtype <U4"),
-        (lambda batch: [[1.0]] * (len(batch) - 1) + [[1.0, 2.0]], "the model's predictions must be an array; got list"),
-        (lambda batch: 1.0, r"must have one row for each of the 12 rows of the batch; got shape \(\)"),
-        (lambda batch: batch[:-1, 0], r"must have one row for each of the 12 rows of the batch; got shape \(11,\)"),
+        (
+            lambda batch: ["high"] * len(batch),
+            "the model's predictions must be real numbers; got dtype <U4",
+        ),
+        (
+            lambda batch: [[1.0]] * (len(batch) - 1) + [[1.0, 2.0]],
+            "the model's predictions must be an array; got list",
+        ),
+        (
+            lambda batch: 1.0,
+            r"must have one row for each of the 12 rows of the batch; got shape \(\)",
+        ),
+        (
+            lambda batch: batch[:-1, 0],
+            r"must have one row for each of the 12 rows of the batch; got shape \(11,\)",
+        ),
         (lambda batch: None, "must be real numbers; got dtype object"),
-        (lambda batch: 1 / 0, r"predict the rows to explain; got ZeroDivisionError\(division by zero\) on rows 0 to 11"),
-        (lambda batch: batch[:, 0] * np.nan, "the model's output must be finite; got .* for row 0 with nothing present"),
+        (
+            lambda batch: 1 / 0,
+            r"predict the rows to explain; got ZeroDivisionError\(division by zero\) on rows 0 to 11",
+        ),
+        (
+            lambda batch: batch[:, 0] * np.nan,
+            "the model's output must be finite; got .* for row 0 with nothing present",
+        ),
     ],
 )
 def test_a_model_that_fails_is_told(function, message):
@@ -367,11 +488,15 @@ def test_a_model_that_fails_on_a_coalition_names_it_and_keeps_the_finished_rows(
     names = ["age", "size", "rate", "rank"]
     with pytest.raises(ModelError) as caught:
         owenshap.Explainer(fails, baseline=0.0, feature_names=names)(ROWS, method="exact")
-    assert "the model must predict every batch; got ValueError(cannot divide) on" in str(caught.value)
+    assert "the model must predict every batch; got ValueError(cannot divide) on" in str(
+        caught.value
+    )
     assert "row 8 with" in str(caught.value)
     finished = caught.value.explanation
     assert finished.shape == (8, 4)
-    np.testing.assert_array_equal(finished.values, owenshap.Explainer(model, baseline=0.0)(ROWS[:8], method="exact").values)
+    np.testing.assert_array_equal(
+        finished.values, owenshap.Explainer(model, baseline=0.0)(ROWS[:8], method="exact").values
+    )
     np.testing.assert_array_equal(finished.data, ROWS[:8])
 
 
@@ -381,12 +506,19 @@ def test_an_infinite_output_names_row_and_coalition(monkeypatch, workers):
     names = ["age", "size", "rate", "rank"]
 
     def pole(batch):
-        special = (batch[:, 0] == ROWS[7, 0]) & (batch[:, 2] == ROWS[7, 2]) & (batch[:, 1] == 0) & (batch[:, 3] == 0)
+        special = (
+            (batch[:, 0] == ROWS[7, 0])
+            & (batch[:, 2] == ROWS[7, 2])
+            & (batch[:, 1] == 0)
+            & (batch[:, 3] == 0)
+        )
         return np.where(special, np.inf, batch[:, 0])
 
     explainer = owenshap.Explainer(pole, baseline=0.0, feature_names=names)
     executor = None if workers is None else ThreadPoolExecutor(workers)
-    with pytest.raises(ModelError, match=r"be finite; got \[inf\] for row 7 with \{age, rate\} present") as caught:
+    with pytest.raises(
+        ModelError, match=r"be finite; got \[inf\] for row 7 with \{age, rate\} present"
+    ) as caught:
         explainer(ROWS, method="exact", executor=executor)
     assert len(caught.value.explanation) == 6
     with pytest.raises(ModelError) as first:
@@ -409,7 +541,9 @@ def test_finished_rows_are_those_whose_games_are_done():
 
 
 @pytest.mark.parametrize(
-    "settings", [{"method": "exact"}, {"method": "castro", "tolerance": 0.05}, {"method": "castro"}], ids=str
+    "settings",
+    [{"method": "exact"}, {"method": "castro", "tolerance": 0.05}, {"method": "castro"}],
+    ids=str,
 )
 def test_an_interrupt_keeps_the_rows_that_are_done(monkeypatch, settings):
     monkeypatch.setattr(many_rows, "ROWS_TOGETHER", 4)
@@ -466,13 +600,20 @@ def test_one_hot_blocks_are_the_categorical_columns_that_they_came_from():
         }
     )
     target = frame["size"] * (frame["city"] == "Rome") + frame["rate"] * (frame["kind"] == "b")
-    encoder = make_column_transformer((OneHotEncoder(sparse_output=False), ["city", "kind"]), remainder="passthrough")
+    encoder = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["city", "kind"]), remainder="passthrough"
+    )
     pipeline = make_pipeline(encoder, RandomForestRegressor(10, random_state=0)).fit(frame, target)
     encoded = pipeline[0].transform(frame)
     names = [name.split("__")[1] for name in pipeline[0].get_feature_names_out()]
-    blocks = {block: [name for name in names if name.startswith(f"{block}_")] for block in ("city", "kind")}
+    blocks = {
+        block: [name for name in names if name.startswith(f"{block}_")]
+        for block in ("city", "kind")
+    }
     raw = owenshap.Explainer(pipeline, frame[:20])(frame[40:50], method="exact")
-    grouped = owenshap.Explainer(pipeline[1], encoded[:20], players=blocks, feature_names=names)(encoded[40:50], method="exact")
+    grouped = owenshap.Explainer(pipeline[1], encoded[:20], players=blocks, feature_names=names)(
+        encoded[40:50], method="exact"
+    )
     assert grouped.feature_names == ["city", "kind", "size", "rate"]
     order = [grouped.feature_names.index(name) for name in raw.feature_names]
     np.testing.assert_allclose(grouped.values[:, order], raw.values, atol=1e-12)

@@ -21,7 +21,9 @@ def model(batch):
 
 
 def explained(output=None, method="castro", rows=ROWS, **settings):
-    explainer = owenshap.Explainer(model, BACKGROUND, feature_names=FEATURES, output_names=OUTPUTS, output=output)
+    explainer = owenshap.Explainer(
+        model, BACKGROUND, feature_names=FEATURES, output_names=OUTPUTS, output=output
+    )
     return explainer(rows, method=method, budget=100, **settings)
 
 
@@ -55,19 +57,30 @@ WHOLE, ONE_OUTPUT = explained(), explained("yes")
 )
 def test_slices_are_those_of_the_arrays(key, index):
     found = WHOLE[key]
-    index = [np.array(each, dtype=int) if isinstance(each, list) else each for each in np.index_exp[index]]
+    index = [
+        np.array(each, dtype=int) if isinstance(each, list) else each
+        for each in np.index_exp[index]
+    ]
     rows, players, outputs = [*index, *[slice(None)] * (3 - len(index))]
     for name in ("values", "standard_errors", "lower", "upper"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(WHOLE, name)[rows][..., outputs][take(rows, players)])
+        np.testing.assert_array_equal(
+            getattr(found, name), getattr(WHOLE, name)[rows][..., outputs][take(rows, players)]
+        )
     for name in ("base_values", "predictions"):
-        np.testing.assert_array_equal(getattr(found, name), getattr(WHOLE, name)[rows][..., outputs])
+        np.testing.assert_array_equal(
+            getattr(found, name), getattr(WHOLE, name)[rows][..., outputs]
+        )
     np.testing.assert_array_equal(found.data, WHOLE.data[rows][..., players])
     np.testing.assert_array_equal(found.evaluations, WHOLE.evaluations[rows])
     np.testing.assert_array_equal(found.model_rows, WHOLE.model_rows[rows])
     assert found.feature_names == np.atleast_1d(np.array(FEATURES)[players]).tolist()
     assert found.output_names == np.atleast_1d(np.array(OUTPUTS)[outputs]).tolist()
     assert len(found.axes) == found.values.ndim
-    assert (found.method, found.seed, found.confidence) == (WHOLE.method, WHOLE.seed, WHOLE.confidence)
+    assert (found.method, found.seed, found.confidence) == (
+        WHOLE.method,
+        WHOLE.seed,
+        WHOLE.confidence,
+    )
 
 
 def take(rows, players):
@@ -103,7 +116,9 @@ def test_wrong_slices_are_told():
 
 
 def test_the_gap_is_what_the_values_leave():
-    np.testing.assert_allclose(WHOLE.gap, WHOLE.predictions - WHOLE.base_values - WHOLE.values.sum(axis=1))
+    np.testing.assert_allclose(
+        WHOLE.gap, WHOLE.predictions - WHOLE.base_values - WHOLE.values.sum(axis=1)
+    )
     np.testing.assert_allclose(explained(method="exact").gap, 0, atol=1e-12)
     assert WHOLE[0].gap.shape == (2,)
     with refuses("gap", "one player"):
@@ -117,9 +132,20 @@ def test_it_is_frozen():
 
 def test_a_tidy_frame():
     frame = WHOLE.to_frame()
-    assert frame.columns.tolist() == ["row", "feature", "output", "data", "value", "standard_error", "lower", "upper"]
+    assert frame.columns.tolist() == [
+        "row",
+        "feature",
+        "output",
+        "data",
+        "value",
+        "standard_error",
+        "lower",
+        "upper",
+    ]
     assert len(frame) == 5 * 3 * 2
-    line = frame[(frame["row"] == 3) & (frame["feature"] == "rate") & (frame["output"] == "yes")].iloc[0]
+    line = frame[
+        (frame["row"] == 3) & (frame["feature"] == "rate") & (frame["output"] == "yes")
+    ].iloc[0]
     assert line["value"] == WHOLE.values[3, 2, 1]
     assert line["standard_error"] == WHOLE.standard_errors[3, 2, 1]
     assert (line["lower"], line["upper"]) == (WHOLE.lower[3, 2, 1], WHOLE.upper[3, 2, 1])
@@ -157,7 +183,9 @@ def test_a_tidy_frame_without_names_or_interval():
 def test_a_tidy_frame_of_text_and_groups():
     rows = pd.DataFrame({"city": ["Rome", "Oslo"], "size": [1.5, 2.5], "rate": [0.1, 0.2]})
     found = owenshap.Explainer(
-        lambda batch: batch["size"] * (batch["city"] == "Rome"), rows, players={"both": ["size", "rate"]}
+        lambda batch: batch["size"] * (batch["city"] == "Rome"),
+        rows,
+        players={"both": ["size", "rate"]},
     )(rows)
     frame = found.to_frame()
     assert frame["data"].tolist() == ["Rome", "1.5, 0.1", "Oslo", "2.5, 0.2"]
@@ -178,7 +206,9 @@ def test_it_becomes_shaps():
     np.testing.assert_array_equal(one.upper_bounds, ONE_OUTPUT.upper[0])
 
 
-@pytest.mark.parametrize("plot", ["waterfall", "bar", "beeswarm", "scatter", "heatmap", "waterfall of text"])
+@pytest.mark.parametrize(
+    "plot", ["waterfall", "bar", "beeswarm", "scatter", "heatmap", "waterfall of text"]
+)
 def test_shaps_plots_draw_it(plot):
     shap = pytest.importorskip("shap")
     with mpl.rc_context({"backend": "Agg"}):
@@ -186,8 +216,15 @@ def test_shaps_plots_draw_it(plot):
 
         plt.close("all")
         if plot == "waterfall of text":
-            rows = pd.DataFrame({"city": ["Rome", "Oslo", "Rome"], "when": pd.to_datetime(["2024-01-01", None, "2024-02-01"])})
-            found = owenshap.Explainer(lambda batch: (batch["city"] == "Rome") * 1.0 + batch["when"].isna(), rows)(rows)
+            rows = pd.DataFrame(
+                {
+                    "city": ["Rome", "Oslo", "Rome"],
+                    "when": pd.to_datetime(["2024-01-01", None, "2024-02-01"]),
+                }
+            )
+            found = owenshap.Explainer(
+                lambda batch: (batch["city"] == "Rome") * 1.0 + batch["when"].isna(), rows
+            )(rows)
             shap.plots.waterfall(found[1].to_shap(), show=False)
         elif plot == "waterfall":
             shap.plots.waterfall(ONE_OUTPUT[0].to_shap(), show=False)

@@ -1,4 +1,6 @@
-"""Inputs that once gave wrong numbers or errors of others: names, masks, long integers, signed zeros, small batches."""
+"""Inputs that once gave wrong numbers or errors of others: names, masks, long integers, signed
+zeros, small batches.
+"""
 
 import multiprocessing
 import os
@@ -38,7 +40,12 @@ def test_two_columns_of_one_name_are_refused(settings):
 def test_two_columns_of_a_tensor_of_one_name_are_refused():
     torch = pytest.importorskip("torch")
     with refuses("feature_names", "name each column once", "'a' for columns 0 and 2"):
-        exactly(lambda batch: batch.sum(1), torch.ones(2, 3), baseline=0.0, feature_names=["a", "b", "a"])
+        exactly(
+            lambda batch: batch.sum(1),
+            torch.ones(2, 3),
+            baseline=0.0,
+            feature_names=["a", "b", "a"],
+        )
 
 
 def test_two_groups_of_one_name_are_refused():
@@ -52,7 +59,9 @@ def test_a_number_that_is_the_name_of_another_column_is_refused():
         owenshap.Explainer(model, frame, players={"g": [1, 2]})
     found = owenshap.Explainer(model, frame, players={"g": ["1", "2"]})(frame, method="exact")
     assert found.feature_names == ["g", "0"]
-    assert exactly(model, pd.DataFrame(ROWS), baseline=0.0, players={"g": [1, 2]}).feature_names == ["0", "g"]
+    assert exactly(
+        model, pd.DataFrame(ROWS), baseline=0.0, players={"g": [1, 2]}
+    ).feature_names == ["0", "g"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +102,9 @@ def test_names_and_groups_that_are_edited_later_change_nothing():
 @pytest.mark.parametrize("weight", [1e308, 5e-324, 1.0])
 def test_weights_of_any_size_are_shares(weight):
     found = exactly(model, ROWS[:2], background=ROWS, background_weights=[weight] * 4)
-    np.testing.assert_allclose(found.values, exactly(model, ROWS[:2], background=ROWS).values, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        found.values, exactly(model, ROWS[:2], background=ROWS).values, rtol=0, atol=1e-12
+    )
     np.testing.assert_allclose(found.gap, 0, atol=1e-12)
 
 
@@ -114,7 +125,9 @@ MASKED = np.ma.array(ROWS, mask=ROWS > 1)
         ("baseline", lambda: exactly(model, ROWS, baseline=MASKED[MASKED.mask.any(axis=1)][0])),
         (
             "background_weights",
-            lambda: owenshap.Explainer(model, ROWS, background_weights=np.ma.array([1] * 4, mask=[1, 0, 0, 0])),
+            lambda: owenshap.Explainer(
+                model, ROWS, background_weights=np.ma.array([1] * 4, mask=[1, 0, 0, 0])
+            ),
         ),
         ("values", lambda: owenshap.TableGame(np.ma.array([0.0, 1.0], mask=[0, 1]))),
     ],
@@ -132,7 +145,9 @@ def test_masked_predictions_are_refused():
     with refuses("the model's predictions", "masked", error=ModelError):
         exactly(gives_masked, ROWS, baseline=0.0)
     with refuses("the game", "masked", error=GameError):
-        owenshap.estimate(owenshap.FunctionGame(lambda c: np.ma.masked_equal(c.sum(axis=1), 1), 3), "exact")
+        owenshap.estimate(
+            owenshap.FunctionGame(lambda c: np.ma.masked_equal(c.sum(axis=1), 1), 3), "exact"
+        )
 
 
 def test_a_mask_that_hides_nothing_is_no_mask():
@@ -141,11 +156,15 @@ def test_a_mask_that_hides_nothing_is_no_mask():
 
 
 @pytest.mark.parametrize(
-    "as_frame", [np.asarray, pd.DataFrame, lambda rows: pl.DataFrame(rows, orient="row")], ids=["numpy", "pandas", "polars"]
+    "as_frame",
+    [np.asarray, pd.DataFrame, lambda rows: pl.DataFrame(rows, orient="row")],
+    ids=["numpy", "pandas", "polars"],
 )
 @pytest.mark.parametrize("number", [LONG, -LONG, 2**63 - 1])
 def test_integers_that_a_background_of_floats_would_round_are_refused(as_frame, number):
-    explainer = owenshap.Explainer(lambda batch: np.asarray(batch)[:, 0], as_frame(np.zeros((2, 2))))
+    explainer = owenshap.Explainer(
+        lambda batch: np.asarray(batch)[:, 0], as_frame(np.zeros((2, 2)))
+    )
     with refuses("X", "loat64", "the background"):
         explainer(as_frame(np.array([[number, 1]])))
     explainer(as_frame(np.array([[2**60, 1]])))  # is a float
@@ -167,7 +186,11 @@ def test_long_integers_stay_what_they_are():
     assert found.predictions[0] == 1
 
 
-@pytest.mark.parametrize("as_frame", [pd.DataFrame, lambda rows: pl.DataFrame(rows, orient="row")], ids=["pandas", "polars"])
+@pytest.mark.parametrize(
+    "as_frame",
+    [pd.DataFrame, lambda rows: pl.DataFrame(rows, orient="row")],
+    ids=["pandas", "polars"],
+)
 def test_long_integers_of_frames_stay_what_they_are(as_frame):
     rows = np.array([[LONG, 3], [2**62 + 1, 4]])
     found = exactly(lambda batch: np.asarray(batch)[:, 1], as_frame(rows), baseline=0.0)
@@ -195,7 +218,13 @@ def test_a_baseline_that_is_no_float_is_refused(baseline):
 
 def frames():
     torch = pytest.importorskip("torch")
-    return [ROWS.copy(), ROWS.astype(object), pd.DataFrame(ROWS.copy()), pl.DataFrame(ROWS.copy()), torch.tensor(ROWS)]
+    return [
+        ROWS.copy(),
+        ROWS.astype(object),
+        pd.DataFrame(ROWS.copy()),
+        pl.DataFrame(ROWS.copy()),
+        torch.tensor(ROWS),
+    ]
 
 
 def overwrite(data):
@@ -255,7 +284,9 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("background", [[[-0.0, 1.0]], [[0.0, 1.0], [-0.0, 1.0]], [[-0.0, 1.0], [-0.0, 1.0]]], ids=str)
+@pytest.mark.parametrize(
+    "background", [[[-0.0, 1.0]], [[0.0, 1.0], [-0.0, 1.0]], [[-0.0, 1.0], [-0.0, 1.0]]], ids=str
+)
 def test_zeros_of_other_sign_differ(kind, background):
     make = KINDS[kind]
     found = exactly(tells_zeros_apart, make([[0.0, 3.0]]), background=make(background))
@@ -266,7 +297,11 @@ def test_zeros_of_other_sign_differ(kind, background):
 @pytest.mark.parametrize("kind", KINDS)
 def test_zeros_of_other_sign_differ_row_by_row(kind):
     make = KINDS[kind]
-    found = exactly(tells_zeros_apart, make([[0.0, 3.0], [-0.0, 1.0]]), baseline=make([[-0.0, 1.0], [-0.0, 1.0]]))
+    found = exactly(
+        tells_zeros_apart,
+        make([[0.0, 3.0], [-0.0, 1.0]]),
+        baseline=make([[-0.0, 1.0], [-0.0, 1.0]]),
+    )
     np.testing.assert_allclose(found.gap, 0, atol=1e-12)
     assert found.values[0, 0] != 0
     np.testing.assert_array_equal(found.values[1], 0)
@@ -288,14 +323,20 @@ def test_zeros_of_other_sign_differ_in_tensors(background, dtype):
 
 def test_objects_that_are_equal_but_of_other_types_differ():
     rows, background = np.array([[1, "a"]], object), np.array([[True, "b"]], object)
-    found = exactly(lambda batch: np.array([len(str(a) + str(b)) for a, b in batch], float), rows, background=background)
+    found = exactly(
+        lambda batch: np.array([len(str(a) + str(b)) for a, b in batch], float),
+        rows,
+        background=background,
+    )
     np.testing.assert_allclose(found.gap, 0, atol=1e-12)
     np.testing.assert_allclose(found.values, [[-3, 0]])
 
 
 def test_missing_still_equals_missing():
     found = exactly(
-        lambda batch: np.nan_to_num(batch).sum(axis=1), np.array([[np.nan, 1.0]]), background=np.array([[-np.nan, 0.0]])
+        lambda batch: np.nan_to_num(batch).sum(axis=1),
+        np.array([[np.nan, 1.0]]),
+        background=np.array([[-np.nan, 0.0]]),
     )
     assert found.evaluations.tolist() == [2]
 
@@ -343,7 +384,12 @@ def test_a_model_with_other_outputs_for_composites_is_told(output):
 
 def test_an_output_function_with_other_outputs_for_composites_is_told():
     with refuses("output", "return 3 outputs for every batch", "got 2", error=ModelError):
-        exactly(lambda batch: batch, ROWS, baseline=0.0, output=lambda p: p[:, : 3 - int((p == 0).any())])
+        exactly(
+            lambda batch: batch,
+            ROWS,
+            baseline=0.0,
+            output=lambda p: p[:, : 3 - int((p == 0).any())],
+        )
 
 
 def test_a_model_with_other_outputs_in_its_second_batch_is_told():
@@ -364,7 +410,9 @@ def test_a_number_without_end_is_no_value():
         owenshap.TableGame([0, 10**5000])
 
 
-@pytest.mark.parametrize("memory", ["9" * 400, 10**400, 10**5000, "9" * 5000, "1e400", str(2**63)], ids=range(6))
+@pytest.mark.parametrize(
+    "memory", ["9" * 400, 10**400, 10**5000, "9" * 5000, "1e400", str(2**63)], ids=range(6)
+)
 def test_memory_without_end_is_refused(memory):
     with refuses("memory", "number of bytes such as '256MB'"):
         owenshap.Explainer(model, ROWS, memory=memory)
@@ -398,13 +446,23 @@ def dies_of_pairs(coalitions):
 def test_a_dead_worker_is_told_and_one_that_was_dead_before():
     with processes() as pool:
         for _ in range(2):
-            with refuses("the executor", "keep its workers alive", "BrokenProcessPool", error=GameError):
-                owenshap.estimate(owenshap.FunctionGame(dies_of_pairs, 4), "castro", budget=200, executor=pool)
+            with refuses(
+                "the executor", "keep its workers alive", "BrokenProcessPool", error=GameError
+            ):
+                owenshap.estimate(
+                    owenshap.FunctionGame(dies_of_pairs, 4), "castro", budget=200, executor=pool
+                )
 
 
 def test_a_dead_worker_takes_no_finished_rows_along():
-    explainer, rows = owenshap.Explainer(dies_elsewhere, baseline=0.0), np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 0.0]])
-    with processes() as pool, refuses("the executor", "keep its workers alive", error=GameError) as caught:
+    explainer, rows = (
+        owenshap.Explainer(dies_elsewhere, baseline=0.0),
+        np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 0.0]]),
+    )
+    with (
+        processes() as pool,
+        refuses("the executor", "keep its workers alive", error=GameError) as caught,
+    ):
         explainer(rows, method="exact", executor=pool)
     np.testing.assert_array_equal(caught.value.explanation.values, [[1.0, 2.0, 0.0]])
 
@@ -413,18 +471,23 @@ def test_a_closed_executor_is_told():
     pool = ThreadPoolExecutor(1)
     pool.shutdown()
     with refuses("executor", "take work until the call is done", "after shutdown"):
-        owenshap.estimate(owenshap.FunctionGame(lambda c: c.sum(axis=1), 4), "castro", budget=200, executor=pool)
+        owenshap.estimate(
+            owenshap.FunctionGame(lambda c: c.sum(axis=1), 4), "castro", budget=200, executor=pool
+        )
     with refuses("executor", "take work until the call is done", "after shutdown"):
         owenshap.Explainer(model, baseline=0.0)(ROWS, method="castro", budget=100, executor=pool)
 
 
 def test_a_total_budget_is_told_as_it_was_given():
     explainer = owenshap.Explainer(model, baseline=0.0)
-    with refuses("total_budget", "at least 10 for a first estimate of each of the 10 rows", "got 5"):
+    with refuses(
+        "total_budget", "at least 10 for a first estimate of each of the 10 rows", "got 5"
+    ):
         explainer(np.zeros((10, 3)), total_budget=5)
     assert explainer(np.zeros((10, 3)), total_budget=10).evaluations.sum() == 10
     with pytest.raises(
-        InputError, match=r"total_budget must be at least \d+ for a first estimate of each of the 12 rows; got 11"
+        InputError,
+        match=r"total_budget must be at least \d+ for a first estimate of each of the 12 rows; got 11",
     ):
         explainer(np.vstack([np.zeros((10, 3)), ROWS[:2]]), total_budget=11)
 
@@ -462,7 +525,9 @@ class AtMost:
 def test_a_model_that_takes_few_rows_gets_few(settings, most):
     rows = np.random.default_rng(1).normal(size=(70, 3))
     asked = AtMost(most)
-    found = owenshap.Explainer(asked, rows[:40], batch_rows=most)(rows[: 70 if most > 1 else 5], **settings)
+    found = owenshap.Explainer(asked, rows[:40], batch_rows=most)(
+        rows[: 70 if most > 1 else 5], **settings
+    )
     assert asked.largest == most
     if "seconds" not in settings:
         free = owenshap.Explainer(model, rows[:40])(rows[: 70 if most > 1 else 5], **settings)
@@ -488,7 +553,9 @@ def test_layers_of_a_model_get_few_rows_too(sequential):
         def forward(self, rows):
             return self.second(self.first(rows))
 
-    network = torch.nn.Sequential(torch.nn.Linear(3, 4), Small()) if sequential else Network().eval()
+    network = (
+        torch.nn.Sequential(torch.nn.Linear(3, 4), Small()) if sequential else Network().eval()
+    )
     owenshap.Explainer(network, ROWS, batch_rows=2)(ROWS, method="castro", budget=50)
     assert max(seen) == 2
 

@@ -18,7 +18,10 @@ def parsed(explanation):
 
 def rows_of(explanation):
     """The texts of the cells, line by line."""
-    return [["".join(cell.itertext()) for cell in row.iter("td")] for row in parsed(explanation).iter("tr")]
+    return [
+        ["".join(cell.itertext()) for cell in row.iter("td")]
+        for row in parsed(explanation).iter("tr")
+    ]
 
 
 def boxes(explanation):
@@ -26,7 +29,12 @@ def boxes(explanation):
     found = []
     for row in parsed(explanation).iter("tr"):
         styles = [div.get("style") for div in row.iter("div") if "absolute" in div.get("style")]
-        found.append([(*map(float, re.search(r"left:([\d.-]+)%;width:([\d.-]+)%", style).groups()), style) for style in styles])
+        found.append(
+            [
+                (*map(float, re.search(r"left:([\d.-]+)%;width:([\d.-]+)%", style).groups()), style)
+                for style in styles
+            ]
+        )
     return found
 
 
@@ -35,13 +43,20 @@ def text_of(explanation):
 
 
 def test_one_row_shows_its_strongest_players_with_intervals():
-    explanation = explanation_of([0.25, -2.0], 0.125, names=["age", "income"], data=np.array([39.0, 1.0]))
-    assert rows_of(explanation) == [["income = 1", "", "−2.00 ± 0.12"], ["age = 39", "", "+0.25 ± 0.12"]]
+    explanation = explanation_of(
+        [0.25, -2.0], 0.125, names=["age", "income"], data=np.array([39.0, 1.0])
+    )
+    assert rows_of(explanation) == [
+        ["income = 1", "", "−2.00 ± 0.12"],
+        ["age = 39", "", "+0.25 ± 0.12"],
+    ]
     assert "base value 0.500 → prediction −1.250" in text_of(explanation)
 
 
 def test_it_says_how_it_came_about():
-    assert "castro · 100 evaluations · 300 model rows · 95 % intervals · seed 7" in text_of(explanation_of([1.0, 2.0]))
+    assert "castro · 100 evaluations · 300 model rows · 95 % intervals · seed 7" in text_of(
+        explanation_of([1.0, 2.0])
+    )
     many = replace(explanation_of(np.ones((3, 2))), evaluations=np.array([50, 100, 1200]))
     assert "50 to 1,200 evaluations per row · 300 model rows per row" in text_of(many)
     bare = explanation_of([1.0], None, no_interval="it is biased & proud")
@@ -105,10 +120,19 @@ def test_outputs_have_a_column_each_and_a_hint():
 
 
 @pytest.mark.parametrize(
-    "key", [(0, "f1"), (slice(None), "f1"), (0, "f1", 0), (slice(None), "f1", slice(None)), (0, "f1", slice(None))]
+    "key",
+    [
+        (0, "f1"),
+        (slice(None), "f1"),
+        (0, "f1", 0),
+        (slice(None), "f1", slice(None)),
+        (0, "f1", slice(None)),
+    ],
 )
 def test_one_player_is_a_line(key):
-    explanation = explanation_of(np.arange(72.0).reshape(12, 3, 2) if len(key) == 3 else np.arange(36.0).reshape(12, 3))
+    explanation = explanation_of(
+        np.arange(72.0).reshape(12, 3, 2) if len(key) == 3 else np.arange(36.0).reshape(12, 3)
+    )
     lines = rows_of(explanation[key])
     assert lines[-1][0].startswith("f1")
     assert "1 player" in text_of(explanation[key])
@@ -116,7 +140,14 @@ def test_one_player_is_a_line(key):
 
 def test_every_slice_of_an_explanation_has_a_page():
     explanation = explanation_of(np.arange(72.0).reshape(12, 3, 2), output_names=["a", "b"])
-    for key in ((0,), (slice(0, 0),), (..., "a"), (0, slice(None), "b"), (slice(None), [0, 2]), (0, 0, 0)):
+    for key in (
+        (0,),
+        (slice(0, 0),),
+        (..., "a"),
+        (0, slice(None), "b"),
+        (slice(None), [0, 2]),
+        (0, 0, 0),
+    ):
         parsed(explanation[key])
 
 
@@ -127,7 +158,9 @@ def test_zeros_are_told():
 def test_names_and_data_cannot_inject():
     evil = "<script>alert('x')</script>&\""
     names = [evil, "b"]
-    explanation = explanation_of([[1.0, 2.0]], names=names, data=np.array([[evil, "<img>"]], object), method=evil)
+    explanation = explanation_of(
+        [[1.0, 2.0]], names=names, data=np.array([[evil, "<img>"]], object), method=evil
+    )
     for each in (explanation, explanation[0], replace(explanation, output_names=[evil])):
         page = html(each)
         assert "<script" not in page
@@ -143,7 +176,9 @@ def test_it_has_no_colours_of_its_own_but_the_bars():
 
 
 def test_notebooks_call_it():
-    explanation = Explainer(lambda rows: rows[:, 0] * rows[:, 1], baseline=0.0)(np.array([[2.0, 3.0]]))
+    explanation = Explainer(lambda rows: rows[:, 0] * rows[:, 1], baseline=0.0)(
+        np.array([[2.0, 3.0]])
+    )
     assert explanation._repr_html_() == html(explanation)
     assert [line[2] for line in rows_of(explanation[0])] == ["+3.00", "+3.00"]
 

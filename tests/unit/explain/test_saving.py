@@ -27,7 +27,9 @@ def model(batch):
 
 
 def explained(**settings):
-    return owenshap.Explainer(model, BACKGROUND, output_names=["a", "b"])(ROWS, method="castro", **{"budget": 60, **settings})
+    return owenshap.Explainer(model, BACKGROUND, output_names=["a", "b"])(
+        ROWS, method="castro", **{"budget": 60, **settings}
+    )
 
 
 def with_intervals():
@@ -57,7 +59,8 @@ def same(one, other):
         if isinstance(first, np.ndarray):
             assert first.dtype == second.dtype, each.name
             assert first.shape == second.shape, each.name
-            assert repr(first.tolist()) == repr(second.tolist()), each.name  # every digit, also of nan in lists
+            # every digit, also of nan in lists
+            assert repr(first.tolist()) == repr(second.tolist()), each.name
         else:
             assert repr(first) == repr(second), each.name
 
@@ -89,7 +92,14 @@ def test_what_comes_back_is_what_was_written(make, tmp_path):
 def test_dates_and_text_keep_their_types(tmp_path):
     of_frame().save(tmp_path / "e.npz")
     data = owenshap.load(tmp_path / "e.npz").data
-    assert [type(cell) for cell in data[0]] == [str, datetime.date, datetime.datetime, float, int, bool]
+    assert [type(cell) for cell in data[0]] == [
+        str,
+        datetime.date,
+        datetime.datetime,
+        float,
+        int,
+        bool,
+    ]
     assert data[1, :3].tolist() == [None] * 3
 
 
@@ -136,7 +146,9 @@ def write_pickle(path):
 
 
 def write_changed(make=None, **changes):
-    """The file of an explanation with some of its fields replaced: arrays by arrays, the others by what JSON makes of them."""
+    """The file of an explanation with some of its fields replaced: arrays by arrays, the others by
+    what JSON makes of them.
+    """
 
     def write(path):
         (make or explained)().save(path)
@@ -198,7 +210,9 @@ def write_zip(path):
 )
 def test_any_other_file_is_refused_and_nothing_runs(write, tmp_path, capsys):
     write(tmp_path / "file.npz")
-    with pytest.raises(InputError, match=r"path must be a file that Explanation.save wrote; got .*file.npz"):
+    with pytest.raises(
+        InputError, match=r"path must be a file that Explanation.save wrote; got .*file.npz"
+    ):
         owenshap.load(tmp_path / "file.npz")
     assert capsys.readouterr().out == ""
 
@@ -214,7 +228,17 @@ def test_a_file_that_is_not_there_is_not_there(tmp_path):
         owenshap.load(tmp_path / "nothing")
 
 
-ARRAYS = ("values", "base_values", "predictions", "standard_errors", "lower", "upper", "evaluations", "model_rows", "data")
+ARRAYS = (
+    "values",
+    "base_values",
+    "predictions",
+    "standard_errors",
+    "lower",
+    "upper",
+    "evaluations",
+    "model_rows",
+    "data",
+)
 SHAPES = {name: getattr(with_intervals(), name).shape for name in ARRAYS}
 OPTIONAL = ("standard_errors", "lower", "upper")
 
@@ -224,11 +248,18 @@ def filled(name, value, kind=float):
 
 
 WRONG = [
-    *({name: "hello"} for name in (*ARRAYS, "feature_names", "output_names", "axes", "confidence", "seed")),
+    *(
+        {name: "hello"}
+        for name in (*ARRAYS, "feature_names", "output_names", "axes", "confidence", "seed")
+    ),
     *({name: 3} for name in (*ARRAYS, "feature_names", "output_names", "axes")),
     *({name: 3} for name in ("method", "no_interval", "stopped_by", "because", "unit")),
     *({name: {"array": ["x"] * 30, "shape": [5, 3, 2]}} for name in ARRAYS),
-    *({name: None} for name in (*ARRAYS, "feature_names", "axes", "method", "seed", "confidence") if name not in OPTIONAL),
+    *(
+        {name: None}
+        for name in (*ARRAYS, "feature_names", "axes", "method", "seed", "confidence")
+        if name not in OPTIONAL
+    ),
     *({name: np.ones((7, 3, 2))} for name in ARRAYS),
     *({name: np.ones((*SHAPES[name], 1))} for name in ARRAYS),
     *({name: np.ones(SHAPES[name], np.complex128)} for name in ARRAYS),
@@ -236,18 +267,40 @@ WRONG = [
     *({name: filled(name, 1)} for name in ("evaluations", "model_rows")),
     *({name: filled(name, -1, int)} for name in ("evaluations", "model_rows")),
     *({name: filled(name, 1, int)} for name in ("values", "base_values", "lower")),
-    *({name: filled(name, value)} for name in ("values", "base_values", "predictions") for value in (np.nan, np.inf)),
+    *(
+        {name: filled(name, value)}
+        for name in ("values", "base_values", "predictions")
+        for value in (np.nan, np.inf)
+    ),
     {"standard_errors": filled("standard_errors", -1)},
     {"lower": filled("lower", 1e6)},
     {"upper": filled("upper", -1e6)},
     {"lower": None},
     *({"confidence": value} for value in (0, 1, -0.5, 95, "95 %", True, float("nan"), [0.95])),
-    *({"seed": value} for value in ("<img src=x onerror=alert(1)>", -1, 0.5, True, [0], {"date": "2024-01-01"})),
-    *({"axes": value} for value in (["rows"], ["players", "rows", "outputs"], ["rows", "players", "<b>"], ["rows", "rows", 3])),
+    *(
+        {"seed": value}
+        for value in ("<img src=x onerror=alert(1)>", -1, 0.5, True, [0], {"date": "2024-01-01"})
+    ),
+    *(
+        {"axes": value}
+        for value in (
+            ["rows"],
+            ["players", "rows", "outputs"],
+            ["rows", "players", "<b>"],
+            ["rows", "rows", 3],
+        )
+    ),
     *({"axes": value} for value in ([["rows"], "players", "outputs"], {"rows": 5})),
-    *({"feature_names": value} for value in (["a", "b"], ["a", "b", 3], ["a", "b", ["c"]], ["a", "b", "c", "d"])),
+    *(
+        {"feature_names": value}
+        for value in (["a", "b"], ["a", "b", 3], ["a", "b", ["c"]], ["a", "b", "c", "d"])
+    ),
     *({"output_names": value} for value in (["a"], ["a", None], [1, 2])),
-    *({name: {"array": value, "shape": [5]}} for name in ("stopped_by", "because") for value in ([1] * 5, ["a"] * 4, "abcde")),
+    *(
+        {name: {"array": value, "shape": [5]}}
+        for name in ("stopped_by", "because")
+        for value in ([1] * 5, ["a"] * 4, "abcde")
+    ),
     {"data": {"array": [1] * 15, "shape": [3, 5]}},
     {"data": {"array": 15, "shape": [5, 3]}},
     {"data": {"array": [{"time": "soon"}] * 15, "shape": [5, 3]}},
@@ -263,7 +316,9 @@ def test_every_field_has_its_type_shape_and_range(changes, tmp_path):
 
 
 def test_no_field_goes_unchecked():
-    assert {name for changes in WRONG for name in changes} == {each.name for each in fields(owenshap.Explanation)}
+    assert {name for changes in WRONG for name in changes} == {
+        each.name for each in fields(owenshap.Explanation)
+    }
 
 
 def without(name, tmp_path):
@@ -271,11 +326,19 @@ def without(name, tmp_path):
     explained().save(tmp_path / "e.npz")
     with np.load(tmp_path / "e.npz") as file:
         arrays = {each: file[each] for each in file.files if each != name}
-    about = {each: value for each, value in json.loads(arrays.pop("about").tobytes()).items() if each != name}
-    np.savez(tmp_path / "e.npz", about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays)
+    about = {
+        each: value
+        for each, value in json.loads(arrays.pop("about").tobytes()).items()
+        if each != name
+    }
+    np.savez(
+        tmp_path / "e.npz", about=np.frombuffer(json.dumps(about).encode(), np.uint8), **arrays
+    )
 
 
-@pytest.mark.parametrize("name", [each.name for each in fields(owenshap.Explanation) if each.name != "unit"])
+@pytest.mark.parametrize(
+    "name", [each.name for each in fields(owenshap.Explanation) if each.name != "unit"]
+)
 def test_no_field_is_missing(name, tmp_path):
     without(name, tmp_path)
     with refuses("path"):
@@ -299,7 +362,9 @@ def test_what_could_not_be_read_is_not_written(tmp_path):
 def test_cells_of_any_kind_come_back(tmp_path):
     cells = np.empty((1, 3), object)
     cells[0] = [[1, 2], [1, [2, "x"], None], 10**400]
-    found = owenshap.Explainer(lambda batch: np.arange(len(batch)) % 2, baseline=np.zeros((1, 3), object))(cells)
+    found = owenshap.Explainer(
+        lambda batch: np.arange(len(batch)) % 2, baseline=np.zeros((1, 3), object)
+    )(cells)
     found.save(tmp_path / "e.npz")
     again = owenshap.load(tmp_path / "e.npz")
     assert again.data.tolist() == cells.tolist()
@@ -458,7 +523,15 @@ def edited(content, rng):
 def mutants(count, rng, folder):
     """Files that are nearly right, in turn of every kind of explanation and of change."""
     numbers, cells = with_intervals(), of_frame()
-    kinds = [numbers, numbers["a"], numbers[0], explained(budget=4), cells, cells[0], cells[0, "text"]]
+    kinds = [
+        numbers,
+        numbers["a"],
+        numbers[0],
+        explained(budget=4),
+        cells,
+        cells[0],
+        cells[0, "text"],
+    ]
     contents = []
     for explanation in kinds:
         explanation.save(folder / "e.npz")

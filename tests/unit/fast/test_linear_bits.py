@@ -1,4 +1,6 @@
-"""A row's bits from columns depend on nothing but the row: not on the others, their order, or the memory."""
+"""A row's bits from columns depend on nothing but the row: not on the others, their order, or the
+memory.
+"""
 
 from itertools import pairwise
 
@@ -50,7 +52,9 @@ def module(dtype):
     torch.set_num_threads(1)
     steps = []
     for at, weights in enumerate(layers_of(dtype)):
-        layer = torch.nn.Linear(*weights.shape, bias=at % 2 == 0).to(torch.from_numpy(weights).dtype)
+        layer = torch.nn.Linear(*weights.shape, bias=at % 2 == 0).to(
+            torch.from_numpy(weights).dtype
+        )
         layer.weight = torch.nn.Parameter(torch.from_numpy(weights.T.copy()))
         steps += [layer, torch.nn.Sigmoid()]
     return torch.nn.Sequential(*steps[:-1], torch.nn.Softmax(1)).eval()
@@ -75,19 +79,28 @@ def threads_as_before():
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_bits_of_a_row(make, dtype, absent, method, budget, draws):
     model, x = make(dtype), data().astype(dtype)
-    settings = {name: each.astype(dtype) if name == "background" else each for name, each in absent.items()}
+    settings = {
+        name: each.astype(dtype) if name == "background" else each for name, each in absent.items()
+    }
 
     def explained(which, memory="256MB"):
         own = dict(settings)
         if np.ndim(own.get("baseline", 0)) == 2:
             own["baseline"] = own["baseline"][which].astype(dtype)
         explainer = Explainer(model, memory=memory, **own)
-        return explainer(x[which], method=method, budget=budget, background_draws=draws, progress=False)
+        return explainer(
+            x[which], method=method, budget=budget, background_draws=draws, progress=False
+        )
 
     everyone = np.arange(ROWS)
     together = explained(everyone)
     turned = np.random.default_rng(1).permutation(ROWS)
-    others = [(turned, "256MB"), (everyone, 20_000), (everyone, 200_000), (np.arange(4, 7), "256MB")]
+    others = [
+        (turned, "256MB"),
+        (everyone, 20_000),
+        (everyone, 200_000),
+        (np.arange(4, 7), "256MB"),
+    ]
     others += [(np.array([row]), "256MB") for row in (0, 3, 5)]
     for which, memory in others:
         found = explained(which, memory)
@@ -95,4 +108,6 @@ def test_bits_of_a_row(make, dtype, absent, method, budget, draws):
             ours, theirs = getattr(found, name), getattr(together, name)
             assert (ours is None) == (theirs is None)
             if ours is not None:
-                np.testing.assert_array_equal(ours, theirs[which], err_msg=f"{name} of rows {which} in {memory}")
+                np.testing.assert_array_equal(
+                    ours, theirs[which], err_msg=f"{name} of rows {which} in {memory}"
+                )

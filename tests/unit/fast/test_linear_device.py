@@ -17,15 +17,25 @@ pytestmark = pytest.mark.device
 nn = torch.nn
 
 
-def network(first=nn.Sigmoid, second=nn.Sigmoid, softmax=True, features=FEATURES, widths=(40, 25, 10)):
+def network(
+    first=nn.Sigmoid, second=nn.Sigmoid, softmax=True, features=FEATURES, widths=(40, 25, 10)
+):
     torch.manual_seed(0)
     wide, middle, last = widths
-    layers = [nn.Linear(features, wide), first(), nn.Linear(wide, middle), second(), nn.Linear(middle, last)]
+    layers = [
+        nn.Linear(features, wide),
+        first(),
+        nn.Linear(wide, middle),
+        second(),
+        nn.Linear(middle, last),
+    ]
     return nn.Sequential(*layers, *([nn.Softmax(1)] if softmax else [])).eval()
 
 
 @pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS)
-@pytest.mark.parametrize("absent", [ABSENT["background"], ABSENT["a row each"]], ids=["background", "a row each"])
+@pytest.mark.parametrize(
+    "absent", [ABSENT["background"], ABSENT["a row each"]], ids=["background", "a row each"]
+)
 @pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
 def test_the_device_agrees_with_the_host(method, budget, absent, output):
     model = network()
@@ -33,7 +43,9 @@ def test_the_device_agrees_with_the_host(method, budget, absent, output):
     settings = {name: np.asarray(value, np.float32) for name, value in absent.items()}
     host = Explainer(model, output=output, **settings)(x, method=method, budget=budget)
     device = Explainer(model.cuda(), output=output, **settings)(x, method=method, budget=budget)
-    np.testing.assert_allclose(device.values, host.values, rtol=0, atol=1e-4 * np.abs(host.values).max())
+    np.testing.assert_allclose(
+        device.values, host.values, rtol=0, atol=1e-4 * np.abs(host.values).max()
+    )
 
 
 CASES = {
@@ -64,7 +76,9 @@ def test_the_kernel_agrees_with_the_plain_arrays(case, output, monkeypatch):
 def perceptron(widths, activations, bias=True):
     torch.manual_seed(0)
     pairs = zip(itertools.pairwise(widths), activations, strict=True)
-    layers = [[nn.Linear(*both, bias=bias), *([] if after is None else [after])] for both, after in pairs]
+    layers = [
+        [nn.Linear(*both, bias=bias), *([] if after is None else [after])] for both, after in pairs
+    ]
     return nn.Sequential(*itertools.chain(*layers)).eval()
 
 
@@ -80,16 +94,22 @@ PERCEPTRONS = {
 @pytest.mark.parametrize("output", [None, 0, -1, "logit"])
 @pytest.mark.parametrize("absent", ["baseline", "background"])
 @pytest.mark.parametrize("case", PERCEPTRONS.values(), ids=PERCEPTRONS)
-def test_all_coalitions_by_the_kernel_agree_with_the_plain_arrays(case, absent, output, bias, monkeypatch):
+def test_all_coalitions_by_the_kernel_agree_with_the_plain_arrays(
+    case, absent, output, bias, monkeypatch
+):
     pytest.importorskip("triton")
     model = perceptron(*case, bias=bias).cuda()
     features = case[0][0]
     x = torch.randn(3, features, generator=torch.Generator().manual_seed(1))
-    instead = {"baseline": 0.0} if absent == "baseline" else {"background": torch.randn(2, features)}
+    instead = (
+        {"baseline": 0.0} if absent == "baseline" else {"background": torch.randn(2, features)}
+    )
     if output == "logit" and not isinstance(case[1][-1], (nn.Sigmoid, nn.Softmax)):
         pytest.skip("no probabilities")
     found, kernels, original = [], [], _fused_subsets.shapley
-    monkeypatch.setattr(_fused_subsets, "shapley", lambda *given: kernels.append(1) or original(*given))
+    monkeypatch.setattr(
+        _fused_subsets, "shapley", lambda *given: kernels.append(1) or original(*given)
+    )
     for fewest in (0, 1 << 62):
         monkeypatch.setattr(_fused_subsets, "FEWEST_NUMBERS", fewest)
         found.append(Explainer(model, output=output, **instead)(x, method="exact").values)
@@ -100,7 +120,9 @@ def test_all_coalitions_by_the_kernel_agree_with_the_plain_arrays(case, absent, 
 
 @pytest.mark.parametrize("output", [None, -1, "predicted"])
 @pytest.mark.parametrize(
-    "baseline", [0.0, torch.rand(30, 40, generator=torch.Generator().manual_seed(2))], ids=["0", "a row each"]
+    "baseline",
+    [0.0, torch.rand(30, 40, generator=torch.Generator().manual_seed(2))],
+    ids=["0", "a row each"],
 )
 @pytest.mark.parametrize("budget", [90, 600])
 def test_games_valued_together_agree_with_each_alone(output, baseline, budget, monkeypatch):
@@ -112,11 +134,15 @@ def test_games_valued_together_agree_with_each_alone(output, baseline, budget, m
     x = torch.where(torch.rand(30, 40, generator=generator) < share, x, torch.as_tensor(baseline))
     x[:, 0] = 2  # a live player at least
     valued = []
-    monkeypatch.setattr(ahead, "value_ahead", lambda work: (valued.append(len(work)), linear_game.value_ahead(work)))
+    monkeypatch.setattr(
+        ahead, "value_ahead", lambda work: (valued.append(len(work)), linear_game.value_ahead(work))
+    )
     model = network(features=40).cuda()
 
     def explained(rows, absent):
-        return Explainer(model, baseline=absent, output=output)(rows, method="halved-owen", budget=budget)
+        return Explainer(model, baseline=absent, output=output)(
+            rows, method="halved-owen", budget=budget
+        )
 
     together = explained(x, baseline)
     assert sum(valued) > 10

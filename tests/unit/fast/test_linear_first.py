@@ -40,8 +40,12 @@ def test_every_way_to_be_absent(method, budget, absent, players, compact):
     assert compact
 
 
-@pytest.mark.parametrize("absent", [ABSENT["background"], ABSENT["weights"], ABSENT["a row each"]], ids=str)
-@pytest.mark.parametrize(("method", "budget"), [each for name, each in DESIGNS.items() if name != "exact"])
+@pytest.mark.parametrize(
+    "absent", [ABSENT["background"], ABSENT["weights"], ABSENT["a row each"]], ids=str
+)
+@pytest.mark.parametrize(
+    ("method", "budget"), [each for name, each in DESIGNS.items() if name != "exact"]
+)
 def test_background_rows_that_are_drawn(method, budget, absent, compact):
     for players in (None, {"a": [0, 3], "b": [1, 2]}):
         agree(network(), rows(), method, budget, draws=2, output="logit", players=players, **absent)
@@ -53,16 +57,26 @@ def test_each_row_has_its_own_predicted_class_in_every_tile():
     model = network(2)
     assert len(set(model(x).argmax(axis=1))) > 1
     for memory in (3000, "256MB"):
-        agree(model, x, "halved-owen", 200, output="predicted", background=BACKGROUND, memory=memory)
+        agree(
+            model, x, "halved-owen", 200, output="predicted", background=BACKGROUND, memory=memory
+        )
 
 
 @pytest.mark.parametrize("activation", ["identity", "relu", "tanh", "sigmoid"])
 def test_activations(activation):
-    agree(network(activations=(activation, activation, "identity")), rows(), "halved-owen", 400, baseline=0.0)
+    agree(
+        network(activations=(activation, activation, "identity")),
+        rows(),
+        "halved-owen",
+        400,
+        baseline=0.0,
+    )
 
 
 def test_float32_is_computed_in_float32():
-    agree(network(dtype=np.float32), rows().astype(np.float32), "halved-owen", 400, 1e-4, baseline=0.0)
+    agree(
+        network(dtype=np.float32), rows().astype(np.float32), "halved-owen", 400, 1e-4, baseline=0.0
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -78,14 +92,18 @@ def test_very_negative_scores_make_no_warning():
 def test_a_game_that_came_from_another_process_has_the_same_values():
     game = game_of(network(), rows())
     again = pickle.loads(pickle.dumps(game))
-    first, second = (owenshap.estimate(each, "halved-owen", budget=400).values for each in (game, again))
+    first, second = (
+        owenshap.estimate(each, "halved-owen", budget=400).values for each in (game, again)
+    )
     np.testing.assert_array_equal(first, second)
 
 
 def test_games_let_go_of_their_columns_when_they_are_done(monkeypatch):
     games = []
     release = LinearModelGame.release
-    monkeypatch.setattr(LinearModelGame, "release", lambda self: (games.append(self), release(self)))
+    monkeypatch.setattr(
+        LinearModelGame, "release", lambda self: (games.append(self), release(self))
+    )
     Explainer(network(), baseline=0.0)(rows(), method="castro", budget=100)
     assert games
     assert not any(set(vars(game)) & set(CACHES) for game in games)
@@ -100,7 +118,11 @@ def test_a_game_says_what_it_can():
 
 def test_an_output_that_is_not_finite_is_told_with_its_coalition():
     model = MLP([np.eye(FEATURES), np.ones((FEATURES, 1))], activations="identity")
-    explainer = Explainer(model, baseline=1.0, output=lambda p: np.where(p == FEATURES, 0.0, np.where(p > 10.5, np.nan, p)))
+    explainer = Explainer(
+        model,
+        baseline=1.0,
+        output=lambda p: np.where(p == FEATURES, 0.0, np.where(p > 10.5, np.nan, p)),
+    )
     with pytest.raises(owenshap.ModelError, match=r"with \{.*\} present"):
         explainer(np.array([[2.0, 2, 2, 2, 2, -1]]), method="castro", budget=200)
 
@@ -136,7 +158,9 @@ class Limited(MLP):
 
 ELSEWHERE = {
     "background": {"background": 3 * BACKGROUND},
-    "last background rows": {"background": np.concatenate([BACKGROUND / 10] * 40 + [3 * BACKGROUND] * 4)},
+    "last background rows": {
+        "background": np.concatenate([BACKGROUND / 10] * 40 + [3 * BACKGROUND] * 4)
+    },
     "a row": {"baseline": 3 * BACKGROUND[0]},
     "a row each": {"baseline": 3 * BACKGROUND[:5]},
 }
@@ -179,7 +203,9 @@ class OwnReduction(Castro):
 def test_an_estimator_with_a_reduction_of_its_own_is_asked(compact):
     assert not OwnReduction.by_design
     explainer = Explainer(network(), baseline=0.0)
-    single, double = (explainer(rows(), method=each, budget=200) for each in (Castro(), OwnReduction()))
+    single, double = (
+        explainer(rows(), method=each, budget=200) for each in (Castro(), OwnReduction())
+    )
     np.testing.assert_allclose(double.values, 2 * single.values, rtol=1e-12)
     assert len(compact) == len({int(n) for n in (rows() != 0).sum(axis=1)})
 
@@ -214,12 +240,16 @@ def test_a_linear_model_has_its_values_in_closed_form():
 
 
 def test_a_linear_model_is_sampled_where_a_method_is_asked_for():
-    explanation = Explainer(MLP([np.ones((FEATURES, 1))]), baseline=0.0)(rows(), method="castro", budget=100)
+    explanation = Explainer(MLP([np.ones((FEATURES, 1))]), baseline=0.0)(
+        rows(), method="castro", budget=100
+    )
     assert explanation.method == "castro"
 
 
 def test_groups_of_a_linear_model_sum_their_features():
-    explanation = Explainer(MLP([np.ones((FEATURES, 1))]), baseline=0.0, players={"all": list(range(FEATURES))})(rows())
+    explanation = Explainer(
+        MLP([np.ones((FEATURES, 1))]), baseline=0.0, players={"all": list(range(FEATURES))}
+    )(rows())
     np.testing.assert_allclose(explanation.values[:, 0], rows().sum(axis=1))
 
 
@@ -257,7 +287,9 @@ def test_chains_of_a_row_with_one_live_player(kind, antithetic, compact):
     model = network()
     if kind == "torch":
         torch = pytest.importorskip("torch")
-        model = torch.nn.Sequential(torch.nn.Linear(FEATURES, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2)).double()
+        model = torch.nn.Sequential(
+            torch.nn.Linear(FEATURES, 4), torch.nn.Tanh(), torch.nn.Linear(4, 2)
+        ).double()
     x = rows()
     x[0, 1:] = 0
     for settings in ({"baseline": 0.0}, {"baseline": 0.0, "output": lambda p: p[:, :1] ** 2}):

@@ -24,7 +24,13 @@ from sklearn.linear_model import (  # noqa: E402
 )
 from sklearn.neural_network import MLPClassifier, MLPRegressor  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, PolynomialFeatures, RobustScaler, StandardScaler  # noqa: E402
+from sklearn.preprocessing import (  # noqa: E402
+    MaxAbsScaler,
+    MinMaxScaler,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR  # noqa: E402
 
 RNG = np.random.default_rng(0)
@@ -38,7 +44,11 @@ MODELS = {
     "three classes": (MLPClassifier(**MLP_SETTINGS, activation="tanh"), THREE, None),
     "many labels": (MLPClassifier(**MLP_SETTINGS), np.stack([TWO, THREE == 1], axis=1), None),
     "regressor": (MLPRegressor(**MLP_SETTINGS, activation="logistic"), SCORE, None),
-    "two targets": (MLPRegressor(**MLP_SETTINGS, activation="identity"), np.stack([SCORE, -SCORE], axis=1), None),
+    "two targets": (
+        MLPRegressor(**MLP_SETTINGS, activation="identity"),
+        np.stack([SCORE, -SCORE], axis=1),
+        None,
+    ),
     "logistic, two": (LogisticRegression(), TWO, None),
     "logistic, three": (LogisticRegression(), THREE, None),
     "log loss": (SGDClassifier(loss="log_loss", random_state=0), TWO, None),
@@ -75,7 +85,11 @@ SCALERS = {
 @pytest.mark.parametrize("scaler", SCALERS.values(), ids=SCALERS)
 @pytest.mark.parametrize(("model", "y", "predict"), MODELS.values(), ids=MODELS)
 def test_models(model, y, predict, scaler, compact):
-    fitted = make_pipeline(*scaler, sklearn.clone(model)).fit(X, y) if scaler else sklearn.clone(model).fit(X, y)
+    fitted = (
+        make_pipeline(*scaler, sklearn.clone(model)).fit(X, y)
+        if scaler
+        else sklearn.clone(model).fit(X, y)
+    )
     agree(fitted, X[:3], "halved-owen", 200, background=X[10:14], predict=predict)
     assert compact
 
@@ -88,7 +102,9 @@ def test_linear_models_in_closed_form(model, y, predict, scaler):
     scaled = scale.transform(X)
     fitted = sklearn.clone(model).fit(scaled, y)
     whole = make_pipeline(*(scale[:-1] if scaler else []), fitted) if scaler else fitted
-    fast, plain = (Explainer(whole, X[10:15], predict=predict, fast=each)(X[:3]) for each in (True, False))
+    fast, plain = (
+        Explainer(whole, X[10:15], predict=predict, fast=each)(X[:3]) for each in (True, False)
+    )
     assert fast.method == "linear closed form"
     assert plain.method == "exact"
     np.testing.assert_allclose(fast.values, plain.values, rtol=1e-6, atol=1e-9)
@@ -108,28 +124,45 @@ SCALED = X / 5  # log-odds within a few units: through probabilities they keep t
 @pytest.mark.parametrize("model", LOGISTIC.values(), ids=LOGISTIC)
 def test_log_odds_of_two_classes_in_closed_form(model, scaler, players):
     fitted = make_pipeline(*scaler, sklearn.clone(model)).fit(SCALED, TWO)
-    settings = {"background": SCALED[10:15], "background_weights": [1, 2, 0, 1, 3], "players": players}
+    settings = {
+        "background": SCALED[10:15],
+        "background_weights": [1, 2, 0, 1, 3],
+        "players": players,
+    }
     found = Explainer(fitted, output="logit", **settings)(SCALED[:4])
     exact = Explainer(fitted, output="logit", fast=False, **settings)(SCALED[:4], method="exact")
     assert found.method == "linear closed form"
     assert (found.evaluations == 2).all()
     one = isinstance(model, LogisticRegression)  # its scores are log-odds as they are
     assert found.output_names == exact.output_names == (["1"] if one else ["logit 0", "logit 1"])
-    np.testing.assert_allclose(found.values, exact.values, rtol=0, atol=1e-12 * np.abs(exact.values).max())
-    np.testing.assert_allclose(found.base_values, exact.base_values, rtol=0, atol=1e-12 * np.abs(exact.values).max())
+    np.testing.assert_allclose(
+        found.values, exact.values, rtol=0, atol=1e-12 * np.abs(exact.values).max()
+    )
+    np.testing.assert_allclose(
+        found.base_values, exact.base_values, rtol=0, atol=1e-12 * np.abs(exact.values).max()
+    )
     scores = Explainer(fitted, predict="decision_function", **settings)(SCALED[:4])
     assert scores.method == "linear closed form"
     wanted = exact.values if one else exact.values[..., 1]
     np.testing.assert_allclose(scores.values, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
 
 
-@pytest.mark.parametrize("model", [LinearSVC(random_state=0), SGDClassifier(random_state=0), LogisticRegression()], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [LinearSVC(random_state=0), SGDClassifier(random_state=0), LogisticRegression()],
+    ids=str,
+)
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 def test_scores_in_closed_form_are_those_of_all_coalitions(model, y):
     fitted = make_pipeline(StandardScaler(), sklearn.clone(model)).fit(X, y)
-    fast, plain = (Explainer(fitted, X[10:15], predict="decision_function", fast=each)(X[:4]) for each in (True, False))
+    fast, plain = (
+        Explainer(fitted, X[10:15], predict="decision_function", fast=each)(X[:4])
+        for each in (True, False)
+    )
     assert (fast.method, plain.method) == ("linear closed form", "exact")
-    np.testing.assert_allclose(fast.values, plain.values, rtol=0, atol=1e-12 * np.abs(plain.values).max())
+    np.testing.assert_allclose(
+        fast.values, plain.values, rtol=0, atol=1e-12 * np.abs(plain.values).max()
+    )
 
 
 def test_log_odds_are_finite_where_probabilities_are_0_or_1():
@@ -148,7 +181,9 @@ def test_log_odds_of_three_classes_are_not_linear(compact):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("y", [TWO, np.stack([TWO, THREE == 1], axis=1)], ids=["two classes", "many labels"])
+@pytest.mark.parametrize(
+    "y", [TWO, np.stack([TWO, THREE == 1], axis=1)], ids=["two classes", "many labels"]
+)
 def test_log_odds_of_perceptrons(y, compact):
     fitted = MLPClassifier(**MLP_SETTINGS).fit(SCALED, y)
     agree(fitted, SCALED[:3], "halved-owen", 200, output="logit", background=SCALED[10:14])
@@ -193,7 +228,11 @@ def test_a_subclass_may_predict_otherwise():
 def test_a_method_that_was_replaced_is_left_to_the_plain_way(place):
     model = make_pipeline(StandardScaler(), Ridge()).fit(X, SCORE)
     assert first_step(as_model(model)) is not None
-    thing, name = {"model": (model[-1], "predict"), "scaler": (model[0], "transform"), "pipeline": (model, "predict")}[place]
+    thing, name = {
+        "model": (model[-1], "predict"),
+        "scaler": (model[0], "transform"),
+        "pipeline": (model, "predict"),
+    }[place]
     own = getattr(thing, name)
     setattr(thing, name, lambda rows: own(np.clip(rows, -1, 1)))
     assert first_step(as_model(model)) is None

@@ -1,4 +1,6 @@
-"""Exact values with the kernel's place taken by the plain formula: what surrounds it is the same on any device."""
+"""Exact values with the kernel's place taken by the plain formula: what surrounds it is the same on
+any device.
+"""
 
 import numpy as np
 import pytest
@@ -18,7 +20,9 @@ def shapley(linear, columns, empty, chosen):
     """What `_fused_subsets.shapley` gives, coalition by coalition."""
     players = columns.shape[2]
     present = torch.from_numpy(from_codes(np.arange(1 << players), players)).to(columns.dtype)
-    members, others = (torch.from_numpy(each)[present.sum(1).long()][:, None] for each in size_weights(players))
+    members, others = (
+        torch.from_numpy(each)[present.sum(1).long()][:, None] for each in size_weights(players)
+    )
     shares = present * members - (1 - present) * others
     found = []
     for pair in range(columns.shape[1]):
@@ -34,14 +38,23 @@ def kernels(monkeypatch):
     monkeypatch.setattr(_fused_subsets, "FEWEST_NUMBERS", 0)
     monkeypatch.setattr(_fused_subsets, "fits", lambda linear, n_players: True)
     monkeypatch.setattr(
-        _fused_subsets, "shapley", lambda *arguments: given.append(arguments[1].shape[1]) or shapley(*arguments)
+        _fused_subsets,
+        "shapley",
+        lambda *arguments: given.append(arguments[1].shape[1]) or shapley(*arguments),
     )
     return given
 
 
 def network(*layers):
     torch.manual_seed(0)
-    default = [nn.Linear(PLAYERS, 5), nn.Sigmoid(), nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 3), nn.Softmax(1)]
+    default = [
+        nn.Linear(PLAYERS, 5),
+        nn.Sigmoid(),
+        nn.Linear(5, 4),
+        nn.Tanh(),
+        nn.Linear(4, 3),
+        nn.Softmax(1),
+    ]
     return nn.Sequential(*(layers or default)).double().eval()
 
 
@@ -60,15 +73,24 @@ ABSENT = {
 @pytest.mark.parametrize("absent", ABSENT.values(), ids=ABSENT)
 def test_what_the_kernel_gives_is_put_together_as_the_plain_way_does(absent, output, kernels):
     x = torch.randn(3, PLAYERS, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    ours, plain = (Explainer(network(), fast=each, output=output, **absent)(x, method="exact") for each in (True, False))
+    ours, plain = (
+        Explainer(network(), fast=each, output=output, **absent)(x, method="exact")
+        for each in (True, False)
+    )
     assert sum(kernels) == len(x) * (1 if "baseline" in absent else len(BACKGROUND))
-    np.testing.assert_allclose(ours.values, plain.values, rtol=0, atol=1e-6 * np.abs(plain.values).max())
+    np.testing.assert_allclose(
+        ours.values, plain.values, rtol=0, atol=1e-6 * np.abs(plain.values).max()
+    )
     np.testing.assert_array_equal(ours.evaluations, plain.evaluations)
 
 
 def test_a_function_of_the_outputs_is_left_to_the_plain_arrays(kernels):
-    explainer = Explainer(network(), baseline=0.0, output=lambda predictions: predictions[:, :1] ** 2)
-    assert np.isfinite(explainer(torch.ones(2, PLAYERS, dtype=torch.float64), method="exact").values).all()
+    explainer = Explainer(
+        network(), baseline=0.0, output=lambda predictions: predictions[:, :1] ** 2
+    )
+    assert np.isfinite(
+        explainer(torch.ones(2, PLAYERS, dtype=torch.float64), method="exact").values
+    ).all()
     assert kernels == []
 
 
@@ -80,7 +102,10 @@ def test_without_a_device_or_with_little_to_do_the_plain_arrays_do_it(monkeypatc
 
 
 LAYERS = {
-    "layers": ([nn.Linear(7, 5), nn.ReLU(), nn.Linear(5, 4), nn.Linear(4, 3), nn.Softmax(1)], ["relu", "identity", "softmax"]),
+    "layers": (
+        [nn.Linear(7, 5), nn.ReLU(), nn.Linear(5, 4), nn.Linear(4, 3), nn.Softmax(1)],
+        ["relu", "identity", "softmax"],
+    ),
     "no layer": ([nn.Linear(7, 2), nn.Sigmoid()], ["sigmoid"]),
     "linear": ([nn.Linear(7, 2)], ["identity"]),
     "another activation": ([nn.Linear(7, 5), nn.GELU(), nn.Linear(5, 4)], None),

@@ -1,4 +1,6 @@
-"""Games valued together, with the kernel's place taken by plain arrays: what surrounds it is the same on any device."""
+"""Games valued together, with the kernel's place taken by plain arrays: what surrounds it is the
+same on any device.
+"""
 
 import numpy as np
 import pytest
@@ -34,13 +36,22 @@ def together(monkeypatch):
     monkeypatch.setattr(_fused_stars, "FEWEST_NUMBERS", 0)
     monkeypatch.setattr(_fused_stars, "fits", lambda linear: True)
     monkeypatch.setattr(_fused_stars, "steps", steps)
-    monkeypatch.setattr(ahead, "value_ahead", lambda work: (valued.append(len(work)), linear_game.value_ahead(work)))
+    monkeypatch.setattr(
+        ahead, "value_ahead", lambda work: (valued.append(len(work)), linear_game.value_ahead(work))
+    )
     return valued
 
 
 def network(features=12, outputs=3):
     torch.manual_seed(0)
-    layers = [nn.Linear(features, 9), nn.Sigmoid(), nn.Linear(9, 5), nn.Tanh(), nn.Linear(5, outputs), nn.Softmax(1)]
+    layers = [
+        nn.Linear(features, 9),
+        nn.Sigmoid(),
+        nn.Linear(9, 5),
+        nn.Tanh(),
+        nn.Linear(5, outputs),
+        nn.Softmax(1),
+    ]
     return nn.Sequential(*layers).double().eval()
 
 
@@ -48,12 +59,18 @@ def rows(count=14, features=12, baseline=0.0):
     """Rows with different numbers of live players."""
     generator = torch.Generator().manual_seed(1)
     x = torch.rand(count, features, generator=generator, dtype=torch.float64) + 0.1
-    live = torch.rand(count, features, generator=generator) < torch.rand(count, 1, generator=generator)
+    live = torch.rand(count, features, generator=generator) < torch.rand(
+        count, 1, generator=generator
+    )
     live[:, 0] = True
     return torch.where(live, x, torch.as_tensor(baseline, dtype=x.dtype))
 
 
-BASELINES = {"0": 0.0, "a row": torch.linspace(-1, 0, 12), "a row each": torch.linspace(-1, 0, 14 * 12).reshape(14, 12)}
+BASELINES = {
+    "0": 0.0,
+    "a row": torch.linspace(-1, 0, 12),
+    "a row each": torch.linspace(-1, 0, 14 * 12).reshape(14, 12),
+}
 
 
 @pytest.mark.parametrize("memory", ["256MB", 20_000], ids=["one group", "several"])
@@ -75,17 +92,25 @@ def test_games_valued_together_agree_with_the_plain_way(baseline, output, memory
 def test_one_game_with_a_background(players, together):
     settings = {"background": rows(4), "output": "predicted", "players": players}
     ours, plain = (
-        Explainer(network(), fast=each, **settings)(rows(3) + 1, method="owen", budget=150) for each in (True, False)
+        Explainer(network(), fast=each, **settings)(rows(3) + 1, method="owen", budget=150)
+        for each in (True, False)
     )
-    np.testing.assert_allclose(ours.values, plain.values, rtol=0, atol=1e-6 * np.abs(plain.values).max())
+    np.testing.assert_allclose(
+        ours.values, plain.values, rtol=0, atol=1e-6 * np.abs(plain.values).max()
+    )
 
 
 def test_log_odds(together):
     settings = {"baseline": 0.0, "output": "logit"}
     model = network(outputs=2)
-    ours, plain = (Explainer(model, fast=each, **settings)(rows(), method="owen", budget=150) for each in (True, False))
+    ours, plain = (
+        Explainer(model, fast=each, **settings)(rows(), method="owen", budget=150)
+        for each in (True, False)
+    )
     assert together
-    np.testing.assert_allclose(ours.values, plain.values, rtol=0, atol=1e-6 * np.abs(plain.values).max())
+    np.testing.assert_allclose(
+        ours.values, plain.values, rtol=0, atol=1e-6 * np.abs(plain.values).max()
+    )
 
 
 def test_without_a_device_the_plain_arrays_do_it():

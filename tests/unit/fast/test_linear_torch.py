@@ -17,7 +17,9 @@ nn = torch.nn
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Networks this small are slower on several threads, and much slower on cores that others use."""
+    """Networks this small are slower on several threads, and much slower on cores that others
+    use.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -26,7 +28,14 @@ def one_thread():
 
 def network(dtype=torch.float64, seed=0, middle=nn.Tanh):
     torch.manual_seed(seed)
-    layers = [nn.Linear(FEATURES, 5), nn.Sigmoid(), nn.Linear(5, 4, bias=False), middle(), nn.Linear(4, 3), nn.Softmax(1)]
+    layers = [
+        nn.Linear(FEATURES, 5),
+        nn.Sigmoid(),
+        nn.Linear(5, 4, bias=False),
+        middle(),
+        nn.Linear(4, 3),
+        nn.Softmax(1),
+    ]
     return nn.Sequential(*layers).to(dtype).eval()
 
 
@@ -44,7 +53,9 @@ def test_every_way_to_be_absent(method, budget, absent, compact):
     assert compact
 
 
-@pytest.mark.parametrize(("method", "budget"), [each for name, each in DESIGNS.items() if name != "exact"])
+@pytest.mark.parametrize(
+    ("method", "budget"), [each for name, each in DESIGNS.items() if name != "exact"]
+)
 def test_background_rows_that_are_drawn(method, budget, compact):
     agree(network(), rows(), method, budget, draws=3, background=BACKGROUND)
     assert compact
@@ -52,7 +63,14 @@ def test_background_rows_that_are_drawn(method, budget, compact):
 
 @pytest.mark.parametrize(("method", "budget"), DESIGNS.values(), ids=DESIGNS)
 def test_float32(method, budget, compact):
-    agree(network(torch.float32), rows().astype(np.float32), method, budget, 1e-4, background=BACKGROUND.astype(np.float32))
+    agree(
+        network(torch.float32),
+        rows().astype(np.float32),
+        method,
+        budget,
+        1e-4,
+        background=BACKGROUND.astype(np.float32),
+    )
     assert compact
 
 
@@ -62,14 +80,20 @@ def panels(monkeypatch):
     shapes, stepped = [], LinearFirst._stepped
     monkeypatch.setattr(linear_first, "PANEL", 8)
     monkeypatch.setattr(linear_first, "COPIED", 0)
-    monkeypatch.setattr(LinearFirst, "_stepped", lambda self, hidden: (shapes.append(hidden.shape), stepped(self, hidden))[1])
+    monkeypatch.setattr(
+        LinearFirst,
+        "_stepped",
+        lambda self, hidden: (shapes.append(hidden.shape), stepped(self, hidden))[1],
+    )
     return shapes
 
 
 @pytest.mark.parametrize("output", OUTPUTS.values(), ids=OUTPUTS)
 @pytest.mark.parametrize("absent", ABSENT.values(), ids=ABSENT)
 def test_stars_by_panel(absent, output, panels):
-    agree(network(), rows(), *DESIGNS["halved stars"], output=output, players={"a": [0, 3]}, **absent)
+    agree(
+        network(), rows(), *DESIGNS["halved stars"], output=output, players={"a": [0, 3]}, **absent
+    )
     assert {shape[2] for shape in panels} == {8}
 
 
@@ -92,9 +116,13 @@ def test_products_as_wide_as_they_come_on_a_device(method, budget, absent, monke
 
 
 def test_the_same_bits_on_any_number_of_threads():
-    """But for steps whose own last bits depend on where threads cut an array, as torch's sigmoid and softmax do."""
+    """But for steps whose own last bits depend on where threads cut an array, as torch's sigmoid
+    and softmax do.
+    """
     torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(FEATURES, 13), nn.ReLU(), nn.Linear(13, 9), nn.ReLU(), nn.Linear(9, 2)).eval()
+    model = nn.Sequential(
+        nn.Linear(FEATURES, 13), nn.ReLU(), nn.Linear(13, 9), nn.ReLU(), nn.Linear(9, 2)
+    ).eval()
     explainer, x, found = Explainer(model, baseline=0.0), rows().astype(np.float32), []
     for threads in (1, 2, 3):
         torch.set_num_threads(threads)
@@ -141,7 +169,9 @@ def test_after_flatten(compact):
 
 def test_a_linear_layer_on_the_last_axis_of_images_is_left_to_the_plain_way(compact):
     model = nn.Sequential(nn.Linear(3, 2), nn.Flatten(), nn.Linear(4, 1)).double().eval()
-    Explainer(model, baseline=0.0)(torch.from_numpy(rows()).reshape(-1, 2, 3), method="castro", budget=50)
+    Explainer(model, baseline=0.0)(
+        torch.from_numpy(rows()).reshape(-1, 2, 3), method="castro", budget=50
+    )
     assert not compact
 
 
@@ -161,7 +191,11 @@ class Own(nn.Module):
 
     def __init__(self, forward):
         super().__init__()
-        self.first, self.second, self.last = nn.Linear(FEATURES, 5), nn.Linear(FEATURES, 5), nn.Linear(5, 3)
+        self.first, self.second, self.last = (
+            nn.Linear(FEATURES, 5),
+            nn.Linear(FEATURES, 5),
+            nn.Linear(5, 3),
+        )
         self.drop, self._forward = nn.Dropout(0.5), forward
 
     def forward(self, batch):
@@ -180,22 +214,34 @@ def in_place(module, batch):
 
 
 FORWARDS = {
-    "functions": lambda module, batch: torch.softmax(module.last(module.drop(torch.relu(module.first(batch)))), dim=1),
+    "functions": lambda module, batch: torch.softmax(
+        module.last(module.drop(torch.relu(module.first(batch)))), dim=1
+    ),
     "methods": lambda module, batch: module.last(module.first(batch).sigmoid()),
     "in place": in_place,
-    "skipping": lambda module, batch: module.last((hidden := module.first(batch)) + torch.tanh(hidden)),
+    "skipping": lambda module, batch: module.last(
+        (hidden := module.first(batch)) + torch.tanh(hidden)
+    ),
     "branching": branching,
     "one number a row": lambda module, batch: module.last(torch.tanh(module.first(batch)))[:, 0],
     "by name": lambda module, batch: module.last(torch.tanh(module.first(input=batch))),
-    "view": lambda module, batch: module.last(torch.tanh(module.first(batch.view(batch.size(0), -1)))),
-    "reshape": lambda module, batch: module.last(torch.tanh(module.first(batch.reshape(batch.shape[0], -1)))),
+    "view": lambda module, batch: module.last(
+        torch.tanh(module.first(batch.view(batch.size(0), -1)))
+    ),
+    "reshape": lambda module, batch: module.last(
+        torch.tanh(module.first(batch.reshape(batch.shape[0], -1)))
+    ),
     "flatten": lambda module, batch: module.last(torch.tanh(module.first(torch.flatten(batch, 1)))),
-    "checked": lambda module, batch: module.last(torch.tanh(module.first(batch))) * len(batch) / len(batch),
+    "checked": lambda module, batch: (
+        module.last(torch.tanh(module.first(batch))) * len(batch) / len(batch)
+    ),
 }
 
 
 @pytest.mark.parametrize("background", [False, True])
-@pytest.mark.parametrize(("method", "budget"), [DESIGNS["exact"], DESIGNS["chains"], DESIGNS["halved stars"]])
+@pytest.mark.parametrize(
+    ("method", "budget"), [DESIGNS["exact"], DESIGNS["chains"], DESIGNS["halved stars"]]
+)
 @pytest.mark.parametrize("forward", FORWARDS.values(), ids=FORWARDS)
 def test_modules_with_a_forward_of_their_own(forward, method, budget, background, compact):
     model = Own(forward).double().eval()
@@ -211,13 +257,21 @@ def test_a_sequence_with_a_forward_of_its_own(compact):
 
 @pytest.mark.parametrize("how", ["view", "reshape", "flatten"])
 def test_images_that_a_forward_flattens(how, compact):
-    agree(Own(FORWARDS[how]).double().eval(), torch.from_numpy(rows()).reshape(-1, 2, 3), "castro", 200, baseline=0.0)
+    agree(
+        Own(FORWARDS[how]).double().eval(),
+        torch.from_numpy(rows()).reshape(-1, 2, 3),
+        "castro",
+        200,
+        baseline=0.0,
+    )
     assert compact
 
 
 def test_images_that_a_forward_does_not_flatten_are_left_to_the_plain_way(compact):
     model = nn.Sequential(Custom(nn.Linear(3, 2)), nn.Flatten()).double().eval()
-    Explainer(model, baseline=0.0)(torch.from_numpy(rows()).reshape(-1, 2, 3), method="castro", budget=50)
+    Explainer(model, baseline=0.0)(
+        torch.from_numpy(rows()).reshape(-1, 2, 3), method="castro", budget=50
+    )
     assert not compact
 
 
@@ -227,10 +281,14 @@ ELSEWHERE = {
     "joined": lambda module, batch: torch.cat([module.last(module.first(batch)), batch], dim=1),
     "two layers": lambda module, batch: module.last(module.first(batch) * module.second(batch)),
     "the other layer": lambda module, batch: module.last(torch.tanh(module.second(batch))),
-    "scaled by its data": lambda module, batch: module.last(module.first(batch)) * batch.data.mean(),
+    "scaled by its data": lambda module, batch: (
+        module.last(module.first(batch)) * batch.data.mean()
+    ),
     "turned": lambda module, batch: module.last(module.first(batch)) + batch.T.sum(0)[:, None],
     "as numbers": lambda module, batch: module.last(module.first(batch)) * float(batch.sum()),
-    "in numpy": lambda module, batch: module.last(module.first(batch)) + torch.from_numpy(batch.numpy()[:, :1]),
+    "in numpy": lambda module, batch: (
+        module.last(module.first(batch)) + torch.from_numpy(batch.numpy()[:, :1])
+    ),
     "twice": lambda module, batch: module.last(module.first(batch) + module.first(-batch)),
     "not at all": lambda module, batch: module.last(torch.ones(len(batch), 5, dtype=torch.float64)),
     "several outputs": lambda module, batch: (module.first(batch), 1),
@@ -260,7 +318,9 @@ def hooked():
 
 
 def replaced(module, name="forward"):
-    """A network that limits what it is given, by a method that was put on the module or one of its layers."""
+    """A network that limits what it is given, by a method that was put on the module or one of its
+    layers.
+    """
     model = network()
     found = model if module is None else model[module]
     own = getattr(found, name)
@@ -292,7 +352,9 @@ def test_what_is_not_known_to_be_linear_first_is_left_alone(model):
     assert first_step(as_model(model())) is None
 
 
-@pytest.mark.parametrize("kind", ["register_module_forward_pre_hook", "register_module_forward_hook"])
+@pytest.mark.parametrize(
+    "kind", ["register_module_forward_pre_hook", "register_module_forward_hook"]
+)
 def test_hooks_of_all_modules_are_left_to_the_plain_way(kind):
     handle = getattr(nn.modules.module, kind)(lambda *_: None)
     try:
@@ -308,11 +370,17 @@ def test_a_layer_whose_type_was_changed_is_left_to_the_plain_way(monkeypatch):
     assert first_step(as_model(network())) is None
 
 
-@pytest.mark.parametrize("change", [lambda: replaced(None), lambda: replaced(0)], ids=["model", "layer"])
+@pytest.mark.parametrize(
+    "change", [lambda: replaced(None), lambda: replaced(0)], ids=["model", "layer"]
+)
 def test_a_forward_that_shows_only_outside_the_explained_rows(change):
-    """It limits what it is given to [-1, 1], where the explained rows lie and the background does not."""
+    """It limits what it is given to [-1, 1], where the explained rows lie and the background does
+    not.
+    """
     inside, outside = rows() / 10, 3 * BACKGROUND
-    found, plain = (Explainer(change(), outside, fast=fast)(inside, method="exact") for fast in (True, False))
+    found, plain = (
+        Explainer(change(), outside, fast=fast)(inside, method="exact") for fast in (True, False)
+    )
     np.testing.assert_array_equal(found.values, plain.values)
 
 
@@ -368,10 +436,16 @@ def test_log_odds_of_networks(method, budget, last, compact):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"method": "exact"}, {"method": "halved-owen", "tolerance": "5%"}], ids=["exact", "share"]
+    "settings",
+    [{"method": "exact"}, {"method": "halved-owen", "tolerance": "5%"}],
+    ids=["exact", "share"],
 )
 def test_log_odds_are_finite_where_probabilities_are_0_and_1(settings):
-    model = nn.Sequential(nn.Linear(FEATURES, 5), nn.Tanh(), nn.Linear(5, 2), nn.Softmax(1)).double().eval()
+    model = (
+        nn.Sequential(nn.Linear(FEATURES, 5), nn.Tanh(), nn.Linear(5, 2), nn.Softmax(1))
+        .double()
+        .eval()
+    )
     with torch.no_grad():
         model[2].weight *= 1e4
         assert (model(torch.as_tensor(rows())) == 1).any()
@@ -379,4 +453,7 @@ def test_log_odds_are_finite_where_probabilities_are_0_and_1(settings):
     found = Explainer(model, baseline=0.0, output="logit")(data, **settings)
     scores = model[:3](torch.as_tensor(data)).detach().numpy()
     np.testing.assert_allclose(found.predictions[:, 0], scores[:, 0] - scores[:, 1], rtol=1e-12)
-    assert np.abs(found.gap).max() <= (1e-9 if settings["method"] == "exact" else 0.2) * np.abs(found.predictions).max()
+    assert (
+        np.abs(found.gap).max()
+        <= (1e-9 if settings["method"] == "exact" else 0.2) * np.abs(found.predictions).max()
+    )

@@ -65,7 +65,10 @@ def test_fn_is_a_function():
         FunctionGame([0, 1, 2, 3], 2)
 
 
-@pytest.mark.parametrize("table", [[], [1.0], [1.0, 2.0, 3.0], np.zeros((6, 2)), np.zeros((4, 0)), np.zeros((2, 2, 2)), 5.0])
+@pytest.mark.parametrize(
+    "table",
+    [[], [1.0], [1.0, 2.0, 3.0], np.zeros((6, 2)), np.zeros((4, 0)), np.zeros((2, 2, 2)), 5.0],
+)
 def test_a_table_has_a_power_of_two_of_rows(table):
     with refuses("values", "2**n"):
         TableGame(table)
@@ -77,7 +80,9 @@ def test_a_table_is_finite_and_the_error_says_where(bad):
         TableGame([0, 1, bad, 3])
 
 
-@pytest.mark.parametrize("table", ["abcd", ["a", "b"], [[1, 2], [3]], [1j, 2j], np.array([1j, 2j]), [{}, {}]])
+@pytest.mark.parametrize(
+    "table", ["abcd", ["a", "b"], [[1, 2], [3]], [1j, 2j], np.array([1j, 2j]), [{}, {}]]
+)
 def test_a_table_is_of_real_numbers(table):
     with refuses("values", "numbers"):
         TableGame(table)

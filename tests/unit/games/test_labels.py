@@ -1,4 +1,6 @@
-"""A class is chosen by its label wherever the model has labels, and by its position where that is asked for."""
+"""A class is chosen by its label wherever the model has labels, and by its position where that is
+asked for.
+"""
 
 import pickle
 import warnings
@@ -8,7 +10,7 @@ import pytest
 from naive import refuses
 
 import owenshap
-from owenshap.games.game import outputs
+from owenshap.games import outputs
 
 pytest.importorskip("sklearn")
 from sklearn.datasets import make_classification
@@ -18,7 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-ROWS, CLASS = make_classification(90, 4, n_informative=4, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=2)
+ROWS, CLASS = make_classification(
+    90, 4, n_informative=4, n_redundant=0, n_classes=3, n_clusters_per_class=1, random_state=2
+)
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +42,9 @@ def explained(model, output, **settings):
 def place_of(model, output, **settings):
     """The output whose scores are explained."""
     found, every = explained(model, output, **settings), scores_of(model)
-    (place,) = (place for place in range(every.shape[1]) if np.allclose(found.predictions, every[:, place]))
+    (place,) = (
+        place for place in range(every.shape[1]) if np.allclose(found.predictions, every[:, place])
+    )
     return place
 
 
@@ -48,7 +54,9 @@ def scores_of(model):
     if scores.ndim == 1:
         scores = np.stack([-scores, scores], axis=1)
     powers = np.exp(scores / (2 if scores.shape[1] == 2 else 1))
-    np.testing.assert_allclose(powers / powers.sum(axis=1, keepdims=True), model.predict_proba(ROWS[5:8]), rtol=1e-5)
+    np.testing.assert_allclose(
+        powers / powers.sum(axis=1, keepdims=True), model.predict_proba(ROWS[5:8]), rtol=1e-5
+    )
     return scores
 
 
@@ -106,7 +114,9 @@ def test_the_users_names_still_name():
 
 
 def test_a_name_of_two_outputs_is_refused():
-    with refuses("output", "name one output", "'a', the name of outputs 0, 2", "owenshap.position(0)"):
+    with refuses(
+        "output", "name one output", "'a', the name of outputs 0, 2", "owenshap.position(0)"
+    ):
         explained(fitted([1, 2, 3]), "a", output_names=["a", "b", "a"])
 
 
@@ -114,7 +124,11 @@ def test_a_name_of_two_outputs_is_refused():
     ("labels", "output", "words"),
     [
         ([1, 2, 3], 0, ["one of 1, 2, 3, 'predicted'", "got 0", "owenshap.position(0)"]),
-        (["1", "2", "3"], 1, ["one of '1', '2', '3', 'predicted'", "got 1", "owenshap.position(1)"]),
+        (
+            ["1", "2", "3"],
+            1,
+            ["one of '1', '2', '3', 'predicted'", "got 1", "owenshap.position(1)"],
+        ),
         ([1, 2, 3], "4", ["one of 1, 2, 3", "got '4'. None explains"]),
         ([1, 2, 3], [1], ["one of 1, 2, 3", "got [1]"]),
     ],
@@ -139,7 +153,12 @@ def test_a_position_is_a_whole_number():
 
 def test_without_labels_a_number_is_a_position():
     model = fitted([1, 2, 3])
-    assert [place_of_function(model, each) for each in (0, 1, -1, owenshap.position(2))] == [0, 1, 2, 2]
+    assert [place_of_function(model, each) for each in (0, 1, -1, owenshap.position(2))] == [
+        0,
+        1,
+        2,
+        2,
+    ]
 
 
 def place_of_function(model, output):
@@ -169,7 +188,10 @@ def test_a_label_that_was_a_position_is_told_once(monkeypatch):
         for same in (3, "1", owenshap.position(1)):  # none of them was a position, or is none now
             explained(model, same)
         explained(fitted([0, 1, 2]), 1)
-    with pytest.warns(UserWarning, match=r"output=1 is the class with the label 1.*owenshap\.position\(1\).*class 2") as told:
+    with pytest.warns(
+        UserWarning,
+        match=r"output=1 is the class with the label 1.*owenshap\.position\(1\).*class 2",
+    ) as told:
         explained(model, 1)
     assert told[0].filename == __file__
     with warnings.catch_warnings():
@@ -202,4 +224,6 @@ def test_labels_of_onnx():
     converted = skl2onnx.to_onnx(model, ROWS[:1].astype(np.float32), options={"zipmap": True})
     for place, label in enumerate(model.classes_):
         found = owenshap.Explainer(converted, ROWS[:5], output=label)(ROWS[5:8])
-        np.testing.assert_allclose(found.predictions, model.predict_proba(ROWS[5:8])[:, place], atol=1e-5)
+        np.testing.assert_allclose(
+            found.predictions, model.predict_proba(ROWS[5:8])[:, place], atol=1e-5
+        )

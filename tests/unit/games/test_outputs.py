@@ -18,12 +18,19 @@ NAMES = ["low", "mid", "high"]
 
 
 def probabilities(batch):
-    scores = np.exp(np.stack([batch[:, 0] * batch[:, 1], batch[:, 2] + 0.5 * batch[:, 0], batch[:, 3] * batch[:, 2]], axis=1))
+    scores = np.exp(
+        np.stack(
+            [batch[:, 0] * batch[:, 1], batch[:, 2] + 0.5 * batch[:, 0], batch[:, 3] * batch[:, 2]],
+            axis=1,
+        )
+    )
     return scores / scores.sum(axis=1, keepdims=True)
 
 
 def explain(output=None, model=probabilities, method="exact", **settings):
-    return owenshap.Explainer(model, BACKGROUND, output=output, output_names=NAMES, **settings)(ROWS, method=method, seed=3)
+    return owenshap.Explainer(model, BACKGROUND, output=output, output_names=NAMES, **settings)(
+        ROWS, method=method, seed=3
+    )
 
 
 def test_all_outputs_are_explained_together_as_each_alone():
@@ -34,12 +41,18 @@ def test_all_outputs_are_explained_together_as_each_alone():
         for number in range(3):
             alone = explain(number, method=method)
             assert alone.shape == (6, 4)
-            np.testing.assert_allclose(together.values[..., number], alone.values, rtol=0, atol=1e-10)
+            np.testing.assert_allclose(
+                together.values[..., number], alone.values, rtol=0, atol=1e-10
+            )
             np.testing.assert_allclose(together.lower[..., number], alone.lower, rtol=0, atol=1e-10)
-            np.testing.assert_allclose(together.base_values[:, number], alone.base_values, rtol=0, atol=1e-10)
+            np.testing.assert_allclose(
+                together.base_values[:, number], alone.base_values, rtol=0, atol=1e-10
+            )
 
 
-@pytest.mark.parametrize(("output", "number"), [(0, 0), (2, 2), (-1, 2), (np.int64(1), 1), ("mid", 1), ("low", 0)])
+@pytest.mark.parametrize(
+    ("output", "number"), [(0, 0), (2, 2), (-1, 2), (np.int64(1), 1), ("mid", 1), ("low", 0)]
+)
 def test_one_output_by_number_or_name(output, number):
     found = explain(output)
     np.testing.assert_array_equal(found.predictions, probabilities(ROWS)[:, number])
@@ -48,14 +61,17 @@ def test_one_output_by_number_or_name(output, number):
 
 
 def test_predicted_is_each_rows_own_class(monkeypatch):
-    monkeypatch.setattr(many_rows, "ROWS_TOGETHER", 4)  # several games, so that rows have other numbers there
+    # several games, so that rows have other numbers there
+    monkeypatch.setattr(many_rows, "ROWS_TOGETHER", 4)
     found, every = explain("predicted"), explain()
     predicted = probabilities(ROWS).argmax(axis=1)
     assert len(set(predicted)) > 1
     np.testing.assert_allclose(found.values, every.values[np.arange(6), :, predicted], atol=1e-12)
     np.testing.assert_allclose(found.predictions, probabilities(ROWS).max(axis=1))
     assert found.output_names == ["predicted"]
-    some = owenshap.Explainer(probabilities, BACKGROUND, output="predicted")(ROWS[[4, 1]], method="exact")
+    some = owenshap.Explainer(probabilities, BACKGROUND, output="predicted")(
+        ROWS[[4, 1]], method="exact"
+    )
     np.testing.assert_array_equal(some.values, found.values[[4, 1]])
 
 
@@ -68,13 +84,17 @@ def test_logit_is_applied_to_each_prediction_before_the_mean():
 
 
 def test_an_output_may_have_the_name_of_a_link():
-    found = owenshap.Explainer(probabilities, BACKGROUND, output="logit", output_names=["logit", "b", "c"])(ROWS)
+    found = owenshap.Explainer(
+        probabilities, BACKGROUND, output="logit", output_names=["logit", "b", "c"]
+    )(ROWS)
     np.testing.assert_array_equal(found.predictions, probabilities(ROWS)[:, 0])
 
 
 def test_any_function_of_the_predictions():
     found = explain(lambda predictions: predictions[:, 0] - predictions[:, 2])
-    np.testing.assert_allclose(found.predictions, probabilities(ROWS)[:, 0] - probabilities(ROWS)[:, 2])
+    np.testing.assert_allclose(
+        found.predictions, probabilities(ROWS)[:, 0] - probabilities(ROWS)[:, 2]
+    )
     assert found.output_names is None
     two = explain(lambda predictions: predictions[:, :2] ** 2)
     np.testing.assert_allclose(two.predictions, probabilities(ROWS)[:, :2] ** 2)
@@ -87,12 +107,17 @@ def test_choices_go_to_other_processes():
     with pool:
         for output in ("logit", "predicted", 1):
             explainer = owenshap.Explainer(probabilities, BACKGROUND, output=output)
-            np.testing.assert_array_equal(explainer(ROWS, executor=pool).values, explainer(ROWS).values)
+            np.testing.assert_array_equal(
+                explainer(ROWS, executor=pool).values, explainer(ROWS).values
+            )
 
 
 @pytest.mark.parametrize("output", [3, -4, "huge", 1.5, True, [0, 1]], ids=str)
 def test_an_unknown_output_is_told(output):
-    with refuses("output", "a number from 0 to 2, one of 'low', 'mid', 'high', 'predicted', 'logit' or a function"):
+    with refuses(
+        "output",
+        "a number from 0 to 2, one of 'low', 'mid', 'high', 'predicted', 'logit' or a function",
+    ):
         explain(output)
 
 
@@ -103,14 +128,18 @@ def test_predicted_needs_classes():
 
 @pytest.mark.parametrize("names", [["a"], list("abcd")])
 def test_names_must_fit_the_outputs(names):
-    with pytest.raises(InputError, match="output_names must have a name for each of the model's 3 outputs"):
+    with pytest.raises(
+        InputError, match="output_names must have a name for each of the model's 3 outputs"
+    ):
         owenshap.Explainer(probabilities, BACKGROUND, output_names=names)(ROWS)
 
 
 def test_certainty_has_no_logit():
     with np.errstate(all="raise"):
         np.testing.assert_array_equal(logit(np.array([0.0, 0.5, 1.0])), [-np.inf, 0, np.inf])
-    with pytest.raises(ModelError, match=r"the model's output must be finite; got \[inf\] for row 0"):
+    with pytest.raises(
+        ModelError, match=r"the model's output must be finite; got \[inf\] for row 0"
+    ):
         owenshap.Explainer(lambda batch: np.ones(len(batch)), BACKGROUND, output="logit")(ROWS)
 
 
@@ -130,7 +159,9 @@ def test_predictions_are_numbers_by_row(raw, shape):
 
 def test_a_tensor_with_a_gradient_is_a_prediction():
     torch = pytest.importorskip("torch")
-    np.testing.assert_array_equal(as_predictions(torch.ones(3, requires_grad=True), 3, "the model"), np.ones((3, 1)))
+    np.testing.assert_array_equal(
+        as_predictions(torch.ones(3, requires_grad=True), 3, "the model"), np.ones((3, 1))
+    )
 
 
 def test_what_refuses_to_be_an_array_is_told():
@@ -139,6 +170,7 @@ def test_what_refuses_to_be_an_array_is_told():
             raise RuntimeError("on another device")
 
     with pytest.raises(
-        ModelError, match=r"the model's predictions must be an array; got Far \(RuntimeError: on another device\)"
+        ModelError,
+        match=r"the model's predictions must be an array; got Far \(RuntimeError: on another device\)",
     ):
         as_predictions(Far(), 3, "the model")

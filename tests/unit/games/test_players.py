@@ -57,7 +57,9 @@ def test_values_of_groups_are_those_of_the_game_between_groups():
     def model(batch):
         return batch[:, 0] * batch[:, 1] * batch[:, 2] + batch[:, 3]
 
-    found = owenshap.Explainer(model, baseline=0.0, players={"pair": [0, 2]})(np.array([[2.0, 3.0, 5.0, 7.0]]))
+    found = owenshap.Explainer(model, baseline=0.0, players={"pair": [0, 2]})(
+        np.array([[2.0, 3.0, 5.0, 7.0]])
+    )
     assert found.feature_names == ["pair", "feature 1", "feature 3"]
     np.testing.assert_allclose(found.values, [[15, 15, 7]])
     assert found.data[0].tolist() == ["2, 5", 3.0, 7.0]
@@ -76,8 +78,8 @@ def test_patches_cover_an_image():
 
 def test_patches_are_players_of_images():
     images = np.random.default_rng(0).normal(size=(3, 4, 4))
-    found = owenshap.Explainer(lambda batch: batch[:, :2].sum(axis=(1, 2)), baseline=0.0, players=owenshap.patches(4, 4, 2))(
-        images
-    )
+    found = owenshap.Explainer(
+        lambda batch: batch[:, :2].sum(axis=(1, 2)), baseline=0.0, players=owenshap.patches(4, 4, 2)
+    )(images)
     wanted = [[image[:2, :2].sum(), image[:2, 2:].sum(), 0, 0] for image in images]
     np.testing.assert_allclose(found.values, wanted, atol=1e-12)

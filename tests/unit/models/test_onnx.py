@@ -32,15 +32,24 @@ def model_of(nodes, inputs, outputs, weights=None):
     graph = helper.make_graph(
         nodes,
         "made by hand",
-        [helper.make_tensor_value_info(name, kind, shape) for name, (kind, shape) in inputs.items()],
-        [helper.make_tensor_value_info(name, kind, shape) for name, (kind, shape) in outputs.items()],
+        [
+            helper.make_tensor_value_info(name, kind, shape)
+            for name, (kind, shape) in inputs.items()
+        ],
+        [
+            helper.make_tensor_value_info(name, kind, shape)
+            for name, (kind, shape) in outputs.items()
+        ],
         [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
 def mlp():
-    net, rng = nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3), nn.Softmax(dim=1)), np.random.default_rng(11)
+    net, rng = (
+        nn.Sequential(nn.Linear(5, 8), nn.Tanh(), nn.Linear(8, 3), nn.Softmax(dim=1)),
+        np.random.default_rng(11),
+    )
     with torch.no_grad():
         for weights in net.parameters():
             weights.copy_(torch.tensor(rng.normal(scale=0.5, size=tuple(weights.shape))))
@@ -56,7 +65,12 @@ def onnx_of(net):
         helper.make_node("Softmax", ["scores"], ["chances"], axis=1),
     ]
     weights = {name: each.detach().numpy() for name, each in net.named_parameters()}
-    return model_of(nodes, {"rows": (TensorProto.FLOAT, ["m", 5])}, {"chances": (TensorProto.FLOAT, ["m", 3])}, weights)
+    return model_of(
+        nodes,
+        {"rows": (TensorProto.FLOAT, ["m", 5])},
+        {"chances": (TensorProto.FLOAT, ["m", 3])},
+        weights,
+    )
 
 
 def as_numpy_function(net):
@@ -84,7 +98,14 @@ SETTINGS = [{"method": "exact"}, {"method": "halved-owen", "budget": 400, "seed"
 @pytest.mark.parametrize("settings", SETTINGS, ids=["exact", "halved-owen"])
 def test_function_module_and_file_give_the_same_values(mlp_file, given, settings):
     net, rows = mlp(), numbers(4, 5)
-    models = [as_numpy_function(net), net, str(mlp_file), mlp_file, onnx_of(net), onnxruntime.InferenceSession(mlp_file)]
+    models = [
+        as_numpy_function(net),
+        net,
+        str(mlp_file),
+        mlp_file,
+        onnx_of(net),
+        onnxruntime.InferenceSession(mlp_file),
+    ]
     function, *others = [Explainer(model, **given)(rows, **settings) for model in models]
     for each in others:
         np.testing.assert_allclose(each.values, function.values, atol=1e-5, rtol=0)
@@ -95,12 +116,16 @@ def test_function_module_and_file_give_the_same_values(mlp_file, given, settings
 def test_rows_of_every_type_give_the_same(mlp_file):
     rows, background, names = numbers(3, 5), numbers(6, 5, seed=1), list("abcde")
     wanted = Explainer(mlp_file, background)(rows).values
-    np.testing.assert_array_equal(Explainer(mlp_file, torch.tensor(background))(torch.tensor(rows)).values, wanted)
+    np.testing.assert_array_equal(
+        Explainer(mlp_file, torch.tensor(background))(torch.tensor(rows)).values, wanted
+    )
     short = Explainer(mlp_file, torch.tensor(background).bfloat16())(torch.tensor(rows).bfloat16())
     np.testing.assert_allclose(short.values, wanted, atol=0.05)
     for frame in (pd.DataFrame, pl.DataFrame):
         made = [frame(dict(zip(names, each.T, strict=True))) for each in (background, rows)]
-        np.testing.assert_array_equal(Explainer(mlp_file, made[0])(made[1][list("cabed")]).values, wanted)
+        np.testing.assert_array_equal(
+            Explainer(mlp_file, made[0])(made[1][list("cabed")]).values, wanted
+        )
 
 
 def test_images():
@@ -114,14 +139,18 @@ def test_images():
 
 def classifier(labels):
     rows = numbers(60, 4)
-    return LogisticRegression().fit(rows, np.array(labels)[(rows[:, 0] + rows[:, 1] ** 2 > 0.7).astype(int)])
+    return LogisticRegression().fit(
+        rows, np.array(labels)[(rows[:, 0] + rows[:, 1] ** 2 > 0.7).astype(int)]
+    )
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], [0, 1]])
 @pytest.mark.parametrize("zipmap", [True, False])
 def test_probabilities_of_a_classifier(labels, zipmap):
     estimator, rows, background = classifier(labels), numbers(3, 4, seed=2), numbers(5, 4, seed=3)
-    converted = to_onnx(estimator, rows[:1].astype(np.float32), options={id(estimator): {"zipmap": zipmap}})
+    converted = to_onnx(
+        estimator, rows[:1].astype(np.float32), options={id(estimator): {"zipmap": zipmap}}
+    )
     wanted = Explainer(estimator, background, output="probability")(rows)
     explainer = Explainer(converted, background)
     found = explainer(rows)
@@ -141,7 +170,9 @@ def test_a_regression():
 
 @pytest.fixture(scope="module")
 def columns():
-    """A pipeline over columns of numbers and texts, its ONNX model with one input per column, and its rows."""
+    """A pipeline over columns of numbers and texts, its ONNX model with one input per column, and
+    its rows.
+    """
     rng = np.random.default_rng(4)
     frame = pd.DataFrame(
         {
@@ -151,8 +182,12 @@ def columns():
         }
     )
     scaled = ["age (years)", "rooms"]
-    steps = ColumnTransformer([("numbers", StandardScaler(), scaled), ("texts", OneHotEncoder(), ["city"])])
-    pipeline = make_pipeline(steps, LogisticRegression()).fit(frame, frame.rooms + (frame.city == "Graz") > 3)
+    steps = ColumnTransformer(
+        [("numbers", StandardScaler(), scaled), ("texts", OneHotEncoder(), ["city"])]
+    )
+    pipeline = make_pipeline(steps, LogisticRegression()).fit(
+        frame, frame.rooms + (frame.city == "Graz") > 3
+    )
     return pipeline, to_onnx(pipeline, frame[:1]), frame
 
 
@@ -162,7 +197,9 @@ def test_one_input_per_column(columns):
     wanted = Explainer(pipeline, background, output="probability")(rows).values
     explainer = Explainer(converted, background)
     np.testing.assert_allclose(explainer(rows).values, wanted, atol=1e-5)
-    np.testing.assert_allclose(explainer(rows[["city", "rooms", "age (years)"]]).values, wanted, atol=1e-5)
+    np.testing.assert_allclose(
+        explainer(rows[["city", "rooms", "age (years)"]]).values, wanted, atol=1e-5
+    )
     found = Explainer(converted, pl.from_pandas(background))(pl.from_pandas(rows))
     np.testing.assert_allclose(found.values, wanted, atol=1e-5)
     found = Explainer(converted, background.to_numpy(dtype=object))(rows.to_numpy(dtype=object))
@@ -171,16 +208,27 @@ def test_one_input_per_column(columns):
 
 def test_columns_that_do_not_match_the_inputs_are_told(columns):
     _, converted, frame = columns
-    with pytest.raises(InputError, match=r"data must have a column for each input of the model; got no city. Its inputs are"):
+    with pytest.raises(
+        InputError,
+        match=r"data must have a column for each input of the model; got no city. Its inputs are",
+    ):
         Explainer(converted, frame[["age (years)", "rooms"]])
-    with pytest.raises(InputError, match="data must have the columns age__years_, rooms, city as the model has inputs"):
+    with pytest.raises(
+        InputError,
+        match="data must have the columns age__years_, rooms, city as the model has inputs",
+    ):
         Explainer(converted, numbers(3, 2))
-    with pytest.raises(InputError, match=r"got city, rooms, age__years_. Put them in this order, or give a DataFrame"):
+    with pytest.raises(
+        InputError,
+        match=r"got city, rooms, age__years_. Put them in this order, or give a DataFrame",
+    ):
         Explainer(converted, numbers(3, 3), feature_names=["city", "rooms", "age__years_"])
 
 
 def label_and_distance():
-    """A label that is a whole number before the floats that it comes from, as clusterings have it."""
+    """A label that is a whole number before the floats that it comes from, as clusterings have
+    it.
+    """
     nodes = [
         helper.make_node("Abs", ["rows"], ["distance"]),
         helper.make_node("ArgMax", ["distance"], ["label"], axis=1, keepdims=0),
@@ -190,38 +238,66 @@ def label_and_distance():
 
 
 def two_outputs(first, second, kind=TensorProto.FLOAT):
-    nodes = [helper.make_node("Neg", ["rows"], [first]), helper.make_node("Abs", ["rows"], [second])]
-    return model_of(nodes, {"rows": (kind, ["m", 2])}, {first: (kind, ["m", 2]), second: (kind, ["m", 2])})
+    nodes = [
+        helper.make_node("Neg", ["rows"], [first]),
+        helper.make_node("Abs", ["rows"], [second]),
+    ]
+    return model_of(
+        nodes, {"rows": (kind, ["m", 2])}, {first: (kind, ["m", 2]), second: (kind, ["m", 2])}
+    )
 
 
 def test_the_output_to_explain():
     rows, ambiguous = np.array([[1.0, -2.0]]), two_outputs("scores", "heat")
-    with pytest.raises(InputError, match=r"model must have one output of numbers; got the outputs scores, heat. Name the one"):
+    with pytest.raises(
+        InputError,
+        match=r"model must have one output of numbers; got the outputs scores, heat. Name the one",
+    ):
         Explainer(ambiguous, baseline=0.0)
-    assert Explainer(ambiguous, baseline=0.0, predict="heat")(rows).predictions.tolist() == [[1.0, 2.0]]
-    assert Explainer(two_outputs("scores", "Probability"), baseline=0.0)(rows).predictions.tolist() == [[1.0, 2.0]]
+    assert Explainer(ambiguous, baseline=0.0, predict="heat")(rows).predictions.tolist() == [
+        [1.0, 2.0]
+    ]
+    assert Explainer(two_outputs("scores", "Probability"), baseline=0.0)(
+        rows
+    ).predictions.tolist() == [[1.0, 2.0]]
     assert Explainer(label_and_distance(), baseline=0.0)(rows).predictions.tolist() == [[1.0, 2.0]]
-    assert Explainer(label_and_distance(), baseline=0.0, predict="label")(rows).predictions.tolist() == [1.0]
-    with pytest.raises(InputError, match="predict must name one of the outputs scores, heat; got logits"):
+    assert Explainer(label_and_distance(), baseline=0.0, predict="label")(
+        rows
+    ).predictions.tolist() == [1.0]
+    with pytest.raises(
+        InputError, match="predict must name one of the outputs scores, heat; got logits"
+    ):
         Explainer(ambiguous, baseline=0.0, predict="logits")
 
 
 def test_labels_that_are_texts_are_never_chosen():
     converted = to_onnx(classifier(["no", "yes"]), np.zeros((1, 4), np.float32))
-    with pytest.raises(InputError, match="predict must name one of the outputs output_probability; got output_label"):
+    with pytest.raises(
+        InputError,
+        match="predict must name one of the outputs output_probability; got output_label",
+    ):
         Explainer(converted, baseline=0.0, predict="output_label")
 
 
-@pytest.mark.parametrize("kind", [TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.INT8])
+@pytest.mark.parametrize(
+    "kind", [TensorProto.FLOAT16, TensorProto.DOUBLE, TensorProto.INT64, TensorProto.INT8]
+)
 def test_rows_are_cast_to_the_input(kind):
-    found = Explainer(two_outputs("out", "heat", kind), baseline=0.0, predict="heat")(np.array([[1.0, -3.0]]))
+    found = Explainer(two_outputs("out", "heat", kind), baseline=0.0, predict="heat")(
+        np.array([[1.0, -3.0]])
+    )
     np.testing.assert_allclose(found.values, [[[1.0, 0.0], [0.0, 3.0]]])
 
 
 def test_a_fixed_number_of_rows_is_told():
     nodes = [helper.make_node("Neg", ["rows"], ["out"])]
-    fixed = model_of(nodes, {"rows": (TensorProto.FLOAT, [1, 2])}, {"out": (TensorProto.FLOAT, [1, 2])})
-    with pytest.raises(InputError, match=r"model must take any number of rows; got 1 rows at a time in input 'rows'. Export"):
+    fixed = model_of(
+        nodes, {"rows": (TensorProto.FLOAT, [1, 2])}, {"out": (TensorProto.FLOAT, [1, 2])}
+    )
+    with pytest.raises(
+        InputError,
+        match=r"model must take any number of rows; got 1 rows at a time in input 'rows'. Export",
+    ):
         Explainer(fixed, baseline=0.0)
 
 
@@ -235,25 +311,36 @@ def test_an_input_that_is_no_table_is_told():
     )
     sequence = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     with pytest.raises(
-        InputError, match=r"model must take tensors of numbers or texts; got seq\(tensor\(float\)\) in input 'parts'"
+        InputError,
+        match=r"model must take tensors of numbers or texts; got seq\(tensor\(float\)\) in input 'parts'",
     ):
         Explainer(sequence, baseline=0.0)
 
 
 def test_files_that_are_not_there_or_no_models_are_told(tmp_path):
-    with pytest.raises(InputError, match=r"model must be an ONNX file that exists; got .*gone.onnx. Check its path."):
+    with pytest.raises(
+        InputError,
+        match=r"model must be an ONNX file that exists; got .*gone.onnx. Check its path.",
+    ):
         Explainer(str(tmp_path / "gone.onnx"), baseline=0.0)
     (tmp_path / "text.onnx").write_text("hello")
-    with pytest.raises(InputError, match=r"text.onnx must be an ONNX model that onnxruntime takes; got .*INVALID_PROTOBUF"):
+    with pytest.raises(
+        InputError,
+        match=r"text.onnx must be an ONNX model that onnxruntime takes; got .*INVALID_PROTOBUF",
+    ):
         Explainer(tmp_path / "text.onnx", baseline=0.0)
     with pytest.raises(InputError, match="model must be of a known kind or a function; got str"):
         Explainer("model.pt", baseline=0.0)
-    with pytest.raises(InputError, match="model must be an ONNX file, model or session; got GraphProto"):
+    with pytest.raises(
+        InputError, match="model must be an ONNX file, model or session; got GraphProto"
+    ):
         Explainer(onnx_of(mlp()).graph, baseline=0.0)
 
 
 def test_rows_of_another_width_are_told(mlp_file):
-    with pytest.raises(ModelError, match="the model must predict the rows to explain; got InvalidArgument"):
+    with pytest.raises(
+        ModelError, match="the model must predict the rows to explain; got InvalidArgument"
+    ):
         Explainer(mlp_file, baseline=0.0)(numbers(2, 4))
 
 
@@ -265,13 +352,18 @@ def test_models_from_files_travel_to_other_processes(mlp_file, monkeypatch):
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         np.testing.assert_array_equal(explainer(rows, executor=pool, **settings).values, here)
         session = Explainer(onnxruntime.InferenceSession(mlp_file), baseline=0.0)
-        with pytest.raises(InputError, match="cannot pickle a session of onnxruntime: give the ONNX file's path in its place"):
+        with pytest.raises(
+            InputError,
+            match="cannot pickle a session of onnxruntime: give the ONNX file's path in its place",
+        ):
             session(rows, executor=pool, **settings)
     with ThreadPoolExecutor(2) as pool:
         np.testing.assert_array_equal(session(rows, executor=pool, **settings).values, here)
     packed = pickle.dumps(as_model(mlp_file.name))
     monkeypatch.chdir("/")
-    np.testing.assert_array_equal(pickle.loads(packed).predict(rows), as_model(mlp_file).predict(rows))
+    np.testing.assert_array_equal(
+        pickle.loads(packed).predict(rows), as_model(mlp_file).predict(rows)
+    )
     in_memory = pickle.loads(pickle.dumps(as_model(onnx_of(mlp()))))
     assert isinstance(in_memory, OnnxModel)
     np.testing.assert_array_equal(in_memory.predict(rows), as_model(mlp_file).predict(rows))

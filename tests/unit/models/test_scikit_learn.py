@@ -38,9 +38,19 @@ THREE = np.digitize(TARGET, [-0.5, 0.5])
         (HistGradientBoostingClassifier(max_iter=5), THREE, "decision_function", ["0", "1", "2"]),
         (RandomForestClassifier(5, random_state=0), TEXTS, "predict_proba", ["high", "low"]),
         (IsolationForest(n_estimators=10, random_state=0), TARGET, "decision_function", None),
-        (make_pipeline(StandardScaler(), LogisticRegression()), TEXTS, "decision_function", ["low"]),
+        (
+            make_pipeline(StandardScaler(), LogisticRegression()),
+            TEXTS,
+            "decision_function",
+            ["low"],
+        ),
         (make_pipeline(StandardScaler(), LinearRegression()), TARGET, "predict", None),
-        (GridSearchCV(LogisticRegression(), {"C": [1, 10]}, cv=2), TEXTS, "decision_function", ["low"]),
+        (
+            GridSearchCV(LogisticRegression(), {"C": [1, 10]}, cv=2),
+            TEXTS,
+            "decision_function",
+            ["low"],
+        ),
     ],
     ids=lambda each: type(each).__name__ if isinstance(each, BaseEstimator) else "",
 )
@@ -48,7 +58,9 @@ def test_the_method_is_chosen_sensibly(estimator, target, method, names):
     model = as_model(estimator.fit(ROWS, target))
     assert (model.method, model.output_names) == (method, names)
     found = owenshap.Explainer(estimator, ROWS[:10])(ROWS[20:23], method="exact")
-    np.testing.assert_allclose(found.predictions, getattr(estimator, method)(ROWS[20:23]), rtol=1e-12)
+    np.testing.assert_allclose(
+        found.predictions, getattr(estimator, method)(ROWS[20:23]), rtol=1e-12
+    )
     np.testing.assert_allclose(found.gap, 0, atol=1e-12)
     assert found.output_names == names
 
@@ -59,14 +71,18 @@ def test_the_method_can_be_named():
     np.testing.assert_array_equal(found.predictions, forest.predict(ROWS[:3]))
     assert found.output_names is None
     smooth = LogisticRegression().fit(ROWS, THREE)
-    found = owenshap.Explainer(smooth, ROWS[:5], predict="predict_log_proba")(ROWS[:3], method="exact")
+    found = owenshap.Explainer(smooth, ROWS[:5], predict="predict_log_proba")(
+        ROWS[:3], method="exact"
+    )
     np.testing.assert_allclose(found.predictions, smooth.predict_log_proba(ROWS[:3]))
 
 
 def test_a_method_that_is_not_there_is_told():
     with pytest.raises(InputError, match="got LinearRegression without predict_proba"):
         owenshap.Explainer(LinearRegression().fit(ROWS, TARGET), ROWS, predict="predict_proba")
-    with pytest.raises(InputError, match="got StandardScaler without predict_proba or decision_function or predict"):
+    with pytest.raises(
+        InputError, match="got StandardScaler without predict_proba or decision_function or predict"
+    ):
         owenshap.Explainer(StandardScaler().fit(ROWS), ROWS)
 
 
@@ -74,8 +90,16 @@ def test_several_targets_are_explained_together():
     both = np.stack([THREE, TARGET > 0], axis=1)
     forest = RandomForestClassifier(5, random_state=0).fit(ROWS, both)
     found = owenshap.Explainer(forest, ROWS[:5])(ROWS[:3], method="exact")
-    assert found.output_names == ["target 0: 0", "target 0: 1", "target 0: 2", "target 1: 0", "target 1: 1"]
-    np.testing.assert_allclose(found.predictions, np.concatenate(forest.predict_proba(ROWS[:3]), axis=1))
+    assert found.output_names == [
+        "target 0: 0",
+        "target 0: 1",
+        "target 0: 2",
+        "target 1: 0",
+        "target 1: 1",
+    ]
+    np.testing.assert_allclose(
+        found.predictions, np.concatenate(forest.predict_proba(ROWS[:3]), axis=1)
+    )
 
 
 def test_scores_of_pairs_of_classes_have_no_names():
@@ -86,11 +110,15 @@ def test_scores_of_pairs_of_classes_have_no_names():
 
 def test_texts_are_no_predictions():
     with pytest.raises(ModelError, match=r"real numbers; got dtype .*predict='predict_proba'"):
-        owenshap.Explainer(LogisticRegression().fit(ROWS, TEXTS), ROWS[:5], predict="predict")(ROWS[:2])
+        owenshap.Explainer(LogisticRegression().fit(ROWS, TEXTS), ROWS[:5], predict="predict")(
+            ROWS[:2]
+        )
 
 
 def test_an_estimator_that_is_not_fitted_is_told():
-    with pytest.raises(ModelError, match="the model must predict the rows to explain; got NotFittedError"):
+    with pytest.raises(
+        ModelError, match="the model must predict the rows to explain; got NotFittedError"
+    ):
         owenshap.Explainer(LogisticRegression(), ROWS[:5])(ROWS[:2])
 
 
@@ -99,7 +127,9 @@ def test_own_estimators_are_known_by_their_ancestors():
         def predict(self, rows):
             return rows[:, 0]
 
-    np.testing.assert_allclose(owenshap.Explainer(Own(), baseline=0.0)(ROWS[:2]).values[:, 0], ROWS[:2, 0])
+    np.testing.assert_allclose(
+        owenshap.Explainer(Own(), baseline=0.0)(ROWS[:2]).values[:, 0], ROWS[:2, 0]
+    )
 
 
 def test_what_nobody_knows_gets_an_error_that_says_how_to_wrap_it():
@@ -108,7 +138,10 @@ def test_what_nobody_knows_gets_an_error_that_says_how_to_wrap_it():
             return rows[:, 0]
 
     for model in (Strange(), Strange, LinearRegression, "model.pkl", None):
-        with pytest.raises(InputError, match=r"model must be of a known kind or a function; .*lambda rows: your_model\(rows\)"):
+        with pytest.raises(
+            InputError,
+            match=r"model must be of a known kind or a function; .*lambda rows: your_model\(rows\)",
+        ):
             owenshap.Explainer(model, baseline=0.0)
     found = owenshap.Explainer(Strange().score, baseline=0.0)(ROWS[:2])
     np.testing.assert_allclose(found.values[:, 0], ROWS[:2, 0])

@@ -16,7 +16,8 @@ from owenshap.models.torch_module import ON_A_DEVICE, TorchModel
 from owenshap.tables import as_table
 
 DEVICES = ["cpu", pytest.param("cuda", marks=pytest.mark.device)]
-scripting = pytest.mark.filterwarnings(r"ignore:`torch.jit.*` is deprecated:DeprecationWarning")  # old ways, still in use
+# old ways, still in use
+scripting = pytest.mark.filterwarnings(r"ignore:`torch.jit.*` is deprecated:DeprecationWarning")
 
 
 def numbers(*shape, seed=0):
@@ -24,7 +25,9 @@ def numbers(*shape, seed=0):
 
 
 def seeded(module, dtype=torch.float32):
-    """The module with weights that are the same every time, whatever other tests did with torch's generator."""
+    """The module with weights that are the same every time, whatever other tests did with torch's
+    generator.
+    """
     rng = np.random.default_rng(11)
     with torch.no_grad():
         for weights in module.parameters():
@@ -38,7 +41,10 @@ def mlp():
 
 def as_numpy_function(net):
     first, second = net[0], net[2]
-    weights = [each.detach().double().numpy() for each in (first.weight, first.bias, second.weight, second.bias)]
+    weights = [
+        each.detach().double().numpy()
+        for each in (first.weight, first.bias, second.weight, second.bias)
+    ]
 
     def function(rows):
         scores = np.tanh(rows @ weights[0].T + weights[1]) @ weights[2].T + weights[3]
@@ -53,7 +59,9 @@ class Picture(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.features = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.5))
+        self.features = nn.Sequential(
+            nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.5)
+        )
         self.head = nn.Linear(4, 2)
 
     def forward(self, images):
@@ -78,7 +86,10 @@ SETTINGS = [{"method": "exact"}, {"method": "halved-owen", "budget": 400, "seed"
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("given", [{"background": numbers(9, 5, seed=1)}, {"baseline": 0.0}, {"baseline": numbers(5, seed=2)}])
+@pytest.mark.parametrize(
+    "given",
+    [{"background": numbers(9, 5, seed=1)}, {"baseline": 0.0}, {"baseline": numbers(5, seed=2)}],
+)
 @pytest.mark.parametrize("settings", SETTINGS, ids=["exact", "halved-owen"])
 def test_a_module_is_explained_as_the_same_function(device, given, settings):
     net, rows = mlp(), numbers(4, 5)
@@ -94,9 +105,13 @@ def test_rows_of_every_type_give_the_same():
     net, rows, background = mlp(), numbers(3, 5), numbers(6, 5, seed=1)
     names = list("abcde")
     wanted = Explainer(net, background)(rows).values
-    of_tensors = Explainer(net, torch.tensor(background))(torch.tensor(rows, requires_grad=True)).values
+    of_tensors = Explainer(net, torch.tensor(background))(
+        torch.tensor(rows, requires_grad=True)
+    ).values
     np.testing.assert_array_equal(of_tensors, wanted)
-    frames = Explainer(net, pd.DataFrame(background, columns=names))(pd.DataFrame(rows, columns=names)[list("cabed")])
+    frames = Explainer(net, pd.DataFrame(background, columns=names))(
+        pd.DataFrame(rows, columns=names)[list("cabed")]
+    )
     np.testing.assert_array_equal(frames.values, wanted)
     assert list(frames.feature_names) == names
 
@@ -104,14 +119,20 @@ def test_rows_of_every_type_give_the_same():
 def test_a_frame_with_other_columns_is_told():
     frame = pd.DataFrame(numbers(6, 5), columns=list("abcde"))
     explainer = Explainer(mlp(), frame)
-    with pytest.raises(InputError, match=r"X must have rows of shape \(5,\) as the background has; got \(4,\) without e"):
+    with pytest.raises(
+        InputError,
+        match=r"X must have rows of shape \(5,\) as the background has; got \(4,\) without e",
+    ):
         explainer(frame[list("abcd")])
 
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_patches_of_an_image_and_the_method_to_call(device):
     net = seeded(Picture()).to(device).eval()
-    images, background = torch.tensor(numbers(2, 1, 8, 8)), torch.tensor(numbers(4, 1, 8, 8, seed=1))
+    images, background = (
+        torch.tensor(numbers(2, 1, 8, 8)),
+        torch.tensor(numbers(4, 1, 8, 8, seed=1)),
+    )
     players = patches(8, 8, size=4)
     both = Explainer(net, background, players=players)(images)
     assert both.values.shape == (2, 4, 2)
@@ -147,7 +168,8 @@ def test_the_module_is_left_as_it_was_found(mixed):
     assert torch.equal(torch.random.get_rng_state(), state)
     assert all(weights.grad is None and weights.requires_grad for weights in net.parameters())
     np.testing.assert_array_equal(
-        found.values, Explainer(net.eval(), baseline=0.0, players=patches(8, 8, size=4))(images).values
+        found.values,
+        Explainer(net.eval(), baseline=0.0, players=patches(8, 8, size=4))(images).values,
     )
 
 
@@ -162,7 +184,9 @@ def test_nothing_is_kept_for_a_backward_pass():
 def test_the_module_is_left_as_it_was_found_when_it_fails():
     net = nn.Sequential(nn.Dropout(), nn.Linear(3, 1)).train()
     net[1].training = False
-    with pytest.raises(ModelError, match="the model must predict the rows to explain; got RuntimeError"):
+    with pytest.raises(
+        ModelError, match="the model must predict the rows to explain; got RuntimeError"
+    ):
         Explainer(net, baseline=0.0)(numbers(2, 4))
     assert flags(net) == [True, True, False]
 
@@ -181,7 +205,9 @@ def test_threads_share_the_switch():
     inside, leave = threading.Barrier(2, timeout=20), threading.Event()
 
     class Waits(nn.Module):
-        """Two threads are in its forward at once; one leaves, then the other looks at the flag again."""
+        """Two threads are in its forward at once; one leaves, then the other looks at the flag
+        again.
+        """
 
         def forward(self, rows):
             number = inside.wait()
@@ -204,7 +230,10 @@ def test_threads_share_the_switch():
 
 
 def test_threads_and_processes_give_the_same():
-    net, rows = seeded(nn.Sequential(nn.Linear(5, 4), nn.Dropout(), nn.ReLU(), nn.Linear(4, 1))), numbers(300, 5)
+    net, rows = (
+        seeded(nn.Sequential(nn.Linear(5, 4), nn.Dropout(), nn.ReLU(), nn.Linear(4, 1))),
+        numbers(300, 5),
+    )
     explainer, settings = Explainer(net, baseline=0.0), {"method": "halved-owen", "budget": 100}
     here = explainer(rows, **settings).values
     with ThreadPoolExecutor(2) as pool:
@@ -215,7 +244,9 @@ def test_threads_and_processes_give_the_same():
     assert isinstance(pickle.loads(pickle.dumps(as_model(net))), TorchModel)
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.bfloat16, 0.05), (torch.float16, 0.01)])
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.bfloat16, 0.05), (torch.float16, 0.01)]
+)
 def test_rows_take_the_dtype_of_the_module(dtype, tolerance):
     seen = []
     net = mlp()
@@ -241,13 +272,17 @@ def test_integers_stay_integers_only_in_tensors():
     found = Explainer(net, words[:1])(words[1:])
     assert found.values.shape == (1, 2)
     assert Explainer(net, baseline=0)(words).values.shape == (2, 2)
-    assert as_model(mlp()).prepare(as_table(np.ones((2, 5), np.int64))).batch().dtype == torch.float32
+    assert (
+        as_model(mlp()).prepare(as_table(np.ones((2, 5), np.int64))).batch().dtype == torch.float32
+    )
 
 
 def test_a_module_without_parameters_gets_rows_as_they_are():
     seen = []
     net = Returns(lambda rows: seen.append(rows.dtype) or rows[:, 0] * rows[:, 1])
-    np.testing.assert_allclose(Explainer(net, baseline=0.0)(np.array([[2.0, 3.0]])).values, [[3.0, 3.0]])
+    np.testing.assert_allclose(
+        Explainer(net, baseline=0.0)(np.array([[2.0, 3.0]])).values, [[3.0, 3.0]]
+    )
     assert set(seen) == {torch.float64}
     statistics = nn.BatchNorm1d(2, affine=False)  # only buffers
     assert as_model(statistics).prepare(as_table(numbers(2, 2))).batch().dtype == torch.float32
@@ -256,10 +291,22 @@ def test_a_module_without_parameters_gets_rows_as_they_are():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda rows: (rows, rows), r"got TypeError\(tuple is no tensor; explain a function that makes one of it\) on rows 0"),
-        (lambda rows: {"logits": rows}, r"got TypeError\(dict is no tensor; explain a function that makes one of it\)"),
-        (lambda rows: rows.max(dim=1), r"got TypeError\(max is no tensor; explain a function that makes one of it\)"),
-        (lambda rows: rows.to(torch.complex64), "the model's predictions must be real numbers; got dtype complex64"),
+        (
+            lambda rows: (rows, rows),
+            r"got TypeError\(tuple is no tensor; explain a function that makes one of it\) on rows 0",
+        ),
+        (
+            lambda rows: {"logits": rows},
+            r"got TypeError\(dict is no tensor; explain a function that makes one of it\)",
+        ),
+        (
+            lambda rows: rows.max(dim=1),
+            r"got TypeError\(max is no tensor; explain a function that makes one of it\)",
+        ),
+        (
+            lambda rows: rows.to(torch.complex64),
+            "the model's predictions must be real numbers; got dtype complex64",
+        ),
     ],
 )
 def test_what_is_no_tensor_of_predictions_is_told(make, message):
@@ -268,7 +315,9 @@ def test_what_is_no_tensor_of_predictions_is_told(make, message):
 
 
 def test_a_method_that_is_not_there_is_told():
-    with pytest.raises(InputError, match="model must have the method that predict names; got Linear without scores"):
+    with pytest.raises(
+        InputError, match="model must have the method that predict names; got Linear without scores"
+    ):
         Explainer(nn.Linear(2, 1), baseline=0.0, predict="scores")
 
 

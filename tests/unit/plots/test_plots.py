@@ -37,8 +37,14 @@ def _close():
 
 def bars(ax):
     """(label, length, colour) of the bars, from the top."""
-    named = {tick: label.get_text() for tick, label in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)}
-    found = [(named[round(b.get_y() + b.get_height() / 2)], b.get_width(), to_hex(b.get_facecolor())) for b in ax.patches]
+    named = {
+        tick: label.get_text()
+        for tick, label in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    }
+    found = [
+        (named[round(b.get_y() + b.get_height() / 2)], b.get_width(), to_hex(b.get_facecolor()))
+        for b in ax.patches
+    ]
     return found[::-1]
 
 
@@ -56,12 +62,21 @@ def texts(ax):
     return [text.get_text() for text in ax.texts]
 
 
-# --- bars of one row --------------------------------------------------------------------------------------------------
+# --- bars of one row
+# --------------------------------------------------------------------------------------------------
 
 
 def test_bars_are_the_values_strongest_first_red_above_zero_and_blue_below():
-    ax = plots.bar(explanation_of([0.3, -2.0, 1.0], names=["age", "income", "city"], data=np.array([39.0, 1.5, 7.0])))
-    assert [(label, color) for label, _, color in bars(ax)] == [("income = 1.5", BLUE), ("city = 7", RED), ("age = 39", RED)]
+    ax = plots.bar(
+        explanation_of(
+            [0.3, -2.0, 1.0], names=["age", "income", "city"], data=np.array([39.0, 1.5, 7.0])
+        )
+    )
+    assert [(label, color) for label, _, color in bars(ax)] == [
+        ("income = 1.5", BLUE),
+        ("city = 7", RED),
+        ("age = 39", RED),
+    ]
     np.testing.assert_allclose([length for _, length, _ in bars(ax)], [-2.0, 1.0, 0.3])
 
 
@@ -70,7 +85,9 @@ def test_whiskers_are_the_intervals():
     explanation.upper[1] = -1.5  # an interval need not be about the middle
     found = whiskers(plots.bar(explanation))
     for height, player in ((2, 1), (1, 2), (0, 0)):
-        np.testing.assert_allclose(found[height], [explanation.lower[player], explanation.upper[player]])
+        np.testing.assert_allclose(
+            found[height], [explanation.lower[player], explanation.upper[player]]
+        )
 
 
 @pytest.mark.parametrize("half", [None, 0.0])
@@ -88,7 +105,12 @@ def test_a_player_without_interval_has_no_whisker_among_others():
 
 
 def test_the_numbers_are_written_beside_the_bars():
-    assert texts(plots.bar(explanation_of([0.25, -2.0], 0.125)))[::-1] == [" ± 0.12", "−2.00", " ± 0.12", "+0.25"]
+    assert texts(plots.bar(explanation_of([0.25, -2.0], 0.125)))[::-1] == [
+        " ± 0.12",
+        "−2.00",
+        " ± 0.12",
+        "+0.25",
+    ]
 
 
 def test_the_last_bar_sums_up_all_others_and_has_no_whisker():
@@ -130,7 +152,10 @@ def test_bars_are_inside_the_picture_and_start_at_its_edge_where_all_have_one_si
 
 
 def test_pictures_grow_with_the_number_of_bars_up_to_max_display():
-    heights = [plots.bar(explanation_of(np.arange(1.0, n + 1))).figure.get_figheight() for n in (2, 5, 12, 200)]
+    heights = [
+        plots.bar(explanation_of(np.arange(1.0, n + 1))).figure.get_figheight()
+        for n in (2, 5, 12, 200)
+    ]
     assert heights[0] < heights[1] < heights[2] == heights[3]
 
 
@@ -139,14 +164,17 @@ def test_the_output_is_named():
     assert plots.bar(explanation[0, :, "b"]).get_xlabel().startswith("contribution to b")
 
 
-# --- bars of many rows ------------------------------------------------------------------------------------------------
+# --- bars of many rows
+# ------------------------------------------------------------------------------------------------
 
 
 def test_importance_is_the_mean_of_absolute_values():
     values = np.random.default_rng(1).normal(size=(40, 5)) * [1, 16, 2, 8, 4]
     found = bars(plots.bar(explanation_of(values)))
     assert [label for label, *_ in found] == ["f1", "f3", "f4", "f2", "f0"]
-    np.testing.assert_allclose([length for _, length, _ in found], np.sort(np.abs(values).mean(axis=0))[::-1])
+    np.testing.assert_allclose(
+        [length for _, length, _ in found], np.sort(np.abs(values).mean(axis=0))[::-1]
+    )
     assert {color for *_, color in found} == {NEUTRAL}
 
 
@@ -163,12 +191,16 @@ def test_the_error_of_estimation_widens_the_interval_even_where_rows_are_alike()
 
 
 def test_importance_is_never_below_zero():
-    assert whiskers(plots.bar(explanation_of(np.full((40, 1), 0.1), 0.3)))[0] == pytest.approx((0.0, 0.4))
+    assert whiskers(plots.bar(explanation_of(np.full((40, 1), 0.1), 0.3)))[0] == pytest.approx(
+        (0.0, 0.4)
+    )
 
 
 @pytest.mark.parametrize(("rows", "half"), [(9, 0.1), (40, None)])
 def test_importance_has_no_interval_from_few_rows_or_unknown_errors(rows, half):
-    assert not whiskers(plots.bar(explanation_of(np.random.default_rng(0).normal(size=(rows, 3)), half)))
+    assert not whiskers(
+        plots.bar(explanation_of(np.random.default_rng(0).normal(size=(rows, 3)), half))
+    )
 
 
 @pytest.mark.parametrize("shared", [0.0, 1.0])
@@ -176,8 +208,8 @@ def test_importance_has_no_interval_from_few_rows_or_unknown_errors(rows, half):
 def test_the_interval_of_importance_covers(shared, truth):
     """Errors that rows share, and errors of their own, about values that are zero, small or large.
 
-    600 repetitions at a nominal 95 %: fewer than 93 % have a probability below 0.02 where the coverage is 95 %, and the
-    interval is meant to be wider than that. The seed is fixed.
+    600 repetitions at a nominal 95 %: fewer than 93 % have a probability below 0.02 where the
+    coverage is 95 %, and the interval is meant to be wider than that. The seed is fixed.
     """
     rng = np.random.default_rng(5)
     rows, error, covered = 30, 0.7, 0
@@ -190,7 +222,10 @@ def test_the_interval_of_importance_covers(shared, truth):
     assert covered >= 0.93 * 600
 
 
-# --- waterfall --------------------------------------------------------------------------------------------------------
+# --- waterfall
+#
+#
+# --------------------------------------------------------------------------------------------------------
 
 
 def arrows(ax):
@@ -242,7 +277,9 @@ def test_a_gap_that_cannot_be_seen_has_no_line(gap):
 
 def test_values_that_are_all_zero_leave_no_gap_but_the_rounding_of_a_large_prediction():
     explanation = explanation_of([0.0, 0.0], 0.0)
-    explanation = replace(explanation, base_values=np.float64(1e9), predictions=np.float64(1e9 + 1e-7))
+    explanation = replace(
+        explanation, base_values=np.float64(1e9), predictions=np.float64(1e9 + 1e-7)
+    )
     assert len(arrows(plots.waterfall(explanation))) == 2
 
 
@@ -253,7 +290,10 @@ def test_all_others_are_one_step():
     assert steps[-1][1] - steps[-1][0] == pytest.approx(values[:26].sum())
 
 
-# --- beeswarm ---------------------------------------------------------------------------------------------------------
+# --- beeswarm
+#
+#
+# ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_line_has_a_dot_for_every_row_at_its_value():
@@ -278,7 +318,8 @@ def test_categories_and_missing_values_are_grey():
     data = np.array([[1.0, "a"], [None, "b"], [3.0, "a"]], object)
     ax = plots.beeswarm(explanation_of([[3.0, 1], [2.0, 1], [4.0, 1]], data=data))
     counts = {
-        (round(dots.get_offsets()[:, 1].mean()), dots.get_array() is None): len(dots.get_offsets()) for dots in ax.collections
+        (round(dots.get_offsets()[:, 1].mean()), dots.get_array() is None): len(dots.get_offsets())
+        for dots in ax.collections
     }
     assert counts == {(1, False): 2, (1, True): 1, (0, True): 3}
 
@@ -287,7 +328,9 @@ def test_all_others_are_summed_row_by_row():
     values = np.random.default_rng(0).normal(size=(30, 200))
     ax = plots.beeswarm(explanation_of(values), max_display=4)
     order = np.argsort(-np.abs(values).mean(axis=0))
-    np.testing.assert_allclose(ax.collections[0].get_offsets()[:, 0], values[:, order[3:]].sum(axis=1))
+    np.testing.assert_allclose(
+        ax.collections[0].get_offsets()[:, 0], values[:, order[3:]].sum(axis=1)
+    )
 
 
 def test_dots_of_one_value_stand_apart_within_their_line():
@@ -297,21 +340,29 @@ def test_dots_of_one_value_stand_apart_within_their_line():
     assert swarm(np.array([0.0, 0.5, 1.0]), 1.0).tolist() == [0, 0, 0]
 
 
-# --- scatter ----------------------------------------------------------------------------------------------------------
+# --- scatter
+#
+#
+# ----------------------------------------------------------------------------------------------------------
 
 
 def dots_of(ax):
-    return np.concatenate([c.get_offsets() for c in ax.collections if type(c).__name__ == "PathCollection"])
+    return np.concatenate(
+        [c.get_offsets() for c in ax.collections if type(c).__name__ == "PathCollection"]
+    )
 
 
 def test_the_value_of_a_feature_stands_against_its_contribution():
     values = np.random.default_rng(0).normal(size=(30, 3))
     explanation = explanation_of(values, 0.2)
     ax = plots.scatter(explanation, "f1")
-    np.testing.assert_allclose(dots_of(ax), np.stack([explanation.data[:, 1], values[:, 1]], axis=1))
+    np.testing.assert_allclose(
+        dots_of(ax), np.stack([explanation.data[:, 1], values[:, 1]], axis=1)
+    )
     (lines,) = [c for c in ax.collections if type(c).__name__ == "LineCollection"]
     np.testing.assert_allclose(
-        [s[:, 1] for s in lines.get_segments()], np.stack([values[:, 1] - 0.2, values[:, 1] + 0.2], axis=1)
+        [s[:, 1] for s in lines.get_segments()],
+        np.stack([values[:, 1] - 0.2, values[:, 1] + 0.2], axis=1),
     )
     assert ax.get_xlabel() == "f1"
 
@@ -325,11 +376,15 @@ def test_categories_stand_side_by_side_and_dots_stay_with_theirs():
     data = np.array(["b", "a", "c", "a"] * 10, object)[:, None]
     ax = plots.scatter(explanation_of(np.arange(40.0)[:, None], data=data), 0)
     assert [label.get_text() for label in ax.get_xticklabels()] == ["a", "b", "c"]
-    np.testing.assert_array_equal(np.round(dots_of(ax)[:, 0]), ["abc".index(cell) for cell in data[:, 0]])
+    np.testing.assert_array_equal(
+        np.round(dots_of(ax)[:, 0]), ["abc".index(cell) for cell in data[:, 0]]
+    )
 
 
 def test_rare_categories_stand_together():
-    column = Column.of(np.array([f"c{i:02}" for i in range(20) for _ in range(1 + (i > 15))], object), 5)
+    column = Column.of(
+        np.array([f"c{i:02}" for i in range(20) for _ in range(1 + (i > 15))], object), 5
+    )
     assert column.categories == ["c16", "c17", "c18", "c19", "16 others"]
     assert column.places[:16].tolist() == [4.0] * 16
 
@@ -341,7 +396,11 @@ def test_dates_lie_along_the_axis():
     np.testing.assert_allclose(dots_of(ax)[:, 0], 19723 + np.arange(50))
     ax.figure.canvas.draw()
     assert any(
-        "2024" in text for text in [*(t.get_text() for t in ax.get_xticklabels()), ax.xaxis.get_offset_text().get_text()]
+        "2024" in text
+        for text in [
+            *(t.get_text() for t in ax.get_xticklabels()),
+            ax.xaxis.get_offset_text().get_text(),
+        ]
     )
 
 
@@ -377,7 +436,10 @@ def test_the_feature_must_be_there():
         plots.scatter(explanation, [0, 1])
 
 
-# --- images -----------------------------------------------------------------------------------------------------------
+# --- images
+#
+#
+# -----------------------------------------------------------------------------------------------------------
 
 
 def test_pixels_stand_at_their_places_on_a_scale_about_zero():
@@ -413,7 +475,9 @@ def test_every_pixel_of_a_patch_shows_the_patch():
     patches = owenshap.patches(4, 4, size=2)
     explanation = explanation_of([1.0, -2.0, 3.0, 0.5, 9.0], names=[*patches, "bias"])
     ax = plots.image(explanation, (4, 4), players=patches)
-    np.testing.assert_allclose(ax.images[-1].get_array(), np.kron([[1.0, -2.0], [3.0, 0.5]], np.ones((2, 2))))
+    np.testing.assert_allclose(
+        ax.images[-1].get_array(), np.kron([[1.0, -2.0], [3.0, 0.5]], np.ones((2, 2)))
+    )
     assert len(ax.images) == 1
     assert len(plots.image(explanation, (4, 4), players=patches, behind=np.eye(4)).images) == 2
 
@@ -447,7 +511,10 @@ def test_images_must_fit():
         plots.image(explanation, (2, 2), ncols=0)
 
 
-# --- convergence ------------------------------------------------------------------------------------------------------
+# --- convergence
+#
+#
+# ------------------------------------------------------------------------------------------------------
 
 
 def test_lines_are_the_estimates_and_bands_their_intervals():
@@ -511,10 +578,15 @@ def test_names_at_the_right_are_moved_apart_but_no_more_than_need_be():
     assert np.diff(canvas.spread(np.zeros(6), 0.05)).min() == pytest.approx(0.05)
 
 
-# --- what all have in common ------------------------------------------------------------------------------------------
+# --- what all have in common
+# ------------------------------------------------------------------------------------------
 
 ONE_ROW = {"bar": plots.bar, "waterfall": plots.waterfall}
-MANY_ROWS = {"bar": plots.bar, "beeswarm": plots.beeswarm, "scatter": lambda e, **k: plots.scatter(e, 0, **k)}
+MANY_ROWS = {
+    "bar": plots.bar,
+    "beeswarm": plots.beeswarm,
+    "scatter": lambda e, **k: plots.scatter(e, 0, **k),
+}
 HARD_NAMES = ["a$b$c", "100 % \\frac{", "long " * 30, "two\nlines", "φ − … ₁"]
 
 
@@ -527,7 +599,9 @@ def test_an_output_must_be_picked(draw):
         draw(replace(named, output_names=None))
 
 
-@pytest.mark.parametrize("draw", [*ONE_ROW.values(), *MANY_ROWS.values(), lambda e: plots.image(e, (1, 2))])
+@pytest.mark.parametrize(
+    "draw", [*ONE_ROW.values(), *MANY_ROWS.values(), lambda e: plots.image(e, (1, 2))]
+)
 def test_explanations_must_be_whole(draw):
     with refuses("explanation", "ndarray"):
         draw(np.ones((2, 2)))
@@ -552,10 +626,17 @@ def test_max_display_counts_lines(draw):
 
 
 @pytest.mark.parametrize("style", ["default", "dark_background"])
-@pytest.mark.parametrize("name", ["bar", "waterfall", "rows", "beeswarm", "scatter", "color", "image", "convergence"])
+@pytest.mark.parametrize(
+    "name", ["bar", "waterfall", "rows", "beeswarm", "scatter", "color", "image", "convergence"]
+)
 @pytest.mark.parametrize("scale", [1.0, 1e-12, 1e15])
 def test_no_picture_warns_or_cuts_a_label(style, name, scale):
-    rows = explanation_of(np.random.default_rng(0).normal(size=(12, 5)) * scale, 0.1 * scale, names=HARD_NAMES, gap=scale)
+    rows = explanation_of(
+        np.random.default_rng(0).normal(size=(12, 5)) * scale,
+        0.1 * scale,
+        names=HARD_NAMES,
+        gap=scale,
+    )
     rows = replace(rows, output_names=["$x$ output"])
     draw = {
         "bar": lambda: plots.bar(rows[0]),
@@ -565,7 +646,9 @@ def test_no_picture_warns_or_cuts_a_label(style, name, scale):
         "scatter": lambda: plots.scatter(rows, 1),
         "color": lambda: plots.scatter(rows, 0, color=2),
         "image": lambda: plots.image(rows[0], (1, 5)),
-        "convergence": lambda: plots.convergence(owenshap.estimating(random_table(5), "castro", budget=999), names=HARD_NAMES),
+        "convergence": lambda: plots.convergence(
+            owenshap.estimating(random_table(5), "castro", budget=999), names=HARD_NAMES
+        ),
     }[name]
     with plt.style.context(style):
         ax = draw()
@@ -579,7 +662,9 @@ def test_no_picture_warns_or_cuts_a_label(style, name, scale):
 
 
 def test_dollars_are_no_formulas():
-    ax = plots.bar(explanation_of([2.0, 1.0], names=["a$b$c", "$d"], data=np.array(["$1", "$2$"], object)))
+    ax = plots.bar(
+        explanation_of([2.0, 1.0], names=["a$b$c", "$d"], data=np.array(["$1", "$2$"], object))
+    )
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a$b$c = $1", "$d = $2$"]
     assert not any(label.get_parse_math() for label in ax.get_yticklabels())
 
@@ -612,7 +697,10 @@ def test_axes_that_are_given_are_drawn_into(draw):
 
 
 def test_matplotlib_is_imported_when_something_is_drawn():
-    code = "import sys, owenshap.plots, owenshap.explain.notebook; assert 'matplotlib' not in sys.modules"
+    code = (
+        "import sys, owenshap.plots, owenshap.explain.notebook; assert 'matplotlib' not in "
+        "sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -630,7 +718,8 @@ def test_without_matplotlib_the_install_command_is_told(monkeypatch):
         plots.bar(explanation_of(np.ones(2)))
 
 
-# --- words and columns ------------------------------------------------------------------------------------------------
+# --- words and columns
+# ------------------------------------------------------------------------------------------------
 
 
 def test_long_names_lose_their_middle():
@@ -698,7 +787,11 @@ def test_cells_are_short_text(cell, text):
         (np.array(["b", None, "a"], object), CATEGORIES, [1, np.nan, 0]),
         (np.array([1, "a"], object), CATEGORIES, [0, 1]),
         (np.array([datetime.date(1970, 1, 3), pd.NaT], object), TIMES, [2, np.nan]),
-        (np.array([pd.Timestamp("1970-01-02T12", tz="UTC"), pd.Timestamp("1970-01-02")], object), TIMES, [1.5, 1]),
+        (
+            np.array([pd.Timestamp("1970-01-02T12", tz="UTC"), pd.Timestamp("1970-01-02")], object),
+            TIMES,
+            [1.5, 1],
+        ),
         (np.array([np.datetime64("1970-01-05")], object), TIMES, [4]),
     ],
 )

@@ -32,7 +32,9 @@ class Recorded:
 
 def estimated(fn, seed=0, budget=35, **options):
     game = owenshap.FunctionGame(fn, PLAYERS)
-    return owenshap.estimate(game, "gaussian-process", budget=budget, seed=seed, progress=False, **options)
+    return owenshap.estimate(
+        game, "gaussian-process", budget=budget, seed=seed, progress=False, **options
+    )
 
 
 def test_the_second_half_of_the_pairs_comes_after_the_first_and_each_once():
@@ -42,7 +44,9 @@ def test_the_second_half_of_the_pairs_comes_after_the_first_and_each_once():
     assert found.evaluations == 34
     assert len(np.unique(np.concatenate(recorded.calls), axis=0)) == 34
     for call in recorded.calls:
-        np.testing.assert_array_equal(np.sort(call.sum(axis=1)), np.sort(PLAYERS - call.sum(axis=1)))
+        np.testing.assert_array_equal(
+            np.sort(call.sum(axis=1)), np.sort(PLAYERS - call.sum(axis=1))
+        )
 
 
 @pytest.mark.parametrize("budget", [27, 29, 59, 61])  # 12, 13, 28 and 29 pairs
@@ -58,15 +62,23 @@ def few_matter(coalitions):
 
 
 def test_where_few_players_matter_the_error_is_less(monkeypatch):
-    exact = owenshap.estimate(owenshap.TableGame(few_matter(from_codes(np.arange(1 << 14), 14))), "exact", progress=False)
+    exact = owenshap.estimate(
+        owenshap.TableGame(few_matter(from_codes(np.arange(1 << 14), 14))), "exact", progress=False
+    )
 
     def errors():
-        return np.log([np.square(estimated(few_matter, seed).values - exact.values).sum() for seed in range(16)])
+        return np.log(
+            [
+                np.square(estimated(few_matter, seed).values - exact.values).sum()
+                for seed in range(16)
+            ]
+        )
 
     chosen = errors()
     monkeypatch.setattr(GaussianProcess, "adaptive", lambda *_: False)
     gain = errors() - chosen
-    assert gain.mean() > 0.2  # 0.46 with these seeds, standard error 0.25: that chosen pairs say more is shown below
+    # 0.46 with these seeds, standard error 0.25: that chosen pairs say more is shown below
+    assert gain.mean() > 0.2
 
 
 def test_the_seed_alone_decides():
@@ -78,7 +90,9 @@ def test_the_seed_alone_decides():
 
 def test_rows_together_are_what_they_are_alone():
     rows = np.random.default_rng(0).normal(size=(3, PLAYERS))
-    explainer = owenshap.Explainer(lambda x: np.tanh(x[:, 0] * x[:, 1] + x[:, 2]) + x[:, 3], np.zeros((1, PLAYERS)))
+    explainer = owenshap.Explainer(
+        lambda x: np.tanh(x[:, 0] * x[:, 1] + x[:, 2]) + x[:, 3], np.zeros((1, PLAYERS))
+    )
     together = explainer(rows, method="gaussian-process", budget=35, progress=False).values
     for row, values in zip(rows, together, strict=True):
         alone = explainer(row[None], method="gaussian-process", budget=35, progress=False).values[0]
@@ -111,7 +125,9 @@ def test_where_thresholds_decide_pairs_are_those_that_were_drawn(fn, monkeypatch
 def test_few_differences_are_told_up_to_sign_and_scale():
     def few(*differences):
         answers = {
-            takes_few_differences(scale * np.concatenate([[9.0, 7.0], differences, np.zeros(9)])[:, None])
+            takes_few_differences(
+                scale * np.concatenate([[9.0, 7.0], differences, np.zeros(9)])[:, None]
+            )
             for scale in (1e-20, 1.0, 1e20)
         }
         return answers.pop() if len(answers) == 1 else None
@@ -123,7 +139,9 @@ def test_few_differences_are_told_up_to_sign_and_scale():
 
 
 def test_a_constant_game_is_told_as_one():
-    np.testing.assert_array_equal(estimated(lambda coalitions: np.full(len(coalitions), 3.0)).values, 0)
+    np.testing.assert_array_equal(
+        estimated(lambda coalitions: np.full(len(coalitions), 3.0)).values, 0
+    )
 
 
 def test_variance_left_is_that_of_the_process():
@@ -140,7 +158,9 @@ def test_variance_left_is_that_of_the_process():
         np.testing.assert_allclose(before * (1 - worth), prospect.variance, rtol=1e-9)
     kernel = Likelihood(signs).cross(vector, signs) + NOISE * scale * np.eye(9)
     operator = Likelihood(signs).shapley(vector)
-    left = Likelihood(signs).shapley_priors(vector).sum() - np.sum(operator * np.linalg.solve(kernel, operator))
+    left = Likelihood(signs).shapley_priors(vector).sum() - np.sum(
+        operator * np.linalg.solve(kernel, operator)
+    )
     np.testing.assert_allclose(prospect.variance * scale, left, rtol=1e-9)
 
 
@@ -148,7 +168,9 @@ def test_chosen_pairs_leave_less_variance_than_drawn_ones():
     rng = np.random.default_rng(1)
     signs = np.where(rng.random((90, 12)) < 0.5, -1.0, 1.0)
     signs[0] = 1
-    vector = np.concatenate([np.log([2.0, 1.5, 1.0] + [0.02] * 9), [0.2, -0.5, -18.0, 0.3, -1.0, 0.0]])
+    vector = np.concatenate(
+        [np.log([2.0, 1.5, 1.0] + [0.02] * 9), [0.2, -0.5, -18.0, 0.3, -1.0, 0.0]]
+    )
     seen, candidates = signs[:10], signs[10:]
 
     def left(which):

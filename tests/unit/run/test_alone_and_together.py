@@ -1,4 +1,6 @@
-"""An output's bits are the same alone and beside others: rows that are explained together are outputs of one game."""
+"""An output's bits are the same alone and beside others: rows that are explained together are
+outputs of one game.
+"""
 
 from __future__ import annotations
 
@@ -56,12 +58,16 @@ def test_least_squares_give_an_output_the_same_bits_alone_and_together(case: int
         alone = LinearSurrogate().fit(coalitions, table[:, [output]])
         for name in ("shapley_values", "leave_one_out"):
             assert np.array_equal(getattr(together, name)[:, output], getattr(alone, name)[:, 0])
-        assert np.array_equal(together.values(coalitions)[:, output], alone.values(coalitions)[:, 0])
+        assert np.array_equal(
+            together.values(coalitions)[:, output], alone.values(coalitions)[:, 0]
+        )
 
 
 @pytest.mark.parametrize("outputs", [2, 31, 32, 33])
 @pytest.mark.parametrize("shape", [(1, 40), (7, 40), (300, 17)])
-def test_what_is_summed_over_players_has_the_same_bits_alone_and_together(shape: tuple[int, int], outputs: int) -> None:
+def test_what_is_summed_over_players_has_the_same_bits_alone_and_together(
+    shape: tuple[int, int], outputs: int
+) -> None:
     replicates = np.random.default_rng(0).normal(size=(*shape, outputs))
     alone = replicates[..., :1].copy()
     assert np.array_equal(sums_over_players(replicates)[..., :1], sums_over_players(alone))

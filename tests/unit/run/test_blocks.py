@@ -24,7 +24,9 @@ def test_blocks_are_drawn_together_in_bounded_draws(method, budget):
     plan = make_plan(6, method, budget)
     draws, cost = list(in_draws(plan, 6)), plan.estimator.replicate_cost(6)
     assert [size for draw in draws for size in draw.sizes] == list(block_sizes(plan, 6))
-    assert [draw.first for draw in draws] == np.cumsum([0, *(len(draw.sizes) for draw in draws[:-1])]).tolist()
+    assert [draw.first for draw in draws] == np.cumsum(
+        [0, *(len(draw.sizes) for draw in draws[:-1])]
+    ).tolist()
     assert all(sum(draw.sizes) * cost <= DRAWN_TOGETHER or len(draw.sizes) == 1 for draw in draws)
     if cost < LARGEST_BLOCK:
         assert len(draws[0].sizes) > 1
@@ -38,8 +40,12 @@ def test_what_others_draw_is_not_cut():
 def test_blocks_drawn_together_are_those_of_one_generator():
     plan = make_plan(6, HalvedOwen(), 50_000)
     (drawn,) = all_drawn(game(), plan.estimator, 3, in_draws(plan, 6))
-    alone = plan.estimator.draw(6, np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,))), plan.replicates)
-    np.testing.assert_array_equal(np.concatenate([each.design.centres for each in drawn.one_by_one()]), alone.centres)
+    alone = plan.estimator.draw(
+        6, np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,))), plan.replicates
+    )
+    np.testing.assert_array_equal(
+        np.concatenate([each.design.centres for each in drawn.one_by_one()]), alone.centres
+    )
     assert [each.sizes for each in drawn.one_by_one()] == [[size] for size in drawn.sizes]
 
 

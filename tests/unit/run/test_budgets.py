@@ -1,4 +1,6 @@
-"""A budget is never exceeded, of a row or of all rows, and what is reported is what the model was asked."""
+"""A budget is never exceeded, of a row or of all rows, and what is reported is what the model was
+asked.
+"""
 
 from dataclasses import dataclass
 
@@ -32,21 +34,30 @@ def counted(rows, **settings):
     return answer
 
 
-# --- a total, beside the budget of each row ------------------------------------------------------------------------------
+# --- a total, beside the budget of each row
+# ------------------------------------------------------------------------------
 
 
 def test_spreading_the_gap_is_paid_from_the_total():
     model = Counting()
-    with refuses("total_budget", "must be at least 272 for a first estimate of each of the 4 rows; got 100"):
-        Explainer(model, baseline=0.0)(ROWS[:4, :10], method="halved-owen", total_budget=100, efficient=True)
+    with refuses(
+        "total_budget", "must be at least 272 for a first estimate of each of the 4 rows; got 100"
+    ):
+        Explainer(model, baseline=0.0)(
+            ROWS[:4, :10], method="halved-owen", total_budget=100, efficient=True
+        )
     assert model.rows == 4  # which are predicted whatever comes of it
     answer = counted(ROWS[:4, :10], method="halved-owen", total_budget=272, efficient=True)
     assert answer.evaluations.sum() <= 272
-    np.testing.assert_allclose(answer.values.sum(axis=1) + answer.base_values, answer.predictions, atol=1e-12)
+    np.testing.assert_allclose(
+        answer.values.sum(axis=1) + answer.base_values, answer.predictions, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("players", [5, 20, 30])
-@pytest.mark.parametrize("method", ["gaussian-process-corrected", "halved-owen", "owen", "castro", "auto"])
+@pytest.mark.parametrize(
+    "method", ["gaussian-process-corrected", "halved-owen", "owen", "castro", "auto"]
+)
 def test_the_budget_of_a_row_holds_for_what_a_first_estimate_takes(method, players):
     least = 2 + 2 * (players + 1)  # two stars
     answer = counted(ROWS[:, :players], method=method, budget=max(50, least), total_budget=20_000)
@@ -94,11 +105,15 @@ def test_a_dear_method_has_what_fits_the_total_or_the_total_is_refused(dear):
     for method in (dear, Dear()):
         answer = counted(ROWS[:4, :20], method=method, total_budget=3000)
         assert answer.evaluations.sum() <= 3000
-        with refuses("total_budget", "must be at least 2,292 for a first estimate of each of the 6 rows; got 2000"):
+        with refuses(
+            "total_budget",
+            "must be at least 2,292 for a first estimate of each of the 6 rows; got 2000",
+        ):
             counted(ROWS[:, :20], method=method, total_budget=2000)
 
 
-# --- going on from an earlier estimate -------------------------------------------------------------------------------------
+# --- going on from an earlier estimate
+# -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["halved-owen", "owen", "castro"])
@@ -142,7 +157,10 @@ def test_going_on_without_spreading_begins_with_the_replicates_as_they_were():
     np.testing.assert_allclose(after[0].values, after[1].values, rtol=1e-12)
 
 
-# --- whatever is asked -----------------------------------------------------------------------------------------------------
+# --- whatever is asked
+#
+#
+# -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -176,7 +194,9 @@ def test_no_total_is_exceeded(seed):
         settings["tolerance"] = float(10 ** rng.uniform(-3, 0))
     if rng.integers(2):
         settings["budget"] = int(rng.integers(2 + 6 * (players + 1), 3000))
-    method = str(rng.choice(["auto", "castro", "owen", "halved-owen", "gaussian-process-corrected"]))
+    method = str(
+        rng.choice(["auto", "castro", "owen", "halved-owen", "gaussian-process-corrected"])
+    )
     table = ROWS[:rows, :players] * rng.choice([0.01, 1.0], size=(rows, 1))
     try:
         answer = counted(table, method=method, **settings)

@@ -26,7 +26,8 @@ SAMPLING = ["castro", "owen", "halved-owen"]
 PRINTED = [OwenPrinted(levels=6, per_level=1), "owen-printed", "halved-owen-printed"]
 
 
-# --- shapes and what is said ------------------------------------------------------------------------------------------
+# --- shapes and what is said
+# ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["exact", *SAMPLING])
@@ -47,14 +48,18 @@ def test_outputs_are_estimated_from_the_same_coalitions(method):
     for output in range(3):
         alone = estimate(TableGame(game.table[:, output]), method, budget=2000, seed=4)
         np.testing.assert_allclose(together.values[:, output], alone.values, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(together.standard_errors[:, output], alone.standard_errors, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            together.standard_errors[:, output], alone.standard_errors, rtol=0, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("method", ["exact", *SAMPLING, *PRINTED])
 def test_the_gap_is_what_the_values_leave(method):
     game = random_table(7)
     result = estimate(game, method, budget=40_000)
-    assert result.gap == pytest.approx(game.table[-1] - game.table[0] - result.values.sum(), abs=1e-12)
+    assert result.gap == pytest.approx(
+        game.table[-1] - game.table[0] - result.values.sum(), abs=1e-12
+    )
     assert (result.empty_value, result.grand_value) == (game.table[0], game.table[-1])
     if "efficiency" in result.plan.estimator.axioms:
         assert abs(result.gap) < 1e-12
@@ -114,7 +119,10 @@ def test_the_budget_that_it_names_makes_an_interval(method):
 
 def test_why_it_stopped_is_said_with_numbers():
     result = estimate(smooth(8), "castro", budget=1000)
-    assert result.stopped_by == "budget of 1,000 evaluations: 142 replicates took 996, one more may take 7"
+    assert (
+        result.stopped_by
+        == "budget of 1,000 evaluations: 142 replicates took 996, one more may take 7"
+    )
     assert estimate(smooth(8), "exact").stopped_by == "all 256 coalitions are evaluated"
 
 
@@ -142,15 +150,26 @@ def test_any_class_with_players_and_values_is_a_game():
             return coalitions.sum(axis=1)
 
     for method in ["exact", *SAMPLING]:
-        np.testing.assert_allclose(estimate(Sums(), method, budget=500).values, np.ones(5), atol=1e-12)
+        np.testing.assert_allclose(
+            estimate(Sums(), method, budget=500).values, np.ones(5), atol=1e-12
+        )
 
 
-# --- evaluations and budget -------------------------------------------------------------------------------------------
+# --- evaluations and budget
+# -------------------------------------------------------------------------------------------
 
 
 @same_examples
 @given(
-    st.sampled_from([*methods(), Castro(antithetic=True), Owen(levels=3), HalvedOwen(levels=3), OwenPrinted(levels=2)]),
+    st.sampled_from(
+        [
+            *methods(),
+            Castro(antithetic=True),
+            Owen(levels=3),
+            HalvedOwen(levels=3),
+            OwenPrinted(levels=2),
+        ]
+    ),
     st.integers(1, 9),
     st.integers(2, 1500),
     st.integers(0, 100),
@@ -168,7 +187,10 @@ def test_a_budget_is_never_exceeded_and_every_evaluation_counted(method, n_playe
     assert (sizes == n_players).sum() == 1
 
 
-# --- the same seed ----------------------------------------------------------------------------------------------------
+# --- the same seed
+#
+#
+# ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("efficient", [False, True])
@@ -178,7 +200,11 @@ def test_a_plan_passed_back_repeats_every_bit(method, efficient):
     again = estimate(smooth(12), plan=first.plan, seed=3, efficient=efficient)
     assert (first.values == again.values).all()
     assert (first.moments.squares == again.moments.squares).all()
-    assert (first.evaluations, first.stopped_by, first.plan) == (again.evaluations, again.stopped_by, again.plan)
+    assert (first.evaluations, first.stopped_by, first.plan) == (
+        again.evaluations,
+        again.stopped_by,
+        again.plan,
+    )
 
 
 @pytest.mark.parametrize("method", SAMPLING)
@@ -194,18 +220,25 @@ def test_seeds_matter_and_the_global_generator_does_not(method):
 @pytest.mark.parametrize("method", SAMPLING)
 def test_memory_changes_no_bit(method):
     game = random_table(8)
-    assert (estimate(game, method, budget=3000, memory=1000).values == estimate(game, method, budget=3000).values).all()
+    assert (
+        estimate(game, method, budget=3000, memory=1000).values
+        == estimate(game, method, budget=3000).values
+    ).all()
 
 
 def test_blocks_are_drawn_apart():
-    # Of 30 players half a billion coalitions are of middle size: two are the same only where two chains are.
+    # Of 30 players half a billion coalitions are of middle size: two are the same only where two
+    # chains are.
     game = Watched(smooth(30))
     assert len(list(estimating(game, "castro", budget=10_000))) > 2
     middle = game.coalitions[game.coalitions.sum(axis=1) == 15]
     assert len(np.unique(middle, axis=0)) == len(middle) > 300
 
 
-# --- efficient=True ---------------------------------------------------------------------------------------------------
+# --- efficient=True
+#
+#
+# ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("outputs", [None, 2])
@@ -213,17 +246,25 @@ def test_blocks_are_drawn_apart():
 def test_efficient_values_sum_to_the_total(method, outputs):
     game = random_table(7, outputs=outputs)
     for snapshot in estimating(game, method, budget=5000, efficient=True):
-        np.testing.assert_allclose(snapshot.values.sum(axis=0), game.table[-1] - game.table[0], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            snapshot.values.sum(axis=0), game.table[-1] - game.table[0], rtol=0, atol=1e-12
+        )
         assert np.abs(snapshot.gap).max() < 1e-12
 
 
 @pytest.mark.parametrize("method", ["owen", "halved-owen"])
 def test_efficient_values_stay_unbiased(method):
-    # 2,000 runs of few passes on a rough game, 5 players: false alarm below 5 × 6e-5 at 4 standard errors.
+    # 2,000 runs of few passes on a rough game, 5 players: false alarm below 5 × 6e-5 at 4 standard
+    # errors.
     game = random_table(5, seed=8)
     estimator = Owen(levels=2) if method == "owen" else HalvedOwen(levels=2)
     budget = 2 + 4 * estimator.replicate_cost(5)
-    runs = np.array([estimate(game, estimator, budget=budget, seed=seed, efficient=True).values for seed in range(2000)])
+    runs = np.array(
+        [
+            estimate(game, estimator, budget=budget, seed=seed, efficient=True).values
+            for seed in range(2000)
+        ]
+    )
     error = runs.mean(axis=0) - shapley_by_subsets(game.table)
     assert np.abs(error / (runs.std(axis=0) / math.sqrt(len(runs)))).max() < 4
 
@@ -251,7 +292,8 @@ def test_replicates_that_do_not_fit_into_memory_lose_nothing():
     assert game.evaluations <= 2 or caught.value.estimate is not None
 
 
-# --- snapshots and interruptions --------------------------------------------------------------------------------------
+# --- snapshots and interruptions
+# --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["exact", *SAMPLING])
@@ -271,7 +313,9 @@ def test_snapshots_grow_and_say_that_they_are_not_done():
         seen.append((snapshot.replicates, snapshot.evaluations))
         assert snapshot.evaluations == game.evaluations
         if snapshot.replicates < snapshot.plan.replicates:
-            assert snapshot.stopped_by.startswith(f"nothing yet: {snapshot.replicates:,} of {snapshot.plan.replicates:,} ")
+            assert snapshot.stopped_by.startswith(
+                f"nothing yet: {snapshot.replicates:,} of {snapshot.plan.replicates:,} "
+            )
     assert len(seen) > 3
     assert seen == sorted(set(seen))
 
@@ -322,7 +366,9 @@ def test_a_game_that_raises_midway_loses_nothing(method, efficient):
     computed = caught.value.estimate
     assert 1000 < computed.evaluations <= game.evaluations
     *_, same = (
-        s for s in estimating(smooth(), method, budget=20_000, efficient=efficient) if s.replicates <= computed.replicates
+        s
+        for s in estimating(smooth(), method, budget=20_000, efficient=efficient)
+        if s.replicates <= computed.replicates
     )
     assert (computed.values == same.values).all()
     assert computed.lower is not None
@@ -330,7 +376,11 @@ def test_a_game_that_raises_midway_loses_nothing(method, efficient):
 
 def test_a_value_that_is_no_number_midway_loses_nothing():
     def fn(coalitions):
-        return np.where(coalitions[:, :5].all(axis=1) & ~coalitions[:, 5:].any(axis=1), np.nan, coalitions.sum(axis=1))
+        return np.where(
+            coalitions[:, :5].all(axis=1) & ~coalitions[:, 5:].any(axis=1),
+            np.nan,
+            coalitions.sum(axis=1),
+        )
 
     with refuses("the game's values", "{0, 1, 2, 3, 4} of 12 players", error=GameError) as caught:
         estimate(FunctionGame(fn, 12), "castro", budget=50_000)
@@ -339,12 +389,17 @@ def test_a_value_that_is_no_number_midway_loses_nothing():
 
 def test_a_game_that_raises_at_once_has_nothing_to_lose():
     game = Watched(smooth(), fails_after=0, error=OSError("gone"))
-    with refuses("the game", "2 coalitions, the first the empty coalition of 8 players", error=GameError) as caught:
+    with refuses(
+        "the game", "2 coalitions, the first the empty coalition of 8 players", error=GameError
+    ) as caught:
         estimate(game, "castro", budget=500)
     assert caught.value.estimate is None
 
 
-# --- bad input --------------------------------------------------------------------------------------------------------
+# --- bad input
+#
+#
+# --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("game", [None, 3, [0, 1, 3, 8], len, np.zeros(4)])
@@ -379,7 +434,9 @@ def test_a_confidence_is_between_0_and_1(confidence):
 
 def test_numbers_of_numpy_are_numbers():
     plain = estimate(smooth(), "castro", budget=500, seed=3, confidence=0.9)
-    numpys = estimate(smooth(), "castro", budget=np.int32(500), seed=np.uint8(3), confidence=np.float64(0.9))
+    numpys = estimate(
+        smooth(), "castro", budget=np.int32(500), seed=np.uint8(3), confidence=np.float64(0.9)
+    )
     assert (plain.lower == numpys.lower).all()
 
 

@@ -57,7 +57,9 @@ def test_rows_of_different_lengths_are_the_games_fault():
         estimate(answering(lambda coalitions: [[1.0], [1.0, 2.0]]), "castro", budget=300)
 
 
-@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint32, np.float16, np.float32, np.float64, np.longdouble])
+@pytest.mark.parametrize(
+    "dtype", [bool, np.int8, np.uint32, np.float16, np.float32, np.float64, np.longdouble]
+)
 def test_every_real_dtype_will_do(dtype):
     game = FunctionGame(lambda coalitions: coalitions[:, 0].astype(dtype), 3)
     result = estimate(game, "exact")
@@ -73,7 +75,9 @@ def test_a_value_that_is_not_finite_is_named_with_its_coalition(bad, method):
         values[(coalitions == [False, True, False, True, False]).all(axis=1), 1] = bad
         return values
 
-    with refuses("the game's values", "finite", str(bad), "output 1", "{1, 3} of 5 players", error=GameError):
+    with refuses(
+        "the game's values", "finite", str(bad), "output 1", "{1, 3} of 5 players", error=GameError
+    ):
         estimate(FunctionGame(fn, 5), method, budget=3000)
 
 
@@ -103,7 +107,9 @@ CHANGES = {
 
 @pytest.mark.parametrize(("first", "then"), CHANGES.values(), ids=CHANGES)
 def test_a_game_keeps_its_outputs(first, then):
-    game = FunctionGame(lambda coalitions: (first if len(coalitions) == 2 else then)(len(coalitions)), 6)
+    game = FunctionGame(
+        lambda coalitions: (first if len(coalitions) == 2 else then)(len(coalitions)), 6
+    )
     with refuses("the game's values", "as in the first call", "shape", error=GameError):
         estimate(game, "castro", budget=300)
 
@@ -114,7 +120,9 @@ def test_a_game_that_raises_is_quoted_with_what_it_was_asked():
             raise ZeroDivisionError("no such row")
         return np.zeros(len(coalitions))
 
-    with refuses("the game", "ZeroDivisionError(no such row)", "coalitions, the first {", error=GameError) as caught:
+    with refuses(
+        "the game", "ZeroDivisionError(no such row)", "coalitions, the first {", error=GameError
+    ) as caught:
         estimate(FunctionGame(fn, 5), "castro", budget=300)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
@@ -164,7 +172,10 @@ def test_a_game_may_answer_in_an_array_that_it_uses_again():
         answers[: len(coalitions)] = inner.values(coalitions)
         return answers[: len(coalitions)]
 
-    again, fresh = estimate(FunctionGame(fn, 6), "castro", budget=5000), estimate(inner, "castro", budget=5000)
+    again, fresh = (
+        estimate(FunctionGame(fn, 6), "castro", budget=5000),
+        estimate(inner, "castro", budget=5000),
+    )
     assert (again.values == fresh.values).all()
     assert (again.empty_value, again.grand_value) == (fresh.empty_value, fresh.grand_value)
 
@@ -177,7 +188,10 @@ def test_a_game_may_spoil_what_it_was_asked():
         coalitions[:] = True
         return values
 
-    assert (estimate(FunctionGame(fn, 6), "castro", budget=500).values == estimate(inner, "castro", budget=500).values).all()
+    assert (
+        estimate(FunctionGame(fn, 6), "castro", budget=500).values
+        == estimate(inner, "castro", budget=500).values
+    ).all()
 
 
 @pytest.mark.parametrize(

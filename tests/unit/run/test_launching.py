@@ -1,4 +1,6 @@
-"""Values that are on their way while the next ones are prepared: with stand-ins for a device, which write down what they do."""
+"""Values that are on their way while the next ones are prepared: with stand-ins for a device, which
+write down what they do.
+"""
 
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -55,7 +57,9 @@ class Launched(Model):
 
 
 def both(call, **settings):
-    """What a call returns for the same model, one that launches and one that does not; and what the first one did."""
+    """What a call returns for the same model, one that launches and one that does not; and what the
+    first one did.
+    """
     there = Launched(**settings)
     return call(there), call(replace(there, launches=False)), there.log
 
@@ -82,7 +86,9 @@ ABSENT = {
 }
 
 
-@pytest.mark.parametrize("batch_elements", [1 << 21, 1000 * FEATURES, 5 * FEATURES], ids=["one batch", "some", "slices"])
+@pytest.mark.parametrize(
+    "batch_elements", [1 << 21, 1000 * FEATURES, 5 * FEATURES], ids=["one batch", "some", "slices"]
+)
 @pytest.mark.parametrize("absent", ABSENT.values(), ids=ABSENT)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_launching_changes_no_bit(case, absent, batch_elements):
@@ -90,7 +96,9 @@ def test_launching_changes_no_bit(case, absent, batch_elements):
         pytest.skip("nothing to draw from")
     if batch_elements == 5 * FEATURES:
         case = case | {"budget": 300}
-    found, plain, log = both(lambda model: Explainer(model, **absent)(ROWS, **case), batch_elements=batch_elements)
+    found, plain, log = both(
+        lambda model: Explainer(model, **absent)(ROWS, **case), batch_elements=batch_elements
+    )
     for name in ("values", "standard_errors", "evaluations", "model_rows", "stopped_by"):
         np.testing.assert_array_equal(getattr(found, name), getattr(plain, name))
     finished = [number for word, number in log if word == "finish"]
@@ -113,7 +121,9 @@ def test_batches_of_one_call_are_launched_ahead_too():
 
 
 def failing(at, error=None):
-    """A function that fails, or returns a nan, at a call: the first is for the row itself, the second for the ends."""
+    """A function that fails, or returns a nan, at a call: the first is for the row itself, the
+    second for the ends.
+    """
     calls = []
 
     def function(batch):
@@ -128,14 +138,21 @@ def failing(at, error=None):
 
 
 @pytest.mark.parametrize("at", [2, 3, 4, 5])
-@pytest.mark.parametrize("error", [None, ZeroDivisionError("no such row")], ids=["not finite", "raises"])
+@pytest.mark.parametrize(
+    "error", [None, ZeroDivisionError("no such row")], ids=["not finite", "raises"]
+)
 def test_an_error_in_the_middle_is_told_in_the_same_words(at, error):
     told = []
     for launches in (True, False):
         model = Launched(failing(at, error), launches)
         with pytest.raises(ModelError) as caught:
             Explainer(model, baseline=0.0)(ROWS[:1], method="halved-owen", budget=60_000)
-        told.append((str(caught.value), caught.value.estimate.evaluations if caught.value.estimate else None))
+        told.append(
+            (
+                str(caught.value),
+                caught.value.estimate.evaluations if caught.value.estimate else None,
+            )
+        )
     assert told[0] == told[1]
     assert (told[0][1] or 0) >= 800 * (at > 2)
 
@@ -178,7 +195,9 @@ def test_what_was_finished_before_an_error_is_kept(which, call):
     kept = []
     for launches in (True, False):
         game = LaunchedGame(launches=launches, **{which: call})
-        with pytest.raises(GameError, match=rf"ZeroDivisionError\(call {call}\) on \d+ coalitions, the first") as caught:
+        with pytest.raises(
+            GameError, match=rf"ZeroDivisionError\(call {call}\) on \d+ coalitions, the first"
+        ) as caught:
             estimate(game, "castro", budget=60_000)
         assert isinstance(caught.value.__cause__, ZeroDivisionError)
         kept.append((str(caught.value), caught.value.estimate))
@@ -203,7 +222,8 @@ def test_an_interrupt_is_obeyed_at_once(which):
     game = LaunchedGame(**{which: 5}, error=KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt):
         estimate(game, "castro", budget=60_000)
-    assert game.finished == (2 if which == "fails_to_begin" else 3)  # the ends were asked for in the plain way
+    # the ends were asked for in the plain way
+    assert game.finished == (2 if which == "fails_to_begin" else 3)
 
 
 def test_a_run_that_is_left_begins_no_more():
@@ -270,14 +290,17 @@ def test_a_copy_from_the_device_is_begun_and_awaited(monkeypatch, pins, dtype):
     stand_in = StandIn(torch, pins)
     monkeypatch.setattr(tensor, "_torch", lambda: stand_in)
     with torch.inference_mode():
-        raw = torch.arange(12).reshape(4, 3).T.to(getattr(torch, dtype))  # not contiguous, and made where modules run
+        # not contiguous, and made where modules run
+        raw = torch.arange(12).reshape(4, 3).T.to(getattr(torch, dtype))
     wait = tensor._copying(raw)
     assert stand_in.log == ["stream of cpu", "record on stream"]
     np.testing.assert_array_equal(wait(), raw.numpy(), strict=True)
     assert stand_in.log[2:] == ["wait"]
 
 
-@pytest.mark.parametrize(("size", "left", "waits"), [(10, True, False), (10, False, True), (1 << 20, True, True)])
+@pytest.mark.parametrize(
+    ("size", "left", "waits"), [(10, True, False), (10, False, True), (1 << 20, True, True)]
+)
 def test_bits_are_sent_from_pinned_memory_where_there_is_some(monkeypatch, size, left, waits):
     torch = pytest.importorskip("torch")
     sent = []

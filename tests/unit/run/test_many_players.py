@@ -39,10 +39,15 @@ def test_a_hundred_thousand_players_get_an_answer_or_an_error_at_once() -> None:
     game = owenshap.FunctionGame(share_of_players, 100_000)
     linear = owenshap.estimate(game, "linear", budget=10)
     np.testing.assert_allclose(linear.values, 1e-5, atol=1e-12)
-    with pytest.raises(owenshap.InputError, match=r"budget must be at least 100001 .*method='linear', which needs 2"):
+    with pytest.raises(
+        owenshap.InputError,
+        match=r"budget must be at least 100001 .*method='linear', which needs 2",
+    ):
         owenshap.estimate(game, budget=10)
     for method in ("gaussian-process", "gaussian-process-corrected"):
-        with pytest.raises(owenshap.InputError, match=f"n_players must be at most {MOST_PLAYERS:,} for {method}"):
+        with pytest.raises(
+            owenshap.InputError, match=f"n_players must be at most {MOST_PLAYERS:,} for {method}"
+        ):
             owenshap.estimate(game, method, budget=10)
 
 
@@ -54,7 +59,9 @@ def test_auto_takes_chains_where_a_fit_of_many_players_takes_too_long() -> None:
 @pytest.mark.parametrize("budget", [2_000, 20_000])
 def test_auto_takes_no_fit_that_does_not_fit_into_memory(budget: int) -> None:
     dear = Cost(10.0, 1)
-    assert make_plan(30, "auto", budget, dear, memory=256e6).estimator.name.startswith("gaussian-process")
+    assert make_plan(30, "auto", budget, dear, memory=256e6).estimator.name.startswith(
+        "gaussian-process"
+    )
     plan = make_plan(30, "auto", budget, dear, memory=20e6)
     assert plan.estimator.name == "halved-owen"
     assert "not within this memory" in plan.because
@@ -63,7 +70,9 @@ def test_auto_takes_no_fit_that_does_not_fit_into_memory(budget: int) -> None:
 @pytest.mark.parametrize("method", ["gaussian-process", "gaussian-process-corrected", "linear"])
 def test_a_fit_that_does_not_fit_into_memory_is_an_error(method: str) -> None:
     game = owenshap.FunctionGame(share_of_players, 1_000)
-    with pytest.raises(owenshap.InputError, match=rf"memory must hold what {method} needs .* Raise it"):
+    with pytest.raises(
+        owenshap.InputError, match=rf"memory must hold what {method} needs .* Raise it"
+    ):
         owenshap.estimate(game, method, memory="64MB")
 
 

@@ -1,6 +1,7 @@
 """Working arrays stay within `memory`, by what numpy reports to tracemalloc.
 
-Allowed beside the setting: what the game itself makes, and a few arrays of the shape of the answer, (n, k).
+Allowed beside the setting: what the game itself makes, and a few arrays of the shape of the answer,
+(n, k).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ LIKE_THE_ANSWER = 12  # arrays (n, k) of moments and intervals
 
 def peak(call: Callable[[], Any]) -> int:
     """The most bytes that a call has in use at once."""
-    owenshap.estimate(owenshap.FunctionGame(first_player, 12), "castro", budget=100)  # what a first call loads
+    # what a first call loads
+    owenshap.estimate(owenshap.FunctionGame(first_player, 12), "castro", budget=100)
     tracemalloc.start()
     try:
         call()
@@ -47,10 +49,16 @@ def first_player(coalitions: BoolArray) -> FloatArray:
         (12, 300, "halved-owen", 20_000),
     ],
 )
-def test_an_estimate_keeps_to_its_memory(n_players: int, outputs: int, method: str, budget: int) -> None:
+def test_an_estimate_keeps_to_its_memory(
+    n_players: int, outputs: int, method: str, budget: int
+) -> None:
     scales = np.arange(1.0, outputs + 1)
-    game = owenshap.FunctionGame(lambda coalitions: first_player(coalitions)[:, None] * scales, n_players)
-    used = peak(lambda: owenshap.estimate(game, method, budget=budget, memory=MEMORY, progress=False))
+    game = owenshap.FunctionGame(
+        lambda coalitions: first_player(coalitions)[:, None] * scales, n_players
+    )
+    used = peak(
+        lambda: owenshap.estimate(game, method, budget=budget, memory=MEMORY, progress=False)
+    )
     assert used < MEMORY + LIKE_THE_ANSWER * 8 * n_players * outputs
 
 

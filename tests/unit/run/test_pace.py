@@ -38,7 +38,9 @@ def test_auto_weighs_what_a_prediction_takes(monkeypatch, row, call, budget, exp
     model = Timed(monkeypatch, row, call)
     found = owenshap.Explainer(model, baseline=0.0)(ROWS[:1], budget=budget)
     assert found.method == expected
-    assert found.because[0].startswith(f"{expected}: 2^16 coalitions do not fit a budget of {budget or 2048}")
+    assert found.because[0].startswith(
+        f"{expected}: 2^16 coalitions do not fit a budget of {budget or 2048}"
+    )
     assert model.rows == found.model_rows.sum()
     by_name = owenshap.Explainer(model, baseline=0.0)(ROWS[:1], budget=budget, method=found.method)
     np.testing.assert_array_equal(by_name.values, found.values)

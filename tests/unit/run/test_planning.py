@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import refuses, same_examples, smooth
 
-from owenshap import Castro, Exact, FunctionGame, HalvedOwen, Owen, OwenPrinted, UnknownMethodError, estimate, methods
+from owenshap import (
+    Castro,
+    Exact,
+    FunctionGame,
+    HalvedOwen,
+    Owen,
+    OwenPrinted,
+    UnknownMethodError,
+    estimate,
+    methods,
+)
 from owenshap.estimators import found
 from owenshap.run.plan import Cost, default_budget, make_plan
 from owenshap.statistics.intervals import FEWEST_REPLICATES
@@ -37,7 +47,12 @@ def test_the_methods_are_auto_and_every_estimator_by_name():
 
 @pytest.mark.parametrize(
     ("typo", "meant"),
-    [("halfed-owen", "halved-owen"), ("casto", "castro"), ("Exact", "exact"), ("owen_printed", "owen-printed")],
+    [
+        ("halfed-owen", "halved-owen"),
+        ("casto", "castro"),
+        ("Exact", "exact"),
+        ("owen_printed", "owen-printed"),
+    ],
 )
 def test_an_unknown_method_suggests_the_nearest(typo, meant):
     with refuses("method", typo, f"'{meant}'", error=UnknownMethodError):
@@ -68,7 +83,9 @@ NEEDED = [
 ]
 
 
-@pytest.mark.parametrize(("estimator", "needed"), [case[1:] for case in NEEDED], ids=[case[0] for case in NEEDED])
+@pytest.mark.parametrize(
+    ("estimator", "needed"), [case[1:] for case in NEEDED], ids=[case[0] for case in NEEDED]
+)
 def test_a_budget_below_one_replicate_says_how_many_it_takes(estimator, needed):
     with refuses("budget", f"at least {needed} ", f"got {needed - 1}.", "8 players"):
         estimate(smooth(8), estimator, budget=needed - 1)
@@ -120,7 +137,11 @@ def test_auto_weighs_the_fit_against_the_evaluations(n_players, budget, seconds,
     plan = make_plan(n_players, "auto", budget, Cost(seconds, outputs))
     assert plan.estimator.name == method
     assert method == "exact" or "coalitions do not fit" in plan.because
-    assert method == "exact" or f"an evaluation takes {f'about {seconds:.0e} s' if seconds else 'hardly'}" in plan.because
+    assert (
+        method == "exact"
+        or f"an evaluation takes {f'about {seconds:.0e} s' if seconds else 'hardly'}"
+        in plan.because
+    )
 
 
 def test_what_the_clock_decided_is_in_the_plan():
@@ -176,7 +197,9 @@ def test_without_a_budget_the_settings_say_how_much():
 
 
 @same_examples
-@given(st.sampled_from(["castro", "owen", "halved-owen"]), st.integers(1, 100), st.integers(2, 20_000))
+@given(
+    st.sampled_from(["castro", "owen", "halved-owen"]), st.integers(1, 100), st.integers(2, 20_000)
+)
 def test_a_plan_keeps_to_its_budget_and_uses_it(method, n_players, budget):
     try:
         plan = make_plan(n_players, method, budget)
@@ -192,7 +215,9 @@ def test_a_plan_keeps_to_its_budget_and_uses_it(method, n_players, budget):
 
 
 @same_examples
-@given(st.sampled_from([Owen, HalvedOwen]), st.integers(3, 60), st.integers(1, 3), st.integers(0, 5000))
+@given(
+    st.sampled_from([Owen, HalvedOwen]), st.integers(3, 60), st.integers(1, 3), st.integers(0, 5000)
+)
 def test_a_budget_that_allows_thirty_passes_makes_thirty(estimator, n_players, per_level, more):
     budget = 2 + FEWEST_REPLICATES * 2 * per_level * (n_players + 1) + more
     plan = make_plan(n_players, estimator(per_level=per_level), budget)
@@ -213,4 +238,5 @@ def test_a_tolerance_has_four_levels_whatever_the_budget(method):
     for budget in (None, 2 + 40 * 31, 100_000):
         plan = make_plan(30, method, budget, until=Until(0.1))
         assert plan.estimator.levels == 4
-    assert make_plan(30, method, 2 + 39 * 31, until=Until(0.1)).replicates == 19  # too few for a look
+    # too few for a look
+    assert make_plan(30, method, 2 + 39 * 31, until=Until(0.1)).replicates == 19

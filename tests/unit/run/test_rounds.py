@@ -1,4 +1,6 @@
-"""Rows that share a budget or a time: who gets how much, what is never exceeded, and what each row still is."""
+"""Rows that share a budget or a time: who gets how much, what is never exceeded, and what each row
+still is.
+"""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +22,9 @@ EASY, HARD = SCALES < 1, SCALES > 1
 
 
 class Counting:
-    """A model that knows how many rows it predicted; its arithmetic does not depend on the batch."""
+    """A model that knows how many rows it predicted; its arithmetic does not depend on the
+    batch.
+    """
 
     def __init__(self, seconds=0.0):
         self.rows, self.seconds = 0, seconds
@@ -32,13 +36,19 @@ class Counting:
 
 
 def explained(rows=ROWS, model=None, **settings):
-    return owenshap.Explainer(Counting() if model is None else model, baseline=0.0)(rows, **settings)
+    return owenshap.Explainer(Counting() if model is None else model, baseline=0.0)(
+        rows, **settings
+    )
 
 
-METHODS = [name for name, each in found().items() if each.random and each().open_ended(20).unbiased(20)]
+METHODS = [
+    name for name, each in found().items() if each.random and each().open_ended(20).unbiased(20)
+]
 
 
-@pytest.mark.parametrize("settings", [{}, {"tolerance": 0.01}, {"top": 2}, {"efficient": True}, {"tolerance": "2%"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"tolerance": 0.01}, {"top": 2}, {"efficient": True}, {"tolerance": "2%"}]
+)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("share", [500, 2006])
 def test_a_total_is_never_exceeded_and_used_up(method, settings, share):
@@ -49,15 +59,21 @@ def test_a_total_is_never_exceeded_and_used_up(method, settings, share):
     assert answer.evaluations.sum() <= total
     if settings.get("tolerance") != "2%":  # whose range takes a prediction of the baseline
         assert model.rows == answer.model_rows.sum()
-    out_of_it = np.array([f"total budget of {total:,} evaluations for all rows" in why for why in answer.stopped_by])
+    out_of_it = np.array(
+        [f"total budget of {total:,} evaluations for all rows" in why for why in answer.stopped_by]
+    )
     assert out_of_it.any() or len(settings) > 0
     if out_of_it.any():  # less was left than one replicate of any of them takes
         assert total - answer.evaluations.sum() < replicate
 
 
 def test_the_hard_rows_get_more_and_are_better_for_it():
-    """Largest error over the rows, mean over draws: rows differ 30-fold in spread, and half of them are easy."""
-    exact = owenshap.Explainer(Counting(), baseline=0.0)(ROWS, method="halved-owen", budget=400_000, seed=99).values
+    """Largest error over the rows, mean over draws: rows differ 30-fold in spread, and half of them
+    are easy.
+    """
+    exact = owenshap.Explainer(Counting(), baseline=0.0)(
+        ROWS, method="halved-owen", budget=400_000, seed=99
+    ).values
     total, shared, equal = 12_000, [], []
     for seed in range(8):
         answer = explained(method="halved-owen", total_budget=total, seed=seed)
@@ -71,7 +87,12 @@ def test_the_hard_rows_get_more_and_are_better_for_it():
 def test_a_row_is_what_as_many_replicates_alone_give():
     answer = explained(method="castro", total_budget=60_000, tolerance=0.02)
     for row in range(6):
-        alone = explained(ROWS[row : row + 1], method="castro", tolerance=0.02, budget=int(answer.evaluations[row]))
+        alone = explained(
+            ROWS[row : row + 1],
+            method="castro",
+            tolerance=0.02,
+            budget=int(answer.evaluations[row]),
+        )
         assert alone.evaluations[0] == answer.evaluations[row]
         np.testing.assert_array_equal(answer.values[row], alone.values[0])
         np.testing.assert_array_equal(answer.lower[row], alone.lower[0])
@@ -85,7 +106,9 @@ def test_rows_stop_at_their_tolerance_and_leave_the_rest_to_others():
     assert any("would reach it" in why for why in short)
 
 
-@pytest.mark.parametrize("settings", [{"total_budget": 9000}, {"total_budget": 30_000, "tolerance": 0.03}])
+@pytest.mark.parametrize(
+    "settings", [{"total_budget": 9000}, {"total_budget": 30_000, "tolerance": 0.03}]
+)
 def test_neither_workers_nor_memory_nor_the_order_of_rows_matter(settings, monkeypatch):
     answer = explained(**settings)
     with ThreadPoolExecutor(2) as pool:
@@ -110,7 +133,9 @@ def test_rows_of_other_numbers_of_players_share_too():
 
 def test_exact_values_must_fit_the_share():
     rows = ROWS[:, :10]
-    model = owenshap.Explainer(lambda batch: np.tanh((batch * WEIGHTS[:10]).sum(axis=1)), baseline=0.0)
+    model = owenshap.Explainer(
+        lambda batch: np.tanh((batch * WEIGHTS[:10]).sum(axis=1)), baseline=0.0
+    )
     assert model(rows, total_budget=6 * 1024).method == "exact"
     less = model(rows, total_budget=6 * 600)
     assert less.method == "halved-owen"
@@ -126,7 +151,10 @@ def test_a_budget_bounds_each_row_beside_the_total():
 
 def test_a_linear_model_costs_no_total():
     model = LinearRegression().fit(ROWS, ROWS @ WEIGHTS)
-    assert owenshap.Explainer(model, background=ROWS)(ROWS, total_budget=12).evaluations.tolist() == [2] * 6
+    assert (
+        owenshap.Explainer(model, background=ROWS)(ROWS, total_budget=12).evaluations.tolist()
+        == [2] * 6
+    )
 
 
 def test_progress_is_told_to_the_end():
@@ -139,7 +167,10 @@ def test_progress_is_told_to_the_end():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"total_budget": 100}, "total_budget must be at least 264 for a first estimate of each of the 6 rows; got 100"),
+        (
+            {"total_budget": 100},
+            "total_budget must be at least 264 for a first estimate of each of the 6 rows; got 100",
+        ),
         ({"total_budget": 1}, "total_budget must be at least 2"),
         ({"total_budget": 2.5}, "total_budget must be a whole number"),
         ({"total_budget": 5000, "method": "exact"}, "total_budget must be at least 6,291,456"),
@@ -170,7 +201,9 @@ def test_every_row_has_an_estimate_however_short_the_time():
 
 def test_time_takes_no_exact_values_that_it_has_not():
     rows, model = ROWS[:, :10], Counting(seconds=1e-3)
-    explainer = owenshap.Explainer(lambda batch: model(np.pad(batch, ((0, 0), (0, 10)))), baseline=0.0)
+    explainer = owenshap.Explainer(
+        lambda batch: model(np.pad(batch, ((0, 0), (0, 10)))), baseline=0.0
+    )
     answer = explainer(rows, seconds=0.5)  # all coalitions would take 6 seconds
     assert answer.method == "halved-owen"
     assert answer.evaluations.max() < 1024

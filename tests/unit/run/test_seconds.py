@@ -1,6 +1,7 @@
 """A limit of time holds, whatever an evaluation takes, and what it came to can be repeated.
 
-Games here sleep for a known time, so that a machine's pace hardly matters: a time is over by 20 % at most, or by one call.
+Games here sleep for a known time, so that a machine's pace hardly matters: a time is over by 20 %
+at most, or by one call.
 """
 
 import time
@@ -9,13 +10,22 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from owenshap import Explainer, FunctionGame, GaussianProcessCorrected, HalvedOwen, estimate, estimating
+from owenshap import (
+    Explainer,
+    FunctionGame,
+    GaussianProcessCorrected,
+    HalvedOwen,
+    estimate,
+    estimating,
+)
 
 BUSY = 0.2  # seconds by which a machine that others use may be late
 
 
 class Slow:
-    """A function of coalitions or rows that sleeps for each of them, and remembers the longest call."""
+    """A function of coalitions or rows that sleeps for each of them, and remembers the longest
+    call.
+    """
 
     def __init__(self, seconds):
         self.seconds, self.asked, self.longest = seconds, 0, 0
@@ -48,14 +58,20 @@ def test_the_time_of_a_game_holds(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_time_is_used(method):
     slow = Slow(2e-4)
-    _, took = timed(lambda: estimate(FunctionGame(slow, 8 if method == "auto" else 20), method, seconds=0.3, budget=10**6))
+    _, took = timed(
+        lambda: estimate(
+            FunctionGame(slow, 8 if method == "auto" else 20), method, seconds=0.3, budget=10**6
+        )
+    )
     assert took >= 0.5 * 0.3 or method == "auto"
     assert took <= 1.2 * 0.3 + BUSY
 
 
 def test_a_first_replicate_is_finished_and_no_other_begun():
     slow = Slow(2e-3)
-    answer, took = timed(lambda: estimate(FunctionGame(slow, 30), HalvedOwen(levels=4), seconds=0.05))
+    answer, took = timed(
+        lambda: estimate(FunctionGame(slow, 30), HalvedOwen(levels=4), seconds=0.05)
+    )
     assert answer.replicates == 1
     assert took <= 4 * 31 * 2e-3 + BUSY
     assert answer.lower is None
@@ -63,7 +79,9 @@ def test_a_first_replicate_is_finished_and_no_other_begun():
 
 
 def test_spreading_the_gap_takes_three():
-    answer = estimate(FunctionGame(Slow(2e-3), 8), "halved-owen", seconds=0.01, budget=2000, efficient=True)
+    answer = estimate(
+        FunctionGame(Slow(2e-3), 8), "halved-owen", seconds=0.01, budget=2000, efficient=True
+    )
     assert answer.replicates == 3
     assert abs(answer.gap) < 1e-12
 
@@ -76,7 +94,9 @@ def test_exact_values_are_taken_only_where_they_fit_the_time():
         assert took <= 1.2 * 0.3 + BUSY
         assert answer.evaluations == slow.asked
         assert answer.method != "exact"
-    assert "do not fit the time" in estimate(FunctionGame(Slow(2e-3), 10), seconds=0.01).plan.because
+    assert (
+        "do not fit the time" in estimate(FunctionGame(Slow(2e-3), 10), seconds=0.01).plan.because
+    )
     fast = FunctionGame(Slow(1e-5), 10)
     answer = estimate(fast, seconds=20.0)
     assert answer.method == "exact"
@@ -86,26 +106,33 @@ def test_exact_values_are_taken_only_where_they_fit_the_time():
 
 
 def test_calls_that_are_slow_for_their_size_do_not_keep_from_exact_values():
-    """30 ms for each call: by the first two evaluations all 1,024 would take 15 seconds, by a first replicate they do not."""
+    """30 ms for each call: by the first two evaluations all 1,024 would take 15 seconds, by a first
+    replicate they do not.
+    """
 
     def values(coalitions):
         time.sleep(0.03)
         return np.tanh(coalitions @ np.linspace(-1, 2, 10))
 
     asked = []
-    game = FunctionGame(lambda coalitions: (asked.append(len(coalitions)), values(coalitions))[1], 10)
+    game = FunctionGame(
+        lambda coalitions: (asked.append(len(coalitions)), values(coalitions))[1], 10
+    )
     answer = estimate(game, seconds=12.0)
     assert answer.method == "exact"
     assert answer.evaluations == sum(asked) < 1024 + 50
     np.testing.assert_allclose(answer.values, estimate(game, "exact").values, atol=1e-12)
 
 
-# --- what the clock decided, again ---------------------------------------------------------------------------------------
+# --- what the clock decided, again
+# ---------------------------------------------------------------------------------------
 
 REPEATED = [*METHODS, HalvedOwen(levels=2), GaussianProcessCorrected(pairs=3)]
 
 
-@pytest.mark.parametrize("settings", [{}, {"top": 2}, {"tolerance": 1e-4}, {"budget": 900}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"top": 2}, {"tolerance": 1e-4}, {"budget": 900}], ids=str
+)
 @pytest.mark.parametrize("method", REPEATED, ids=str)
 def test_a_plan_repeats_what_the_clock_decided(method, settings):
     first = estimate(FunctionGame(Slow(2e-4), 12), method, seconds=0.12, seed=3, **settings)
@@ -143,7 +170,9 @@ def test_going_on_has_a_time_of_its_own():
 def test_workers_keep_to_the_time():
     slow = Slow(2e-3)
     with ThreadPoolExecutor(4) as pool:
-        answer, took = timed(lambda: estimate(FunctionGame(slow, 20), "castro", seconds=0.4, executor=pool))
+        answer, took = timed(
+            lambda: estimate(FunctionGame(slow, 20), "castro", seconds=0.4, executor=pool)
+        )
         assert took <= 1.2 * 0.4 + BUSY
     assert answer.evaluations > 1.2 * 0.4 / 2e-3  # more than one of them makes
     alone = estimate(FunctionGame(Slow(0.0), 20), plan=answer.plan)
@@ -151,12 +180,17 @@ def test_workers_keep_to_the_time():
 
 
 def test_snapshots_keep_to_the_time():
-    snapshots, took = timed(lambda: list(estimating(FunctionGame(Slow(5e-4), 10), "castro", seconds=0.3)))
+    snapshots, took = timed(
+        lambda: list(estimating(FunctionGame(Slow(5e-4), 10), "castro", seconds=0.3))
+    )
     assert took <= 1.2 * 0.3 + BUSY
     assert snapshots[-1].stopped_by.startswith("0.3 seconds: ")
 
 
-# --- rows ------------------------------------------------------------------------------------------------------------------
+# --- rows
+#
+#
+# ------------------------------------------------------------------------------------------------------------------
 
 ROWS = np.random.default_rng(0).normal(size=(4, 20))
 
@@ -170,7 +204,8 @@ def test_the_time_of_all_rows_holds(method, players):
     assert took <= 1.2 * 0.4 + BUSY
     assert slow.asked == answer.model_rows.sum()
     assert (answer.evaluations > 2).all()
-    behind = 5 if "gaussian" in method else 3  # times what the last row has: a fit comes before many replicates
+    # times what the last row has: a fit comes before many replicates
+    behind = 5 if "gaussian" in method else 3
     assert answer.evaluations.max() <= behind * answer.evaluations.min()
 
 

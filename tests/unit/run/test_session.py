@@ -17,7 +17,13 @@ RNG = np.random.default_rng(0)
 WEIGHTS = RNG.normal(size=(9, 6))
 GAME = FunctionGame(lambda coalitions: np.tanh(coalitions @ WEIGHTS)[:, :2], 9)
 TIGHT = Until(tolerance=0.01)
-SAMPLED = ["castro", "owen", "halved-owen", Castro(antithetic=True), HalvedOwen(rule="gauss-legendre", levels=5)]
+SAMPLED = [
+    "castro",
+    "owen",
+    "halved-owen",
+    Castro(antithetic=True),
+    HalvedOwen(rule="gauss-legendre", levels=5),
+]
 LEARNED = ["gaussian-process-corrected"]
 
 
@@ -44,7 +50,11 @@ def written(state):
 
     def back(value):
         if isinstance(value, dict):
-            return stored[value["array"]] if "array" in value else {k: back(v) for k, v in value["dict"].items()}
+            return (
+                stored[value["array"]]
+                if "array" in value
+                else {k: back(v) for k, v in value["dict"].items()}
+            )
         return [back(each) for each in value] if isinstance(value, list) else value
 
     return back(json.loads(text))
@@ -95,7 +105,9 @@ def test_a_learner_that_was_written_down_has_learned_the_same():
     assert part.learner.begun
     restored = Session.restore(GAME, written(part.state()))
     coalitions = RNG.random((20, 9)) < 0.5
-    np.testing.assert_array_equal(restored.learner._fitted.values(coalitions), part.learner._fitted.values(coalitions))
+    np.testing.assert_array_equal(
+        restored.learner._fitted.values(coalitions), part.learner._fitted.values(coalitions)
+    )
 
 
 def test_resume_takes_the_state_that_was_written_down():
@@ -103,7 +115,9 @@ def test_resume_takes_the_state_that_was_written_down():
 
     first = estimate(GAME, "halved-owen", tolerance=0.05, seed=1, progress=False)
     stored = dataclasses.replace(first, state=written(first.state))
-    found, again = (estimate(GAME, resume=each, tolerance=0.02, progress=False) for each in (first, stored))
+    found, again = (
+        estimate(GAME, resume=each, tolerance=0.02, progress=False) for each in (first, stored)
+    )
     np.testing.assert_array_equal(found.values, again.values)
     assert found.evaluations == again.evaluations > first.evaluations
 
@@ -127,7 +141,9 @@ def test_a_rule_of_ones_own_is_plain_data():
 
     estimator = HalvedOwen(rule=rule_levels("gauss-legendre", 5))
     restored = Plan.restored(written(make_plan(9, estimator, 2000).state())).estimator
-    found, again = (estimate(GAME, each, budget=2000, progress=False).values for each in (estimator, restored))
+    found, again = (
+        estimate(GAME, each, budget=2000, progress=False).values for each in (estimator, restored)
+    )
     np.testing.assert_array_equal(found, again)
 
 
@@ -135,5 +151,8 @@ def test_a_subclass_that_changes_nothing_gives_the_same_bits():
     class Mine(HalvedOwen):
         name = "mine"
 
-    found, again = (estimate(GAME, each, budget=70_000, seed=2, progress=False).values for each in (HalvedOwen(), Mine()))
+    found, again = (
+        estimate(GAME, each, budget=70_000, seed=2, progress=False).values
+        for each in (HalvedOwen(), Mine())
+    )
     np.testing.assert_array_equal(found, again)

@@ -27,7 +27,10 @@ def test_sums_over_the_players_are_added_player_after_player(outputs):
     accumulator = Accumulator()
     accumulator.add(replicates)
     sums = np.add.accumulate(replicates, axis=1)[:, -1:]
-    same(accumulator.sums, Moments.of(np.concatenate([replicates, sums], axis=1)).of_players(slice(-1, None)))
+    same(
+        accumulator.sums,
+        Moments.of(np.concatenate([replicates, sums], axis=1)).of_players(slice(-1, None)),
+    )
     same(accumulator.moments, Moments.of(replicates))
 
 

@@ -30,7 +30,9 @@ def symmetric(count, cells=(4, 2)):
 def test_half_widths_are_students_where_nothing_is_skewed(count, confidence):
     replicates = symmetric(count)
     half = half_widths(Moments.of(replicates), confidence)
-    lower, upper = stats.t.interval(confidence, count - 1, replicates.mean(axis=0), stats.sem(replicates, axis=0))
+    lower, upper = stats.t.interval(
+        confidence, count - 1, replicates.mean(axis=0), stats.sem(replicates, axis=0)
+    )
     np.testing.assert_allclose(half, (upper - lower) / 2, rtol=1e-9)
 
 
@@ -62,20 +64,24 @@ ALL_WIDTHS = (half_widths, stopped_half_widths, simultaneous_half_widths)
 
 @pytest.mark.parametrize("widths", ALL_WIDTHS)
 def test_no_interval_is_narrower_than_what_replicates_that_agree_could_have_missed(widths):
-    # An event of 1 in 20/3 replicates, as large as 5 % of the range: of 3 where the values are 0, 1 and 2.
+    # An event of 1 in 20/3 replicates, as large as 5 % of the range: of 3 where the values are 0, 1
+    # and 2.
     agree = Moments.of(np.ones((20, 3, 2)) * np.arange(3.0)[:, None])
     np.testing.assert_allclose(widths(agree, 0.95), 0.05 * 3 * -np.log(0.05) / 20)
     np.testing.assert_allclose(widths(agree, 0.99), 0.05 * 3 * -np.log(0.01) / 20)
     by_total = widths(agree, 0.95, total=np.array([-12.0, 1.0]))
     np.testing.assert_allclose(by_total, 0.05 * np.array([[12.0, 3.0]] * 3) * -np.log(0.05) / 20)
-    np.testing.assert_allclose(widths(agree, 0.95, draws=Draws("pairs", 6, 2.0)), widths(agree, 0.95) / 3)
+    np.testing.assert_allclose(
+        widths(agree, 0.95, draws=Draws("pairs", 6, 2.0)), widths(agree, 0.95) / 3
+    )
 
 
 @pytest.mark.parametrize("widths", ALL_WIDTHS)
 def test_only_where_nothing_at_all_varies_an_interval_has_no_width(widths):
     assert (widths(Moments.of(np.zeros((20, 3, 2))), 0.95) == 0).all()
     quiet = np.zeros((40, 3, 1))
-    quiet[::2, 0], quiet[1::2, 0] = 1, -1  # whose values are 0: how far replicates lie apart is a range too
+    # whose values are 0: how far replicates lie apart is a range too
+    quiet[::2, 0], quiet[1::2, 0] = 1, -1
     assert (widths(Moments.of(quiet), 0.95) > 0).all()
 
 
@@ -110,7 +116,8 @@ def test_simultaneous_intervals_are_as_wide_for_all_but_the_quiet():
     replicates = symmetric(400, (5, 1)) * np.array([1.0, 0.95, 0.9, 0.01, 0.001])[:, None]
     half = simultaneous_half_widths(Moments.of(replicates), 0.95)[:, 0]
     assert half[0] == half[1] == half[2]
-    assert half[3] < 0.6 * half[0]  # room for an event that one of the five may not have shown: −ln(0.01) of a range in 400
+    # room for an event that one of the five may not have shown: −ln(0.01) of a range in 400
+    assert half[3] < 0.6 * half[0]
     assert (half > stopped_half_widths(Moments.of(replicates), 0.95)[:, 0]).all()
 
 
@@ -146,8 +153,9 @@ def test_kurtosis_needs_more_replicates_where_nothing_is_skewed():
 
 @pytest.mark.parametrize(("chance", "needed"), [(0.2, 41), (0.02, 517), (0.005, 2167)])
 def test_replicates_of_two_values_need_what_their_squared_skewness_says(chance, needed):
-    # (1 − 2p)²/p(1 − p) of it, nearly 1/p: the rarer value is seen eleven times, more often where replicates are few. Kurtosis
-    # tells nothing more: asking for it too would take 3,800 in place of 517.
+    # (1 − 2p)²/p(1 − p) of it, nearly 1/p: the rarer value is seen eleven times, more often where
+    # replicates are few. Kurtosis tells nothing more: asking for it too would take 3,800 in place
+    # of 517.
     bits = (np.random.default_rng(0).random((200_000, 6, 1)) < chance).astype(float)
     assert replicates_for_an_interval(Moments.of(bits))[0] == pytest.approx(needed, rel=0.05)
 
@@ -167,7 +175,12 @@ def test_a_sum_that_is_off_makes_intervals_doubtful_the_sooner_where_replicates_
     rng = np.random.default_rng(3)
     plain = Moments.of(rng.normal(size=(100, 6, 1)))
     skewed = Moments.of((rng.random((100, 6, 1)) < 0.15).astype(float))
-    for strain, doubtful in ((1.5, set()), (2.5, {"skewed"}), (5.0, {"plain", "skewed"}), (np.inf, {"plain", "skewed"})):
+    for strain, doubtful in (
+        (1.5, set()),
+        (2.5, {"skewed"}),
+        (5.0, {"plain", "skewed"}),
+        (np.inf, {"plain", "skewed"}),
+    ):
         needed = {
             name: replicates_for_an_interval(each, np.array([strain]))[0]
             for name, each in {"plain": plain, "skewed": skewed}.items()
@@ -188,13 +201,16 @@ def test_of_two_outputs_the_skewed_one_has_no_interval():
 
 def test_where_nothing_was_seen_there_is_no_interval():
     # A pass hardly ever sees all of 30 players: 10 passes agree on 0, and the values must sum to 1.
-    found = estimate(unanimity(40, range(30)), HalvedOwen(levels=2), budget=2 + 82 * 10, progress=False)
+    found = estimate(
+        unanimity(40, range(30)), HalvedOwen(levels=2), budget=2 + 82 * 10, progress=False
+    )
     assert (found.values == 0).all()
     assert found.lower is None
 
 
 def test_quiet_players_have_room_for_what_each_of_them_may_not_have_shown():
-    # 30 players of whom one varies much: an event that one of them did not show is not one that none of them did.
+    # 30 players of whom one varies much: an event that one of them did not show is not one that
+    # none of them did.
     replicates = np.random.default_rng(0).normal(size=(200, 30, 1)) * 1e-6
     replicates[:, 0] *= 1e6
     moments = Moments.of(replicates)
@@ -209,18 +225,28 @@ def test_uneven_replicates_need_as_many_as_make_their_spread_certain():
     few = even.copy()
     few[[0, 24]] = 50  # a replicate and its negative
     few[24] *= -1
-    skewed = np.random.default_rng(0).exponential(size=(48, 4, 2)) ** 1.5  # which alone does not matter
+    # which alone does not matter
+    skewed = np.random.default_rng(0).exponential(size=(48, 4, 2)) ** 1.5
     for replicates, enough in ((even, True), (few, False), (skewed, True)):
-        assert (replicates_for_an_interval(Moments.of(replicates), uneven=True) <= 48).all() == enough
+        assert (
+            replicates_for_an_interval(Moments.of(replicates), uneven=True) <= 48
+        ).all() == enough
     assert (replicates_for_an_interval(Moments.of(skewed)) > 48).all()
 
 
 def test_heavy_tails_seldom_have_an_interval_with_the_default_budget_and_others_do():
-    # Few coalitions carry the value of a product whose factors multiply to a log-normal: 30 passes that missed them look calm.
+    # Few coalitions carry the value of a product whose factors multiply to a log-normal: 30 passes
+    # that missed them look calm.
     steps = np.random.default_rng(5).normal(0, 0.55, 30)
     heavy = product(np.exp(-steps / 2), np.exp(steps / 2))
     runs = [estimate(heavy, "halved-owen", seed=seed, progress=False) for seed in range(100)]
     assert all(run.replicates >= FEWEST_REPLICATES for run in runs)
     assert sum(run.lower is not None for run in runs) < 10
     calm = product(np.ones(30), np.linspace(1.0, 1.05, 30))
-    assert sum(estimate(calm, "halved-owen", seed=seed, progress=False).lower is not None for seed in range(20)) > 15
+    assert (
+        sum(
+            estimate(calm, "halved-owen", seed=seed, progress=False).lower is not None
+            for seed in range(20)
+        )
+        > 15
+    )

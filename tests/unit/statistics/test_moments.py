@@ -7,7 +7,11 @@ from owenshap.statistics.moments import Moments
 
 
 @same_examples
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=6), st.integers(0, 10**6), st.sampled_from([0.0, 1e6]))
+@given(
+    st.lists(st.integers(1, 6), min_size=1, max_size=6),
+    st.integers(0, 10**6),
+    st.sampled_from([0.0, 1e6]),
+)
 def test_merged_moments_are_the_moments_of_all(sizes, seed, offset):
     replicates = offset + np.random.default_rng(seed).normal(size=(sum(sizes), 3, 2))
     blocks = np.split(replicates, np.cumsum(sizes)[:-1])
@@ -16,7 +20,9 @@ def test_merged_moments_are_the_moments_of_all(sizes, seed, offset):
         merged = merged.merge(Moments.of(block))
     assert merged.count == len(replicates)
     np.testing.assert_allclose(merged.mean, replicates.mean(axis=0), rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(merged.squares, replicates.var(axis=0) * len(replicates), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(
+        merged.squares, replicates.var(axis=0) * len(replicates), rtol=1e-6, atol=1e-9
+    )
 
 
 @same_examples

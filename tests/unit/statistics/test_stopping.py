@@ -12,7 +12,16 @@ from owenshap import Castro, Explainer, FunctionGame, HalvedOwen, estimate, esti
 from owenshap.run.result import Estimate
 from owenshap.statistics import intervals
 from owenshap.statistics.moments import Moments
-from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Until, Verdict, checked_until, look, next_look, spent
+from owenshap.statistics.stopping import (
+    ENDLESS,
+    FIRST_LOOK,
+    Until,
+    Verdict,
+    checked_until,
+    look,
+    next_look,
+    spent,
+)
 from owenshap.support.progress import Bar, note
 from owenshap.testing import KnownGame, additive, stacked, unanimity
 
@@ -21,11 +30,13 @@ sampling = pytest.mark.parametrize("method", SAMPLING, ids=str)
 LEARNING = "gaussian-process-corrected"
 
 
-# --- what may be asked for ---------------------------------------------------------------------------------------------
+# --- what may be asked for
+# ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "tolerance", [0, 0.0, -1, math.nan, math.inf, "x%", "1", "%", "0%", "-3%", "nan%", True, [0.1], "1 percent"]
+    "tolerance",
+    [0, 0.0, -1, math.nan, math.inf, "x%", "1", "%", "0%", "-3%", "nan%", True, [0.1], "1 percent"],
 )
 def test_a_tolerance_that_means_nothing_is_refused(tolerance):
     for call in (
@@ -75,7 +86,10 @@ def test_a_share_reads_like_a_number():
     assert checked_until(None, None, None, 8) is None
 
 
-# --- looks -------------------------------------------------------------------------------------------------------------
+# --- looks
+#
+#
+# -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cost", [0, 1, 7, 200, 10_000])
@@ -90,10 +104,15 @@ def test_looks_are_at_fixed_numbers_that_grow_geometrically(cost):
 
 
 def test_the_error_is_spent_over_all_looks():
-    assert sum(1 - spent(0.95, number) for number in range(1, 100_000)) == pytest.approx(0.05, rel=1e-4)
+    assert sum(1 - spent(0.95, number) for number in range(1, 100_000)) == pytest.approx(
+        0.05, rel=1e-4
+    )
 
 
-# --- reaching it --------------------------------------------------------------------------------------------------------
+# --- reaching it
+#
+#
+# --------------------------------------------------------------------------------------------------------
 
 
 @sampling
@@ -119,7 +138,10 @@ def test_evaluations_are_counted_and_the_budget_is_kept(method):
 
 @sampling
 def test_a_tighter_tolerance_takes_more(method):
-    taken = [estimate(smooth(12), method, tolerance=tolerance).evaluations for tolerance in (0.2, 0.02, 0.005)]
+    taken = [
+        estimate(smooth(12), method, tolerance=tolerance).evaluations
+        for tolerance in (0.2, 0.02, 0.005)
+    ]
     assert taken[0] <= taken[1] < taken[2]
 
 
@@ -143,7 +165,11 @@ def test_where_the_budget_ends_first_it_names_one_that_reaches_it():
     short = estimate(game, "halved-owen", tolerance=0.004, budget=8000)
     assert short.stopped_by.startswith("budget of 8,000 evaluations: ")
     assert re.search(r"half-width 0\.0\d+ > 0\.004", short.stopped_by)
-    named = int(re.search(r"a budget of about ([\d,]+) would reach it", short.stopped_by)[1].replace(",", ""))
+    named = int(
+        re.search(r"a budget of about ([\d,]+) would reach it", short.stopped_by)[1].replace(
+            ",", ""
+        )
+    )
     taken = estimate(game, "halved-owen", tolerance=0.004).evaluations
     assert taken / 1.5 < named < taken * 1.5
 
@@ -153,7 +179,9 @@ def test_a_budget_for_too_few_replicates_says_how_many_it_takes(replicates):
     result = estimate(smooth(12), "castro", tolerance=100.0, budget=2 + 11 * replicates)
     assert result.replicates == replicates
     assert "a tolerance takes 20, a budget of 222" in result.stopped_by
-    assert estimate(smooth(12), "castro", tolerance=100.0, budget=222).stopped_by.startswith("tolerance")
+    assert estimate(smooth(12), "castro", tolerance=100.0, budget=222).stopped_by.startswith(
+        "tolerance"
+    )
     resumed = estimate(smooth(12), resume=result, tolerance=100.0)
     assert resumed.stopped_by.startswith("tolerance")
 
@@ -200,7 +228,10 @@ def test_intervals_of_fixed_budgets_have_simultaneous_ones_too():
     assert estimate(smooth(), "castro", budget=30).simultaneous() is None
 
 
-# --- top and seconds ----------------------------------------------------------------------------------------------------
+# --- top and seconds
+#
+#
+# ----------------------------------------------------------------------------------------------------
 
 
 def test_top_stops_when_the_largest_are_settled():
@@ -213,7 +244,9 @@ def test_top_stops_when_the_largest_are_settled():
 
 def test_equals_take_long_to_settle_and_it_says_how_long():
     result = estimate(unanimity(20, range(4)), "castro", top=2, budget=20_000)
-    assert re.search(r"top 2 is not settled; a budget of about [\d,]+ would settle it", result.stopped_by)
+    assert re.search(
+        r"top 2 is not settled; a budget of about [\d,]+ would settle it", result.stopped_by
+    )
     both = estimate(unanimity(20, range(4)), "castro", top=2, tolerance=0.1)
     assert both.stopped_by.startswith("tolerance")
 
@@ -230,13 +263,18 @@ def test_exact_values_settle_what_is_tied_where_those_are_cheaper(tied):
 
 
 def test_ties_are_settled_as_ties():
-    # 20 equal players: within a thousandth of their range, or the tolerance, nobody is larger than anybody else.
+    # 20 equal players: within a thousandth of their range, or the tolerance, nobody is larger than
+    # anybody else.
     alone = estimate(additive([1.0] * 20), "castro", top=2)
-    ties = re.search(r"top 2: it is settled .*, but for ties within ([\d.]+) after", alone.stopped_by)
+    ties = re.search(
+        r"top 2: it is settled .*, but for ties within ([\d.]+) after", alone.stopped_by
+    )
     assert float(ties[1]) <= 0.001 * 20
     moments = Moments.of(1 + 0.01 * np.random.default_rng(0).normal(size=(100, 6, 1)))
     for tolerance, settled in ((0.003, False), (0.03, True)):
-        found = look(moments, None, np.array([6.0]), Until(tolerance, 2), np.array([tolerance]), 0.95, 1)
+        found = look(
+            moments, None, np.array([6.0]), Until(tolerance, 2), np.array([tolerance]), 0.95, 1
+        )
         assert found.order.settled == settled
         assert (found.order.needed <= moments.count) == settled
 
@@ -272,7 +310,10 @@ def test_a_clock_stops_it_and_its_plan_repeats_it():
     np.testing.assert_array_equal(again.values, result.values)
 
 
-# --- the same bits ------------------------------------------------------------------------------------------------------
+# --- the same bits
+#
+#
+# ------------------------------------------------------------------------------------------------------
 
 
 @sampling
@@ -337,23 +378,34 @@ def test_snapshots_end_with_the_answer():
     snapshots = list(estimating(smooth(12), "castro", tolerance=0.05))
     assert all(each.stopped_by.startswith("nothing yet") for each in snapshots[:-1])
     assert snapshots[-1].stopped_by.startswith("tolerance")
-    assert [each.replicates for each in snapshots] == sorted({each.replicates for each in snapshots})
+    assert [each.replicates for each in snapshots] == sorted(
+        {each.replicates for each in snapshots}
+    )
 
 
 def test_progress_counts_towards_what_is_expected():
     seen = []
-    result = estimate(smooth(12), "castro", tolerance=0.02, progress=lambda done, expected: seen.append((done, expected)))
+    result = estimate(
+        smooth(12),
+        "castro",
+        tolerance=0.02,
+        progress=lambda done, expected: seen.append((done, expected)),
+    )
     assert all(done <= expected for done, expected in seen)
     assert seen[-1] == (result.evaluations, result.evaluations)
     halfway = next(expected for done, expected in seen if done > result.evaluations / 2)
     assert result.evaluations / 1.7 < halfway < result.evaluations * 1.7
 
 
-# --- what is rare -------------------------------------------------------------------------------------------------------
+# --- what is rare
+#
+#
+# -------------------------------------------------------------------------------------------------------
 
 
 def test_values_far_from_their_sum_do_not_stop_it():
-    # Only the coalition of all 200 players has a value: a star sees it with a chance of 1/200, and then it is all there is.
+    # Only the coalition of all 200 players has a value: a star sees it with a chance of 1/200, and
+    # then it is all there is.
     game = unanimity(200, range(200))
     for seed in range(5):
         result = estimate(game, HalvedOwen(levels=2), tolerance=0.001, budget=30_000, seed=seed)
@@ -362,24 +414,36 @@ def test_values_far_from_their_sum_do_not_stop_it():
 
 
 def hidden(height=3.0):
-    """An additive game, and {0, …, 3} is worth more without {4, …, 7}: 1 coalition in 256, 1 chain in 70 meets it."""
+    """An additive game, and {0, …, 3} is worth more without {4, …, 7}: 1 coalition in 256, 1 chain
+    in 70 meets it.
+    """
     weights = np.random.default_rng(0).normal(size=14)
     values = weights + height / 280 * np.repeat([1, -1, 0], [4, 4, 6])
 
     def worth(coalitions):
-        return coalitions @ weights + height * (coalitions[:, :4].all(axis=1) & ~coalitions[:, 4:8].any(axis=1))
+        return coalitions @ weights + height * (
+            coalitions[:, :4].all(axis=1) & ~coalitions[:, 4:8].any(axis=1)
+        )
 
     return KnownGame(worth, 14, values)
 
 
 @pytest.mark.parametrize("method", ["castro", "halved-owen", LEARNING])
 def test_a_budget_too_small_to_have_seen_an_event_says_which(method):
-    result = estimate(additive(hidden().shapley_values), method, tolerance=0.005, budget=1500, progress=False)
+    result = estimate(
+        additive(hidden().shapley_values), method, tolerance=0.005, budget=1500, progress=False
+    )
     draws = result.plan.estimator.draws(14)
-    words = re.search(r"an event in fewer than 1 of (\d+) (\w+) could have gone unseen", result.stopped_by)
+    words = re.search(
+        r"an event in fewer than 1 of (\d+) (\w+) could have gone unseen", result.stopped_by
+    )
     assert words[2] == draws.called
     assert int(words[1]) == round(draws.count * result.replicates / -math.log(0.05))
-    named = int(re.search(r"a budget of about ([\d,]+) would reach it", result.stopped_by)[1].replace(",", ""))
+    named = int(
+        re.search(r"a budget of about ([\d,]+) would reach it", result.stopped_by)[1].replace(
+            ",", ""
+        )
+    )
     taken = estimate(additive(hidden().shapley_values), method, tolerance=0.005, progress=False)
     assert taken.evaluations / 1.3 < named < taken.evaluations * 1.3
     assert taken.stopped_by.endswith(f"{draws.called} could have gone unseen")
@@ -395,7 +459,10 @@ def test_at_one_per_cent_the_floor_costs_nothing(method, monkeypatch):
     assert taken.replicates >= 15
 
 
-# --- rows ---------------------------------------------------------------------------------------------------------------
+# --- rows
+#
+#
+# ---------------------------------------------------------------------------------------------------------------
 
 
 def model(rows):
@@ -403,7 +470,10 @@ def model(rows):
     return np.tanh((rows * np.linspace(-1, 2, rows.shape[1])).sum(axis=1)) * rows[:, 0]
 
 
-ROWS = np.random.default_rng(0).normal(size=(6, 12)) * np.array([0.01, 0.1, 0.3, 0.5, 1.0, 2.0])[:, None]
+ROWS = (
+    np.random.default_rng(0).normal(size=(6, 12))
+    * np.array([0.01, 0.1, 0.3, 0.5, 1.0, 2.0])[:, None]
+)
 
 
 @pytest.mark.parametrize("method", ["castro", "halved-owen"])
@@ -422,7 +492,8 @@ def test_rows_stop_on_their_own(method):
 
 @pytest.mark.parametrize("method", ["castro", "halved-owen"])
 def test_rows_are_within_the_tolerance_as_often_as_promised(method):
-    # Of 20 seeds and 6 rows, each off with a chance of 5 % at most: a false alarm of 1e-4 were they all at that limit.
+    # Of 20 seeds and 6 rows, each off with a chance of 5 % at most: a false alarm of 1e-4 were they
+    # all at that limit.
     explainer = Explainer(model, baseline=0.0)
     exact = explainer(ROWS, method="exact").values
     found = [explainer(ROWS, method=method, tolerance=0.02, seed=seed).values for seed in range(20)]
@@ -447,7 +518,9 @@ def test_rows_with_several_outputs_and_a_background_stop_on_their_own():
 
 
 def test_rows_keep_to_their_budget_and_say_what_they_missed():
-    explanation = Explainer(model, baseline=0.0)(ROWS, method="castro", tolerance=0.005, budget=3000)
+    explanation = Explainer(model, baseline=0.0)(
+        ROWS, method="castro", tolerance=0.005, budget=3000
+    )
     assert (explanation.evaluations <= 3000).all()
     missed = [why for why in explanation.stopped_by if why.startswith("budget")]
     assert missed
@@ -476,17 +549,23 @@ def test_workers_take_whole_games_of_rows():
 
 
 def test_rows_sum_to_their_total_where_asked():
-    explanation = Explainer(model, baseline=0.0)(ROWS, method="halved-owen", tolerance=0.05, budget=20_000, efficient=True)
+    explanation = Explainer(model, baseline=0.0)(
+        ROWS, method="halved-owen", tolerance=0.05, budget=20_000, efficient=True
+    )
     np.testing.assert_allclose(explanation.gap, 0, atol=1e-12)
     with refuses("budget", "efficient"):
         Explainer(model, baseline=0.0)(ROWS, method="halved-owen", tolerance=0.05, efficient=True)
 
 
-# --- surrogates that go on learning -------------------------------------------------------------------------------------
+# --- surrogates that go on learning
+# -------------------------------------------------------------------------------------
 
 
 def wavy(n_players=12):
-    return FunctionGame(lambda coalitions: np.sin((coalitions * np.linspace(0.2, 0.9, n_players)).sum(axis=1)), n_players)
+    return FunctionGame(
+        lambda coalitions: np.sin((coalitions * np.linspace(0.2, 0.9, n_players)).sum(axis=1)),
+        n_players,
+    )
 
 
 def test_a_surrogate_reaches_a_tolerance_with_fewer_evaluations():
@@ -499,9 +578,13 @@ def test_a_surrogate_reaches_a_tolerance_with_fewer_evaluations():
     assert abs(result.gap) < 1e-12
     assert result.lower is not None
     lower, upper = result.simultaneous()
-    np.testing.assert_allclose(upper - lower, 0.02)  # what it has learned promises no less than the tolerance
+    # what it has learned promises no less than the tolerance
+    np.testing.assert_allclose(upper - lower, 0.02)
     assert estimate(wavy(30), LEARNING, tolerance=0.5).simultaneous() is not None
-    assert 2 * result.evaluations < estimate(wavy(), Castro(antithetic=True), tolerance=0.01).evaluations
+    assert (
+        2 * result.evaluations
+        < estimate(wavy(), Castro(antithetic=True), tolerance=0.01).evaluations
+    )
 
 
 @pytest.mark.parametrize("settings", [{}, {"budget": 3000}, {"seconds": 0.2}], ids=str)
@@ -539,7 +622,8 @@ def test_a_learning_run_goes_on_with_what_it_learned():
     np.testing.assert_array_equal(fine.values, again.values)
     assert fine.stopped_by.startswith("tolerance of 0.0005")
     assert np.abs(fine.values - estimate(wavy(), "exact").values).max() <= 5e-4
-    # Beginning anew takes the evaluations of the coarse estimate besides, but for what looks at other times change.
+    # Beginning anew takes the evaluations of the coarse estimate besides, but for what looks at
+    # other times change.
     assert fine.evaluations < 1.5 * estimate(wavy(), LEARNING, tolerance=5e-4).evaluations
     with refuses("budget"):
         estimate(wavy(), resume=coarse, budget=coarse.evaluations - 1)
@@ -551,9 +635,12 @@ def test_a_learning_run_with_a_fixed_budget_cannot_be_gone_on_from():
 
 
 def test_rare_surprises_of_a_surrogate_are_remembered_over_its_next_fit():
-    # Only coalitions without one player tell who is needed: a pair in 66 for each of 12. False alarm below 1e-5 of 40 runs.
+    # Only coalitions without one player tell who is needed: a pair in 66 for each of 12. False
+    # alarm below 1e-5 of 40 runs.
     game = unanimity(12, range(12))
-    found = [estimate(game, LEARNING, tolerance=0.03, seed=seed, progress=False) for seed in range(40)]
+    found = [
+        estimate(game, LEARNING, tolerance=0.03, seed=seed, progress=False) for seed in range(40)
+    ]
     held = 0
     for each in found:
         lower, upper = each.simultaneous()
@@ -575,8 +662,14 @@ def test_auto_learns_where_an_evaluation_takes_long():
 
 def test_a_bar_shows_how_far_it_is():
     found = look_at(half_width=2.5)
-    assert found.standing(checked_until(0.02, None, None, 8), np.array([0.02])) == "half-width 0.05, tolerance 0.02"
-    assert found.standing(checked_until("2%", None, None, 8), np.array([0.3])) == "half-width 5.00% of the range, tolerance 2%"
+    assert (
+        found.standing(checked_until(0.02, None, None, 8), np.array([0.02]))
+        == "half-width 0.05, tolerance 0.02"
+    )
+    assert (
+        found.standing(checked_until("2%", None, None, 8), np.array([0.3]))
+        == "half-width 5.00% of the range, tolerance 2%"
+    )
     assert found.standing(checked_until(None, 2, None, 8), None) == ""
     bar = Bar("castro", io.StringIO())
     note(bar, "half-width 0.05, tolerance 0.02")
@@ -600,7 +693,8 @@ def test_a_budget_that_is_named_is_more_than_what_is_spent(needed):
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_what_a_look_knows_at_once_is_no_less_than_what_it_takes(share):
-    # `better_exactly` relies on it where that is below all coalitions; half-widths are found to a part in 100.
+    # `better_exactly` relies on it where that is below all coalitions; half-widths are found to a
+    # part in 100.
     moments = Moments.of(np.random.default_rng(0).standard_t(3, size=(60, 5, 1)))
     tolerances = share * moments.standard_errors.max(axis=0)
     found = look(moments, None, np.zeros(1), Until(0.1), tolerances, 0.95, 1)
@@ -610,9 +704,14 @@ def test_what_a_look_knows_at_once_is_no_less_than_what_it_takes(share):
 
 def test_the_budget_that_is_named_allows_for_heavy_tails():
     rng = np.random.default_rng(0)
-    calm, heavy = (Moments.of(each) for each in (rng.normal(size=(200, 5, 1)), rng.standard_t(3, size=(200, 5, 1))))
+    calm, heavy = (
+        Moments.of(each)
+        for each in (rng.normal(size=(200, 5, 1)), rng.standard_t(3, size=(200, 5, 1)))
+    )
     needs = []
     for moments in (calm, heavy):
         tolerances = 0.3 * moments.standard_errors.max(axis=0)
-        needs.append(look(moments, None, np.zeros(1), Until(0.1), tolerances, 0.95, 1).replicates_needed)
+        needs.append(
+            look(moments, None, np.zeros(1), Until(0.1), tolerances, 0.95, 1).replicates_needed
+        )
     assert needs[1] > 1.05 * needs[0]

@@ -1,4 +1,6 @@
-"""Arrays in files: an old file stays until the new one is there in full, and a file cannot ask for more than it may."""
+"""Arrays in files: an old file stays until the new one is there in full, and a file cannot ask for
+more than it may.
+"""
 
 import os
 import stat
@@ -62,7 +64,8 @@ def test_a_disk_without_room_changes_nothing(old):
 
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     noise = np.random.default_rng(0).normal(size=100_000)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))  # no file of this process can grow past it
+    # no file of this process can grow past it
+    resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, limits[1]))
     try:
         with pytest.raises(OSError, match="File too large"):
             write_arrays(old, {"numbers": noise})
@@ -205,16 +208,28 @@ def test_packings_that_unpack_without_bounds_are_refused(packing, tmp_path):
     [
         ("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n", "no array of numbers"),
         ("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,), }\n", "no array of numbers"),
-        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 99999999999999999999), }\n", "not as many bytes"),
-        ("{'descr': '<f3', 'fortran_order': False, 'shape': (1,), }\n", "data type '<f3' not understood"),
-        ("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }\n", "no array of numbers"),
+        (
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 99999999999999999999), }\n",
+            "not as many bytes",
+        ),
+        (
+            "{'descr': '<f3', 'fortran_order': False, 'shape': (1,), }\n",
+            "data type '<f3' not understood",
+        ),
+        (
+            "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }\n",
+            "no array of numbers",
+        ),
         ("__import__('os').abort()\n", "no array of numbers"),
         ("", "no array of numbers"),
     ],
 )
 def test_other_headers_are_refused(header, reason, tmp_path):
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as file:
-        file.writestr("values.npy", b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(8))
+        file.writestr(
+            "values.npy",
+            b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(8),
+        )
     refused(tmp_path / "a.npz", reason)
 
 

@@ -27,7 +27,9 @@ def test_unpack_undoes_pack(given_coalitions):
 @given(coalitions(63))
 def test_bit_i_of_a_code_is_player_i(given_coalitions):
     codes = to_codes(given_coalitions)
-    assert codes.tolist() == [sum(1 << player for player in np.flatnonzero(row).tolist()) for row in given_coalitions]
+    assert codes.tolist() == [
+        sum(1 << player for player in np.flatnonzero(row).tolist()) for row in given_coalitions
+    ]
     assert (from_codes(codes, given_coalitions.shape[1]) == given_coalitions).all()
 
 

@@ -84,17 +84,27 @@ def test_no_more_tasks_are_handed_out_than_are_in_flight():
         assert len(drawn) <= done + IN_FLIGHT
 
 
-@pytest.mark.parametrize("method", ["exact", "castro", "owen", "halved-owen", "owen-printed", "halved-owen-printed"])
+@pytest.mark.parametrize(
+    "method", ["exact", "castro", "owen", "halved-owen", "owen-printed", "halved-owen-printed"]
+)
 @pytest.mark.parametrize("efficient", [False, True])
 def test_workers_change_no_bit(method, efficient):
     game = random_table(9, outputs=2)
     settings = {"budget": 6000 if method != "owen-printed" else 60_000, "seed": 5}
     if method.endswith("printed"):
         settings = {"budget": 80_000, "seed": 5}
-    alone = estimate(game, method, **settings, efficient=efficient and not method.endswith("printed"))
+    alone = estimate(
+        game, method, **settings, efficient=efficient and not method.endswith("printed")
+    )
     for workers in (1, 3):
         with ThreadPoolExecutor(workers) as pool:
-            together = estimate(game, method, **settings, efficient=efficient and not method.endswith("printed"), executor=pool)
+            together = estimate(
+                game,
+                method,
+                **settings,
+                efficient=efficient and not method.endswith("printed"),
+                executor=pool,
+            )
         assert (together.values == alone.values).all()
         assert (together.moments.squares == alone.moments.squares).all()
         assert together.evaluations == alone.evaluations
@@ -172,7 +182,8 @@ def test_an_interrupt_between_two_results_cancels_the_rest_at_once():
         if done < expected and pool.kept == 3:
             raise KeyboardInterrupt
 
-    # `caught` keeps the traceback and all its frames alive: nothing may be left to the garbage collector.
+    # `caught` keeps the traceback and all its frames alive: nothing may be left to the garbage
+    # collector.
     with pytest.raises(KeyboardInterrupt) as caught:
         estimate(smooth(), "castro", budget=20_000, executor=pool, progress=interrupting)
     assert all(promise.cancelled for promise in pool.made[3:])
@@ -256,7 +267,10 @@ class LaunchedCompact(Compact):
     def begin_replicates(self, design, empty, grand):
         made, number = self.design_replicates(design, empty, grand), len(self.sizes)
         self.log.append(f"begin {number}")
-        return lambda: self.log.append(f"finish {number}") or (made + np.inf if number == self.infinite_at else made)
+        return lambda: (
+            self.log.append(f"finish {number}")
+            or (made + np.inf if number == self.infinite_at else made)
+        )
 
 
 LONG = 600_000

@@ -35,7 +35,9 @@ def on_a_terminal(program, columns=80):
     """What a program writes to a terminal that is its stderr."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen([sys.executable, "-c", program], stderr=its, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stderr=its, stdout=subprocess.DEVNULL
+    )
     os.close(its)
     written = b""
     try:
@@ -89,7 +91,9 @@ def test_silence_on_a_terminal_when_asked_for():
 
 def test_a_game_that_breaks_leaves_no_bar_behind():
     before = "calls = iter(range(9))\nok = fn\ndef fn(c):\n    next(calls)\n    return ok(c)\n"
-    program = SLOW.format(before=before + "try:", settings="").replace("\nowenshap.est", "\n    owenshap.est")
+    program = SLOW.format(before=before + "try:", settings="").replace(
+        "\nowenshap.est", "\n    owenshap.est"
+    )
     shown = on_a_terminal(program + "except owenshap.GameError: pass\n")
     assert "left" in shown
     assert shown.endswith(ERASE)

@@ -37,7 +37,8 @@ def test_workers_share_the_threads_that_torch_has(eight):
         assert list(in_order(work, [(number,) for number in range(4)], pool)) == [0, 1, 2, 3]
         assert sorted(seen) == [2, 2, 4, 8]  # as many as there were when each of them began
         seen.clear()
-        assert list(pool.map(lambda _: torch.get_num_threads(), range(4))) == [8] * 4  # the pool is not ours
+        # the pool is not ours
+        assert list(pool.map(lambda _: torch.get_num_threads(), range(4))) == [8] * 4
     assert torch.get_num_threads() == 8
 
 
@@ -60,13 +61,17 @@ def test_a_worker_that_fails_gives_its_threads_back(eight):
 def test_with_one_thread_of_torch_bits_are_the_same_with_and_without_a_pool(fast):
     before = torch.get_num_threads()
     torch.manual_seed(0)
-    network = nn.Sequential(nn.Linear(16, 13), nn.SiLU(), nn.Linear(13, 9), nn.SiLU(), nn.Linear(9, 2), nn.Softmax(1))
+    network = nn.Sequential(
+        nn.Linear(16, 13), nn.SiLU(), nn.Linear(13, 9), nn.SiLU(), nn.Linear(9, 2), nn.Softmax(1)
+    )
     explainer, row = Explainer(network, baseline=0.0, fast=fast), torch.randn(1, 16)
     torch.set_num_threads(1)
     try:
         alone = explainer(row, method="halved-owen", budget=340_002, progress=False)
         with ThreadPoolExecutor(2) as pool:
-            shared = explainer(row, method="halved-owen", budget=340_002, progress=False, executor=pool)
+            shared = explainer(
+                row, method="halved-owen", budget=340_002, progress=False, executor=pool
+            )
     finally:
         torch.set_num_threads(before)
     np.testing.assert_array_equal(alone.values, shared.values)
@@ -96,6 +101,8 @@ for fast in (True, False):
 """
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="nothing is forked here")
+@pytest.mark.skipif(
+    "fork" not in multiprocessing.get_all_start_methods(), reason="nothing is forked here"
+)
 def test_forked_workers_do_not_wait_for_threads_that_they_do_not_have():
     subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=120)

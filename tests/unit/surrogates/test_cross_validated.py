@@ -27,7 +27,9 @@ class Overconfident(LinearSurrogate):
     def fit(self, coalitions, values, start=None):
         fitted = super().fit(coalitions, values)
         shares = fitted.coefficients.mean(axis=0)
-        return FittedLinear(shares + 10 * (fitted.coefficients - shares), fitted.centre, 10 * fitted.residuals)
+        return FittedLinear(
+            shares + 10 * (fitted.coefficients - shares), fitted.centre, 10 * fitted.residuals
+        )
 
 
 class Unfitted(LinearSurrogate):
@@ -37,7 +39,11 @@ class Unfitted(LinearSurrogate):
 
     def fit(self, coalitions, values, start=None):
         pairs = pairs_of(coalitions, values)
-        return FittedLinear(np.zeros((coalitions.shape[1], len(pairs.total))), pairs.centre, np.zeros_like(pairs.odd))
+        return FittedLinear(
+            np.zeros((coalitions.shape[1], len(pairs.total))),
+            pairs.centre,
+            np.zeros_like(pairs.odd),
+        )
 
 
 def voting(seed):
@@ -55,9 +61,13 @@ def relative_error(found, exact):
 @pytest.mark.parametrize("count", [20, 60])  # fitted again, or one left out
 def test_what_predicts_badly_gives_way_to_least_squares(count):
     weights, coalitions = np.arange(1.0, 11), pairs_for(10, count)
-    fitted = CrossValidated(Overconfident()).fit(coalitions, (coalitions @ weights + np.sin(coalitions.sum(axis=1)))[:, None])
+    fitted = CrossValidated(Overconfident()).fit(
+        coalitions, (coalitions @ weights + np.sin(coalitions.sum(axis=1)))[:, None]
+    )
     assert fitted.chosen.tolist() == [1]
-    assert fitted.note.startswith("overconfident predicts left-out pairs no better than least squares (error ")
+    assert fitted.note.startswith(
+        "overconfident predicts left-out pairs no better than least squares (error "
+    )
     assert fitted.note.endswith(": the values are those of least squares")
     assert relative_error(fitted.shapley_values[:, 0], weights) < 1e-2
 
@@ -69,7 +79,9 @@ def test_what_could_not_be_fitted_gives_way_and_constant_outputs_do_not(count):
     fitted = CrossValidated(Unfitted()).fit(coalitions, values)
     assert fitted.chosen[0] > 0
     assert fitted.chosen[1] == 0
-    assert fitted.note.startswith("unfitted could not be fitted in 1 of 2 outputs, the first is 0: the values are those of")
+    assert fitted.note.startswith(
+        "unfitted could not be fitted in 1 of 2 outputs, the first is 0: the values are those of"
+    )
     assert fitted.shapley_values.sum(axis=0) == pytest.approx([55.0, 0.0])
 
 
@@ -114,7 +126,9 @@ def test_only_what_is_in_doubt_is_fitted_again():
 
 def test_each_output_is_judged_by_itself():
     game, coalitions = voting(1), pairs_for(40, 75, seed=1)
-    values = np.column_stack([np.tanh(coalitions @ np.linspace(-0.2, 0.3, 40)), game.values(coalitions)])
+    values = np.column_stack(
+        [np.tanh(coalitions @ np.linspace(-0.2, 0.3, 40)), game.values(coalitions)]
+    )
     both = PROCESS.fit(coalitions, values)
     assert both.chosen.tolist() == [0, 2]
     assert "in 1 of 2 outputs, the first is 1" in both.note
@@ -123,7 +137,11 @@ def test_each_output_is_judged_by_itself():
         np.testing.assert_array_equal(alone.shapley_values[:, 0], both.shapley_values[:, k])
 
 
-@pytest.mark.parametrize("surrogate", [Overconfident(), Unfitted(), GaussianProcessSurrogate()], ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "surrogate",
+    [Overconfident(), Unfitted(), GaussianProcessSurrogate()],
+    ids=lambda each: each.name,
+)
 @pytest.mark.parametrize("count", [4, 20])
 def test_shapley_values_are_those_of_its_own_values(surrogate, count):
     """What corrects a surrogate relies on it, whatever was chosen."""
@@ -144,7 +162,9 @@ def test_the_estimate_says_so():
     with ThreadPoolExecutor(2) as executor:
         again = owenshap.estimate(game, plan=found.plan, seed=4, executor=executor, progress=False)
     assert again.note == found.note
-    assert owenshap.estimate(game, "gaussian-process", budget=152, seed=5, progress=False).note is None
+    assert (
+        owenshap.estimate(game, "gaussian-process", budget=152, seed=5, progress=False).note is None
+    )
 
 
 def test_a_process_on_halved_stars_beats_the_stars():
@@ -154,9 +174,13 @@ def test_a_process_on_halved_stars_beats_the_stars():
         game = random_unanimity_sum(50, 150, 6, seed=seed)
         stars = owenshap.HalvedOwen(levels=10)
         design = stars.draw(50, np.random.default_rng(seed), 1)
-        coalitions = np.concatenate([[[True] * 50, [False] * 50], design.coalitions(np.arange(len(design)))])
+        coalitions = np.concatenate(
+            [[[True] * 50, [False] * 50], design.coalitions(np.arange(len(design)))]
+        )
         values = game.values(coalitions)[:, None]
         fitted = PROCESS.fit(coalitions, values).shapley_values[:, 0]
         plain = stars.replicates(design, values[2:])[0, :, 0]
-        gains.append(relative_error(plain, game.shapley_values) / relative_error(fitted, game.shapley_values))
+        gains.append(
+            relative_error(plain, game.shapley_values) / relative_error(fitted, game.shapley_values)
+        )
     assert np.log(gains).mean() > np.log(1.1)

@@ -22,7 +22,9 @@ def along_the_line(signs, values):
 
 
 def sigmoid(weights, shift: float):
-    return lambda coalitions: (1 / (1 + np.exp(-np.where(coalitions, 1.0, -1.0) @ weights - shift)))[:, None]
+    return lambda coalitions: (
+        1 / (1 + np.exp(-np.where(coalitions, 1.0, -1.0) @ weights - shift))
+    )[:, None]
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.8, 2.0])
@@ -34,12 +36,15 @@ def test_the_weights_behind_a_sigmoid_are_found(shift):
     link = fit_link(signs, values, along_the_line(signs, values))
     assert link.left < 1e-6
     assert link.gain > 100
-    assert np.corrcoef(link.weights, weights)[0, 1] > 1 - 1e-6  # their scale and the shift make up for each other
+    # their scale and the shift make up for each other
+    assert np.corrcoef(link.weights, weights)[0, 1] > 1 - 1e-6
 
 
 def test_a_linear_game_has_no_link():
     signs = drawn_signs(12, 100)
-    values = signs @ np.random.default_rng(1).normal(size=12) / 3 + 0.1 * np.random.default_rng(2).normal(size=100)
+    values = signs @ np.random.default_rng(1).normal(size=12) / 3 + 0.1 * np.random.default_rng(
+        2
+    ).normal(size=100)
     link = fit_link(signs, values, along_the_line(signs, values))
     assert abs(link.gain) < 5
     assert link.left == pytest.approx(0.01, rel=0.5)

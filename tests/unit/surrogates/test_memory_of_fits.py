@@ -11,7 +11,13 @@ from owenshap.designs.pairs import even_pairs
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.surrogates import Surrogate
 from owenshap.surrogates.cross_validated import CrossValidated
-from owenshap.surrogates.gaussian_process import GaussianProcessSurrogate, gaussians, kernel, learning, members
+from owenshap.surrogates.gaussian_process import (
+    GaussianProcessSurrogate,
+    gaussians,
+    kernel,
+    learning,
+    members,
+)
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, means
@@ -37,7 +43,9 @@ def pairs(count: int, n_players: int) -> tuple[BoolArray, FloatArray]:
         (CrossValidated(GaussianProcessSurrogate()), 20, 400),
     ],
 )
-def test_a_fit_takes_no_more_memory_than_it_says(surrogate: Surrogate, count: int, n_players: int) -> None:
+def test_a_fit_takes_no_more_memory_than_it_says(
+    surrogate: Surrogate, count: int, n_players: int
+) -> None:
     coalitions, values = pairs(count, n_players)
     surrogate.fit(*pairs(20, 8))  # what a first call loads
     tracemalloc.start()
@@ -50,7 +58,9 @@ def test_a_fit_takes_no_more_memory_than_it_says(surrogate: Surrogate, count: in
     assert used < surrogate.bytes_needed(count, n_players)
 
 
-def test_means_of_many_pairs_hold_one_matrix_and_are_those_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_means_of_many_pairs_hold_one_matrix_and_are_those_of_few(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     coalitions, values = pairs(700, 12)
     signs, target = np.where(coalitions[2:702], 1.0, -1.0), values[2:702, 0]
     learned = [Learned(np.zeros(12 + OTHERS)), Learned(np.full(12 + OTHERS, 0.1))]

@@ -17,7 +17,9 @@ from owenshap.surrogates.linear import LinearSurrogate
 from owenshap.testing import additive, random_unanimity_sum, weighted_voting
 
 SURROGATES = [LinearSurrogate(), GaussianProcessSurrogate()]
-each_surrogate = pytest.mark.parametrize("surrogate", SURROGATES, ids=lambda surrogate: surrogate.name)
+each_surrogate = pytest.mark.parametrize(
+    "surrogate", SURROGATES, ids=lambda surrogate: surrogate.name
+)
 
 
 def all_coalitions(n_players):
@@ -92,7 +94,9 @@ def test_the_variance_of_shapley_values_is_that_of_the_kernel(index):
 def test_standard_deviations_are_of_the_outputs_size_and_fall_with_pairs():
     n_players = 8
     few, many = (
-        GaussianProcessSurrogate().fit(coalitions, bent(coalitions)[:, [0, 0]] * [1.0, 1024.0]).standard_deviations
+        GaussianProcessSurrogate()
+        .fit(coalitions, bent(coalitions)[:, [0, 0]] * [1.0, 1024.0])
+        .standard_deviations
         / [1.0, 1024.0]
         for coalitions in (some_pairs(n_players, 10), some_pairs(n_players, 60))
     )
@@ -100,7 +104,8 @@ def test_standard_deviations_are_of_the_outputs_size_and_fall_with_pairs():
     assert (many > 0).all()
     assert (many.max(axis=0) < 0.5 * few.max(axis=0)).all()
     for each in (few, many):
-        np.testing.assert_array_equal(each[:, 1], each[:, 0])  # a power of two: nothing is rounded otherwise
+        # a power of two: nothing is rounded otherwise
+        np.testing.assert_array_equal(each[:, 1], each[:, 0])
 
 
 @with_and_without_index
@@ -115,7 +120,9 @@ def test_the_gradient_is_that_of_finite_differences(lean, left_out, index):
     for i, step in enumerate(1e-6 * np.eye(len(vector))):
         if lean == 0 and i == len(vector) - 3:
             continue  # at its bound
-        up, down = (likelihood.loss(moved, values, left_out)[0] for moved in (vector + step, vector - step))
+        up, down = (
+            likelihood.loss(moved, values, left_out)[0] for moved in (vector + step, vector - step)
+        )
         assert gradient[i] == pytest.approx((up - down) / 2e-6, abs=1e-6)
 
 
@@ -133,11 +140,15 @@ def test_many_pairs_have_the_same_kernel_as_few(index, monkeypatch):
 
 
 def test_with_many_pairs_the_errors_at_left_out_ones_count(monkeypatch):
-    game = weighted_voting(np.random.default_rng(70).integers(1, 20, 16).tolist(), 80)  # a step, nothing like the prior
+    # a step, nothing like the prior
+    game = weighted_voting(np.random.default_rng(70).integers(1, 20, 16).tolist(), 80)
     drawn = [some_pairs(16, 300, seed) for seed in range(3)]
 
     def errors():
-        fits = [GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None]) for coalitions in drawn]
+        fits = [
+            GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None])
+            for coalitions in drawn
+        ]
         return [np.square(fit.shapley_values[:, 0] - game.shapley_values).sum() for fit in fits]
 
     with_them = errors()
@@ -160,7 +171,9 @@ def test_values_sum_to_the_total_exactly(surrogate):
 def test_ends_are_met(surrogate):
     coalitions = some_pairs(9, 30)
     values = bent(coalitions)
-    np.testing.assert_allclose(surrogate.fit(coalitions, values).values(coalitions[:2]), values[:2], atol=1e-6)
+    np.testing.assert_allclose(
+        surrogate.fit(coalitions, values).values(coalitions[:2]), values[:2], atol=1e-6
+    )
 
 
 def test_the_process_is_linear_in_the_values_given_its_parameters():
@@ -169,7 +182,11 @@ def test_the_process_is_linear_in_the_values_given_its_parameters():
     likelihood, vector = Likelihood(signs), some_vector(8)
     operator = likelihood.factor(vector).solve(likelihood.shapley(vector)).T
     first, second = np.random.default_rng(0).normal(size=(2, len(signs)))
-    np.testing.assert_allclose(operator @ (2 * first - 3 * second), 2 * (operator @ first) - 3 * (operator @ second), atol=1e-9)
+    np.testing.assert_allclose(
+        operator @ (2 * first - 3 * second),
+        2 * (operator @ first) - 3 * (operator @ second),
+        atol=1e-9,
+    )
 
 
 @each_surrogate
@@ -199,24 +216,34 @@ def test_order_of_coalitions_and_other_outputs_change_no_bit(surrogate):
     values = bent(coalitions)
     together = surrogate.fit(coalitions, values).shapley_values
     order = np.random.default_rng(0).permutation(len(coalitions))
-    np.testing.assert_array_equal(surrogate.fit(coalitions[order], values[order]).shapley_values, together)
+    np.testing.assert_array_equal(
+        surrogate.fit(coalitions[order], values[order]).shapley_values, together
+    )
     for k in range(2):
-        np.testing.assert_array_equal(surrogate.fit(coalitions, values[:, [k]]).shapley_values[:, 0], together[:, k])
+        np.testing.assert_array_equal(
+            surrogate.fit(coalitions, values[:, [k]]).shapley_values[:, 0], together[:, k]
+        )
 
 
 @each_surrogate
 def test_additive_games_are_found(surrogate):
     weights = np.array([3.0, -2.0, 0.0, 0.5, 1.0, 7.0, 0.0, 0.1])
     coalitions = some_pairs(8, 20)
-    found_values = surrogate.fit(coalitions, additive(weights).values(coalitions)[:, None]).shapley_values[:, 0]
-    np.testing.assert_allclose(found_values, weights, atol=1e-3 if surrogate.name != "linear" else 1e-12)
+    found_values = surrogate.fit(
+        coalitions, additive(weights).values(coalitions)[:, None]
+    ).shapley_values[:, 0]
+    np.testing.assert_allclose(
+        found_values, weights, atol=1e-3 if surrogate.name != "linear" else 1e-12
+    )
 
 
 @each_surrogate
 def test_constant_games_and_games_of_one_player(surrogate):
     coalitions = some_pairs(9, 30)
     alone = np.where(coalitions[:, 4], 5.0, 2.0)
-    values = np.column_stack([np.full(len(coalitions), 3.7), alone, 1e9 + 0 * alone, 1e-9 * alone, 1e12 * alone])
+    values = np.column_stack(
+        [np.full(len(coalitions), 3.7), alone, 1e9 + 0 * alone, 1e-9 * alone, 1e12 * alone]
+    )
     shapley = surrogate.fit(coalitions, values).shapley_values
     np.testing.assert_allclose(shapley[:, [0, 2]], 0, atol=1e-9)
     only = np.where(np.arange(9) == 4, 3.0, 0.0)
@@ -228,7 +255,10 @@ def test_constant_games_and_games_of_one_player(surrogate):
 def test_duplicates_are_averaged(surrogate):
     coalitions = some_pairs(7, 15)
     values = bent(coalitions)
-    twice, noise = np.concatenate([coalitions, coalitions]), np.random.default_rng(0).normal(size=values.shape)
+    twice, noise = (
+        np.concatenate([coalitions, coalitions]),
+        np.random.default_rng(0).normal(size=values.shape),
+    )
     noisy = np.concatenate([values + noise, values - noise])
     expected = surrogate.fit(coalitions, values).shapley_values
     np.testing.assert_allclose(surrogate.fit(twice, noisy).shapley_values, expected, atol=1e-4)
@@ -238,9 +268,13 @@ def test_noise_is_smoothed():
     game = random_unanimity_sum(10, 10, 2, seed=3)
     coalitions = some_pairs(10, 200)
     values = game.values(coalitions)
-    noisy = values + np.random.default_rng(0).normal(0, 0.5, len(values)) * (coalitions.sum(axis=1) % 10 > 0)
+    noisy = values + np.random.default_rng(0).normal(0, 0.5, len(values)) * (
+        coalitions.sum(axis=1) % 10 > 0
+    )
     fitted = GaussianProcessSurrogate().fit(coalitions, noisy[:, None]).shapley_values[:, 0]
-    assert np.square(fitted - game.shapley_values).sum() < 0.1 * np.square(game.shapley_values).sum()
+    assert (
+        np.square(fitted - game.shapley_values).sum() < 0.1 * np.square(game.shapley_values).sum()
+    )
 
 
 @each_surrogate
@@ -257,10 +291,15 @@ def test_halved_stars_will_do(surrogate):
 def test_coalitions_without_complement_do_not_count(surrogate):
     coalitions = some_pairs(7, 10)
     complete = set(map(bytes, coalitions))
-    others = [each for each in draw_pairs(7, all_pairs(7), np.random.default_rng(0)) if bytes(each) not in complete]
+    others = [
+        each
+        for each in draw_pairs(7, all_pairs(7), np.random.default_rng(0))
+        if bytes(each) not in complete
+    ]
     more = np.concatenate([coalitions, others])
     np.testing.assert_array_equal(
-        surrogate.fit(more, bent(more)).shapley_values, surrogate.fit(coalitions, bent(coalitions)).shapley_values
+        surrogate.fit(more, bent(more)).shapley_values,
+        surrogate.fit(coalitions, bent(coalitions)).shapley_values,
     )
 
 
@@ -275,14 +314,20 @@ def test_bad_input_is_named(surrogate):
     with refuses("values", "shape"):
         surrogate.fit(coalitions, values[:-1])
     with refuses("values", "finite", "nan"):
-        surrogate.fit(coalitions, np.where(coalitions.sum(axis=1, keepdims=True) == 2, np.nan, values))
+        surrogate.fit(
+            coalitions, np.where(coalitions.sum(axis=1, keepdims=True) == 2, np.nan, values)
+        )
 
 
 def test_pooled_rows_of_a_network_are_nearly_as_good_as_alone():
-    """Most pilots have an index part there, and many rows are better off without what few steps make of it."""
+    """Most pilots have an index part there, and many rows are better off without what few steps
+    make of it.
+    """
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(40, 14))
-    weights = [rng.normal(size=shape) * 4 / shape[0] ** 0.5 for shape in ((14, 16), (16, 8), (8, 1))]
+    weights = [
+        rng.normal(size=shape) * 4 / shape[0] ** 0.5 for shape in ((14, 16), (16, 8), (8, 1))
+    ]
 
     def model(x):
         for each in weights:
@@ -293,7 +338,9 @@ def test_pooled_rows_of_a_network_are_nearly_as_good_as_alone():
     exact = explainer(rows, method="exact", progress=False).values
 
     def error(method):
-        return np.square(explainer(rows, method=method, budget=140, progress=False).values - exact).sum()
+        return np.square(
+            explainer(rows, method=method, budget=140, progress=False).values - exact
+        ).sum()
 
     assert error(owenshap.GaussianProcess(pooled=True)) < 1.4 * error("gaussian-process")
 
@@ -304,7 +351,10 @@ def test_pooled_outputs_are_nearly_as_good_as_alone():
     exact = enumerated(np.tanh(everywhere @ weights / 2))
     errors = [
         np.square(
-            GaussianProcessSurrogate(pooled=pooled).fit(coalitions, np.tanh(coalitions @ weights / 2)).shapley_values - exact
+            GaussianProcessSurrogate(pooled=pooled)
+            .fit(coalitions, np.tanh(coalitions @ weights / 2))
+            .shapley_values
+            - exact
         )
         for pooled in (False, True)
     ]
@@ -330,17 +380,24 @@ def test_a_link_is_found_behind_a_weighted_sum():
     coalitions, everywhere = some_pairs(n_players, 60), all_coalitions(n_players)
     exact = enumerated(np.tanh(everywhere @ weights + 0.4))
     fitted = GaussianProcessSurrogate().fit(coalitions, np.tanh(coalitions @ weights + 0.4))
-    assert (np.square(fitted.shapley_values - exact).sum(axis=0) < 1e-3 * np.square(exact).sum(axis=0)).all()
+    assert (
+        np.square(fitted.shapley_values - exact).sum(axis=0) < 1e-3 * np.square(exact).sum(axis=0)
+    ).all()
     again = fitted.values(everywhere)
     np.testing.assert_allclose(enumerated(again), fitted.shapley_values, rtol=1e-9, atol=1e-9)
 
 
 def test_players_who_cannot_be_told_apart_share_evenly():
-    # A majority decides, but for noise: learned lengths mean nothing, and leaving pairs out says so.
+    # A majority decides, but for noise: learned lengths mean nothing, and leaving pairs out says
+    # so.
     n_players = 15
     coalitions = some_pairs(n_players, 60)
-    noise = np.random.default_rng(0).choice([0.0, 1.0], len(coalitions)) * (np.abs(coalitions.sum(axis=1) - 7.5) < 3)
-    values = np.where(noise > 0, 1.0 * (coalitions.sum(axis=1) < 8), 1.0 * (coalitions.sum(axis=1) >= 8))
+    noise = np.random.default_rng(0).choice([0.0, 1.0], len(coalitions)) * (
+        np.abs(coalitions.sum(axis=1) - 7.5) < 3
+    )
+    values = np.where(
+        noise > 0, 1.0 * (coalitions.sum(axis=1) < 8), 1.0 * (coalitions.sum(axis=1) >= 8)
+    )
     fitted = GaussianProcessSurrogate().fit(coalitions, values[:, None])
     shares = fitted.shapley_values[:, 0] * n_players
     assert np.abs(shares - 1).mean() < 0.6
@@ -350,24 +407,31 @@ def test_players_who_cannot_be_told_apart_share_evenly():
 
 def test_chosen_pairs_leave_less_variance_than_random_ones():
     n_players, count = 14, 60
-    vector = np.concatenate([np.full(n_players, np.log(4 / n_players)), [0, -2, np.log(1e-3), 0, -12, 0]])
+    vector = np.concatenate(
+        [np.full(n_players, np.log(4 / n_players)), [0, -2, np.log(1e-3), 0, -12, 0]]
+    )
     chosen, random = (
         draw_pairs(n_players, count, np.random.default_rng(0)),
         even_pairs(n_players, count, np.random.default_rng(0)),
     )
     variances = []
     for drawn in (chosen, random):
-        likelihood = Likelihood(np.where(np.concatenate([np.ones((1, n_players), bool), drawn]), 1.0, -1.0))
+        likelihood = Likelihood(
+            np.where(np.concatenate([np.ones((1, n_players), bool), drawn]), 1.0, -1.0)
+        )
         variances.append(likelihood.shapley_variances(vector, likelihood.factor(vector)).sum())
     assert variances[0] < 0.75 * variances[1]
 
 
 def test_no_player_is_preferred_by_the_choice_of_pairs():
-    # 60 designs of 30 pairs, 8 players: counts of members in the larger coalitions, which players share evenly.
+    # 60 designs of 30 pairs, 8 players: counts of members in the larger coalitions, which players
+    # share evenly.
     rng, counts = np.random.default_rng(0), []
     for _ in range(60):
         drawn = draw_pairs(8, 30, rng)
-        counts.append((drawn ^ (2 * drawn.sum(axis=1) < 8)[:, None])[2 * drawn.sum(axis=1) != 8].sum(axis=0))
+        counts.append(
+            (drawn ^ (2 * drawn.sum(axis=1) < 8)[:, None])[2 * drawn.sum(axis=1) != 8].sum(axis=0)
+        )
     means, error = np.mean(counts, axis=0), np.std(counts, axis=0, ddof=1) / np.sqrt(60)
     assert (np.abs(means - means.mean()) < 4.5 * error).all()  # goes wrong once in 15,000 times
 
@@ -382,5 +446,6 @@ def test_sizes_of_random_pairs_are_even():
     sizes = even_pairs(20, 190, np.random.default_rng(0)).sum(axis=1)
     assert np.bincount(sizes)[1:11].tolist() == [20] * 9 + [10]
     independent = draw_independent_pairs(20, 19_000, np.random.default_rng(0)).sum(axis=1)
-    # Each of 19 sizes is expected 1,000 times, standard deviation 31: 5 of them go wrong once in 90,000 times.
+    # Each of 19 sizes is expected 1,000 times, standard deviation 31: 5 of them go wrong once in
+    # 90,000 times.
     assert np.abs(np.bincount(independent, minlength=20)[1:] - 1000).max() < 160

@@ -29,7 +29,10 @@ def signs_of_pairs(n_players: int, count: int):
 def sparse(n_players: int, players: IntArray, seed: int):
     """A linear game and some products of three players, with its Shapley values."""
     rng = np.random.default_rng(seed)
-    linear, own = rng.normal(size=n_players), rng.choice([-1, 1], len(players)) * rng.uniform(0.1, 0.8, len(players))
+    linear, own = (
+        rng.normal(size=n_players),
+        rng.choice([-1, 1], len(players)) * rng.uniform(0.1, 0.8, len(players)),
+    )
     exact = 2 * linear
     for three, coefficient in zip(players, own, strict=True):
         exact[three] += 2 / 3 * coefficient
@@ -55,7 +58,9 @@ def test_the_variance_with_triples_is_that_of_the_kernel():
     factor = likelihood.factor(vector)
     covariance = Likelihood(everywhere).with_triples(FEW).cross(vector, everywhere)
     operator = likelihood.shapley(vector)
-    expected = np.diagonal(enumerated(enumerated(covariance).T)) - np.einsum("ai,ai->i", operator, factor.solve(operator))
+    expected = np.diagonal(enumerated(enumerated(covariance).T)) - np.einsum(
+        "ai,ai->i", operator, factor.solve(operator)
+    )
     np.testing.assert_allclose(likelihood.shapley_variances(vector, factor), expected, atol=1e-10)
 
 
@@ -80,7 +85,9 @@ def test_a_triple_that_is_found_makes_the_values_as_likely_as_it_can():
         kernel = Triples(found.players, variances).kernel(signs, signs) + np.eye(len(signs))
         return -values @ np.linalg.solve(kernel, values) / 2 - np.linalg.slogdet(kernel)[1] / 2
 
-    again = Search(signs, values).found(Factor.of(found.kernel(signs, signs) + np.eye(len(signs))), found)
+    again = Search(signs, values).found(
+        Factor.of(found.kernel(signs, signs) + np.eye(len(signs))), found
+    )
     found = Triples(again.players[: len(found)], again.variances[: len(found)])
     assert log_likelihood(1.0) > log_likelihood(0.97)
     assert log_likelihood(1.0) > log_likelihood(1.03)
@@ -98,7 +105,11 @@ def test_a_triple_that_pays_no_longer_is_left_out():
 def test_noise_has_hardly_any_triples():
     signs = signs_of_pairs(12, 100)
     counts = [
-        len(Search(signs, np.random.default_rng(seed).normal(size=101)).found(Factor.of(np.eye(101)), Triples.none()))
+        len(
+            Search(signs, np.random.default_rng(seed).normal(size=101)).found(
+                Factor.of(np.eye(101)), Triples.none()
+            )
+        )
         for seed in range(20)
     ]
     # Of 220 triples each is taken by chance where a normal number is beyond 2.9, once in 270.
@@ -107,7 +118,18 @@ def test_noise_has_hardly_any_triples():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_game_of_few_triples_is_found_whole(seed):
-    players = np.array([[0, 2, 5], [1, 2, 9], [3, 4, 8], [0, 10, 13], [6, 7, 11], [2, 8, 12], [1, 6, 14], [5, 9, 15]])
+    players = np.array(
+        [
+            [0, 2, 5],
+            [1, 2, 9],
+            [3, 4, 8],
+            [0, 10, 13],
+            [6, 7, 11],
+            [2, 8, 12],
+            [1, 6, 14],
+            [5, 9, 15],
+        ]
+    )
     values, exact = sparse(16, players, seed)
     coalitions = some_pairs(16, 300)
     fitted = GaussianProcessSurrogate().fit(coalitions, values(coalitions))
@@ -117,7 +139,9 @@ def test_a_game_of_few_triples_is_found_whole(seed):
 
 
 def test_triples_are_looked_for_in_part_of_many_pairs(monkeypatch):
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.TRIPLES", replace(TRIPLES, most_searched=200))
+    monkeypatch.setattr(
+        "owenshap.surrogates.gaussian_process.learning.TRIPLES", replace(TRIPLES, most_searched=200)
+    )
     players = np.array([[0, 2, 5], [1, 2, 9], [3, 4, 8]])
     values, exact = sparse(12, players, 0)
     coalitions = some_pairs(12, 300)
@@ -126,51 +150,80 @@ def test_triples_are_looked_for_in_part_of_many_pairs(monkeypatch):
 
 
 def test_triples_pay_a_price_for_being_chosen():
-    # The same left-out errors: what took 2 of 220 triples to have them counts for less, by that price twice over.
+    # The same left-out errors: what took 2 of 220 triples to have them counts for less, by that
+    # price twice over.
     errors = np.ones(100)
-    found = [Mean(Learned(some_vector(12), triples), 0.0, errors, errors) for triples in (FEW, Triples.none())]
+    found = [
+        Mean(Learned(some_vector(12), triples), 0.0, errors, errors)
+        for triples in (FEW, Triples.none())
+    ]
     with_triples, without = (member.share for member in mixture(found, 12, 1.0))
     assert with_triples / without == pytest.approx(221.0 ** (-4 * len(FEW) / 100))
 
 
 @pytest.mark.parametrize("lean", [0.0, 0.6])
 def test_the_gradient_of_the_even_part_is_that_of_finite_differences(lean):
-    likelihood, even = Likelihood(signs_of_pairs(7, 14)), EvenPart(np.random.default_rng(1).normal(size=15), 0.5)
-    values, vector = np.random.default_rng(2).normal(size=15), np.append(some_vector(7), [0.3, -2.0])
+    likelihood, even = (
+        Likelihood(signs_of_pairs(7, 14)),
+        EvenPart(np.random.default_rng(1).normal(size=15), 0.5),
+    )
+    values, vector = (
+        np.random.default_rng(2).normal(size=15),
+        np.append(some_vector(7), [0.3, -2.0]),
+    )
     vector[7 + LEAN] = lean
 
     def loss(at):
         return likelihood.loss_of_both(at[:-2], at[-2:], values, even)
 
     for i, step in enumerate(1e-6 * np.eye(len(vector))):
-        assert loss(vector)[1][i] == pytest.approx((loss(vector + step)[0] - loss(vector - step)[0]) / 2e-6, abs=1e-6)
+        assert loss(vector)[1][i] == pytest.approx(
+            (loss(vector + step)[0] - loss(vector - step)[0]) / 2e-6, abs=1e-6
+        )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_both_parts_count_as_much_as_they_shall(share):
-    likelihood, own, vector = Likelihood(signs_of_pairs(7, 14)), np.array([0.3, -2.0]), some_vector(7)
+    likelihood, own, vector = (
+        Likelihood(signs_of_pairs(7, 14)),
+        np.array([0.3, -2.0]),
+        some_vector(7),
+    )
     values, mean = np.random.default_rng(1).normal(size=(2, 15))
     p, signs = Parameters.of(vector, 7), likelihood.signs
     inner, sums = (signs * p.lengths) @ signs.T, p.lean / 2 * (signs @ p.lengths)
-    kernel = np.cosh(sums[:, None] + sums) * np.exp(inner / 2) + np.cosh(sums[:, None] - sums) * np.exp(-inner / 2)
+    kernel = np.cosh(sums[:, None] + sums) * np.exp(inner / 2) + np.cosh(
+        sums[:, None] - sums
+    ) * np.exp(-inner / 2)
     kernel = np.exp(0.3 - p.lengths.sum() / 2) / 2 * kernel + 10 + np.exp(-2.0) * np.eye(15)
     of_even = mean @ np.linalg.solve(kernel, mean) / 2 + np.linalg.slogdet(kernel)[1] / 2
     apart = (own - _even.FIRST) / _even.SPREAD
     expected = likelihood.loss(vector, values)[0] + share * of_even + apart @ apart / 2
-    assert likelihood.loss_of_both(vector, own, values, EvenPart(mean, share))[0] == pytest.approx(expected, rel=1e-6)
+    assert likelihood.loss_of_both(vector, own, values, EvenPart(mean, share))[0] == pytest.approx(
+        expected, rel=1e-6
+    )
 
 
 def test_the_even_part_tells_lengths():
-    # Two players have all there is to interactions; what both parts together say of lengths is likelier than their opposite.
+    # Two players have all there is to interactions; what both parts together say of lengths is
+    # likelier than their opposite.
     signs = signs_of_pairs(8, 40)
     values = signs[:, 0] * signs[:, 1]
     right, wrong = np.full(8, -4.0), np.full(8, -4.0)
     right[:2], wrong[2:4] = 0.0, 0.0
     vectors = [np.concatenate([each, [0.0, 0.0, -4.0, 0.0, 0.0, 0.0]]) for each in (right, wrong)]
     both = [
-        (Likelihood(signs).loss_of_both(each, np.array([0.0, -4.0]), 0 * values, EvenPart(values, 1.0))) for each in vectors
+        (
+            Likelihood(signs).loss_of_both(
+                each, np.array([0.0, -4.0]), 0 * values, EvenPart(values, 1.0)
+            )
+        )
+        for each in vectors
     ]
-    losses = [of_both - Likelihood(signs).loss(each, 0 * values)[0] for (of_both, _), each in zip(both, vectors, strict=True)]
+    losses = [
+        of_both - Likelihood(signs).loss(each, 0 * values)[0]
+        for (of_both, _), each in zip(both, vectors, strict=True)
+    ]
     assert losses[0] < losses[1] - 10
 
 
@@ -181,9 +234,13 @@ def test_fits_of_few_pairs_are_better_with_the_even_part(monkeypatch):
 
     def error(game):
         fit = GaussianProcessSurrogate().fit(coalitions, game.values(coalitions[:, :6])[:, None])
-        return np.square(fit.shapley_values[:, 0] - np.append(game.shapley_values, np.zeros(10))).sum()
+        return np.square(
+            fit.shapley_values[:, 0] - np.append(game.shapley_values, np.zeros(10))
+        ).sum()
 
     with_it = [error(game) for game in games]
-    monkeypatch.setattr("owenshap.surrogates.gaussian_process.learning.EVEN", replace(EVEN, share=0.0))
+    monkeypatch.setattr(
+        "owenshap.surrogates.gaussian_process.learning.EVEN", replace(EVEN, share=0.0)
+    )
     gains = np.log([error(game) for game in games]) - np.log(with_it)
     assert gains.mean() > 0.05

@@ -19,7 +19,9 @@ class Spy:
         return np.arange(len(batch), dtype=float) % 5
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.int8, np.uint8, np.bool_, object])
+@pytest.mark.parametrize(
+    "dtype", [np.float64, np.float32, np.float16, np.int64, np.int8, np.uint8, np.bool_, object]
+)
 @pytest.mark.parametrize("shape", [(6,), (2, 3), (1, 2, 3)])
 def test_every_batch_is_like_the_data(dtype, shape):
     data = np.random.default_rng(0).integers(0, 9, (5, *shape)).astype(dtype)
@@ -46,12 +48,20 @@ def test_a_model_may_write_on_its_batches():
 def test_composites_take_each_cell_from_the_right_row():
     rng = np.random.default_rng(1)
     data, background = rng.normal(size=(4, 6)), rng.normal(size=(3, 6))
-    player_of, rows, drawn = np.array([0, 1, 1, 2, 0, 2]), rng.integers(0, 4, 30), rng.integers(0, 3, (30, 2))
+    player_of, rows, drawn = (
+        np.array([0, 1, 1, 2, 0, 2]),
+        rng.integers(0, 4, 30),
+        rng.integers(0, 3, (30, 2)),
+    )
     coalitions = rng.random((30, 3)) < 0.5
     batch = as_table(data).composer(as_table(background), player_of)(rows, coalitions, drawn)
     for place, (pair, draw) in enumerate(np.ndindex(30, 2)):
         for column, player in enumerate(player_of):
-            wanted = data[rows[pair], column] if coalitions[pair, player] else background[drawn[pair, draw], column]
+            wanted = (
+                data[rows[pair], column]
+                if coalitions[pair, player]
+                else background[drawn[pair, draw], column]
+            )
             assert batch[place, column] == wanted
 
 
@@ -60,7 +70,9 @@ def test_composites_take_each_cell_from_the_right_row():
 @pytest.mark.parametrize("shared", [True, False])
 def test_cells_are_chosen_bit_by_bit(dtype, draws, shared):
     rng = np.random.default_rng(2)
-    own, other = (rng.normal(size=shape).astype(dtype) for shape in ((9, 4), (1 if shared else 9, draws, 4)))
+    own, other = (
+        rng.normal(size=shape).astype(dtype) for shape in ((9, 4), (1 if shared else 9, draws, 4))
+    )
     if own.dtype.kind == "f":
         own[0], other[0, 0], own[1], own[2] = np.nan, np.inf, -0.0, -np.inf
     present = rng.random((9, 4)) < 0.5
@@ -84,9 +96,13 @@ def test_cells_are_chosen_bit_by_bit(dtype, draws, shared):
 )
 def test_null_players_are_those_that_never_differ_and_missing_equals_missing(cells):
     table = as_table(cells)
-    np.testing.assert_array_equal(table.differs(as_table(cells[:1])), [[False, False, False], [False, False, True]])
+    np.testing.assert_array_equal(
+        table.differs(as_table(cells[:1])), [[False, False, False], [False, False, True]]
+    )
     np.testing.assert_array_equal(table.differs(as_table(cells)), [[False, False, True]] * 2)
-    np.testing.assert_array_equal(table.differs_by_row(as_table(cells[::-1].copy())), [[False, False, True]] * 2)
+    np.testing.assert_array_equal(
+        table.differs_by_row(as_table(cells[::-1].copy())), [[False, False, True]] * 2
+    )
 
 
 def test_cells_that_cannot_be_compared_are_taken_to_differ():
@@ -114,7 +130,12 @@ def test_what_is_no_table_is_told(data, rule):
 
 @pytest.mark.parametrize(
     ("data", "dtype"),
-    [([[1, 2]], np.float64), ([[1.0, 2.0]], np.int64), ([[0.0, 1.0]], np.bool_), ([[0.5, np.nan]], np.float32)],
+    [
+        ([[1, 2]], np.float64),
+        ([[1.0, 2.0]], np.int64),
+        ([[0.0, 1.0]], np.bool_),
+        ([[0.5, np.nan]], np.float32),
+    ],
 )
 def test_dtypes_are_cast_where_nothing_is_lost(data, dtype):
     found = as_table(data).like(as_table(np.zeros((1, 2), dtype)), "X").array
@@ -145,7 +166,9 @@ def test_dtypes_that_lose_something_are_told(data, dtype):
 
 def test_rows_of_another_shape_are_told():
     explainer = owenshap.Explainer(Spy(), np.zeros((3, 2)))
-    with pytest.raises(InputError, match=r"X must have rows of shape \(2,\) as the background has; got \(3,\)"):
+    with pytest.raises(
+        InputError, match=r"X must have rows of shape \(2,\) as the background has; got \(3,\)"
+    ):
         explainer(np.zeros((1, 3)))
     for baseline in ([0.0], [[0.0, 0.0, 0.0]], np.zeros((2, 2, 2)), "zero", [[1.0], [1.0, 2.0]]):
         with pytest.raises(InputError, match="baseline must"):
@@ -154,7 +177,15 @@ def test_rows_of_another_shape_are_told():
 
 def test_names_of_features():
     rows = np.ones((2, 3))
-    assert owenshap.Explainer(Spy(), rows)(rows).feature_names == ["feature 0", "feature 1", "feature 2"]
-    assert owenshap.Explainer(Spy(), rows, feature_names=["a", "b", "c"])(rows).feature_names == ["a", "b", "c"]
+    assert owenshap.Explainer(Spy(), rows)(rows).feature_names == [
+        "feature 0",
+        "feature 1",
+        "feature 2",
+    ]
+    assert owenshap.Explainer(Spy(), rows, feature_names=["a", "b", "c"])(rows).feature_names == [
+        "a",
+        "b",
+        "c",
+    ]
     with pytest.raises(InputError, match="feature_names must have 3 names; got 2"):
         owenshap.Explainer(Spy(), rows, feature_names=["a", "b"])

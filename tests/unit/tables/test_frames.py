@@ -27,10 +27,18 @@ def of_pandas():
             "string": pd.array(["a", None, "b", "c", "a", "b"], dtype="string"),
             "str": pd.Series(["u", "v", None, "u", "w", "v"]),
             "object": pd.Series(["x", None, 3, np.nan, "y", "x"], dtype=object),
-            "category": pd.Categorical(["m", "n", None, "m", "n", "m"], categories=["n", "m", "unused"]),
-            "ordered": pd.Categorical(["low", "high", "low", None, "high", "low"], categories=["low", "high"], ordered=True),
+            "category": pd.Categorical(
+                ["m", "n", None, "m", "n", "m"], categories=["n", "m", "unused"]
+            ),
+            "ordered": pd.Categorical(
+                ["low", "high", "low", None, "high", "low"],
+                categories=["low", "high"],
+                ordered=True,
+            ),
             "numbered": pd.Categorical([3, 1, 3, 2, 1, 2]),
-            "time": pd.to_datetime(["2024-01-01", None, "2024-03-01", "2024-04-01", "2024-05-01", "2024-06-01"]),
+            "time": pd.to_datetime(
+                ["2024-01-01", None, "2024-03-01", "2024-04-01", "2024-05-01", "2024-06-01"]
+            ),
             "zoned": pd.to_datetime(["2024-01-01", None, *["2024-03-01"] * 4]).tz_localize("UTC"),
             "span": pd.to_timedelta([1, 2, None, 4, 5, 6], unit="h"),
             "arrow": pd.array([1, None, 3, 4, 5, 6], dtype="int64[pyarrow]"),
@@ -47,9 +55,15 @@ def of_polars():
             "bool": [True, None, False, True, False, False],
             "string": ["a", None, "b", "c", "a", "b"],
             "category": pl.Series(["m", "n", None, "m", "n", "m"], dtype=pl.Categorical),
-            "enum": pl.Series(["low", "high", None, "low", "low", "high"], dtype=pl.Enum(["high", "low", "unused"])),
+            "enum": pl.Series(
+                ["low", "high", None, "low", "low", "high"],
+                dtype=pl.Enum(["high", "low", "unused"]),
+            ),
             "date": [DAY, None, DAY, DAY + datetime.timedelta(days=1), DAY, DAY],
-            "time": pl.Series([datetime.datetime(2024, 1, day) for day in range(1, 7)], dtype=pl.Datetime("ms", "UTC")),
+            "time": pl.Series(
+                [datetime.datetime(2024, 1, day) for day in range(1, 7)],
+                dtype=pl.Datetime("ms", "UTC"),
+            ),
             "list": [[1], [2, 3], None, [], [4], [5]],
         }
     )
@@ -64,7 +78,11 @@ def rows_of(frame, places):
 
 
 def cells_of(frame):
-    return list(frame.itertuples(index=False, name=None)) if isinstance(frame, pd.DataFrame) else frame.rows()
+    return (
+        list(frame.itertuples(index=False, name=None))
+        if isinstance(frame, pd.DataFrame)
+        else frame.rows()
+    )
 
 
 def same_cell(one, other):
@@ -83,10 +101,14 @@ class Spy:
 
 
 @pytest.mark.parametrize("make", [of_pandas, of_polars])
-@pytest.mark.parametrize("settings", [{}, {"background_draws": 2}, {"method": "castro", "budget": 60}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"background_draws": 2}, {"method": "castro", "budget": 60}]
+)
 def test_every_batch_is_like_the_data(make, settings):
     frame, spy = make(), Spy()
-    owenshap.Explainer(spy, rows_of(frame, [2, 3, 4, 5]))(rows_of(frame, [0, 1]), **{"budget": 400, **settings})
+    owenshap.Explainer(spy, rows_of(frame, [2, 3, 4, 5]))(
+        rows_of(frame, [0, 1]), **{"budget": 400, **settings}
+    )
     assert len(spy.batches) > 1
     for batch in spy.batches:
         assert type(batch) is type(frame)
@@ -94,7 +116,9 @@ def test_every_batch_is_like_the_data(make, settings):
         assert list(batch.dtypes) == list(frame.dtypes)
         if isinstance(frame, pd.DataFrame):
             for name in ("category", "ordered", "numbered"):
-                pd.testing.assert_index_equal(batch[name].cat.categories, frame[name].cat.categories)
+                pd.testing.assert_index_equal(
+                    batch[name].cat.categories, frame[name].cat.categories
+                )
                 assert batch[name].cat.ordered == frame[name].cat.ordered
             assert batch.index.equals(pd.RangeIndex(len(batch)))
 
@@ -128,7 +152,10 @@ def test_null_players_are_those_that_never_differ_and_missing_equals_missing(mak
         differs = as_table(frame).differs(other)
         by_row = as_table(frame).differs_by_row(as_table(rows_of(frame, [at] * 6)))
         wanted = np.array(
-            [[not same_missing(cell, known) for cell, known in zip(row, cells[at], strict=True)] for row in cells]
+            [
+                [not same_missing(cell, known) for cell, known in zip(row, cells[at], strict=True)]
+                for row in cells
+            ]
         )
         np.testing.assert_array_equal(differs, wanted)
         np.testing.assert_array_equal(by_row, wanted)
@@ -142,7 +169,10 @@ def test_polars_tells_null_from_nan():
 
 
 def same_missing(one, other):
-    missing = [each is None or each is pd.NA or (not isinstance(each, list) and each != each) for each in (one, other)]
+    missing = [
+        each is None or each is pd.NA or (not isinstance(each, list) and each != each)
+        for each in (one, other)
+    ]
     return all(missing) if any(missing) else one == other
 
 
@@ -156,7 +186,8 @@ def test_columns_in_another_order_are_put_in_order(make):
     assert found.feature_names == names
     assert all(list(batch.columns) == names for batch in spy.batches)
     assert list(found.data[0]) == [
-        None if same_missing(cell, None) and cell is not None else cell for cell in cells_of(frame)[0]
+        None if same_missing(cell, None) and cell is not None else cell
+        for cell in cells_of(frame)[0]
     ]
 
 
@@ -164,9 +195,15 @@ def test_columns_in_another_order_are_put_in_order(make):
 def test_missing_and_extra_columns_are_named(make):
     frame = make()
     explainer = owenshap.Explainer(Spy(), frame)
-    fewer = frame.drop(columns=["float", "small"]) if isinstance(frame, pd.DataFrame) else frame.drop("float", "small")
+    fewer = (
+        frame.drop(columns=["float", "small"])
+        if isinstance(frame, pd.DataFrame)
+        else frame.drop("float", "small")
+    )
     more = frame.assign(new=1) if isinstance(frame, pd.DataFrame) else frame.with_columns(new=1)
-    with pytest.raises(InputError, match="X must have the background's columns; got no float, small"):
+    with pytest.raises(
+        InputError, match="X must have the background's columns; got no float, small"
+    ):
         explainer(fewer)
     with pytest.raises(InputError, match="X must have the background's columns; got also new"):
         explainer(more)
@@ -189,7 +226,15 @@ def test_names_come_from_the_columns_alone(make):
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "have each column once; got 'a' twice"),
         (pd.DataFrame([[1, 2]], columns=["1", 1]), "have each column once; got '1' twice"),
     ],
-    ids=["Series", "polars Series", "LazyFrame", "no columns", "nothing", "double", "double as text"],
+    ids=[
+        "Series",
+        "polars Series",
+        "LazyFrame",
+        "no columns",
+        "nothing",
+        "double",
+        "double as text",
+    ],
 )
 def test_what_is_no_frame_of_rows_is_told(data, advice):
     with pytest.raises(InputError, match=advice):
@@ -197,9 +242,13 @@ def test_what_is_no_frame_of_rows_is_told(data, advice):
 
 
 def test_types_of_data_do_not_mix():
-    with pytest.raises(InputError, match="X must be of the background's type, pandas; got DataFrame"):
+    with pytest.raises(
+        InputError, match="X must be of the background's type, pandas; got DataFrame"
+    ):
         owenshap.Explainer(Spy(), pd.DataFrame({"a": [1.0]}))(pl.DataFrame({"a": [1.0]}))
-    with pytest.raises(InputError, match="X must be of the background's type, numpy; got DataFrame"):
+    with pytest.raises(
+        InputError, match="X must be of the background's type, numpy; got DataFrame"
+    ):
         owenshap.Explainer(Spy(), np.ones((2, 1)))(pd.DataFrame({"a": [1.0]}))
     with pytest.raises(InputError, match="baseline must be a pandas DataFrame"):
         owenshap.Explainer(Spy(), baseline=[1.0])(pd.DataFrame({"a": [1.0]}))
@@ -251,14 +300,20 @@ def test_pandas_dtypes_are_cast_where_nothing_is_lost(cells, wanted):
 @pytest.mark.parametrize(("cells", "wanted"), PANDAS_LOSSES, ids=str)
 def test_pandas_dtypes_that_lose_something_are_told(cells, wanted):
     background = pd.DataFrame({"a": pd.Series([], dtype=wanted)})
-    with pytest.raises(InputError, match=r"X must have dtype .* in column 'a' as the background has; got"):
+    with pytest.raises(
+        InputError, match=r"X must have dtype .* in column 'a' as the background has; got"
+    ):
         as_table(pd.DataFrame({"a": cells})).like(as_table(background), "X")
 
 
 def test_floats_are_rounded_to_the_backgrounds():
     for package, short in ((pd, "float32"), (pl, pl.Float32)):
         background = package.DataFrame({"a": package.Series([0.0, np.nan], dtype=short)})
-        found = as_table(package.DataFrame({"a": [0.1, np.nan]})).like(as_table(background), "X").frame["a"]
+        found = (
+            as_table(package.DataFrame({"a": [0.1, np.nan]}))
+            .like(as_table(background), "X")
+            .frame["a"]
+        )
         assert found.dtype == short
         np.testing.assert_array_equal(found.to_numpy(), np.array([0.1, np.nan], np.float32))
 
@@ -296,7 +351,9 @@ def test_polars_dtypes_are_cast_where_nothing_is_lost(column, wanted):
 @pytest.mark.parametrize(("column", "wanted"), POLARS_LOSSES, ids=str)
 def test_polars_dtypes_that_lose_something_are_told(column, wanted):
     background = as_table(pl.DataFrame({"a": pl.Series([], dtype=wanted)}))
-    with pytest.raises(InputError, match=r"X must have dtype .* in column 'a' as the background has; got"):
+    with pytest.raises(
+        InputError, match=r"X must have dtype .* in column 'a' as the background has; got"
+    ):
         as_table(pl.DataFrame({"a": column})).like(background, "X")
 
 
@@ -304,19 +361,28 @@ def test_polars_dtypes_that_lose_something_are_told(column, wanted):
     ("row", "background"),
     [
         (pd.DataFrame({"a": ["z"]}), pd.DataFrame({"a": pd.Categorical(["x", "y"])})),
-        (pl.DataFrame({"a": ["z"]}), pl.DataFrame({"a": pl.Series(["x", "y"], dtype=pl.Enum(["x", "y"]))})),
+        (
+            pl.DataFrame({"a": ["z"]}),
+            pl.DataFrame({"a": pl.Series(["x", "y"], dtype=pl.Enum(["x", "y"]))}),
+        ),
     ],
     ids=["pandas", "polars"],
 )
 def test_an_unknown_category_is_named(row, background):
-    with pytest.raises(InputError, match=r"X must have a known category in column 'a'; got z. Known are 'x', 'y'"):
+    with pytest.raises(
+        InputError, match=r"X must have a known category in column 'a'; got z. Known are 'x', 'y'"
+    ):
         owenshap.Explainer(Spy(), background)(row)
 
 
 def test_categories_in_another_order_get_the_codes_of_the_background():
-    background = pd.DataFrame({"a": pd.Categorical(["x", "y"], categories=["x", "y"]), "b": [0.0, 1.0]})
+    background = pd.DataFrame(
+        {"a": pd.Categorical(["x", "y"], categories=["x", "y"]), "b": [0.0, 1.0]}
+    )
     rows = pd.DataFrame({"a": pd.Categorical(["y"], categories=["y", "x"]), "b": [2.0]})
-    found = owenshap.Explainer(lambda batch: batch["a"].cat.codes.astype(float), background)(rows, method="exact")
+    found = owenshap.Explainer(lambda batch: batch["a"].cat.codes.astype(float), background)(
+        rows, method="exact"
+    )
     np.testing.assert_allclose(found.predictions, [1])
     np.testing.assert_allclose(found.values, [[0.5, 0]])
 
@@ -324,7 +390,9 @@ def test_categories_in_another_order_get_the_codes_of_the_background():
 @pytest.mark.parametrize("package", [pd, pl])
 def test_a_number_is_a_baseline_for_numbers_alone(package):
     numbers = package.DataFrame({"a": [2.0, 3.0], "b": [5, 6], "c": [True, False]})
-    found = owenshap.Explainer(lambda batch: np.asarray(batch["a"]) * np.asarray(batch["b"]), baseline=0.0)(numbers)
+    found = owenshap.Explainer(
+        lambda batch: np.asarray(batch["a"]) * np.asarray(batch["b"]), baseline=0.0
+    )(numbers)
     np.testing.assert_allclose(found.values, [[5, 5, 0], [9, 9, 0]])
     with pytest.raises(InputError, match=r"baseline must have dtype .* in column 'b'"):
         owenshap.Explainer(Spy(), baseline=0.5)(numbers)
@@ -335,21 +403,33 @@ def test_a_number_is_a_baseline_for_numbers_alone(package):
 @pytest.mark.parametrize("make", [of_pandas, of_polars])
 def test_baselines_are_rows_too(make):
     frame, spy = make(), Spy()
-    one = owenshap.Explainer(spy, baseline=row_of(frame, 5))(rows_of(frame, [0, 1]), method="castro", budget=60)
-    each = owenshap.Explainer(spy, baseline=rows_of(frame, [5, 5]))(rows_of(frame, [0, 1]), method="castro", budget=60)
+    one = owenshap.Explainer(spy, baseline=row_of(frame, 5))(
+        rows_of(frame, [0, 1]), method="castro", budget=60
+    )
+    each = owenshap.Explainer(spy, baseline=rows_of(frame, [5, 5]))(
+        rows_of(frame, [0, 1]), method="castro", budget=60
+    )
     assert one.shape == each.shape == (2, frame.shape[1])
     np.testing.assert_array_equal(one.model_rows, each.model_rows)
-    with pytest.raises(InputError, match="baseline must have one row, or one for each of the 2 explained rows; got 3 rows"):
+    with pytest.raises(
+        InputError,
+        match="baseline must have one row, or one for each of the 2 explained rows; got 3 rows",
+    ):
         owenshap.Explainer(spy, baseline=rows_of(frame, [3, 4, 5]))(rows_of(frame, [0, 1]))
 
 
 def test_pandas_columns_keep_their_labels():
-    labels = pd.MultiIndex.from_tuples([("size", "x"), ("size", "y"), ("kind", "")], names=["what", "axis"])
+    labels = pd.MultiIndex.from_tuples(
+        [("size", "x"), ("size", "y"), ("kind", "")], names=["what", "axis"]
+    )
     frame, spy = pd.DataFrame([[1.0, 2, "u"], [3.0, 4, "v"]], columns=labels), Spy()
     owenshap.Explainer(spy, frame[:1])(frame[1:])
     numbered, spy_numbered = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]]), Spy()
     found = owenshap.Explainer(spy_numbered, numbered[:1])(numbered[1:])
-    assert all(batch.columns.equals(labels) and batch.columns.names == ["what", "axis"] for batch in spy.batches)
+    assert all(
+        batch.columns.equals(labels) and batch.columns.names == ["what", "axis"]
+        for batch in spy.batches
+    )
     assert all(batch.columns.equals(numbered.columns) for batch in spy_numbered.batches)
     assert found.feature_names == ["0", "1"]
 
@@ -359,7 +439,8 @@ def test_a_model_that_does_not_take_the_frame_is_told_with_the_rows():
         raise KeyError("income")
 
     with pytest.raises(
-        ModelError, match=r"the model must predict the rows to explain; got KeyError\('income'\) on rows 0 to 5"
+        ModelError,
+        match=r"the model must predict the rows to explain; got KeyError\('income'\) on rows 0 to 5",
     ):
         owenshap.Explainer(model, of_pandas())(of_pandas())
 

@@ -56,9 +56,15 @@ def test_a_parameter_is_a_tensor():
 @pytest.mark.parametrize(
     ("data", "rule"),
     [
-        (torch.ones(3), r"data must be a table of rows and features; got shape \(3,\). For one row x give x\[None\]."),
+        (
+            torch.ones(3),
+            r"data must be a table of rows and features; got shape \(3,\). For one row x give x\[None\].",
+        ),
         (torch.ones(3, 0), "be a table of rows"),
-        (torch.ones(2, 2).to_sparse(), "data must be a dense tensor of real numbers; got torch.sparse_coo"),
+        (
+            torch.ones(2, 2).to_sparse(),
+            "data must be a dense tensor of real numbers; got torch.sparse_coo",
+        ),
         (torch.ones(2, 2, dtype=torch.complex64), "dense tensor of real numbers"),
         (torch.nn.Linear(2, 2), "data must be a tensor; got Linear"),
     ],
@@ -93,7 +99,9 @@ def test_composites_are_those_of_the_same_array(device, drawn_rows, groups):
     np.testing.assert_array_equal(same.cpu().numpy(), wanted)
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int64, torch.uint8, torch.bool])
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.float32, torch.bfloat16, torch.int64, torch.uint8, torch.bool]
+)
 def test_composites_keep_the_dtype(dtype):
     own, other = as_table(torch.ones(1, 9).to(dtype)), as_table(torch.zeros(2, 9).to(dtype))
     present = np.arange(9) % 2 == 0
@@ -107,7 +115,11 @@ def test_only_bits_and_indices_are_sent(monkeypatch):
     compose = own.composer(other, groups)
     sent = []
     make = torch.tensor
-    monkeypatch.setattr(torch, "tensor", lambda array, **options: sent.append(array.nbytes) or make(array, **options))
+    monkeypatch.setattr(
+        torch,
+        "tensor",
+        lambda array, **options: sent.append(array.nbytes) or make(array, **options),
+    )
     compose(np.arange(4), np.ones((4, 20), np.bool_), np.arange(5)[None])
     assert sorted(sent) == [4 * 3, 4 * 8, 5 * 8]
 
@@ -126,8 +138,14 @@ def test_differs_and_missing_equals_missing():
 
 def test_rows_take_the_background_s_dtype_where_nothing_is_lost():
     background = table(numbers(2, 3).astype(np.float32))
-    assert as_table(torch.ones(2, 3, dtype=torch.int64)).like(background, "X").batch().dtype == torch.float32
-    with pytest.raises(InputError, match=r"X must have the background's dtype torch.float32; got torch.float64, which loses"):
+    assert (
+        as_table(torch.ones(2, 3, dtype=torch.int64)).like(background, "X").batch().dtype
+        == torch.float32
+    )
+    with pytest.raises(
+        InputError,
+        match=r"X must have the background's dtype torch.float32; got torch.float64, which loses",
+    ):
         table(numbers(2, 3)).like(background, "X")
     integers = as_table(torch.ones(2, 3, dtype=torch.int64))
     with pytest.raises(InputError, match="loses digits"):
@@ -136,7 +154,8 @@ def test_rows_take_the_background_s_dtype_where_nothing_is_lost():
 
 def test_rows_of_another_shape_are_told():
     with pytest.raises(
-        InputError, match=r"X must have rows of shape \(3,\) as the background has; got \(2,\) without feature 2"
+        InputError,
+        match=r"X must have rows of shape \(3,\) as the background has; got \(2,\) without feature 2",
     ):
         table(numbers(2, 2)).like(table(numbers(2, 3)), "X")
     with pytest.raises(InputError, match="no a and also c"):
@@ -150,7 +169,13 @@ def test_named_columns_come_in_any_order():
 
 
 @pytest.mark.parametrize(
-    "baseline", [[0.1, 0.2, 0.3], np.array([[0.1, 0.2, 0.3]]), torch.tensor([0.1, 0.2, 0.3]), torch.tensor([[0.1, 0.2, 0.3]])]
+    "baseline",
+    [
+        [0.1, 0.2, 0.3],
+        np.array([[0.1, 0.2, 0.3]]),
+        torch.tensor([0.1, 0.2, 0.3]),
+        torch.tensor([[0.1, 0.2, 0.3]]),
+    ],
 )
 def test_a_baseline_of_any_kind_takes_the_rows_dtype(baseline):
     rows = table(numbers(2, 3).astype(np.float32), ["a", "b", "c"])
@@ -162,8 +187,12 @@ def test_a_baseline_of_any_kind_takes_the_rows_dtype(baseline):
 
 def test_a_baseline_with_names_goes_by_them():
     rows = TensorTable.of_table(as_table(pd.DataFrame({"a": [1.0], "b": [2.0]})))
-    assert rows.beside(pd.DataFrame({"b": [20.0], "a": [10.0]}), "baseline").cells().tolist() == [[10.0, 20.0]]
-    with pytest.raises(InputError, match="baseline must have the background's columns; got no b and also c"):
+    assert rows.beside(pd.DataFrame({"b": [20.0], "a": [10.0]}), "baseline").cells().tolist() == [
+        [10.0, 20.0]
+    ]
+    with pytest.raises(
+        InputError, match="baseline must have the background's columns; got no b and also c"
+    ):
         rows.beside(pd.DataFrame({"a": [1.0], "c": [2.0]}), "baseline")
 
 
@@ -171,7 +200,10 @@ def test_a_baseline_that_does_not_fit_is_told():
     rows = table(numbers(2, 3))
     with pytest.raises(InputError, match=r"baseline must have rows of shape \(3,\)"):
         rows.beside(np.ones(3)[:2], "baseline")
-    with pytest.raises(InputError, match=r"baseline must have rows of shape \(3,\) as the other rows have; got shape \(\)"):
+    with pytest.raises(
+        InputError,
+        match=r"baseline must have rows of shape \(3,\) as the other rows have; got shape \(\)",
+    ):
         rows.beside("mean", "baseline")
     with pytest.raises(InputError, match="baseline must be a table; got rows of different lengths"):
         rows.beside([[1.0], [1.0, 2.0]], "baseline")
@@ -184,7 +216,10 @@ def test_a_baseline_that_does_not_fit_is_told():
 
 def test_a_constant_is_one_row_in_the_dtype():
     rows = as_table(torch.ones(2, 1, 3, dtype=torch.float32))
-    assert rows.constant(0.1).like(rows, "baseline").batch().tolist() == torch.full((1, 1, 3), 0.1).tolist()
+    assert (
+        rows.constant(0.1).like(rows, "baseline").batch().tolist()
+        == torch.full((1, 1, 3), 0.1).tolist()
+    )
     integers = as_table(torch.ones(2, 3, dtype=torch.int64))
     assert integers.constant(2.0).like(integers, "baseline").batch().dtype == torch.int64
 
@@ -193,7 +228,13 @@ def test_arrays_of_every_kind_become_tensors():
     data = numbers(4, 3)
     frozen = data.copy()
     frozen.setflags(write=False)
-    for array in (frozen, data[::-1], data.astype(">f8"), data.astype(np.longdouble), np.asfortranarray(data)):
+    for array in (
+        frozen,
+        data[::-1],
+        data.astype(">f8"),
+        data.astype(np.longdouble),
+        np.asfortranarray(data),
+    ):
         rows = TensorTable.of_table(ArrayTable.of(array, None))
         np.testing.assert_array_equal(rows.cells(), array.astype(np.float64))
     assert TensorTable.of_table(as_table(numbers(2, 1, 3, 3))).shape == (1, 3, 3)
@@ -204,12 +245,16 @@ def test_frames_of_numbers_become_tensors_and_others_are_told():
     rows = TensorTable.of_table(as_table(frame))
     assert rows.names == ["a", "b"]
     np.testing.assert_array_equal(rows.cells(), [[1, 0.5], [np.nan, 1.5]])
-    with pytest.raises(InputError, match=r"data must hold numbers for a torch module; got dtype object. Encode it"):
+    with pytest.raises(
+        InputError, match=r"data must hold numbers for a torch module; got dtype object. Encode it"
+    ):
         TensorTable.of_table(as_table(pd.DataFrame({"a": ["x", "y"]})))
 
 
 @pytest.mark.parametrize("device", DEVICES)
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.int32, torch.bool])
+@pytest.mark.parametrize(
+    "dtype", [torch.float16, torch.bfloat16, torch.float32, torch.int32, torch.bool]
+)
 def test_what_a_function_returns_comes_to_the_host(device, dtype):
     raw = torch.tensor([[0.0, 1.0]], device=device).to(dtype)
     if dtype.is_floating_point:
@@ -219,13 +264,21 @@ def test_what_a_function_returns_comes_to_the_host(device, dtype):
     assert host.dtype.kind in "fib"
 
 
-@pytest.mark.parametrize("given", [{"background": numbers(7, 4, seed=2)}, {"baseline": 0.25}, {"baseline": numbers(4, seed=4)}])
+@pytest.mark.parametrize(
+    "given",
+    [{"background": numbers(7, 4, seed=2)}, {"baseline": 0.25}, {"baseline": numbers(4, seed=4)}],
+)
 @pytest.mark.parametrize("method", ["exact", "halved-owen"])
 def test_a_function_of_tensors_is_explained_as_one_of_arrays(given, method):
     rows = numbers(3, 4)
-    settings = {"method": method} if method == "exact" else {"method": method, "budget": 200, "seed": 5}
+    settings = (
+        {"method": method} if method == "exact" else {"method": method, "budget": 200, "seed": 5}
+    )
     of_arrays = Explainer(numpy_cubic, **given)(rows, **settings)
-    tensors = {name: torch.tensor(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
+    tensors = {
+        name: torch.tensor(value) if isinstance(value, np.ndarray) else value
+        for name, value in given.items()
+    }
     of_tensors = Explainer(cubic, **tensors)(torch.tensor(rows), **settings)
     np.testing.assert_allclose(of_tensors.values, of_arrays.values, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(of_tensors.data, rows)
@@ -234,12 +287,19 @@ def test_a_function_of_tensors_is_explained_as_one_of_arrays(given, method):
 def test_a_baseline_per_row():
     rows, baseline = numbers(3, 4), numbers(3, 4, seed=1)
     values = Explainer(cubic, baseline=torch.tensor(baseline))(torch.tensor(rows)).values
-    np.testing.assert_allclose(values, Explainer(numpy_cubic, baseline=baseline)(rows).values, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        values, Explainer(numpy_cubic, baseline=baseline)(rows).values, rtol=1e-12, atol=1e-12
+    )
 
 
 def test_patches_of_images_are_players():
-    images, background = torch.tensor(numbers(2, 1, 8, 8)), torch.tensor(numbers(3, 1, 8, 8, seed=1))
-    found = Explainer(lambda batch: batch[:, 0, :4, :4].sum(dim=(1, 2)), background, players=patches(8, 8, size=4))(images)
+    images, background = (
+        torch.tensor(numbers(2, 1, 8, 8)),
+        torch.tensor(numbers(3, 1, 8, 8, seed=1)),
+    )
+    found = Explainer(
+        lambda batch: batch[:, 0, :4, :4].sum(dim=(1, 2)), background, players=patches(8, 8, size=4)
+    )(images)
     wanted = images[:, 0, :4, :4].sum(dim=(1, 2)) - background[:, 0, :4, :4].sum(dim=(1, 2)).mean()
     assert found.values.shape == (2, 4)
     np.testing.assert_allclose(found.values[:, 0], wanted.numpy(), rtol=1e-12)
@@ -249,7 +309,10 @@ def test_patches_of_images_are_players():
 def test_tables_travel_to_other_processes():
     rows = table(numbers(3, 4))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(rows)).cells(), rows.cells())
-    explainer, data = Explainer(cubic, torch.tensor(numbers(5, 4, seed=1))), torch.tensor(numbers(3, 4))
+    explainer, data = (
+        Explainer(cubic, torch.tensor(numbers(5, 4, seed=1))),
+        torch.tensor(numbers(3, 4)),
+    )
     here = explainer(data, method="halved-owen", budget=100)
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         there = explainer(data, method="halved-owen", budget=100, executor=pool)

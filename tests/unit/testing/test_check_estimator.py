@@ -59,7 +59,9 @@ class ReusedGenerator(Castro):
 
 @dataclass(frozen=True)
 class ReusedGeneratorWithinARun(Castro):
-    """The first draw's generator serves the neighbouring block too: they share every second block."""
+    """The first draw's generator serves the neighbouring block too: they share every second
+    block.
+    """
 
     def draw(self, n_players, rng, replicates):
         seed = rng.bit_generator.seed_seq.entropy
@@ -88,7 +90,9 @@ class OneDrawRepeated(Castro):
 
 
 class SharedNoise(Castro):
-    """Half of every replicate of a block comes from its first: the block's mean varies more than its replicates show."""
+    """Half of every replicate of a block comes from its first: the block's mean varies more than
+    its replicates show.
+    """
 
     def replicates(self, design, values):
         own = super().replicates(design, values)
@@ -136,7 +140,9 @@ class Remembers(Castro):
 
     def draw(self, n_players, rng, replicates):
         self.asked[0] += 1
-        return super().draw(n_players, np.random.default_rng([self.asked[0], rng.integers(1 << 30)]), replicates)
+        return super().draw(
+            n_players, np.random.default_rng([self.asked[0], rng.integers(1 << 30)]), replicates
+        )
 
 
 class Moody(Chains):
@@ -161,7 +167,9 @@ class DependsOnThePart(Owen):
 
 class DependsOnTheWorker(Castro):
     def replicates(self, design, values):
-        return super().replicates(design, values) + 1e-15 * (threading.current_thread() is not threading.main_thread())
+        return super().replicates(design, values) + 1e-15 * (
+            threading.current_thread() is not threading.main_thread()
+        )
 
 
 class OneForAllOutputs(Castro):
@@ -232,11 +240,14 @@ class ForgetsPairs(Castro):
 
 
 class RareAndLarge(Castro):
-    """One replicate of 336 is 336 times as large, the others are nothing: unbiased, but t intervals do not cover."""
+    """One replicate of 336 is 336 times as large, the others are nothing: unbiased, but t intervals
+    do not cover.
+    """
 
     def replicates(self, design, values):
         own = super().replicates(design, values)
-        chosen = (design.ranks[:, 0, :3] == [0, 1, 2]).all(axis=1)  # 1 of the 8 · 7 · 6 ways to place three players
+        # 1 of the 8 · 7 · 6 ways to place three players
+        chosen = (design.ranks[:, 0, :3] == [0, 1, 2]).all(axis=1)
         return own * np.where(chosen, 336, 0)[:, None, None]
 
 
@@ -299,7 +310,9 @@ class LearningRemembers(Learning):
 
     def draw(self, n_players, rng, replicates):
         self.asked[0] += 1
-        return super().draw(n_players, np.random.default_rng([self.asked[0], rng.integers(1 << 30)]), replicates)
+        return super().draw(
+            n_players, np.random.default_rng([self.asked[0], rng.integers(1 << 30)]), replicates
+        )
 
 
 class LearningInThreads(Learning):
@@ -344,20 +357,29 @@ class LearningMiddleSizes(Learning):
         coalitions = drawn.coalitions(np.arange(len(drawn)))
         count = (len(drawn) - 2) // 2
         half = rng.permuted(np.tile(np.arange(n_players), (count, 1)), axis=1) < n_players // 2
-        sets, edge = coalitions[2 : 2 + count], np.isin(coalitions[2 : 2 + count].sum(axis=1), [1, n_players - 1])
+        sets, edge = (
+            coalitions[2 : 2 + count],
+            np.isin(coalitions[2 : 2 + count].sum(axis=1), [1, n_players - 1]),
+        )
         sets = np.where(edge[:, None], half, sets)
         return Sets.of(np.concatenate([coalitions[:2], sets, ~sets]))
 
 
 class LearningFromItself(GaussianProcessCorrected):
-    """Corrects every batch by a process that has seen it: nothing is left to correct, and nothing varies."""
+    """Corrects every batch by a process that has seen it: nothing is left to correct, and nothing
+    varies.
+    """
 
     def _forward(self, coalitions, values, batches):
         fitted, centre = self._surrogate.fit(coalitions, values), (values[0] + values[1]) / 2
         (first, last, untaught), *_ = super()._forward(coalitions, values, batches)
         yield first, last, untaught
         if last < batches:
-            yield last, batches, (lambda sets: fitted.values(sets) - centre, fitted.shapley_values, None)
+            yield (
+                last,
+                batches,
+                (lambda sets: fitted.values(sets) - centre, fitted.shapley_values, None),
+            )
 
 
 FAULTS = {
@@ -451,11 +473,16 @@ def test_a_process_that_corrects_itself_shows(monkeypatch):
 
 
 def test_every_check_has_stopped_a_fault():
-    assert {check.__name__ for check in ESTIMATOR_CHECKS} == {*FAULTS.values(), *(check for _, check in ALSO)}
+    assert {check.__name__ for check in ESTIMATOR_CHECKS} == {
+        *FAULTS.values(),
+        *(check for _, check in ALSO),
+    }
 
 
 def test_every_check_is_run():
-    written = {name for name in vars(checks) if name.startswith("check_") and name != "check_estimator"}
+    written = {
+        name for name in vars(checks) if name.startswith("check_") and name != "check_estimator"
+    }
     assert written == {check.__name__ for check in ESTIMATOR_CHECKS}
 
 
@@ -466,7 +493,10 @@ def test_global_state_is_left_as_it_was():
 
 
 def test_message_names_estimator_check_and_number():
-    with pytest.raises(AssertionError, match=r"ClaimsPairs\(antithetic=False\) fails check_exactness: .* order 2 .* off by"):
+    with pytest.raises(
+        AssertionError,
+        match=r"ClaimsPairs\(antithetic=False\) fails check_exactness: .* order 2 .* off by",
+    ):
         check_estimator(ClaimsPairs())
 
 
@@ -475,6 +505,8 @@ def test_other_exceptions_keep_their_name():
         check_estimator(Breaks())
 
 
-@pytest.mark.parametrize("estimator", [Castro(), Owen(), OwenPrinted(levels=4, per_level=1), Learning()], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [Castro(), Owen(), OwenPrinted(levels=4, per_level=1), Learning()], ids=repr
+)
 def test_sound_estimators_pass(estimator):
     check_estimator(estimator)

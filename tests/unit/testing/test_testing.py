@@ -42,7 +42,9 @@ def test_closed_form_is_exact(name):
 
 
 def test_every_factory_is_tried():
-    factories = {name for name in testing.__all__ if name[0].islower() and not name.startswith("check")}
+    factories = {
+        name for name in testing.__all__ if name[0].islower() and not name.startswith("check")
+    }
     assert factories == set(GAMES)
 
 
@@ -95,7 +97,13 @@ def test_gloves(left, right):
 
 
 @few
-@given(st.lists(st.tuples(numbers.map(lambda x: x / 5), numbers.map(lambda x: x / 5)), min_size=1, max_size=9))
+@given(
+    st.lists(
+        st.tuples(numbers.map(lambda x: x / 5), numbers.map(lambda x: x / 5)),
+        min_size=1,
+        max_size=9,
+    )
+)
 def test_product(factors):
     assert_known(testing.product(*zip(*factors, strict=True)))
 
@@ -111,7 +119,9 @@ def test_random_unanimity_sum(n_players, terms, seed, outputs):
 
 def test_voting_with_many_players_is_exact():
     # Fifty equal votes are symmetric, and a player without a vote or with all of them is known.
-    assert testing.weighted_voting([1] * 50, 26).shapley_values == pytest.approx(np.full(50, 1 / 50), abs=1e-16)
+    assert testing.weighted_voting([1] * 50, 26).shapley_values == pytest.approx(
+        np.full(50, 1 / 50), abs=1e-16
+    )
     values = testing.weighted_voting([*range(40), 10_000], 900).shapley_values
     assert values[0] == 0
     assert values[-1] == 1
@@ -142,7 +152,9 @@ def test_a_thousand_players():
 
 def test_seeds_name_games():
     coalitions = np.ones((1, 5), bool)
-    first, again, other = (testing.random_unanimity_sum(5, seed=seed).values(coalitions) for seed in (1, 1, 2))
+    first, again, other = (
+        testing.random_unanimity_sum(5, seed=seed).values(coalitions) for seed in (1, 1, 2)
+    )
     assert first == again
     assert first != other
 
@@ -156,9 +168,18 @@ def test_seeds_name_games():
         (lambda: testing.airport([-1.0]), "costs must be 0 or more; got -1.0"),
         (lambda: testing.constant(0), "n_players must be at least 1; got 0"),
         (lambda: testing.gloves(0, 0), "n_players must be at least 1; got 0"),
-        (lambda: testing.product([1.0], [1.0, 2.0]), "present must have 1 factors as absent has; got 2"),
-        (lambda: testing.random_unanimity_sum(3, order=4), "order must be at most the number of players, 3; got 4"),
-        (lambda: testing.stacked(testing.constant(2), testing.constant(3)), "games must all have the same number of players"),
+        (
+            lambda: testing.product([1.0], [1.0, 2.0]),
+            "present must have 1 factors as absent has; got 2",
+        ),
+        (
+            lambda: testing.random_unanimity_sum(3, order=4),
+            "order must be at most the number of players, 3; got 4",
+        ),
+        (
+            lambda: testing.stacked(testing.constant(2), testing.constant(3)),
+            "games must all have the same number of players",
+        ),
         (testing.stacked, "games must all have the same number of players"),
         (lambda: testing.unanimity(3, [3]), r"members must be some of the 3 players; got \[3\]"),
         (lambda: testing.unanimity(3, []), "members must be some of the 3 players"),

@@ -48,7 +48,10 @@ def chain(seed: int, depth: int, features: int) -> TreeEnsemble:
     count = 2 * depth + 1
     left = [node + 1 if node % 2 == 0 and node < 2 * depth else -1 for node in range(count)]
     right = [node + 2 if node % 2 == 0 and node < 2 * depth else -1 for node in range(count)]
-    feature = [(node // 2) % features if node % 2 == 0 and node < 2 * depth else -1 for node in range(count)]
+    feature = [
+        (node // 2) % features if node % 2 == 0 and node < 2 * depth else -1
+        for node in range(count)
+    ]
     return finished(rng, [0], left, right, feature, features, 1, False, False)
 
 
@@ -66,7 +69,11 @@ def finished(
     count = len(left)
     is_category = np.isin(feature, np.arange(0, features, 2)) & categorical
     width = outputs if vector else 1
-    spoken = np.tile(np.arange(outputs), (len(roots), 1)) if vector else rng.integers(outputs, size=(len(roots), 1))
+    spoken = (
+        np.tile(np.arange(outputs), (len(roots), 1))
+        if vector
+        else rng.integers(outputs, size=(len(roots), 1))
+    )
     values = np.where(np.array(left)[:, None] < 0, rng.normal(size=(count, width)), 0.0)
     return TreeEnsemble(
         roots=np.array(roots, np.int64),

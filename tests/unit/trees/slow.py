@@ -1,4 +1,6 @@
-"""Shapley values of trees by their definition, in rational arithmetic: the slow formulas that tests compare with."""
+"""Shapley values of trees by their definition, in rational arithmetic: the slow formulas that tests
+compare with.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def prediction(ensemble: TreeEnsemble, row: Any) -> list[Fraction]:
     return total
 
 
-def cover_value(ensemble: TreeEnsemble, row: Any, coalition: set[int], player_of: Any) -> list[Fraction]:
+def cover_value(
+    ensemble: TreeEnsemble, row: Any, coalition: set[int], player_of: Any
+) -> list[Fraction]:
     """Members go where the row goes, others both ways in the shares of the cover."""
     total = [Fraction(float(each)) for each in ensemble.base]
 
@@ -42,7 +46,9 @@ def cover_value(ensemble: TreeEnsemble, row: Any, coalition: set[int], player_of
             return
         feature = int(ensemble.feature[node])
         if int(player_of[feature]) in coalition:
-            goes = bool(ensemble.goes_left(np.array([node]), np.array([np.float64(row[feature])]))[0])
+            goes = bool(
+                ensemble.goes_left(np.array([node]), np.array([np.float64(row[feature])]))[0]
+            )
             walk(left if goes else right, share, outputs)
             return
         covers = [Fraction(float(ensemble.cover[each])) for each in (left, right)]
@@ -55,19 +61,31 @@ def cover_value(ensemble: TreeEnsemble, row: Any, coalition: set[int], player_of
 
 
 def background_value(
-    ensemble: TreeEnsemble, row: Any, background: Any, weights: Any, coalition: set[int], player_of: Any
+    ensemble: TreeEnsemble,
+    row: Any,
+    background: Any,
+    weights: Any,
+    coalition: set[int],
+    player_of: Any,
 ) -> list[Fraction]:
     total = [Fraction(0)] * ensemble.n_outputs
     member = np.isin(player_of, list(coalition))
     for other, weight in zip(background, weights, strict=True):
         mixed = np.where(member, row, other)
-        total = [a + Fraction(weight) * b for a, b in zip(total, prediction(ensemble, mixed), strict=True)]
+        total = [
+            a + Fraction(weight) * b
+            for a, b in zip(total, prediction(ensemble, mixed), strict=True)
+        ]
     return total
 
 
 def shapley(value: Any, n_players: int, n_outputs: int) -> list[list[Fraction]]:
     """φ (players, outputs) of a set function, by the definition."""
-    worth = {members: value(set(members)) for size in range(n_players + 1) for members in combinations(range(n_players), size)}
+    worth = {
+        members: value(set(members))
+        for size in range(n_players + 1)
+        for members in combinations(range(n_players), size)
+    }
     result = []
     for player in range(n_players):
         total = [Fraction(0)] * n_outputs
@@ -75,7 +93,9 @@ def shapley(value: Any, n_players: int, n_outputs: int) -> list[list[Fraction]]:
             if player in members:
                 continue
             size = len(members)
-            weight = Fraction(factorial(size) * factorial(n_players - size - 1), factorial(n_players))
+            weight = Fraction(
+                factorial(size) * factorial(n_players - size - 1), factorial(n_players)
+            )
             joined = worth[tuple(sorted((*members, player)))]
             total = [a + weight * (b - c) for a, b, c in zip(total, joined, without, strict=True)]
         result.append(total)
@@ -83,32 +103,50 @@ def shapley(value: Any, n_players: int, n_outputs: int) -> list[list[Fraction]]:
 
 
 def exact_values(
-    ensemble: TreeEnsemble, row: Any, background: Any = None, weights: Any = None, player_of: Any = None
+    ensemble: TreeEnsemble,
+    row: Any,
+    background: Any = None,
+    weights: Any = None,
+    player_of: Any = None,
 ) -> np.ndarray[Any, Any]:
     """φ (players, outputs), rounded once at the end."""
     player_of = np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of)
     n_players = int(player_of.max()) + 1
     if background is None:
-        found = shapley(lambda s: cover_value(ensemble, row, s, player_of), n_players, ensemble.n_outputs)
+        found = shapley(
+            lambda s: cover_value(ensemble, row, s, player_of), n_players, ensemble.n_outputs
+        )
     else:
-        given = [Fraction(float(each)) for each in (weights if weights is not None else np.ones(len(background)))]
+        given = [
+            Fraction(float(each))
+            for each in (weights if weights is not None else np.ones(len(background)))
+        ]
         given = [each / sum(given) for each in given]
         found = shapley(
-            lambda s: background_value(ensemble, row, background, given, s, player_of), n_players, ensemble.n_outputs
+            lambda s: background_value(ensemble, row, background, given, s, player_of),
+            n_players,
+            ensemble.n_outputs,
         )
     return np.array([[float(each) for each in of_player] for of_player in found])
 
 
 def leaf_by_leaf(ensemble: TreeEnsemble, row: Any, background: Any) -> np.ndarray[Any, Any]:
-    """φ (players, outputs) of many players: for a leaf and a background row some must join, some must not."""
+    """φ (players, outputs) of many players: for a leaf and a background row some must join, some
+    must not.
+    """
     total = [[Fraction(0)] * ensemble.n_outputs for _ in range(ensemble.n_features)]
 
     def walk(node: int, fits: dict[int, list[bool]], other: Any, outputs: Any) -> None:
         if ensemble.left[node] < 0:
-            _share_out(fits, [Fraction(float(each)) for each in ensemble.values[node]], outputs, total)
+            _share_out(
+                fits, [Fraction(float(each)) for each in ensemble.values[node]], outputs, total
+            )
             return
         feature = int(ensemble.feature[node])
-        goes = [bool(ensemble.goes_left(np.array([node]), np.array([np.float64(each[feature])]))[0]) for each in (row, other)]
+        goes = [
+            bool(ensemble.goes_left(np.array([node]), np.array([np.float64(each[feature])]))[0])
+            for each in (row, other)
+        ]
         before = fits.get(feature, [True, True])
         for child, left in ((ensemble.left[node], True), (ensemble.right[node], False)):
             walk(
@@ -124,7 +162,9 @@ def leaf_by_leaf(ensemble: TreeEnsemble, row: Any, background: Any) -> np.ndarra
     return np.array([[float(each / len(background)) for each in of_player] for of_player in total])
 
 
-def _share_out(fits: dict[int, list[bool]], values: list[Fraction], outputs: Any, total: list[list[Fraction]]) -> None:
+def _share_out(
+    fits: dict[int, list[bool]], values: list[Fraction], outputs: Any, total: list[list[Fraction]]
+) -> None:
     must = [player for player, fit in fits.items() if fit == [True, False]]
     must_not = [player for player, fit in fits.items() if fit == [False, True]]
     if [False, False] in fits.values():

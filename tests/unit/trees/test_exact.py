@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from random_trees import chain, random_ensemble, random_rows
 from slow import exact_values, leaf_by_leaf
 
@@ -111,7 +114,7 @@ def test_a_large_background_walks_in_parts(monkeypatch: Any) -> None:
     background = random_rows(19, 50, 4)
     weights = np.arange(50.0)
     whole, _ = values(ensemble, rows, background, weights)
-    monkeypatch.setattr("owenshap.trees.pairs.PAIRS", 16)
+    monkeypatch.setattr("owenshap.trees.pairs.VISITS", 16)
     agree(values(ensemble, rows, background, weights)[0], whole)
 
 
@@ -131,7 +134,9 @@ def test_chains(depth: int, way: str) -> None:
 
 @pytest.mark.parametrize("players", [30, 100])
 def test_chains_of_many_players(players: int) -> None:
-    """Far beyond tables, and beyond the definition too; adding up tells the rest about values by cover."""
+    """Far beyond tables, and beyond the definition too; adding up tells the rest about values by
+    cover.
+    """
     ensemble = chain(3, players, players)
     rows = random_rows(4, 2, players)
     background = random_rows(5, 3, players)
@@ -165,12 +170,72 @@ def test_rows_do_not_know_each_other(background: Any) -> None:
     assert np.array_equal(without_room.base, game.base)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    depth=st.integers(1, 7),
+    features=st.integers(1, 9),
+    categorical=st.booleans(),
+)
+def test_tables_and_walks_agree(seed: int, depth: int, features: int, categorical: bool) -> None:
+    ensemble = random_ensemble(
+        seed, trees=6, depth=depth, features=features, categorical=categorical, outputs=2
+    )
+    rows = random_rows(seed + 1, 6, features)
+    background = random_rows(seed + 2, 8, features)
+    for absent in (background, None):
+        by_tables = values(ensemble, rows, absent)
+        with pytest.MonkeyPatch.context() as patch:
+            walks_only(patch)
+            by_walks = values(ensemble, rows, absent)
+        agree(by_tables[0], by_walks[0])
+        agree(by_tables[1], by_walks[1])
+
+
+def walks_only(patch: Any) -> None:
+    def free(block: Any, _: Any = None) -> WalkWork:
+        none = np.where(block.players > 0, 0.0, np.inf)
+        return WalkWork(none, none, none)
+
+    patch.setattr("owenshap.trees.exact.pair_work", free)
+    patch.setattr("owenshap.trees.exact.path_work", free)
+
+
+def test_memory_is_bounded() -> None:
+    """Tables are made in parts, and as many kept as there is room for."""
+    ensemble = random_ensemble(20, trees=25, depth=12, features=12, leafy=0.1)
+    rows = random_rows(21, 20, 12)
+    game = TreeGame.of(ensemble, random_rows(22, 300, 12), memory=100_000_000)
+    tables = sum(each.bound for prepared in game.prepared for each in prepared.plan.cells) * 8
+    tracemalloc.start()
+    game.values(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert tables > 36_000_000
+    assert peak < 100_000_000
+
+
+def test_work_is_predicted_within_reason() -> None:
+    """More rows, more work; and a forest of deep trees costs more per row than one of stumps."""
+    background = random_rows(23, 50, 6)
+    stumps = TreeGame.of(random_ensemble(24, trees=50, depth=1, features=6), background)
+    deep = TreeGame.of(random_ensemble(24, trees=50, depth=12, features=6, leafy=0.1), background)
+    assert (
+        0
+        < stumps.predicted_seconds(10)
+        < stumps.predicted_seconds(1000)
+        < deep.predicted_seconds(1000)
+    )
+
+
 def test_cells_are_cheaper_than_leaves() -> None:
     """A symmetric tree asks few questions: one cell holds all of its leaves."""
     ensemble = random_ensemble(9, trees=1, depth=3, features=3, leafy=0.0)
     game = TreeGame.of(ensemble, random_rows(1, 5, 3))
     prepared = game.prepared[0].plan
-    assert sum(len(each.sources) for each in prepared.cells) < sum(len(each.leaves) for each in prepared.cells)
+    assert sum(len(each.sources) for each in prepared.cells) < sum(
+        len(each.leaves) for each in prepared.cells
+    )
     assert max(each.bits for each in prepared.cells) <= cells.MOST_BITS
 
 

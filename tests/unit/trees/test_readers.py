@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from typing import Any
 
@@ -23,7 +24,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
 
 from owenshap.errors import UnreadableModelError
-from owenshap.trees.readers import reader_of
+from owenshap.trees.readers import agrees, read, reader_of
 
 catboost = pytest.importorskip("catboost")
 lightgbm = pytest.importorskip("lightgbm")
@@ -52,25 +53,29 @@ def frame(seed: int, letters: str = "abcdefgh") -> pd.DataFrame:
 
 
 FRAME = frame(1)
-FRAME_TARGET = FRAME.letter.isin(["a", "d", "g"]) * 1.5 + FRAME.number * FRAME.digit.isin([1, 5, 7, 8]) + 0.1 * FRAME.number
-QUIET = {"verbose": 0, "allow_writing_files": False, "iterations": 15}
+FRAME_TARGET = (
+    FRAME.letter.isin(["a", "d", "g"]) * 1.5
+    + FRAME.number * FRAME.digit.isin([1, 5, 7, 8])
+    + 0.1 * FRAME.number
+)
+QUIET = {"verbose": 0, "thread_count": 1, "allow_writing_files": False, "iterations": 15}
 
 
 def check(model: Any, rows: Any) -> None:
-    reader = reader_of(model)
-    ensemble = reader.read(model)
+    ensemble = read(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        margins = reader.margins(model, rows)
-    assert ensemble.reproduces(reader.matrix(model, rows), margins)
-    assert np.ptp(margins) > 0 or ensemble.n_trees == 0
+        assert agrees(model, ensemble, rows)
+    assert np.ptp(ensemble.predict(reader_of(model).matrix(model, rows))) > 0
 
 
 SKLEARN = {
     "tree": DecisionTreeRegressor().fit(X, TARGET),
     "tree of shares": DecisionTreeClassifier(max_depth=4).fit(X, THREE),
     "tree of two targets": DecisionTreeRegressor(max_depth=4).fit(X, BOTH),
-    "tree of two classifications": DecisionTreeClassifier(max_depth=4).fit(X, np.column_stack([THREE, TWO])),
+    "tree of two classifications": DecisionTreeClassifier(max_depth=4).fit(
+        X, np.column_stack([THREE, TWO])
+    ),
     "extra tree": ExtraTreeRegressor().fit(X, TARGET),
     "forest": RandomForestRegressor(10).fit(X, TARGET),
     "forest of shares": RandomForestClassifier(10).fit(X, TWO),
@@ -80,11 +85,15 @@ SKLEARN = {
     "boosting from zero": GradientBoostingRegressor(n_estimators=20, init="zero").fit(X, TARGET),
     "boosting of two": GradientBoostingClassifier(n_estimators=20).fit(X, TWO),
     "boosting of three": GradientBoostingClassifier(n_estimators=20).fit(X, THREE),
-    "boosting by exponents": GradientBoostingClassifier(n_estimators=20, loss="exponential").fit(X, TWO),
+    "boosting by exponents": GradientBoostingClassifier(n_estimators=20, loss="exponential").fit(
+        X, TWO
+    ),
     "histograms": HistGradientBoostingRegressor(max_iter=20).fit(X, TARGET),
     "histograms of two": HistGradientBoostingClassifier(max_iter=20).fit(X, TWO),
     "histograms of three": HistGradientBoostingClassifier(max_iter=20).fit(X, THREE),
-    "histograms of counts": HistGradientBoostingRegressor(max_iter=20, loss="poisson").fit(X, COUNTS),
+    "histograms of counts": HistGradientBoostingRegressor(max_iter=20, loss="poisson").fit(
+        X, COUNTS
+    ),
     "isolation": IsolationForest(n_estimators=20, max_features=0.5).fit(X),
 }
 
@@ -95,7 +104,13 @@ def test_scikit_learn(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [DecisionTreeRegressor, RandomForestClassifier, HistGradientBoostingClassifier, ExtraTreesRegressor]
+    "kind",
+    [
+        DecisionTreeRegressor,
+        RandomForestClassifier,
+        HistGradientBoostingClassifier,
+        ExtraTreesRegressor,
+    ],
 )
 def test_scikit_learn_missing(kind: Any) -> None:
     model = kind().fit(MISSING, TWO)
@@ -104,7 +119,9 @@ def test_scikit_learn_missing(kind: Any) -> None:
 
 
 def test_histograms_with_categories() -> None:
-    model = HistGradientBoostingRegressor(max_iter=20, categorical_features="from_dtype").fit(FRAME, FRAME_TARGET)
+    model = HistGradientBoostingRegressor(max_iter=20, categorical_features="from_dtype").fit(
+        FRAME, FRAME_TARGET
+    )
     check(model, FRAME)
     check(model, frame(2, "abxyz"))
 
@@ -149,16 +166,18 @@ def test_xgboost_wrappers() -> None:
 def test_xgboost_wrappers_stop_early() -> None:
     model = xgboost.XGBRegressor(n_estimators=300, early_stopping_rounds=3, learning_rate=0.5)
     model.fit(X[:150], TARGET[:150], eval_set=[(X[150:], TARGET[150:])], verbose=False)
-    assert reader_of(model).read(model).n_trees == model.best_iteration + 1 < 300
+    assert read(model).n_trees == model.best_iteration + 1 < 300
     check(model, X)
     check(model.get_booster(), X)
 
 
 @pytest.mark.parametrize("onehot", [1, 100])
 def test_xgboost_categories(onehot: int) -> None:
-    model = xgboost.XGBRegressor(n_estimators=15, enable_categorical=True, max_cat_to_onehot=onehot, max_depth=4)
+    model = xgboost.XGBRegressor(
+        n_estimators=15, enable_categorical=True, max_cat_to_onehot=onehot, max_depth=4
+    )
     model.fit(FRAME, FRAME_TARGET)
-    assert reader_of(model).read(model).category_set is not None
+    assert read(model).category_set is not None
     check(model, FRAME)
     check(model, frame(3, "abcd"))  # other codes for the same letters
     check(model.get_booster(), FRAME)
@@ -180,25 +199,27 @@ LIGHTGBM = {
 @pytest.mark.parametrize("name", LIGHTGBM)
 def test_lightgbm(name: str) -> None:
     settings, target = LIGHTGBM[name]
-    common = {"verbose": -1, "num_leaves": 15, "min_data_in_leaf": 3}
+    common = {"verbose": -1, "num_threads": 1, "num_leaves": 15, "min_data_in_leaf": 3}
     booster = lightgbm.train({**common, **settings}, lightgbm.Dataset(MISSING, target), 15)
     check(booster, MISSING)
     check(booster, ZEROS)
 
 
 def test_lightgbm_wrappers() -> None:
-    check(lightgbm.LGBMClassifier(n_estimators=15, verbose=-1).fit(X, TWO), X)
-    check(lightgbm.LGBMRanker(n_estimators=15, verbose=-1).fit(X, TWO, group=[100, 200]), X)
-    model = lightgbm.LGBMRegressor(n_estimators=300, verbose=-1, early_stopping_round=3)
+    check(lightgbm.LGBMClassifier(n_jobs=1, n_estimators=15, verbose=-1).fit(X, TWO), X)
+    check(
+        lightgbm.LGBMRanker(n_jobs=1, n_estimators=15, verbose=-1).fit(X, TWO, group=[100, 200]), X
+    )
+    model = lightgbm.LGBMRegressor(n_jobs=1, n_estimators=300, verbose=-1, early_stopping_round=3)
     model.fit(X[:150], TARGET[:150], eval_X=X[150:], eval_y=TARGET[150:])
-    assert reader_of(model).read(model).n_trees == model.best_iteration_ < 300
+    assert read(model).n_trees == model.best_iteration_ < 300
     check(model, X)
 
 
 def test_lightgbm_categories() -> None:
     settings = {"min_data_per_group": 1, "cat_smooth": 1, "min_child_samples": 3, "verbose": -1}
-    model = lightgbm.LGBMRegressor(n_estimators=15, **settings).fit(FRAME, FRAME_TARGET)
-    assert reader_of(model).read(model).category_set is not None
+    model = lightgbm.LGBMRegressor(n_jobs=1, n_estimators=15, **settings).fit(FRAME, FRAME_TARGET)
+    assert read(model).category_set is not None
     check(model, FRAME)
     check(model, frame(4, "abxyz"))
 
@@ -225,15 +246,19 @@ def test_catboost(name: str) -> None:
 
 
 def test_catboost_categories_one_by_one() -> None:
-    model = catboost.CatBoostRegressor(**QUIET, cat_features=["letter", "digit"], one_hot_max_size=100).fit(FRAME, FRAME_TARGET)
-    assert reader_of(model).read(model).category_set is not None
+    model = catboost.CatBoostRegressor(
+        **QUIET, cat_features=["letter", "digit"], one_hot_max_size=100
+    ).fit(FRAME, FRAME_TARGET)
+    assert read(model).category_set is not None
     check(model, FRAME)
     check(model, frame(5, "abxyz"))
 
 
 def test_what_cannot_be_read_says_why() -> None:
-    statistics = catboost.CatBoostRegressor(**QUIET, cat_features=["letter", "digit"], one_hot_max_size=2)
-    linear = lightgbm.LGBMRegressor(n_estimators=5, linear_tree=True, verbose=-1)
+    statistics = catboost.CatBoostRegressor(
+        **QUIET, cat_features=["letter", "digit"], one_hot_max_size=2
+    )
+    linear = lightgbm.LGBMRegressor(n_jobs=1, n_estimators=5, linear_tree=True, verbose=-1)
     start = GradientBoostingRegressor(n_estimators=3, init=LinearRegression())
     cases = {
         "statistics": statistics.fit(FRAME, FRAME_TARGET),
@@ -244,15 +269,77 @@ def test_what_cannot_be_read_says_why() -> None:
     }
     for word, model in cases.items():
         with pytest.raises(UnreadableModelError, match=word):
-            reader_of(model).read(model)
-    for kind in (xgboost.XGBRegressor, lightgbm.LGBMRegressor, catboost.CatBoostRegressor, RandomForestRegressor):
+            read(model)
+    for kind in (
+        xgboost.XGBRegressor,
+        lightgbm.LGBMRegressor,
+        catboost.CatBoostRegressor,
+        RandomForestRegressor,
+    ):
         model = kind()
         with pytest.raises(UnreadableModelError, match="not fitted"):
-            reader_of(model).read(model)
+            read(model)
 
 
-def test_a_million_does_not_fit_half_a_precision() -> None:
-    """A value between two float32 numbers goes where its rounded one goes."""
+def test_models_that_were_saved_and_loaded(tmp_path: Any) -> None:
+    path = str(tmp_path / "model.json")
+    booster = xgboost.train({"max_depth": 3}, xgboost.DMatrix(X, TARGET), 10)
+    booster.save_model(path)
+    check(xgboost.Booster(model_file=path), X)
+    booster = lightgbm.train({"verbose": -1, "num_threads": 1}, lightgbm.Dataset(X, TARGET), 10)
+    booster.save_model(path)
+    check(lightgbm.Booster(model_file=path), X)
+    catboost.CatBoostRegressor(**QUIET).fit(X, TARGET).save_model(path, format="json")
+    check(catboost.CatBoostRegressor().load_model(path, format="json"), X)
+    for model in (
+        SKLEARN["forest"],
+        SKLEARN["histograms"],
+        xgboost.XGBRegressor(n_estimators=5).fit(X, TARGET),
+    ):
+        check(pickle.loads(pickle.dumps(model)), X)
+
+
+def test_objectives_of_ones_own() -> None:
+    """What such a model predicts is its margin."""
+
+    def squares(target: Any, margin: Any) -> Any:
+        return margin - target, np.ones_like(target)
+
+    model = xgboost.XGBRegressor(n_estimators=10, objective=squares).fit(X, TARGET)
+    check(model, X)
+    check(
+        lightgbm.LGBMRegressor(n_jobs=1, n_estimators=10, objective=squares, verbose=-1).fit(
+            X, TARGET
+        ),
+        X,
+    )
+
+
+def test_no_trees_and_trees_that_are_leaves() -> None:
+    constant = np.ones(len(X))
+    for model in (
+        xgboost.train({}, xgboost.DMatrix(X, TARGET), 0),
+        lightgbm.LGBMRegressor(n_jobs=1, n_estimators=2, verbose=-1).fit(X, constant),
+        xgboost.XGBRegressor(n_estimators=3).fit(X, constant),
+        DecisionTreeRegressor().fit(X, constant),
+        HistGradientBoostingRegressor(max_iter=3).fit(X, constant),
+        catboost.CatBoostRegressor(
+            **{**QUIET, "allow_const_label": True, "bootstrap_type": "No"}
+        ).fit(X, constant),
+    ):
+        assert agrees(model, read(model), X)
+
+
+def test_a_model_stored_in_an_unknown_way_says_so(monkeypatch: Any) -> None:
+    booster = xgboost.train({}, xgboost.DMatrix(X, TARGET), 2)
+    monkeypatch.setattr(
+        type(booster), "save_raw", lambda *_: b'{"learner": {"from": "the future"}}'
+    )
+    with pytest.raises(UnreadableModelError, match="unknown way"):
+        read(booster)
+
+
+def test_a_value_between_two_single_precision_numbers_goes_where_its_rounded_one_goes() -> None:
     model = DecisionTreeRegressor().fit(X, TARGET)
     thresholds = model.tree_.threshold[model.tree_.feature == 0]
     rows = np.repeat(X[:1], len(thresholds), 0)

@@ -30,7 +30,9 @@ class _Prospect:
 
     @property
     def worth(self) -> FloatArray:
-        """How much of the variance of the Shapley values each candidate's value would take away, (m,)."""
+        """How much of the variance of the Shapley values each candidate's value would take away,
+        (m,).
+        """
         told = np.square(self.along).sum(axis=1) / np.maximum(np.diagonal(self.between), NOISE)
         worth: FloatArray = self.share * told / self.variance
         return worth
@@ -44,12 +46,17 @@ class _Prospect:
         self.along = self.along - np.outer(column, direction)
 
 
-def most_telling(seen: FloatArray, learned: list[tuple[float, FloatArray]], candidates: FloatArray, count: int) -> IntArray:
-    """So many of the candidates (m, n): each says most about the Shapley values, given the pairs seen and those before it.
+def most_telling(
+    seen: FloatArray, learned: list[tuple[float, FloatArray]], candidates: FloatArray, count: int
+) -> IntArray:
+    """So many of the candidates (m, n): each says most about the Shapley values, given the pairs
+    seen and those before it.
 
     `learned` are parameters without an index part, with their shares.
     """
-    alike = np.concatenate([np.full(seen.shape[1], np.log(LENGTHS / seen.shape[1])), [0.0, np.log(LINEAR)], LOWEST[2:]])
+    alike = np.concatenate(
+        [np.full(seen.shape[1], np.log(LENGTHS / seen.shape[1])), [0.0, np.log(LINEAR)], LOWEST[2:]]
+    )
     shares = [(share * (1 - ALIKE), vector) for share, vector in learned] + [(ALIKE, alike)]
     prospects = [_prospect(share, vector, seen, candidates) for share, vector in shares]
     chosen = np.zeros(count, np.int64)
@@ -62,13 +69,23 @@ def most_telling(seen: FloatArray, learned: list[tuple[float, FloatArray]], cand
     return chosen
 
 
-def _prospect(share: float, vector: FloatArray, seen: FloatArray, candidates: FloatArray) -> _Prospect:
+def _prospect(
+    share: float, vector: FloatArray, seen: FloatArray, candidates: FloatArray
+) -> _Prospect:
     known, others = Likelihood(seen), Likelihood(candidates)
     kernel, between = known.cross(vector, seen), others.cross(vector, candidates)
     scale = float(np.mean(np.diagonal(kernel)))
-    kernel, between = kernel / scale + NOISE * np.eye(len(seen)), between / scale + NOISE * np.eye(len(candidates))
+    kernel, between = (
+        kernel / scale + NOISE * np.eye(len(seen)),
+        between / scale + NOISE * np.eye(len(candidates)),
+    )
     lower = np.linalg.cholesky(kernel)
     told = solve_triangular(lower, known.shapley(vector) / scale, lower=True)
     across = solve_triangular(lower, known.cross(vector, candidates).T / scale, lower=True)
     variance = float(known.shapley_priors(vector).sum()) / scale - float(np.square(told).sum())
-    return _Prospect(share, max(variance, 1e-9), between - across.T @ across, others.shapley(vector) / scale - across.T @ told)
+    return _Prospect(
+        share,
+        max(variance, 1e-9),
+        between - across.T @ across,
+        others.shapley(vector) / scale - across.T @ told,
+    )

@@ -1,4 +1,6 @@
-"""The even part of a game, whose values come with those of the odd part: no Shapley value sees it, but lengths are the same."""
+"""The even part of a game, whose values come with those of the odd part: no Shapley value sees it,
+but lengths are the same.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ class EvenLoss(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EvenPart:
-    """Values of the even part: ½ [cosh(c + c′) exp((M − T)/2) + cosh(c − c′) exp(−(M + T)/2)], times a scale, and a constant.
+    """Values of the even part: ½ [cosh(c + c′) exp((M − T)/2) + cosh(c − c′) exp(−(M + T)/2)],
+    times a scale, and a constant.
 
     Parameters
     ----------
@@ -44,8 +47,11 @@ class EvenPart:
     values: FloatArray
     share: float
 
-    def loss(self, both: FloatArray, product: float, own: FloatArray, half: FloatArray) -> EvenLoss | None:
-        """From the two halves of the product part together, (N, N), which have its scale; None where float64 has no factor.
+    def loss(
+        self, both: FloatArray, product: float, own: FloatArray, half: FloatArray
+    ) -> EvenLoss | None:
+        """From the two halves of the product part together, (N, N), which have its scale; None
+        where float64 has no factor.
 
         `half` is ½ on the diagonal, 1 above it and 0 below.
         """

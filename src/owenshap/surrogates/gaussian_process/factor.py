@@ -10,7 +10,9 @@ from scipy.linalg import blas, lapack
 from owenshap.support.arrays import FloatArray
 
 JITTER = 1e-9  # of the mean variance: what a Cholesky factor in float64 needs
-LEAF = 80  # rows: a triangle of more is inverted by halves, most of it by products of matrices, which are faster
+# rows: a triangle of more is inverted by halves, most of it by products of matrices, which are
+# faster
+LEAF = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +23,9 @@ class Factor:
 
     @classmethod
     def of(cls, kernel: FloatArray, overwrite: bool = False) -> Factor | None:
-        """That of a symmetric matrix, whose memory it takes where it may; None where float64 has none."""
+        """That of a symmetric matrix, whose memory it takes where it may; None where float64 has
+        none.
+        """
         if not np.isfinite(kernel[0]).all():
             return None
         lower, failed = lapack.dpotrf(kernel.T, lower=1, overwrite_a=overwrite)
@@ -56,8 +60,14 @@ class Factor:
         return whole
 
     def inverse_diagonal(self, overwrite: bool = False) -> FloatArray:
-        """The diagonal of K⁻¹, at half the price; it may take the memory of the factor, which is of no use then."""
-        inverse = lapack.dtrtri(self.lower, lower=1, overwrite_c=1)[0] if overwrite else self._lower_inverse()
+        """The diagonal of K⁻¹, at half the price; it may take the memory of the factor, which is of
+        no use then.
+        """
+        inverse = (
+            lapack.dtrtri(self.lower, lower=1, overwrite_c=1)[0]
+            if overwrite
+            else self._lower_inverse()
+        )
         columns = inverse.T
         return np.einsum("ab,ab->a", columns, columns)
 
@@ -67,7 +77,9 @@ class Factor:
         return 2 * float(np.log(np.diagonal(self.lower)).sum())
 
     def loss(self, values: FloatArray) -> tuple[float, FloatArray]:
-        """Minus the log likelihood of values (N,), and twice its derivative by K: K⁻¹ − αα′, its upper triangle."""
+        """Minus the log likelihood of values (N,), and twice its derivative by K: K⁻¹ − αα′, its
+        upper triangle.
+        """
         weights = self.solve(values)
         loss = float(values @ weights) / 2 + self.log_determinant / 2
         by_kernel: FloatArray = blas.dsyr(-1.0, weights, a=self.inverse(), lower=1, overwrite_a=1).T

@@ -13,7 +13,9 @@ HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
 
 def gaussians(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """exp(−(a − b)²/2) and exp(−(a + b)²/2) between all numbers a and all b: exp(−(a² + b²)/2) times exp(ab) and over it."""
+    """exp(−(a − b)²/2) and exp(−(a + b)²/2) between all numbers a and all b: exp(−(a² + b²)/2)
+    times exp(ab) and over it.
+    """
     along = np.multiply.outer(one, other)
     if max(float(np.abs(each).max(initial=0.0)) for each in (one, other)) < LARGEST_SUM:
         np.exp(along, out=along)
@@ -33,9 +35,11 @@ def odd_gaussian(one: FloatArray, other: FloatArray) -> FloatArray:
 
 
 def waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The odd Gaussian kernel as Σ share sin(ωa) sin(ωb): frequencies ω, shares, Shapley values (m, n) of sin(ω Σ w_i z_i).
+    """The odd Gaussian kernel as Σ share sin(ωa) sin(ωb): frequencies ω, shares, Shapley values (m,
+    n) of sin(ω Σ w_i z_i).
 
-    A sum over equally spaced frequencies repeats itself, far enough from where any a − b is to leave nothing but rounding.
+    A sum over equally spaced frequencies repeats itself, far enough from where any a − b is to
+    leave nothing but rounding.
     """
     step = 2 * np.pi / (2 * float(np.abs(weights).sum()) + HIGHEST_FREQUENCY)
     frequencies: FloatArray = step * np.arange(1.0, int(HIGHEST_FREQUENCY / step) + 1)
@@ -44,20 +48,29 @@ def waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def waves_needed(n_players: int) -> int:
-    """Numbers that `waves` holds at once, about: frequencies go with the square root of the players."""
+    """Numbers that `waves` holds at once, about: frequencies go with the square root of the
+    players.
+    """
     each = 3 * int(n_players**1.5)
     return each + 7 * min(each, AT_ONCE)
 
 
 def _wave_shapley(angles: FloatArray) -> FloatArray:
-    """Shapley values (m, n) of the games sin(Σ angle_i z_i): the imaginary part of a product over players."""
+    """Shapley values (m, n) of the games sin(Σ angle_i z_i): the imaginary part of a product over
+    players.
+    """
     if angles.size > AT_ONCE and len(angles) > 1:
         step = max(1, AT_ONCE // angles.shape[1])
-        return np.concatenate([_wave_shapley(angles[at : at + step]) for at in range(0, len(angles), step)])
-    levels = gauss_legendre((angles.shape[1] + 3) // 4 * 2)  # even: none of them is ½, where a factor can be 0
+        return np.concatenate(
+            [_wave_shapley(angles[at : at + step]) for at in range(0, len(angles), step)]
+        )
+    # even: none of them is ½, where a factor can be 0
+    levels = gauss_legendre((angles.shape[1] + 3) // 4 * 2)
     half = len(levels) // 2  # the other levels give conjugates
     cosines, sines, values = np.cos(angles), np.sin(angles), np.zeros_like(angles)
-    for level, weight in zip(levels.lower[:half].tolist(), levels.weights[:half].tolist(), strict=True):
+    for level, weight in zip(
+        levels.lower[:half].tolist(), levels.weights[:half].tolist(), strict=True
+    ):
         factors = cosines + (2j * level - 1j) * sines
         values += weight * (factors.prod(axis=1, keepdims=True) / factors).real
     return 4 * values * sines

@@ -1,6 +1,8 @@
-"""The kernel of the Gaussian process: odd functions of coalitions, their likelihood and their Shapley values.
+"""The kernel of the Gaussian process: odd functions of coalitions, their likelihood and their
+Shapley values.
 
-A coalition is z ∈ {−1, 1}ⁿ. With a length θ_i > 0 per player, T = Σθ, M = Σ θ_i z_i z′_i, c = (τ/2) Σ θ_i z_i, c′ likewise,
+A coalition is z ∈ {−1, 1}ⁿ. With a length θ_i > 0 per player, T = Σθ, M = Σ θ_i z_i z′_i, c = (τ/2)
+Σ θ_i z_i, c′ likewise,
 
     product   ½ [cosh(c + c′) exp((M − T)/2) − cosh(c − c′) exp(−(M + T)/2)]
     linear    M / T
@@ -8,10 +10,11 @@ A coalition is z ∈ {−1, 1}ⁿ. With a length θ_i > 0 per player, T = Σθ, 
     index     ½ [exp(−(a − a′)²/2) − exp(−(a + a′)²/2)],  a = Σ w_i z_i  (only where asked for)
     triples   Σ v_ijk z_i z_j z_k z′_i z′_j z′_k, of a few (only where found)
 
-The product part is the odd part of Π_i exp(−θ_i [z_i ≠ z′_i]) times h(z) h(z′), h(z) = exp(c): τ = 0 treats present and absent
-players alike; at τ = 1 players act only together with those present (unanimity), or, which has the same odd part, only with
-those absent. The size part is any odd function of how many players there are. The index part is any odd function of one
-weighted sum, whose weights w are learned: what a link makes of a linear model.
+The product part is the odd part of Π_i exp(−θ_i [z_i ≠ z′_i]) times h(z) h(z′), h(z) = exp(c): τ =
+0 treats present and absent players alike; at τ = 1 players act only together with those present
+(unanimity), or, which has the same odd part, only with those absent. The size part is any odd
+function of how many players there are. The index part is any odd function of one weighted sum,
+whose weights w are learned: what a link makes of a linear model.
 """
 
 from __future__ import annotations
@@ -31,9 +34,10 @@ from owenshap.surrogates.gaussian_process.gaussians import gaussians, odd_gaussi
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, Parameters, penalty
 from owenshap.surrogates.gaussian_process.triples import Triples
 
-HALVES = 650.0  # the most lengths together with which none of the two halves of the product part is 0 in float64
-# Pairs: the matrices of more are filled by so many rows, without buffers for gradients. All that these take with so many pairs,
-# some 17 matrices, is what the default memory holds.
+# the most lengths together with which none of the two halves of the product part is 0 in float64
+HALVES = 650.0
+# Pairs: the matrices of more are filled by so many rows, without buffers for gradients. All that
+# these take with so many pairs, some 17 matrices, is what the default memory holds.
 FILLED_AT_ONCE, ROWS = 1350, 64
 CROSSED_AT_ONCE = 1 << 21  # other coalitions × pairs
 
@@ -100,7 +104,9 @@ class Likelihood:
 
     @cached_property
     def _half(self) -> FloatArray:
-        """For sums over a symmetric matrix from its upper triangle, 2 above the diagonal and 1 on it: half of that."""
+        """For sums over a symmetric matrix from its upper triangle, 2 above the diagonal and 1 on
+        it: half of that.
+        """
         return np.tri(len(self.signs)).T - np.eye(len(self.signs)) / 2
 
     @cached_property
@@ -110,7 +116,8 @@ class Likelihood:
 
     @cached_property
     def _buffers(self) -> _Buffers:
-        # One array: its size tells malloc to keep such memory, which else is given back and zeroed anew for every fit.
+        # One array: its size tells malloc to keep such memory, which else is given back and zeroed
+        # anew for every fit.
         return _Buffers(*np.empty((len(_Buffers._fields), len(self.signs), len(self.signs))))
 
     def _fill(self, p: Parameters) -> _Filled:
@@ -121,7 +128,8 @@ class Likelihood:
         exponent -= total / 2
         np.exp(exponent, out=near)
         if total < HALVES:
-            np.divide(np.exp(-total), near, out=far)  # −(M + T)/2 = −T − (M − T)/2, and a quotient is cheaper
+            # −(M + T)/2 = −T − (M − T)/2, and a quotient is cheaper
+            np.divide(np.exp(-total), near, out=far)
         else:
             np.subtract(-total, exponent, out=far)
             np.exp(far, out=far)
@@ -170,24 +178,33 @@ class Likelihood:
         self._fill(Parameters.of(vector, self.signs.shape[1]))
         return Factor.of(self._buffers.kernel)
 
-    def loss(self, vector: FloatArray, values: FloatArray, left_out: bool = False) -> tuple[float, FloatArray]:
+    def loss(
+        self, vector: FloatArray, values: FloatArray, left_out: bool = False
+    ) -> tuple[float, FloatArray]:
         """Minus the log of likelihood times prior at values (N,), and its gradient.
 
-        Where `left_out`, in place of the likelihood that of equal normal errors at pairs that are left out one by one: it
-        trusts the kernel's shape only, where the likelihood trusts its claim how variable the game is, here as much as there.
+        Where `left_out`, in place of the likelihood that of equal normal errors at pairs that are
+        left out one by one: it trusts the kernel's shape only, where the likelihood trusts its
+        claim how variable the game is, here as much as there.
         """
         p = Parameters.of(vector, self.signs.shape[1])
         filled = self._fill(p)
         factor = Factor.of(self._buffers.kernel, overwrite=True)
         if factor is None:
             return 1e10, np.zeros_like(vector)
-        loss, by_kernel = _left_out(factor.whole_inverse(), values) if left_out else factor.loss(values)
+        loss, by_kernel = (
+            _left_out(factor.whole_inverse(), values) if left_out else factor.loss(values)
+        )
         by_kernel *= self._half
         prior, by_prior = penalty(vector, self.signs.shape[1])
         return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
 
-    def loss_of_both(self, vector: FloatArray, own: FloatArray, values: FloatArray, even: EvenPart) -> tuple[float, FloatArray]:
-        """The same with the even part of the game, whose own parameters come last in the gradient."""
+    def loss_of_both(
+        self, vector: FloatArray, own: FloatArray, values: FloatArray, even: EvenPart
+    ) -> tuple[float, FloatArray]:
+        """The same with the even part of the game, whose own parameters come last in the
+        gradient.
+        """
         p = Parameters.of(vector, self.signs.shape[1])
         filled = self._fill(p)
         factor, both = Factor.of(self._buffers.kernel, overwrite=True), self._buffers.work
@@ -202,8 +219,15 @@ class Likelihood:
         gradient[-OTHERS] -= of_even.by_scale  # the even part has a scale of its own
         return loss + prior + of_even.loss, np.append(gradient, of_even.by_own)
 
-    def _gradient(self, p: Parameters, filled: _Filled, by_kernel: FloatArray, by_both: FloatArray | None = None) -> FloatArray:
-        """By all parameters, from derivatives by K and by plus + minus: upper triangles, in which all is summed up.
+    def _gradient(
+        self,
+        p: Parameters,
+        filled: _Filled,
+        by_kernel: FloatArray,
+        by_both: FloatArray | None = None,
+    ) -> FloatArray:
+        """By all parameters, from derivatives by K and by plus + minus: upper triangles, in which
+        all is summed up.
 
         Sums over a matrix times cosh or sinh of c ± c′ are products of the matrix with exp(±c).
         """
@@ -211,12 +235,20 @@ class Likelihood:
         _, exponent, near, far, plus, minus, work = self._buffers
         by_size = self._of_size.T @ (by_kernel @ self._of_size)
         by_inner = 2 * float(np.vdot(by_kernel, exponent)) + total * float(by_size.sum())
-        by_plus, by_minus = (by_kernel, by_kernel) if by_both is None else (by_kernel + by_both, by_kernel - by_both)
+        by_plus, by_minus = (
+            (by_kernel, by_kernel)
+            if by_both is None
+            else (by_kernel + by_both, by_kernel - by_both)
+        )
         near *= by_plus
         far *= by_minus
         along, across = ((each @ leans.T).T + leans @ each for each in (near, far))
         swapped = across[::-1]
-        by_tilt = p.product / 4 * (leans[0] * (along[0] - swapped[0]) - leans[1] * (along[1] - swapped[1]))
+        by_tilt = (
+            p.product
+            / 4
+            * (leans[0] * (along[0] - swapped[0]) - leans[1] * (along[1] - swapped[1]))
+        )
         by_product = p.product / 8 * float(np.vdot(leans, along) - np.vdot(leans, swapped))
         plus *= by_plus
         minus *= by_minus
@@ -225,7 +257,9 @@ class Likelihood:
         plus += work
         by_signs = blas.dtrmm(0.5, plus.T, signs.T, side=1, lower=1)
         by_length = np.einsum("ia,ia->i", by_signs, signs.T)
-        by_length += p.lean / 2 * (by_tilt @ signs) - by_product / 2 - p.linear / total**2 * by_inner
+        by_length += (
+            p.lean / 2 * (by_tilt @ signs) - by_product / 2 - p.linear / total**2 * by_inner
+        )
         others = np.array(
             [
                 by_product,
@@ -236,7 +270,11 @@ class Likelihood:
                 p.size * float(np.vdot(by_size, slope)),
             ]
         )
-        by_index = np.zeros(0) if p.weights is None else self._by_index(signs @ p.weights, p.bend, by_kernel)
+        by_index = (
+            np.zeros(0)
+            if p.weights is None
+            else self._by_index(signs @ p.weights, p.bend, by_kernel)
+        )
         return np.concatenate([by_index, by_length * p.lengths, others])
 
     def _by_index(self, sums: FloatArray, scale: float, by_kernel: FloatArray) -> FloatArray:
@@ -254,7 +292,9 @@ class Likelihood:
         p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
         total = p.lengths.sum()
         inner = others * p.lengths @ signs.T
-        here, there = (np.clip(each @ p.lengths * (p.lean / 2), -150, 150) for each in (others, signs))
+        here, there = (
+            np.clip(each @ p.lengths * (p.lean / 2), -150, 150) for each in (others, signs)
+        )
         plus, minus = np.exp((inner - total) / 2), np.exp(-(inner + total) / 2)
         if p.lean > 0:
             plus *= np.cosh(here[:, None] + there)
@@ -269,13 +309,18 @@ class Likelihood:
     def means(self, vector: FloatArray, weights: FloatArray, others: FloatArray) -> FloatArray:
         """Posterior means (m,) at other coalitions (m, n), from K⁻¹y; some coalitions at a time."""
         step = max(1, CROSSED_AT_ONCE // len(weights))
-        parts = [self.cross(vector, others[at : at + step]) @ weights for at in range(0, len(others), step)]
+        parts = [
+            self.cross(vector, others[at : at + step]) @ weights
+            for at in range(0, len(others), step)
+        ]
         return np.concatenate(parts)
 
     def shapley_variances(self, vector: FloatArray, factor: Factor) -> FloatArray:
         """Variances (n,) of the Shapley values given the values of the pairs."""
         operator = self.shapley(vector)
-        return np.maximum(self.shapley_priors(vector) - np.einsum("ai,ai->i", operator, factor.solve(operator)), 0)
+        return np.maximum(
+            self.shapley_priors(vector) - np.einsum("ai,ai->i", operator, factor.solve(operator)), 0
+        )
 
     def shapley_priors(self, vector: FloatArray) -> FloatArray:
         """Variances (n,) of the Shapley values before any value is known."""
@@ -283,16 +328,20 @@ class Likelihood:
         p = Parameters.of(vector, n_players)
         grand = 2 * n_players * p.steepness**2
         before = p.product * _product_variances(p) + 4 * p.linear * p.lengths / p.lengths.sum()
-        before += 2 * p.size / n_players**2 * (1 - np.exp(-grand)) + self._triples.shapley_variances(n_players)
+        before += 2 * p.size / n_players**2 * (
+            1 - np.exp(-grand)
+        ) + self._triples.shapley_variances(n_players)
         if p.weights is not None:
             _, shares, of_players = waves(p.weights)
             before += p.bend * (shares @ np.square(of_players))
         return before
 
     def shapley(self, vector: FloatArray) -> FloatArray:
-        """Shapley values (N, n) of the kernel as a game of its first argument, at each pair as its second.
+        """Shapley values (N, n) of the kernel as a game of its first argument, at each pair as its
+        second.
 
-        Products of players have a multilinear extension that is a product too; Gauss–Legendre integrates it exactly.
+        Products of players have a multilinear extension that is a product too; Gauss–Legendre
+        integrates it exactly.
         """
         p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
         n_players = signs.shape[1]
@@ -308,18 +357,26 @@ class Likelihood:
         values += 2 * p.linear / p.lengths.sum() * p.lengths * signs
         scale = p.steepness / np.sqrt(n_players)
         at, grand = signs.sum(axis=1) * scale, n_players * scale
-        values += (p.size / n_players * (np.exp(-np.square(at - grand) / 2) - np.exp(-np.square(at + grand) / 2)))[:, None]
+        values += (
+            p.size
+            / n_players
+            * (np.exp(-np.square(at - grand) / 2) - np.exp(-np.square(at + grand) / 2))
+        )[:, None]
         if p.weights is not None:
             frequencies, shares, of_players = waves(p.weights)
-            values += np.sin(np.outer(signs @ p.weights, frequencies)) @ (p.bend * shares[:, None] * of_players)
+            values += np.sin(np.outer(signs @ p.weights, frequencies)) @ (
+                p.bend * shares[:, None] * of_players
+            )
         return values + self._triples.shapley(signs)
 
 
 def _left_out(inverse: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
-    """N/2 log of the mean squared error at pairs left out, and twice its derivative by K; from K⁻¹, whose memory it takes.
+    """N/2 log of the mean squared error at pairs left out, and twice its derivative by K; from K⁻¹,
+    whose memory it takes.
 
-    The error at pair a is r = α_a/d_a, with d the diagonal of K⁻¹. Its square summed up changes with K by
-    2 [K⁻¹ diag(r²/d) K⁻¹ − K⁻¹(r/d)α′]. The first pair, which is known without noise, does not count.
+    The error at pair a is r = α_a/d_a, with d the diagonal of K⁻¹. Its square summed up changes
+    with K by 2 [K⁻¹ diag(r²/d) K⁻¹ − K⁻¹(r/d)α′]. The first pair, which is known without noise,
+    does not count.
     """
     weights, diagonal = inverse @ values, np.diagonal(inverse).copy()
     errors = weights / diagonal
@@ -359,10 +416,16 @@ def _product_shapley(absent: FloatArray, present: FloatArray) -> FloatArray:
 
 
 def _product_variances(p: Parameters) -> FloatArray:
-    """Variances (n,) of the Shapley values of a random game whose covariance is the product part."""
+    """Variances (n,) of the Shapley values of a random game whose covariance is the product
+    part.
+    """
     levels = gauss_legendre((len(p.lengths) + 1) // 2)
     at, weights = levels.lower, levels.weights
-    both, neither, apart = np.exp(p.lean * p.lengths), np.exp(-p.lean * p.lengths), np.exp(-p.lengths)
+    both, neither, apart = (
+        np.exp(p.lean * p.lengths),
+        np.exp(-p.lean * p.lengths),
+        np.exp(-p.lengths),
+    )
     values = np.zeros(len(p.lengths))
     for level, weight in zip(at.tolist(), weights.tolist(), strict=True):
         factors = np.outer((1 - level) * (1 - at), neither) + np.outer(level * at, both)

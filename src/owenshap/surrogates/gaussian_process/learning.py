@@ -23,8 +23,24 @@ from owenshap.surrogates.gaussian_process.members import (
     mixture,
     together,
 )
-from owenshap.surrogates.gaussian_process.parameters import LOWEST, NOISE, OTHERS, PRIOR_MEAN, SCALES, bounds, has_index
-from owenshap.surrogates.gaussian_process.settings import ALIKE, ERRORS, EVEN, INDEX, LEARNING, POOLED, TRIPLES
+from owenshap.surrogates.gaussian_process.parameters import (
+    LOWEST,
+    NOISE,
+    OTHERS,
+    PRIOR_MEAN,
+    SCALES,
+    bounds,
+    has_index,
+)
+from owenshap.surrogates.gaussian_process.settings import (
+    ALIKE,
+    ERRORS,
+    EVEN,
+    INDEX,
+    LEARNING,
+    POOLED,
+    TRIPLES,
+)
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 
 OF_PARTS = 1_100_000  # numbers in matrices of the few pairs that parameters are first learned from
@@ -45,8 +61,12 @@ class Learner:
         self._order = _spread_order(len(signs))
         self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
 
-    def learn(self, target: FloatArray, even: FloatArray | None, start: list[Learned] | None = None) -> list[Learned]:
-        """What values (N,) of mean square 1 say, and with an index part and with triples if these may pay."""
+    def learn(
+        self, target: FloatArray, even: FloatArray | None, start: list[Learned] | None = None
+    ) -> list[Learned]:
+        """What values (N,) of mean square 1 say, and with an index part and with triples if these
+        may pay.
+        """
         n_players, few = self._signs.shape[1], self._seen(LEARNING.stages[0][0], target)
         before = [each for each in start or [] if not has_index(each.vector, n_players)]
         guess = before[0].vector if before else _first_guess(self._signs, target)
@@ -56,8 +76,12 @@ class Learner:
         triples = self._with_triples(first, target, before[0].triples if before else Triples.none())
         return [*triples, Learned(first), *index]
 
-    def _even_steps(self, vector: FloatArray, target: FloatArray, even: FloatArray | None) -> FloatArray:
-        """Parameters after the first stage: from few pairs and, where these are all, both parts of the game."""
+    def _even_steps(
+        self, vector: FloatArray, target: FloatArray, even: FloatArray | None
+    ) -> FloatArray:
+        """Parameters after the first stage: from few pairs and, where these are all, both parts of
+        the game.
+        """
         n_players = self._signs.shape[1]
         count, steps = LEARNING.stages[0]
         if even is None or len(target) > min(EVEN.most_pairs, EVEN.most_pairs_each * n_players):
@@ -71,8 +95,12 @@ class Learner:
         limits = bounds(n_players, False) + _even.BOUNDS
         return _lowest(loss, np.append(vector, _even.FIRST), limits, steps)[: -_even.OWN]
 
-    def _with_triples(self, vector: FloatArray, target: FloatArray, triples: Triples) -> list[Learned]:
-        """Triples that stand out, and parameters some steps on, in turns: each makes the other easier. None where none do."""
+    def _with_triples(
+        self, vector: FloatArray, target: FloatArray, triples: Triples
+    ) -> list[Learned]:
+        """Triples that stand out, and parameters some steps on, in turns: each makes the other
+        easier. None where none do.
+        """
         count, n_players = self._signs.shape
         if count < TRIPLES.pairs_each * n_players or not 3 <= n_players <= TRIPLES.most_players:
             return []
@@ -80,22 +108,30 @@ class Learner:
         values = target[which]
         search = Search(likelihood.signs, values)
         loss = np.inf
-        rounds, seen, fewest = TRIPLES.many if count >= TRIPLES.many_each * n_players else TRIPLES.few
+        rounds, seen, fewest = (
+            TRIPLES.many if count >= TRIPLES.many_each * n_players else TRIPLES.few
+        )
         for left in reversed(range(rounds + 1)):
             factor = likelihood.with_triples(triples).factor(vector)
             if factor is None:
                 break
             before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
             triples = search.found(factor, triples)
-            more = len(triples) - before >= max(fewest, before / 10) or loss < loss_before - TRIPLES.gain * len(values)
+            more = len(triples) - before >= max(
+                fewest, before / 10
+            ) or loss < loss_before - TRIPLES.gain * len(values)
             if not left or not len(triples) or not more:
                 break
             nearby, limits = _nearby(vector, n_players)
-            vector = self._minimised(self._seen(seen, target), nearby, target, TRIPLES.steps, limits, triples=triples)
+            vector = self._minimised(
+                self._seen(seen, target), nearby, target, TRIPLES.steps, limits, triples=triples
+            )
         return [Learned(vector, triples)] if len(triples) else []
 
     def _with_index(self, vector: FloatArray, target: FloatArray, few: int) -> list[Learned]:
-        """These parameters with an index part, learned from few pairs first; none where no link tells of one."""
+        """These parameters with an index part, learned from few pairs first; none where no link
+        tells of one.
+        """
         n_players, guess = self._signs.shape[1], self.index_guess(vector, target)
         if guess is None:
             return []
@@ -105,8 +141,13 @@ class Learner:
 
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
-            hopeless = before - losses[-1] < dict(INDEX.hopeless).get(len(losses), -np.inf) * n_players
-            quiet = len(losses) > INDEX.quiet_steps and losses[-INDEX.quiet_steps - 1] - losses[-1] < INDEX.quiet * n_players
+            hopeless = (
+                before - losses[-1] < dict(INDEX.hopeless).get(len(losses), -np.inf) * n_players
+            )
+            quiet = (
+                len(losses) > INDEX.quiet_steps
+                and losses[-INDEX.quiet_steps - 1] - losses[-1] < INDEX.quiet * n_players
+            )
             if hopeless or quiet:
                 raise StopIteration
 
@@ -114,9 +155,11 @@ class Learner:
         return [Learned(self.steps(bent, target, LEARNING.stages[1:], few))]
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
-        """These parameters with an index part along the linear fit, or along a link if that is likelier; None without a link.
+        """These parameters with an index part along the linear fit, or along a link if that is
+        likelier; None without a link.
 
-        What a link leaves is all that the other parts are for: without smaller scales most steps would go into those.
+        What a link leaves is all that the other parts are for: without smaller scales most steps
+        would go into those.
         """
         weights = _coefficients(self._signs, target)
         weights /= np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12
@@ -134,7 +177,13 @@ class Learner:
         guesses = [straight, np.clip(bent, lowest + 1, highest - 1)]
         return min(guesses, key=lambda each: likelihood.loss(each, target[which])[0])
 
-    def steps(self, vector: FloatArray, target: FloatArray, stages: tuple[tuple[int, int], ...], seen: int = 0) -> FloatArray:
+    def steps(
+        self,
+        vector: FloatArray,
+        target: FloatArray,
+        stages: tuple[tuple[int, int], ...],
+        seen: int = 0,
+    ) -> FloatArray:
         """Parameters some steps on: from few pairs first, then from more."""
         n_players = self._signs.shape[1]
         limits = bounds(n_players, has_index(vector, n_players))
@@ -144,7 +193,9 @@ class Learner:
             if seen:
                 vector, limits = _nearby(vector, n_players)
             if seen and len(target) <= LEARNING.few_pairs:
-                return self._minimised(min(count, LEARNING.seen_of_few), vector, target, steps, limits)
+                return self._minimised(
+                    min(count, LEARNING.seen_of_few), vector, target, steps, limits
+                )
             seen = self._seen(count, target)
             vector = self._minimised(seen, vector, target, steps, limits)
         return vector
@@ -160,7 +211,9 @@ class Learner:
         triples: Triples | None = None,
         left_out: bool = False,
     ) -> FloatArray:
-        """Parameters some steps on, from so many pairs: of the likelihood, or of errors at left-out pairs."""
+        """Parameters some steps on, from so many pairs: of the likelihood, or of errors at left-out
+        pairs.
+        """
         which, likelihood = self.part(count)
         loss = (likelihood if triples is None else likelihood.with_triples(triples)).loss
         of_vector = partial(loss, values=target[which], left_out=left_out)
@@ -168,7 +221,9 @@ class Learner:
 
     @staticmethod
     def _seen(count: int, target: FloatArray) -> int:
-        """How many pairs a stage sees: all where it would leave only few, as long as gradients of them all fit into memory."""
+        """How many pairs a stage sees: all where it would leave only few, as long as gradients of
+        them all fit into memory.
+        """
         return count if len(target) > min(1.5 * count, FILLED_AT_ONCE) else len(target)
 
     def means(self, learned: list[Learned], target: FloatArray) -> list[Mean]:
@@ -178,7 +233,9 @@ class Learner:
         return means(self.full, learned, target)
 
     def mixture(self, learned: list[Learned], target: FloatArray, scale: float) -> list[Member]:
-        """Posterior means under these parameters; where they say little, also that of players who are all alike."""
+        """Posterior means under these parameters; where they say little, also that of players who
+        are all alike.
+        """
         n_players, found = self._signs.shape[1], self.means(learned, target)
         members = mixture(found, n_players, scale)
         left_out = np.sum([member.share * member.left_out for member in members], axis=0)
@@ -189,12 +246,19 @@ class Learner:
 
     @property
     def errors_tell(self) -> bool:
-        """Whether there are so many pairs that parameters can be learned by errors at left-out ones."""
+        """Whether there are so many pairs that parameters can be learned by errors at left-out
+        ones.
+        """
         count, n_players = self._signs.shape
-        return count > max(ERRORS.never_below_each * n_players, min(ERRORS.more_than_each * n_players, ERRORS.more_than))
+        return count > max(
+            ERRORS.never_below_each * n_players,
+            min(ERRORS.more_than_each * n_players, ERRORS.more_than),
+        )
 
     def by_errors(self, members: list[Member], target: FloatArray, scale: float) -> list[Member]:
-        """These, and with them those of parameters by errors at left-out pairs: from the best of them, and from anew."""
+        """These, and with them those of parameters by errors at left-out pairs: from the best of
+        them, and from anew.
+        """
         n_players = self._signs.shape[1]
         plain = [member for member in members if not is_alike(member.learned.vector)]
         if not plain:
@@ -206,7 +270,9 @@ class Learner:
         groups = [members]
         for start in starts:
             limits = bounds(n_players, has_index(start.vector, n_players))
-            vector = self._minimised(count, start.vector, target, steps, limits, triples=start.triples, left_out=True)
+            vector = self._minimised(
+                count, start.vector, target, steps, limits, triples=start.triples, left_out=True
+            )
             found = self.means([Learned(vector, start.triples)], target)
             groups.append(mixture(found, n_players, scale))
         return together([group for group in groups if group], n_players)
@@ -231,39 +297,65 @@ class Learner:
 
 
 class Choices:
-    """Parameters of pilots, for other outputs to go on from, with or without an index part as suits most of them."""
+    """Parameters of pilots, for other outputs to go on from, with or without an index part as suits
+    most of them.
+    """
 
-    def __init__(self, learner: Learner, learned: dict[int, list[Learned]], targets: dict[int, FloatArray]) -> None:
+    def __init__(
+        self, learner: Learner, learned: dict[int, list[Learned]], targets: dict[int, FloatArray]
+    ) -> None:
         self._learner = learner
         n_players = learner.full.signs.shape[1]
-        mixed = [mixture(learner.means(each, targets[k]), n_players, 1.0) for k, each in learned.items()]
+        mixed = [
+            mixture(learner.means(each, targets[k]), n_players, 1.0) for k, each in learned.items()
+        ]
         pilots = [members for members in mixed if members]
         best = [max(members, key=lambda member: member.share) for members in pilots]
-        self._index = sum(has_index(member.learned.vector, n_players) for member in best) > len(best) / 2
-        self._limit = POOLED.unlike * float(np.mean([left_out_error(member) for member in best])) if best else 0.0
+        self._index = (
+            sum(has_index(member.learned.vector, n_players) for member in best) > len(best) / 2
+        )
+        self._limit = (
+            POOLED.unlike * float(np.mean([left_out_error(member) for member in best]))
+            if best
+            else 0.0
+        )
         self._which, likelihood = learner.part(POOLED.pairs)
         vectors = [member.learned.vector[-(n_players + OTHERS) :] for member in best]
         factors = [(vector, likelihood.factor(vector)) for vector in vectors]
         self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
 
     def learned(self, target: FloatArray, even: FloatArray | None) -> list[Learned]:
-        """Parameters some steps on from those under which these values are the most likely; its own where they do not suit."""
+        """Parameters some steps on from those under which these values are the most likely; its own
+        where they do not suit.
+        """
         if self._factors:
             part = target[self._which]
-            best = min(self._factors, key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant)[0]
+            best = min(
+                self._factors,
+                key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant,
+            )[0]
             learned = [Learned(self._learner.steps(best, target, ((POOLED.pairs, POOLED.steps),)))]
             if self._index:  # beside the other: what few steps make of it may be worse
                 bent = self._learner.index_guess(best, target)
                 if bent is not None:
-                    learned.append(Learned(self._learner.steps(bent, target, ((POOLED.pairs, POOLED.index_steps),))))
+                    learned.append(
+                        Learned(
+                            self._learner.steps(bent, target, ((POOLED.pairs, POOLED.index_steps),))
+                        )
+                    )
             members = mixture(self._learner.means(learned, target), len(best) - OTHERS, 1.0)
-            if members and left_out_error(max(members, key=lambda member: member.share)) <= self._limit:
+            if (
+                members
+                and left_out_error(max(members, key=lambda member: member.share)) <= self._limit
+            ):
                 return learned
         return self._learner.learn(target, even)
 
 
 def matrices_needed(count: int) -> int:
-    """Numbers in the matrices that exist at once when so many pairs are learned from, as it was measured."""
+    """Numbers in the matrices that exist at once when so many pairs are learned from, as it was
+    measured.
+    """
     if count <= FILLED_AT_ONCE:
         return int(16.5 * count**2) + min(OF_PARTS, 16 * count**2)
     return max(int(16.5 * LEARNING.stages[-1][0] ** 2), count**2 + 8 * ROWS * count) + OF_PARTS
@@ -296,7 +388,9 @@ def _lowest(
 
 
 def _spread_order(count: int) -> IntArray:
-    """Every pair once, the first one first, in an order of which every beginning is spread over all of them."""
+    """Every pair once, the first one first, in an order of which every beginning is spread over all
+    of them.
+    """
     golden = np.argsort(np.arange(1, count) * 0.6180339887498949 % 1, kind="stable")
     return np.concatenate([[0], 1 + golden])
 
@@ -304,13 +398,16 @@ def _spread_order(count: int) -> IntArray:
 def _nearby(vector: FloatArray, n_players: int) -> tuple[FloatArray, list[tuple[float, float]]]:
     """Where to go on from with more pairs, and how far.
 
-    With hardly any noise, pairs that were not seen yet can look so unlikely that the first step would leave for another world.
+    With hardly any noise, pairs that were not seen yet can look so unlikely that the first step
+    would leave for another world.
     """
     vector = vector.copy()
     vector[NOISE] += 2
     limits = [
         (max(low, at - 1.5), min(high, at + 1.5))
-        for at, (low, high) in zip(vector.tolist(), bounds(n_players, has_index(vector, n_players)), strict=True)
+        for at, (low, high) in zip(
+            vector.tolist(), bounds(n_players, has_index(vector, n_players)), strict=True
+        )
     ]
     limits[NOISE] = (limits[NOISE][0] - 2, limits[NOISE][1])
     return vector, limits
@@ -327,11 +424,15 @@ def _first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
 
 
 def _coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
-    """Of a linear fit, slightly shrunk: (SᵀS + λ)⁻¹Sᵀy = Sᵀ(SSᵀ + λ)⁻¹y, whichever matrix is the smaller."""
+    """Of a linear fit, slightly shrunk: (SᵀS + λ)⁻¹Sᵀy = Sᵀ(SSᵀ + λ)⁻¹y, whichever matrix is the
+    smaller.
+    """
     count, n_players = signs.shape
     shrinking = 1e-2 * count
     if count < n_players:
         weights: FloatArray = np.linalg.solve(signs @ signs.T + shrinking * np.eye(count), target)
         return weights @ signs
-    coefficients: FloatArray = np.linalg.solve(signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target)
+    coefficients: FloatArray = np.linalg.solve(
+        signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target
+    )
     return coefficients

@@ -10,17 +10,22 @@ from owenshap.support.arrays import FloatArray
 
 STEPS, TRIES = 25, 5
 SHIFT = 0.5  # b in the beginning: at 0 nothing would tell which way it goes
-DAMPING, LEAST_DAMPING, DAMPED_MORE = 1e-2, 1e-8, 5.0  # of the diagonal: less after a step that gains, else more
+# of the diagonal: less after a step that gains, else more
+DAMPING, LEAST_DAMPING, DAMPED_MORE = 1e-2, 1e-8, 5.0
 SETTLED = 1e-4  # of the sum of squares, gained by a step: then it is the last
 NEXT_TO_NOTHING = 1e-12  # of the mean square: nothing is left but rounding
 
 
 class Link(NamedTuple):
-    """y ≈ (α/2) [tanh(a + b) + tanh(a − b)] + β a, a = Σ w_i z_i: the odd part of a sigmoid of a linear model, and a line."""
+    """y ≈ (α/2) [tanh(a + b) + tanh(a − b)] + β a, a = Σ w_i z_i: the odd part of a sigmoid of a
+    linear model, and a line.
+    """
 
     weights: FloatArray
     left: float
-    """The mean square of what it does not explain, for as many pairs as there are more than parameters."""
+    """The mean square of what it does not explain, for as many pairs as there are more than
+    parameters.
+    """
     gain: float
     """Of log likelihood, over a linear fit."""
 
@@ -40,7 +45,9 @@ class _At(NamedTuple):
 
 
 def fit_link(signs: FloatArray, values: FloatArray, weights: FloatArray) -> Link:
-    """From weights on, by damped Gauss–Newton steps (Levenberg and Marquardt); for values (N,) of mean square 1."""
+    """From weights on, by damped Gauss–Newton steps (Levenberg and Marquardt); for values (N,) of
+    mean square 1.
+    """
     count, n_players = signs.shape
     vector, damping = np.concatenate([weights, [SHIFT, 1.0, 0.0]]), DAMPING
     at = _at(signs, values, vector)
@@ -61,7 +68,11 @@ def fit_link(signs: FloatArray, values: FloatArray, weights: FloatArray) -> Link
         if gained < SETTLED * at.square or at.square < NEXT_TO_NOTHING * count:
             break
     left = at.square / max(count - len(vector), 1)
-    return Link(vector[:n_players], left, count / 2 * float(np.log(_left_by_line(signs, values) / (left + 1e-300))))
+    return Link(
+        vector[:n_players],
+        left,
+        count / 2 * float(np.log(_left_by_line(signs, values) / (left + 1e-300))),
+    )
 
 
 def _left_by_line(signs: FloatArray, values: FloatArray) -> float:
@@ -81,8 +92,15 @@ def _at(signs: FloatArray, values: FloatArray, vector: FloatArray) -> _At:
 def _slopes(signs: FloatArray, vector: FloatArray, at: _At) -> FloatArray:
     """Derivatives of the link by all parameters, (N, n + 3)."""
     _, scale, line = vector[-3:].tolist()
-    by_upper, by_lower = scale / 2 * (1 - np.square(at.upper)), scale / 2 * (1 - np.square(at.lower))
+    by_upper, by_lower = (
+        scale / 2 * (1 - np.square(at.upper)),
+        scale / 2 * (1 - np.square(at.lower)),
+    )
     slopes = np.empty((len(signs), len(vector)))
     np.multiply(signs, (by_upper + by_lower + line)[:, None], out=slopes[:, :-3])
-    slopes[:, -3], slopes[:, -2], slopes[:, -1] = by_upper - by_lower, (at.upper + at.lower) / 2, at.along
+    slopes[:, -3], slopes[:, -2], slopes[:, -1] = (
+        by_upper - by_lower,
+        (at.upper + at.lower) / 2,
+        at.along,
+    )
     return slopes

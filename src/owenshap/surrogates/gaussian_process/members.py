@@ -15,7 +15,8 @@ from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likeliho
 from owenshap.surrogates.gaussian_process.parameters import has_index
 from owenshap.surrogates.gaussian_process.triples import Triples
 
-# What the log likelihood must gain by an index part per player: so much it gains by learning weights that mean nothing.
+# What the log likelihood must gain by an index part per player: so much it gains by learning
+# weights that mean nothing.
 WORTH, WORTH_SPREAD = 1.3, 0.15
 NEGLIGIBLE = 1e-3  # a share
 
@@ -62,8 +63,8 @@ def _mean(likelihood: Likelihood, learned: Learned, target: FloatArray) -> Mean 
 def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
     """Posterior means, mixed by their leave-one-out errors to the power −4.
 
-    One with an index part comes last; it has so many parameters that its leave-one-out error is too low, and what counts is
-    how much likelier it is.
+    One with an index part comes last; it has so many parameters that its leave-one-out error is too
+    low, and what counts is how much likelier it is.
     """
     if not found:
         return []
@@ -95,8 +96,13 @@ def _price(learned: Learned, n_players: int) -> float:
 
 def together(groups: list[list[Member]], n_players: int) -> list[Member]:
     """All members, each group's by their leave-one-out errors together, to the power −4."""
-    left_out = [np.sum([member.share * member.left_out for member in group], axis=0) for group in groups]
-    prices = [sum(member.share * _price(member.learned, n_players) for member in group) for group in groups]
+    left_out = [
+        np.sum([member.share * member.left_out for member in group], axis=0) for group in groups
+    ]
+    prices = [
+        sum(member.share * _price(member.learned, n_players) for member in group)
+        for group in groups
+    ]
     errors = np.array([np.mean(np.square(each)) for each in left_out]) + 1e-300
     errors *= np.exp([2 * price / len(left_out[0]) for price in prices])
     shares = np.square(errors.min() / errors)
@@ -111,7 +117,9 @@ def together(groups: list[list[Member]], n_players: int) -> list[Member]:
 
 
 def posterior_mean(factor: Factor, target: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-    """Minus the log likelihood, K⁻¹y, and the residual at each pair of a fit without that pair; takes the factor's memory."""
+    """Minus the log likelihood, K⁻¹y, and the residual at each pair of a fit without that pair;
+    takes the factor's memory.
+    """
     weights, fit = factor.solve(target), minus_log_likelihood(factor, target)
     return fit, weights, weights / factor.inverse_diagonal(overwrite=len(target) > FILLED_AT_ONCE)
 

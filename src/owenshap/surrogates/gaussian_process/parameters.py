@@ -8,7 +8,8 @@ import numpy as np
 
 from owenshap.support.arrays import FloatArray
 
-OTHERS = 6  # parameters beside the lengths: of product, linear part, noise, lean τ, size part, steepness κ
+# parameters beside the lengths: of product, linear part, noise, lean τ, size part, steepness κ
+OTHERS = 6
 NOISE = -4  # where that of the noise is
 SCALES = [-6, -5, -4, -2]  # where those are that say how large parts are, the noise among them
 LEAN = 3  # and of the lean, after the lengths
@@ -63,7 +64,9 @@ def bounds(n_players: int, index: bool) -> list[tuple[float, float]]:
 
 
 def penalty(vector: FloatArray, n_players: int) -> tuple[float, FloatArray]:
-    """Minus the log prior of a vector of parameters, and its gradient; log lengths are pulled to their mean."""
+    """Minus the log prior of a vector of parameters, and its gradient; log lengths are pulled to
+    their mean.
+    """
     if has_index(vector, n_players):
         spreads = np.append(np.full(n_players, SUM_SPREAD / np.sqrt(n_players)), INDEX_SPREAD)
         scaled = vector[: n_players + 1] / spreads

@@ -8,37 +8,53 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
-from owenshap.surrogates.base import FittedSurrogate, Pairs, Surrogate, efficient, pairs_of, signs_of
+from owenshap.surrogates.base import (
+    FittedSurrogate,
+    Pairs,
+    Surrogate,
+    efficient,
+    pairs_of,
+    signs_of,
+)
 from owenshap.surrogates.gaussian_process.choosing import most_telling
 from owenshap.surrogates.gaussian_process.gaussians import waves_needed
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
-from owenshap.surrogates.gaussian_process.learning import Choices, Learner, is_alike, matrices_needed
+from owenshap.surrogates.gaussian_process.learning import (
+    Choices,
+    Learner,
+    is_alike,
+    matrices_needed,
+)
 from owenshap.surrogates.gaussian_process.members import Learned, Member
 from owenshap.surrogates.gaussian_process.parameters import OTHERS
 
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
-MOST_PLAYERS = 10_000  # what a fit takes grows with their square: of so many a minute, of ten times as many hours
+# what a fit takes grows with their square: of so many a minute, of ten times as many hours
+MOST_PLAYERS = 10_000
 
 
 @dataclass(frozen=True)
 class GaussianProcessSurrogate(Surrogate):
-    """A Gaussian process with an odd kernel: a product over players, a linear part, a part by size, and an index part.
+    """A Gaussian process with an odd kernel: a product over players, a linear part, a part by size,
+    and an index part.
 
     Parameters
     ----------
     pooled : bool
-        Whether outputs share what they learn: parameters come from a few of them, and each goes on from there by a few steps.
+        Whether outputs share what they learn: parameters come from a few of them, and each goes on
+        from there by a few steps.
 
     Notes
     -----
-    φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each output by itself.
-    Other members of a mixture join where they pay: one with an index part, a function of one weighted sum, counts where
-    it is much likelier; one gives products of three players that stand out, as in trees, variances of their own; one has
-    players who are all alike, where the others are poor. While pairs are few, the even part of the game, whose values
-    come along, helps to learn lengths.
-    With many pairs, others come from minimising the errors at left-out pairs themselves: the likelihood of a game that is
-    nothing like the prior can be the highest where these are not small.
+    φ̂ = Lᵀ K⁻¹ y, linear in the values given the parameters, which maximise the likelihood of each
+    output by itself. Other members of a mixture join where they pay: one with an index part, a
+    function of one weighted sum, counts where it is much likelier; one gives products of three
+    players that stand out, as in trees, variances of their own; one has players who are all alike,
+    where the others are poor. While pairs are few, the even part of the game, whose values come
+    along, helps to learn lengths. With many pairs, others come from minimising the errors at
+    left-out pairs themselves: the likelihood of a game that is nothing like the prior can be the
+    highest where these are not small.
     """
 
     pooled: bool = False
@@ -54,15 +70,23 @@ class GaussianProcessSurrogate(Surrogate):
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
         pairs = pairs_of(coalitions, values)
         learner = Learner(pairs.signs[: MOST_PAIRS + 1])
-        odd = np.ascontiguousarray(pairs.odd[: MOST_PAIRS + 1].T)  # by output, so that its bits do not depend on the others
+        # by output, so that its bits do not depend on the others
+        odd = np.ascontiguousarray(pairs.odd[: MOST_PAIRS + 1].T)
         scales = np.sqrt(np.mean(np.square(odd), axis=1))
-        live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))  # elsewhere there is nothing but rounding
+        # elsewhere there is nothing but rounding
+        live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))
         targets = {k: odd[k] / scales[k] for k in live.tolist()}
         evens = {k: _standard(pairs.even[: MOST_PAIRS + 1, k], scales[k]) for k in targets}
         learned = self._learned(learner, targets, evens, start or {})
-        mixtures = {k: learner.mixture(learned[k], target, float(scales[k])) for k, target in targets.items()}
+        mixtures = {
+            k: learner.mixture(learned[k], target, float(scales[k]))
+            for k, target in targets.items()
+        }
         if not self.pooled and learner.errors_tell:
-            mixtures = {k: learner.by_errors(mixtures[k], target, float(scales[k])) for k, target in targets.items()}
+            mixtures = {
+                k: learner.by_errors(mixtures[k], target, float(scales[k]))
+                for k, target in targets.items()
+            }
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -74,17 +98,23 @@ class GaussianProcessSurrogate(Surrogate):
     ) -> dict[int, list[Learned]]:
         """What is learned of every output."""
         if not self.pooled or len(targets) <= PILOTS:
-            return {k: learner.learn(target, evens[k], start.get(k)) for k, target in targets.items()}
+            return {
+                k: learner.learn(target, evens[k], start.get(k)) for k, target in targets.items()
+            }
         keys = list(targets)
         pilots = [keys[at] for at in np.linspace(0, len(keys) - 1, PILOTS).round().astype(int)]
         learned = {k: learner.learn(targets[k], evens[k], start.get(k)) for k in pilots}
         choices = Choices(learner, learned, targets)
-        return learned | {k: choices.learned(targets[k], evens[k]) for k in keys if k not in learned}
+        return learned | {
+            k: choices.learned(targets[k], evens[k]) for k in keys if k not in learned
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class FittedProcess(FittedSurrogate):
-    """Posterior means of every output; those that have none are constant, or their process could not be fitted."""
+    """Posterior means of every output; those that have none are constant, or their process could
+    not be fitted.
+    """
 
     likelihood: Likelihood = field(repr=False)
     pairs: Pairs = field(repr=False)
@@ -94,11 +124,17 @@ class FittedProcess(FittedSurrogate):
     def note(self) -> str | None:  # type: ignore[override]
         """Which outputs no process could be fitted to."""
         failed = [k for k, members in self.mixtures.items() if not members]
-        return f"no Gaussian process could be fitted to outputs {failed}: equal shares instead" if failed else None
+        return (
+            f"no Gaussian process could be fitted to outputs {failed}: equal shares instead"
+            if failed
+            else None
+        )
 
     @property
     def start(self) -> dict[int, list[Learned]]:
-        """What is learned of every output; of players who are all alike is no place to start from."""
+        """What is learned of every output; of players who are all alike is no place to start
+        from.
+        """
         return {
             k: [member.learned for member in members if not is_alike(member.learned.vector)]
             for k, members in self.mixtures.items()
@@ -110,12 +146,16 @@ class FittedProcess(FittedSurrogate):
         for k, members in self.mixtures.items():
             for member in members:
                 likelihood = self.likelihood.with_triples(member.learned.triples)
-                values[:, k] += member.share * (likelihood.shapley(member.learned.vector).T @ member.weights)
+                values[:, k] += member.share * (
+                    likelihood.shapley(member.learned.vector).T @ member.weights
+                )
         return efficient(values, self.pairs.total)
 
     @property
     def standard_deviations(self) -> FloatArray:
-        """Posterior standard deviations of the Shapley values, (n, k): too small on games unlike the prior, so no interval."""
+        """Posterior standard deviations of the Shapley values, (n, k): too small on games unlike
+        the prior, so no interval.
+        """
         deviations = np.zeros((self.likelihood.signs.shape[1], len(self.pairs.centre)))
         for k, members in self.mixtures.items():
             scale = np.sqrt(np.mean(np.square(self.pairs.odd[: len(self.likelihood.signs), k])))
@@ -135,10 +175,16 @@ class FittedProcess(FittedSurrogate):
         return left_out
 
     def most_telling(self, candidates: BoolArray, count: int) -> IntArray:
-        """Which of these pairs (m, n) to evaluate next: those that say most about Shapley values of the only output."""
+        """Which of these pairs (m, n) to evaluate next: those that say most about Shapley values of
+        the only output.
+        """
         n_players = candidates.shape[1]
-        members = [member for member in self.mixtures.get(0, []) if not is_alike(member.learned.vector)]
-        learned = [(member.share, member.learned.vector[-(n_players + OTHERS) :]) for member in members]
+        members = [
+            member for member in self.mixtures.get(0, []) if not is_alike(member.learned.vector)
+        ]
+        learned = [
+            (member.share, member.learned.vector[-(n_players + OTHERS) :]) for member in members
+        ]
         return most_telling(self.likelihood.signs, learned, signs_of(candidates), count)
 
     def values(self, coalitions: BoolArray) -> FloatArray:
@@ -147,15 +193,20 @@ class FittedProcess(FittedSurrogate):
         for k, members in self.mixtures.items():
             for member in members:
                 likelihood = self.likelihood.with_triples(member.learned.triples)
-                values[:, k] += member.share * likelihood.means(member.learned.vector, member.weights, signs)
-        # What jitter leaves of the grand coalition's value is shared out evenly, as it is in the Shapley values.
+                values[:, k] += member.share * likelihood.means(
+                    member.learned.vector, member.weights, signs
+                )
+        # What jitter leaves of the grand coalition's value is shared out evenly, as it is in the
+        # Shapley values.
         values += signs.mean(axis=1, keepdims=True) * (self.pairs.odd[0] - values[0])
         result: FloatArray = self.pairs.centre + values[1:]
         return result
 
 
 def _standard(even: FloatArray, scale: float) -> FloatArray | None:
-    """The even part (N,) with mean 0 and mean square 1; None where it is nothing but rounding beside the odd part."""
+    """The even part (N,) with mean 0 and mean square 1; None where it is nothing but rounding
+    beside the odd part.
+    """
     apart = even - even.mean()
     spread = float(np.sqrt(np.mean(np.square(apart))))
     return None if spread <= 1e-9 * scale else apart / spread

@@ -1,7 +1,8 @@
 """Products of three players that stand out: what trees are made of.
 
-The odd part of a game is a sum of products of one, three, five … players' signs. The product kernel takes those of three to be
-as large as their players' lengths say; where a few of them are much larger, as in trees, each gets a variance of its own.
+The odd part of a game is a sum of products of one, three, five … players' signs. The product kernel
+takes those of three to be as large as their players' lengths say; where a few of them are much
+larger, as in trees, each gets a variance of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from owenshap.surrogates.gaussian_process.factor import Factor
 
 # Of the logarithm of how many triples there are: what the log likelihood must gain by one of them.
 WORTH = 0.4
-CANDIDATES = 200  # that are looked at closely, of all triples: those along which the values not explained yet are largest
+# that are looked at closely, of all triples: those along which the values not explained yet are
+# largest
+CANDIDATES = 200
 PAIRS_EACH = 5  # for each triple that is found
 
 
@@ -53,7 +56,9 @@ class Triples:
         return kernel
 
     def shapley(self, signs: FloatArray) -> FloatArray:
-        """Shapley values (N, n) of the kernel as a game of its first argument: of each χ two thirds are each player's."""
+        """Shapley values (N, n) of the kernel as a game of its first argument: of each χ two thirds
+        are each player's.
+        """
         return 2 / 3 * (self.products(signs) * self.variances) @ self._members(signs.shape[1])
 
     def shapley_variances(self, n_players: int) -> FloatArray:
@@ -85,8 +90,9 @@ class _Changed(NamedTuple):
 class Search:
     """Triples that make values likelier, found one by one.
 
-    With the kernel C = LLᵀ so far, a product χ has s = χ′C⁻¹χ and q = χ′C⁻¹y; the variance (q² − s)/s² makes
-    values y the likeliest, by (q²/s − 1 − log q²/s)/2 (Tipping and Faul, 2003). All of it from L⁻¹χ and L⁻¹y.
+    With the kernel C = LLᵀ so far, a product χ has s = χ′C⁻¹χ and q = χ′C⁻¹y; the variance (q² −
+    s)/s² makes values y the likeliest, by (q²/s − 1 − log q²/s)/2 (Tipping and Faul, 2003). All of
+    it from L⁻¹χ and L⁻¹y.
 
     Parameters
     ----------
@@ -103,15 +109,20 @@ class Search:
         self._worth = WORTH * np.log(max(len(self._all), 2))
 
     def found(self, factor: Factor, before: Triples) -> Triples:
-        """Triples that pay: those from before, if they still do, and others; the factor is that of the kernel with those."""
+        """Triples that pay: those from before, if they still do, and others; the factor is that of
+        the kernel with those.
+        """
         values = factor.whitened(self._values[:, None])[:, 0]
         kept, changed = self._again(factor.whitened(before.products(self._signs)), values, before)
         players, variances = list(kept.players), list(kept.variances)
         self._add(factor, changed, values, players, variances)
         return Triples(np.array(players, np.int64).reshape(-1, 3), np.array(variances))
 
-    def _again(self, product: FloatArray, values: FloatArray, before: Triples) -> tuple[Triples, _Changed]:
-        """Variances that are the likeliest now, one after the other; those that pay no longer are left out.
+    def _again(
+        self, product: FloatArray, values: FloatArray, before: Triples
+    ) -> tuple[Triples, _Changed]:
+        """Variances that are the likeliest now, one after the other; those that pay no longer are
+        left out.
 
         A change of one variance changes C⁻¹ by one rank, and that all s and q.
         """
@@ -119,7 +130,8 @@ class Search:
         mixed, used, shares = np.eye(len(before)), np.zeros_like(within), np.zeros(len(before))
         for at in range(len(before)):
             own = float(within[at, at])
-            without = 1 - variances[at] * own  # what s and q are without this very triple: both over this
+            # what s and q are without this very triple: both over this
+            without = 1 - variances[at] * own
             if without <= 1e-9:
                 continue
             best, gain = _likeliest(np.array([own / without]), np.array([told[at] / without]))
@@ -134,14 +146,22 @@ class Search:
         return Triples(before.players[stays], variances[stays]), _Changed(product @ used, shares)
 
     def _add(
-        self, factor: Factor, changed: _Changed, values: FloatArray, players: list[IntArray], variances: list[float]
+        self,
+        factor: Factor,
+        changed: _Changed,
+        values: FloatArray,
+        players: list[IntArray],
+        variances: list[float],
     ) -> None:
         """Triples that pay, of those along which most is left to explain, join the lists."""
         left = values - changed.along @ (changed.shares * (values @ changed.along))
         candidates = self._candidates(factor.coloured(left))
         product = factor.whitened(products(self._signs, candidates))
         known = changed.along.T @ product  # of each, along what has changed
-        within, told = np.einsum("ab,ab->b", product, product) - changed.shares @ np.square(known), left @ product
+        within, told = (
+            np.einsum("ab,ab->b", product, product) - changed.shares @ np.square(known),
+            left @ product,
+        )
         shares, free = changed.shares, ~_among(candidates, players)
         while len(players) < len(self._signs) // PAIRS_EACH:
             best, gain = _likeliest(within, told)
@@ -150,7 +170,8 @@ class Search:
                 break
             variance = float(best[at])
             share = variance / (1 + variance * within[at])
-            across = product[:, at] @ product - (shares * known[:, at]) @ known  # χ′C⁻¹χ with all others
+            # χ′C⁻¹χ with all others
+            across = product[:, at] @ product - (shares * known[:, at]) @ known
             shares, known = np.append(shares, share), np.concatenate([known, across[None]])
             told = told - share * told[at] * across
             within = within - share * np.square(across)
@@ -164,7 +185,9 @@ class Search:
         told = np.zeros((n_players, n_players, n_players))
         for first in range(n_players - 2):
             others = signs[:, first + 1 :]
-            told[first, first + 1 :, first + 1 :] = others.T @ (others * (left * signs[:, first])[:, None])
+            told[first, first + 1 :, first + 1 :] = others.T @ (
+                others * (left * signs[:, first])[:, None]
+            )
         size = np.abs(told[tuple(self._all.T)])
         if len(size) > CANDIDATES:
             return self._all[np.argpartition(-size, CANDIDATES)[:CANDIDATES]]
@@ -172,7 +195,9 @@ class Search:
 
 
 def _likeliest(within: FloatArray, told: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Variances under which values are the likeliest, from s and q, and the gain in log likelihood."""
+    """Variances under which values are the likeliest, from s and q, and the gain in log
+    likelihood.
+    """
     within = np.maximum(within, 1e-300)
     ratio = np.maximum(np.square(told) / within, 1.0)
     return (ratio - 1) / within, (ratio - 1 - np.log(ratio)) / 2

@@ -8,9 +8,10 @@ from typing import Any
 
 from owenshap.errors import UnreadableModelError
 from owenshap.support.discovery import concrete
-from owenshap.trees.readers.base import Reader
+from owenshap.trees.ensemble import TreeEnsemble
+from owenshap.trees.readers.base import Reader, unreadable
 
-__all__ = ["Reader", "found", "reader_of"]
+__all__ = ["Reader", "agrees", "found", "read", "reader_of"]
 
 
 @cache
@@ -24,5 +25,28 @@ def reader_of(model: Any) -> type[Reader]:
     for reader in found():
         if reader.knows(model):
             return reader
-    advice = "It can be sampled instead"
-    raise UnreadableModelError("model", "be made of trees", type(model).__name__, advice)
+    raise UnreadableModelError(
+        "model", "be made of trees", type(model).__name__, "It can be sampled instead"
+    )
+
+
+def read(model: Any) -> TreeEnsemble:
+    """The trees of a fitted model; raises UnreadableModelError with the reason where they cannot be
+    had.
+    """
+    reader = reader_of(model)
+    try:
+        return reader.read(model)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, UnreadableModelError):
+            raise
+        reason = f"that is stored in an unknown way ({type(error).__name__}: {error})"
+        raise unreadable(model, reason) from error
+
+
+def agrees(model: Any, ensemble: TreeEnsemble, rows: Any) -> bool:
+    """Whether the trees that were read give what the library itself gives for these rows, but for
+    its rounding.
+    """
+    reader = reader_of(model)
+    return ensemble.reproduces(reader.matrix(model, rows), reader.margins(model, rows))

@@ -31,17 +31,24 @@ class Reader(ABC):
     @classmethod
     def knows(cls, model: object) -> bool:
         """Whether the object, or one of its ancestors, is of a class that this reader knows."""
-        return any(each.__name__ in cls.types.get(each.__module__.partition(".")[0], ()) for each in type(model).__mro__)
+        return any(
+            each.__name__ in cls.types.get(each.__module__.partition(".")[0], ())
+            for each in type(model).__mro__
+        )
 
     @classmethod
     @abstractmethod
     def read(cls, model: Any) -> TreeEnsemble:
-        """The model's trees; raises UnreadableModelError with the reason where they cannot be had."""
+        """The model's trees; raises UnreadableModelError with the reason where they cannot be
+        had.
+        """
 
     @classmethod
     @abstractmethod
     def matrix(cls, model: Any, rows: Any) -> Any:
-        """Rows as numbers (m, n_features), in the order and with the category codes that the trees were grown on."""
+        """Rows as numbers (m, n_features), in the order and with the category codes that the trees
+        were grown on.
+        """
 
     @classmethod
     @abstractmethod
@@ -52,7 +59,9 @@ class Reader(ABC):
 def unreadable(model: Any, reason: str) -> UnreadableModelError:
     """The error that says why."""
     advice = "It can be sampled instead"
-    return UnreadableModelError("model", "be one whose trees can be read", f"{type(model).__name__} {reason}", advice)
+    return UnreadableModelError(
+        "model", "be one whose trees can be read", f"{type(model).__name__} {reason}", advice
+    )
 
 
 def flat(parts: Iterable[Sequence[Any]], dtype: DTypeLike) -> NDArray[Any]:
@@ -86,7 +95,9 @@ def _column(column: Any) -> Any:
 
 
 def sets_matrix(sets: Sequence[IntArray], in_set_left: bool) -> BoolArray:
-    """Sets of categories as a table (S, C): whether category c goes left; the last column is for all others."""
+    """Sets of categories as a table (S, C): whether category c goes left; the last column is for
+    all others.
+    """
     largest = max((int(each.max()) for each in sets if len(each)), default=-1)
     table = np.zeros((len(sets), largest + 2), np.bool_)
     for row, each in enumerate(sets):

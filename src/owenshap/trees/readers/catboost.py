@@ -29,7 +29,15 @@ from owenshap.trees.readers.base import (
 
 LOGIT_LINK = ("Logloss", "CrossEntropy", "Focal")
 LOG_LINK = ("Poisson", "Tweedie")
-SCORES = ("MultiClass", "MultiClassOneVsAll", "YetiRank", "PairLogit", "QueryRMSE", "QuerySoftMax", "YetiRankPairwise")
+SCORES = (
+    "MultiClass",
+    "MultiClassOneVsAll",
+    "YetiRank",
+    "PairLogit",
+    "QueryRMSE",
+    "QuerySoftMax",
+    "YetiRankPairwise",
+)
 NONE = -1  # no child, no set, or the code of a category that no tree asks for
 
 Split = tuple[int, float, bool, int]
@@ -70,7 +78,9 @@ class CatboostReader(Reader):
 
 
 class _Splits:
-    """A split of catboost's as column, threshold, where missing values go, and the set of its category."""
+    """A split of catboost's as column, threshold, where missing values go, and the set of its
+    category.
+    """
 
     def __init__(self, model: Any, info: dict[str, Any]) -> None:
         self.model = model
@@ -80,7 +90,9 @@ class _Splits:
 
     @property
     def n_features(self) -> int:
-        return 1 + max([each["flat_feature_index"] for each in (*self.floats, *self.categories)], default=-1)
+        return 1 + max(
+            [each["flat_feature_index"] for each in (*self.floats, *self.categories)], default=-1
+        )
 
     def __call__(self, split: dict[str, Any]) -> Split:
         if split["split_type"] == "FloatFeature":
@@ -88,7 +100,9 @@ class _Splits:
             missing_right = feature["nan_value_treatment"] == "AsTrue"
             return feature["flat_feature_index"], split["border"], not missing_right, NONE
         if split["split_type"] != "OneHotFeature":
-            raise unreadable(self.model, "with categorical statistics, which are no function of one column")
+            raise unreadable(
+                self.model, "with categorical statistics, which are no function of one column"
+            )
         feature = self.categories[split["cat_feature_index"]]
         self.sets.append(np.array([feature["values"].index(split["value"])]))
         return feature["flat_feature_index"], 0.0, True, len(self.sets) - 1
@@ -108,7 +122,9 @@ class _Trees:
 def _symmetric(stored: list[dict[str, Any]], splits: _Splits) -> list[_Trees]:
     """Trees of one depth together; their order does not matter to a sum."""
     depths = np.array([len(tree["splits"]) for tree in stored])
-    groups = [[stored[place] for place in np.flatnonzero(depths == depth)] for depth in np.unique(depths)]
+    groups = [
+        [stored[place] for place in np.flatnonzero(depths == depth)] for depth in np.unique(depths)
+    ]
     return [_of_depth(trees, len(trees[0]["splits"]), splits) for trees in groups]
 
 
@@ -117,10 +133,14 @@ def _of_depth(trees: list[dict[str, Any]], depth: int, splits: _Splits) -> _Tree
     inner = (1 << depth) - 1
     none = np.full(inner + 1, NONE)
     level = np.repeat(np.arange(depth), 1 << np.arange(depth))
-    asked = np.array([[splits(split) for split in reversed(tree["splits"])] for tree in trees], np.float64)
+    asked = np.array(
+        [[splits(split) for split in reversed(tree["splits"])] for tree in trees], np.float64
+    )
     at_inner = asked.reshape(len(trees), depth, len(LEAF))[:, level]
     at_leaves = np.broadcast_to(np.array(LEAF), (len(trees), inner + 1, len(LEAF)))
-    values = np.array([tree["leaf_values"] for tree in trees], np.float64).reshape(len(trees), inner + 1, -1)
+    values = np.array([tree["leaf_values"] for tree in trees], np.float64).reshape(
+        len(trees), inner + 1, -1
+    )
     weights = np.array([tree.get("leaf_weights", np.ones(inner + 1)) for tree in trees], np.float64)
     sums = [weights.reshape(len(trees), 1 << each, -1).sum(axis=2) for each in range(depth)]
     return _Trees(
@@ -170,7 +190,9 @@ def _stored(model: Any) -> dict[str, Any]:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _ensemble(model: Any, stored: dict[str, Any], splits: _Splits, groups: list[_Trees]) -> TreeEnsemble:
+def _ensemble(
+    model: Any, stored: dict[str, Any], splits: _Splits, groups: list[_Trees]
+) -> TreeEnsemble:
     scale, bias = stored["scale_and_bias"]
     sizes = [group.left.shape[1] for group in groups for _ in group.left]
     offset = np.repeat(starts(sizes), sizes)
@@ -210,10 +232,13 @@ def _unit(model: Any) -> str:
 def _codes(model: Any, stored: dict[str, Any], table: Any, column: int) -> FloatArray:
     """Which of the categories that trees ask for each row has, or NONE.
 
-    catboost compares hashes. The bits of the leaves that it finds for a row say which splits are met.
+    catboost compares hashes. The bits of the leaves that it finds for a row say which splits are
+    met.
     """
     places = _places(model, stored, column)
-    categories, inverse = np.unique(table[:, column].astype(str), return_index=False, return_inverse=True)
+    categories, inverse = np.unique(
+        table[:, column].astype(str), return_index=False, return_inverse=True
+    )
     first = np.array([np.flatnonzero(inverse == each)[0] for each in range(len(categories))])
     leaves = np.asarray(model.calc_leaf_indexes(table[first])).reshape(len(first), -1)
     codes = np.full(len(first), NONE)

@@ -29,11 +29,20 @@ MISSING_ZERO = 1  # and zero counts as missing
 WORD = 32  # bits of a word of a set of categories
 LOG_LINK = ("poisson", "gamma", "tweedie")
 LOGIT_LINK = ("binary", "cross_entropy", "xentropy")
-SCORES = ("multiclass", "multiclassova", "lambdarank", "rank_xendcg", "cross_entropy_lambda", "xentlambda")
+SCORES = (
+    "multiclass",
+    "multiclassova",
+    "lambdarank",
+    "rank_xendcg",
+    "cross_entropy_lambda",
+    "xentlambda",
+)
 
 
 class LightgbmReader(Reader):
-    """Values up to the threshold go left, in float64; categories in a node's set go left, all others right."""
+    """Values up to the threshold go left, in float64; categories in a node's set go left, all
+    others right.
+    """
 
     types = {"lightgbm": ("Booster", "LGBMModel")}  # noqa: RUF012
 
@@ -58,7 +67,8 @@ class LightgbmReader(Reader):
     def margins(cls, model: Any, rows: Any) -> FloatArray:
         raw = np.asarray(model.predict(rows, raw_score=True), np.float64)
         header, trees = _parsed(_booster(model).model_to_string())
-        return raw / _averaged(header, len(trees))  # the library's raw scores are sums even where it predicts means
+        # the library's raw scores are sums even where it predicts means
+        return raw / _averaged(header, len(trees))
 
 
 class _Tree:
@@ -73,7 +83,9 @@ class _Tree:
         self.left = self._placed(_numbers(lines, "left_child", np.int64))
         self.right = self._placed(_numbers(lines, "right_child", np.int64))
         leaf_count = _numbers(lines, "leaf_count", np.float64)
-        self.cover = np.append(_numbers(lines, "internal_count", np.float64), leaf_count if len(leaf_count) else 1.0)
+        self.cover = np.append(
+            _numbers(lines, "internal_count", np.float64), leaf_count if len(leaf_count) else 1.0
+        )
         self.boundaries = _numbers(lines, "cat_boundaries", np.int64)
         self.words = _numbers(lines, "cat_threshold", np.int64)
 
@@ -122,7 +134,10 @@ def _ensemble(header: dict[str, str], trees: list[_Tree]) -> TreeEnsemble:
     threshold = _over_nodes(trees, "threshold", 0.0)
     missing = (decision >> MISSING_SHIFT) & 3
     categorical = (decision & CATEGORICAL) > 0
-    missing_left = np.where(missing == MISSING_NONE, threshold >= 0, (decision & DEFAULT_LEFT) > 0) & ~categorical
+    missing_left = (
+        np.where(missing == MISSING_NONE, threshold >= 0, (decision & DEFAULT_LEFT) > 0)
+        & ~categorical
+    )
     zero = (missing == MISSING_ZERO) & ~categorical
     category_set, sets = _categories(trees, roots, categorical, threshold)
     return TreeEnsemble(
@@ -132,7 +147,9 @@ def _ensemble(header: dict[str, str], trees: list[_Tree]) -> TreeEnsemble:
         feature=_over_nodes(trees, "feature", -1),
         threshold=threshold,
         missing_left=missing_left,
-        values=_concatenated([np.append(np.zeros(tree.leaves - 1), tree.values) for tree in trees])[:, None]
+        values=_concatenated([np.append(np.zeros(tree.leaves - 1), tree.values) for tree in trees])[
+            :, None
+        ]
         / _averaged(header, len(trees)),
         outputs=(np.arange(len(trees)) % per_iteration)[:, None],
         cover=_concatenated([tree.cover for tree in trees]),
@@ -147,7 +164,9 @@ def _ensemble(header: dict[str, str], trees: list[_Tree]) -> TreeEnsemble:
 
 def _averaged(header: dict[str, str], trees: int) -> int:
     """What a sum over trees is divided by: a forest of lightgbm's predicts the mean."""
-    return max(1, trees // int(header["num_tree_per_iteration"])) if "average_output" in header else 1
+    return (
+        max(1, trees // int(header["num_tree_per_iteration"])) if "average_output" in header else 1
+    )
 
 
 def _concatenated(parts: list[Any]) -> Any:
@@ -155,12 +174,18 @@ def _concatenated(parts: list[Any]) -> Any:
 
 
 def _over_nodes(trees: list[_Tree], name: str, at_leaf: float) -> Any:
-    filled = [np.append(part := getattr(tree, name), np.full(tree.leaves, at_leaf, part.dtype)) for tree in trees]
+    filled = [
+        np.append(part := getattr(tree, name), np.full(tree.leaves, at_leaf, part.dtype))
+        for tree in trees
+    ]
     return _concatenated(filled) if filled else np.zeros(0, np.int64)
 
 
 def _children(trees: list[_Tree], roots: IntArray, name: str) -> IntArray:
-    placed = [np.append(getattr(tree, name) + root, np.full(tree.leaves, -1)) for tree, root in zip(trees, roots, strict=True)]
+    placed = [
+        np.append(getattr(tree, name) + root, np.full(tree.leaves, -1))
+        for tree, root in zip(trees, roots, strict=True)
+    ]
     return _concatenated(placed).astype(np.int64)
 
 
@@ -171,9 +196,13 @@ def _categories(
     if not categorical.any():
         return None, None
     sets = [tree.sets() for tree in trees]
-    before = np.repeat(starts([len(each) for each in sets]), np.diff(np.append(roots, len(categorical))))
+    before = np.repeat(
+        starts([len(each) for each in sets]), np.diff(np.append(roots, len(categorical)))
+    )
     category_set = np.where(categorical, before + threshold.astype(np.int64), -1)
-    return category_set, sets_matrix([each for of_tree in sets for each in of_tree], in_set_left=True)
+    return category_set, sets_matrix(
+        [each for of_tree in sets for each in of_tree], in_set_left=True
+    )
 
 
 def _unit(objective: str) -> str:

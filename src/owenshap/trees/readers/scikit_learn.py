@@ -27,7 +27,9 @@ PATH_LENGTH = "mean path length"
 BITS = 256  # categories that a set of a histogram tree has room for
 
 Piece = tuple[Any, float, Any]
-"""A tree, what its leaves are multiplied by, and the columns that it was given (None: all of them)."""
+"""A tree, what its leaves are multiplied by, and the columns that it was given (None: all of
+them).
+"""
 
 
 class ScikitLearnReader(Reader):
@@ -69,10 +71,16 @@ class ScikitLearnReader(Reader):
             return _path_lengths(model, rows)
         raw = getattr(model, "_raw_predict", None)
         if raw is not None:
-            return np.asarray(raw(np.asarray(rows, np.float32) if hasattr(model, "_raw_predict_init") else rows))
+            return np.asarray(
+                raw(np.asarray(rows, np.float32) if hasattr(model, "_raw_predict_init") else rows)
+            )
         if hasattr(model, "predict_proba"):
             several = model.predict_proba(rows)
-            return np.concatenate(several, axis=1) if isinstance(several, list) else np.asarray(several)
+            return (
+                np.concatenate(several, axis=1)
+                if isinstance(several, list)
+                else np.asarray(several)
+            )
         return np.asarray(model.predict(rows), np.float64)
 
 
@@ -84,7 +92,10 @@ def _check_fitted(model: Any) -> None:
 def _forest(model: Any, trees: list[Any]) -> TreeEnsemble:
     """The mean over the trees; a classifier's leaves are shares of classes, per target."""
     classifier = hasattr(model, "predict_proba")
-    values = [_shares(tree.tree_, tree.n_classes_) if classifier else tree.tree_.value[:, :, 0] for tree in trees]
+    values = [
+        _shares(tree.tree_, tree.n_classes_) if classifier else tree.tree_.value[:, :, 0]
+        for tree in trees
+    ]
     pieces: list[Piece] = [(tree.tree_, 1 / len(trees), None) for tree in trees]
     outputs = np.tile(np.arange(values[0].shape[1]), (len(trees), 1))
     base = np.zeros(outputs.shape[1])
@@ -92,7 +103,9 @@ def _forest(model: Any, trees: list[Any]) -> TreeEnsemble:
 
 
 def _shares(tree: Any, classes: Any) -> FloatArray:
-    """Shares of the classes in each node, targets one after the other; older versions store counts."""
+    """Shares of the classes in each node, targets one after the other; older versions store
+    counts.
+    """
     totals = tree.value.sum(axis=2, keepdims=True)
     shares = tree.value / np.where(totals == 0, 1, totals)
     of_target = zip(np.atleast_1d(classes), range(shares.shape[1]), strict=True)
@@ -114,9 +127,16 @@ def _boosted(model: Any) -> TreeEnsemble:
 
 def _start(model: Any) -> FloatArray:
     """What boosting began with, where it is the same for every row."""
-    if not (isinstance(model.init_, str) or type(model.init_).__name__ in ("DummyClassifier", "DummyRegressor")):
-        raise unreadable(model, f"that begins with another model, init={type(model.init_).__name__}")
-    return np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_), np.float32)), np.float64)[0]
+    if not (
+        isinstance(model.init_, str)
+        or type(model.init_).__name__ in ("DummyClassifier", "DummyRegressor")
+    ):
+        raise unreadable(
+            model, f"that begins with another model, init={type(model.init_).__name__}"
+        )
+    return np.asarray(
+        model._raw_predict_init(np.zeros((1, model.n_features_in_), np.float32)), np.float64
+    )[0]
 
 
 def _isolation(model: Any) -> TreeEnsemble:
@@ -124,14 +144,19 @@ def _isolation(model: Any) -> TreeEnsemble:
     lengths = zip(model._decision_path_lengths, model._average_path_length_per_tree, strict=True)
     values = [(path + average - 1.0)[:, None] for path, average in lengths]
     pieces: list[Piece] = [
-        (tree, 1 / len(trees), columns) for tree, columns in zip(trees, model.estimators_features_, strict=True)
+        (tree, 1 / len(trees), columns)
+        for tree, columns in zip(trees, model.estimators_features_, strict=True)
     ]
-    return _joined(model, pieces, values, np.zeros((len(trees), 1), np.int64), np.zeros(1), PATH_LENGTH)
+    return _joined(
+        model, pieces, values, np.zeros((len(trees), 1), np.int64), np.zeros(1), PATH_LENGTH
+    )
 
 
 def _path_lengths(model: Any, rows: Any) -> FloatArray:
     """The score is −2^(−length / usual length)."""
-    return np.asarray(-np.log2(-model.score_samples(rows)) * _usual_length(model._max_samples), np.float64)
+    return np.asarray(
+        -np.log2(-model.score_samples(rows)) * _usual_length(model._max_samples), np.float64
+    )
 
 
 def _usual_length(count: int) -> float:
@@ -142,7 +167,12 @@ def _usual_length(count: int) -> float:
 
 
 def _joined(
-    model: Any, pieces: list[Piece], values: list[FloatArray], outputs: IntArray, base: FloatArray, unit: str
+    model: Any,
+    pieces: list[Piece],
+    values: list[FloatArray],
+    outputs: IntArray,
+    base: FloatArray,
+    unit: str,
 ) -> TreeEnsemble:
     trees = [tree for tree, _, _ in pieces]
     roots = starts([tree.node_count for tree in trees])
@@ -158,7 +188,9 @@ def _joined(
         feature=np.where(inner, feature, -1),
         threshold=np.concatenate([tree.threshold for tree in trees]),
         missing_left=np.concatenate([_missing_left(tree) for tree in trees]),
-        values=np.concatenate([scale * value for (_, scale, _), value in zip(pieces, values, strict=True)]),
+        values=np.concatenate(
+            [scale * value for (_, scale, _), value in zip(pieces, values, strict=True)]
+        ),
         outputs=outputs,
         cover=np.concatenate([tree.weighted_n_node_samples for tree in trees]),
         base=base,
@@ -219,7 +251,9 @@ def _histogram_unit(model: Any) -> str:
     return LOG_PREDICTION if model.loss in ("poisson", "gamma") else PREDICTION
 
 
-def _categories(model: Any, predictors: list[Any], joined: Any, inner: BoolArray) -> tuple[IntArray | None, BoolArray | None]:
+def _categories(
+    model: Any, predictors: list[Any], joined: Any, inner: BoolArray
+) -> tuple[IntArray | None, BoolArray | None]:
     """One set per categorical split; a category that was not seen goes where missing values go."""
     categorical = inner & (joined["is_categorical"] == 1)
     if not categorical.any():
@@ -237,4 +271,6 @@ def _categories(model: Any, predictors: list[Any], joined: Any, inner: BoolArray
 
 
 def _unpacked(bitsets: Any) -> BoolArray:
-    return np.unpackbits(np.ascontiguousarray(bitsets, "<u4").view(np.uint8), axis=1, bitorder="little").astype(np.bool_)
+    return np.unpackbits(
+        np.ascontiguousarray(bitsets, "<u4").view(np.uint8), axis=1, bitorder="little"
+    ).astype(np.bool_)

@@ -30,7 +30,9 @@ LOG_LINK = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "surviv
 
 
 class XgboostReader(Reader):
-    """Categories in a node's set go right, all others left; float32 values below the threshold go left."""
+    """Categories in a node's set go right, all others left; float32 values below the threshold go
+    left.
+    """
 
     types = {  # noqa: RUF012
         "xgboost": ("Booster", "XGBModel"),
@@ -54,7 +56,8 @@ class XgboostReader(Reader):
             return np.asarray(rows, np.float64)
         boosting = json.loads(_booster(model).save_raw("json"))["learner"]["gradient_booster"]
         stored = boosting["gbtree"]["model"] if "gbtree" in boosting else boosting["model"]
-        categories = stored.get("cats", {}).get("enc")  # before 3.1 the codes of the rows were taken as they are
+        # before 3.1 the codes of the rows were taken as they are
+        categories = stored.get("cats", {}).get("enc")
         return as_floats(_recoded(rows, categories) if categories else rows)
 
     @classmethod
@@ -65,7 +68,9 @@ class XgboostReader(Reader):
 
         names = None if hasattr(rows, "columns") else model.feature_names
         types = None if hasattr(rows, "columns") else model.feature_types
-        matrix = xgboost.DMatrix(rows, feature_names=names, feature_types=types, enable_categorical=True)
+        matrix = xgboost.DMatrix(
+            rows, feature_names=names, feature_types=types, enable_categorical=True
+        )
         return np.asarray(model.predict(matrix, output_margin=True), np.float64)
 
 
@@ -84,7 +89,11 @@ def _missing(model: Any) -> float:
 
 def _trees_used(model: Any, stored: dict[str, Any]) -> int:
     """All trees, but a wrapper that stopped early predicts with those up to its best iteration."""
-    best = getattr(model, "best_iteration", None) if hasattr(model, "get_booster") and _stopped_early(model) else None
+    best = (
+        getattr(model, "best_iteration", None)
+        if hasattr(model, "get_booster") and _stopped_early(model)
+        else None
+    )
     ends = stored.get("iteration_indptr")
     if best is None or ends is None:
         return len(stored["trees"])
@@ -96,7 +105,11 @@ def _stopped_early(model: Any) -> bool:
 
 
 def _ensemble(
-    stored: dict[str, Any], learner: dict[str, Any], count: int, weights: list[float] | None, missing: float
+    stored: dict[str, Any],
+    learner: dict[str, Any],
+    count: int,
+    weights: list[float] | None,
+    missing: float,
 ) -> TreeEnsemble:
     trees = stored["trees"][:count]
     roots = starts([len(tree["left_children"]) for tree in trees])
@@ -109,14 +122,19 @@ def _ensemble(
     vectors = bool(trees) and int(trees[0]["tree_param"]["size_leaf_vector"]) > 1
     values = _vector_leaves(trees, inner, right, roots) if vectors else _leaves(trees, inner)
     if weights is not None:
-        values = values * np.repeat(np.array(weights[:count], np.float32), _sizes(roots, len(left)))[:, None]
+        values = (
+            values
+            * np.repeat(np.array(weights[:count], np.float32), _sizes(roots, len(left)))[:, None]
+        )
     category_set, sets = _categories(trees, roots, len(left))
     return TreeEnsemble(
         roots=roots,
         left=np.where(inner, left + offset, -1),
         right=np.where(inner, right + offset, -1),
         feature=np.where(inner, flat((tree["split_indices"] for tree in trees), np.int64), -1),
-        threshold=just_below(flat((tree["split_conditions"] for tree in trees), np.float32), np.float32),
+        threshold=just_below(
+            flat((tree["split_conditions"] for tree in trees), np.float32), np.float32
+        ),
         missing_left=flat((tree["default_left"] for tree in trees), np.int64).astype(np.bool_),
         values=values.astype(np.float64),
         outputs=_outputs(stored, count, len(base), vectors),
@@ -136,11 +154,14 @@ def _sizes(roots: IntArray, nodes: int) -> IntArray:
 
 
 def _leaves(trees: list[dict[str, Any]], inner: BoolArray) -> FloatArray:
-    conditions = flat((tree["split_conditions"] for tree in trees), np.float32)  # at a leaf: its value
+    # at a leaf: its value
+    conditions = flat((tree["split_conditions"] for tree in trees), np.float32)
     return np.where(inner, 0, conditions)[:, None]
 
 
-def _vector_leaves(trees: list[dict[str, Any]], inner: BoolArray, right: IntArray, roots: IntArray) -> FloatArray:
+def _vector_leaves(
+    trees: list[dict[str, Any]], inner: BoolArray, right: IntArray, roots: IntArray
+) -> FloatArray:
     """A leaf with several values has in place of its right child where they lie."""
     size = int(trees[0]["tree_param"]["size_leaf_vector"])
     stored = flat((tree["leaf_weights"] for tree in trees), np.float32).reshape(-1, size)
@@ -159,7 +180,9 @@ def _outputs(stored: dict[str, Any], count: int, n_outputs: int, vectors: bool) 
 
 def _base(learner: dict[str, Any], parameters: dict[str, str]) -> FloatArray:
     """The base score on the scale of the margins, one per output."""
-    stored = np.array(json.loads(parameters["base_score"].replace("E", "e")), np.float32).reshape(-1)
+    stored = np.array(json.loads(parameters["base_score"].replace("E", "e")), np.float32).reshape(
+        -1
+    )
     outputs = max(int(parameters["num_class"]), int(parameters.get("num_target", 1)), 1)
     base = np.broadcast_to(stored.astype(np.float64), (outputs,)).copy()
     name = learner["objective"]["name"]
@@ -177,7 +200,9 @@ def _unit(objective: str) -> str:
     return SCORE if scores else PREDICTION
 
 
-def _categories(trees: list[dict[str, Any]], roots: IntArray, nodes: int) -> tuple[IntArray | None, BoolArray | None]:
+def _categories(
+    trees: list[dict[str, Any]], roots: IntArray, nodes: int
+) -> tuple[IntArray | None, BoolArray | None]:
     if not any(tree["categories_nodes"] for tree in trees):
         return None, None
     category_set = np.full(nodes, -1)
@@ -185,7 +210,10 @@ def _categories(trees: list[dict[str, Any]], roots: IntArray, nodes: int) -> tup
     for root, tree in zip(roots, trees, strict=True):
         categories = np.array(tree["categories"], np.int64)
         for node, begin, size in zip(
-            tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
+            tree["categories_nodes"],
+            tree["categories_segments"],
+            tree["categories_sizes"],
+            strict=True,
         ):
             category_set[root + node] = len(sets)
             sets.append(categories[begin : begin + size])
