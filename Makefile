@@ -73,7 +73,7 @@ bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance cost
 	@$(BIN)/python -m benchmarks.coverage
 
 bench-trees: $(PEERS)/.ready  ## Exact values of trees beside the peers; JOBS="depth_6 forest"
-	@OMP_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks.trees $(JOBS)
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m benchmarks.trees $(JOBS)
 
 reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers $(ARGS)

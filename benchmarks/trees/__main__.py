@@ -24,7 +24,7 @@ from benchmarks.trees.rational import rational
 from benchmarks.trees.report import table
 
 HERE = Path(__file__).parent
-COMMAND = "OMP_NUM_THREADS=1 python -m benchmarks.trees"
+COMMAND = "OMP_NUM_THREADS=1 PYTHONPATH=src .venv-peers/bin/python -m benchmarks.trees"
 ALL: dict[str, Callable[[], dict]] = {**JOBS, "rational": rational}
 PACKAGES = (
     "owenshap",
@@ -86,7 +86,7 @@ def _results() -> str:
 def _kept() -> dict:
     path = HERE / "results.json"
     kept = json.loads(path.read_text()) if path.exists() else {"jobs": {}, "machine": {}}
-    return {"command": COMMAND, **kept}
+    return {**kept, "command": COMMAND}
 
 
 def _write(results: dict) -> None:

@@ -19,15 +19,15 @@ here, and milliseconds are larger than on a quiet machine.
 SECONDS = """
 Processor seconds, medians of the turns. shap has all of the background (`max_samples`), shapiq its
 own algorithm (`backend="shapiq"`), woodelf frames; xgboost's own values are path-dependent, another
-question, there for their time alone. A dash: not run; woodelf takes minutes on a forest, shapiq
-explains one class alone.
+question, there for their time alone. A dash: not run. On the first forest woodelf took 53 s for one
+row, tried once; on the second shapiq would explain one class alone.
 """
 FAR = """
 How far the peers' values are from owenshap's, of the largest value, compared before anything is
-timed; bold where it is more than single precision explains. Below, errors against two judges:
-rational arithmetic on a fitted xgboost model of 5 trees of depth 6, and enumeration by the model
-itself of that tree of the breast cancer forest, of those with at most 14 players, on which shap and
-owenshap differ most.
+timed; bold where it is more than single precision explains. Below, errors over the row's largest
+value against two judges: rational arithmetic on a fitted xgboost model of 5 trees of depth 6, and
+enumeration by the predictions of one tree of the breast cancer forest: that of at most 14 players
+on which shap and owenshap differ most.
 """
 CLOSE = 1e-5  # of the largest value: peers add up in single precision
 NAMES = ("owenshap", "shap", "woodelf", "shapiq", "xgboost")
