@@ -408,6 +408,13 @@ def test_a_log_link_is_explained_in_logs(name):
     close(np.exp(found.predictions), model.predict(DIABETES.iloc[100:104]), 1e-4)
 
 
+def test_rankers_are_explained_by_their_score():
+    model = xgboost.XGBRanker(**XGBOOST).fit(DIABETES, THREE, qid=np.repeat(np.arange(20), 10))
+    found = Explainer(model, DIABETES.iloc[:20])(DIABETES.iloc[100:104])
+    is_exact(found, 20)
+    assert found.unit == "ranking score"
+
+
 def test_probabilities_of_forests_are_exact():
     model = RandomForestClassifier(20, random_state=0).fit(DIABETES, THREE > 0)
     found = Explainer(model, DIABETES.iloc[:20])(DIABETES.iloc[100:104])
