@@ -88,6 +88,21 @@ class Block:
         return levels[:-1]
 
     @cached_property
+    def depth(self) -> IntArray:
+        """How many edges lead to each node; NONE where none do."""
+        depth = np.full(len(self), NONE)
+        for each, level in enumerate(self.levels):
+            depth[level] = each
+        return depth
+
+    def leading_to(self, wanted: BoolArray) -> BoolArray:
+        """Which nodes have a wanted leaf below, or are one."""
+        live = wanted.copy()
+        for level in reversed(self.levels[1:]):
+            live[self.parent[level[live[level]]]] = True
+        return live
+
+    @cached_property
     def parent(self) -> IntArray:
         parent = np.full(len(self), NONE)
         inner = np.flatnonzero(self.inner)

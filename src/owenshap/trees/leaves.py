@@ -127,24 +127,30 @@ def table_of_sums(first: FloatArray, second: FloatArray, outside: FloatArray, pl
 
 
 def cover_table(shares: FloatArray) -> FloatArray:
-    """φ_j(p) of leaves with value 1 (leaves, k, 2^k) where absent players follow the cover: factors q·bit + (1 − q)·share.
+    """φ_j(p) of leaves with value 1 (leaves, k, 2^k) where absent players follow the cover.
+
+    F(p, q) is the product of factors q + (1 − q) s_i for players in p and (1 − q) s_i for others, so
+    φ_j(p) = −∫ F(p, q) / (1 − q) dq where j is not in p: one number per pattern. Where j is in p, it
+    is the number of p without j, times −(1 − s_j) / s_j.
 
     Parameters
     ----------
     shares : float (leaves, k)
-        The product of the cover shares of each player's splits on the path.
+        The product s of the cover shares of each player's splits on the path.
     """
     count, players = shares.shape
     shares = np.maximum(shares, LEAST_SHARE)
-    table = np.zeros((count, players, 1 << players))
+    lost = np.zeros((count, 1 << players))
     for level, weight in zip(*levels(players), strict=True):
-        out = (1 - level) * shares
-        factors = np.stack([out, level + out], axis=2)
-        product = np.full((count, 1), weight)
+        product = np.full((count, 1), -weight / (1 - level))
         for player in range(players):
-            product = (factors[:, player, :, None] * product[:, None, :]).reshape(count, -1)
-        for player in range(players):
-            ratio = np.stack([-shares[:, player], 1 - shares[:, player]], axis=1) / factors[:, player]
-            halves = (count, -1, 2, 1 << player)
-            table[:, player].reshape(halves)[...] += product.reshape(halves) * ratio[:, None, :, None]
+            out = (1 - level) * shares[:, player, None]
+            product = np.concatenate([product * out, product * (level + out)], axis=1)
+        lost += product
+    table = np.empty((count, players, 1 << players))
+    for player in range(players):
+        halves = (count, -1, 2, 1 << player)
+        mine = table[:, player].reshape(halves)
+        mine[:, :, 0] = lost.reshape(halves)[:, :, 0]
+        mine[:, :, 1] = mine[:, :, 0] * (1 - 1 / shares[:, player])[:, None, None]
     return table

@@ -56,11 +56,7 @@ class Walk:
 
     @cached_property
     def live(self) -> BoolArray:
-        """Nodes with a wanted leaf below."""
-        live = self.wanted.copy()
-        for level in reversed(self.block.levels[1:]):
-            live[self.block.parent[level[live[level]]]] = True
-        return live
+        return self.block.leading_to(self.wanted)
 
     @cached_property
     def inner(self) -> IntArray:
