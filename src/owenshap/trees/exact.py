@@ -45,7 +45,8 @@ def values(
     rows : float (m, features)
         What is explained.
     background : float (b, features), optional
-        Where absent players get their values from; without it they follow the trees' own cover (path-dependent values).
+        Where absent players get their values from. Without it they follow the trees' own cover:
+        path-dependent values.
     weights : float (b,), optional
         Of the background's rows; equal if not given.
     player_of : int (features,), optional
@@ -60,7 +61,7 @@ def values(
 def baseline_values(
     ensemble: TreeEnsemble, rows: object, baselines: object, player_of: object = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Exact Shapley values of rows (m, players, K), each against a baseline of its own, and its base values (m, K).
+    """Exact Shapley values of rows (m, players, K) against a baseline each, and base values (m, K).
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ class TreeGame:
         return prepared
 
     def predicted_seconds(self, rows: int) -> float:
-        """About how long so many rows take on one thread, tables included; from the trees, not from a clock."""
+        """About how long so many rows take on one thread, tables included; not by a clock."""
         plans = [each.plan for each in self.prepared]
         return 1e-9 * sum(plan.once + rows * plan.per_row for plan in plans)
 

@@ -89,14 +89,14 @@ class Passes:
 
     def cases(self, answers: ByteArray) -> IntArray:
         """Where each edge and row finds its factors (places, m): CASES per edge."""
-        bits = np.ones((len(self.block) + 1, answers.shape[1]), np.uint8)  # the last: no edge before
+        bits = np.ones((len(self.block) + 1, answers.shape[1]), np.uint8)  # last: no edge before
         bits[np.concatenate(self._turns)] = inside(self.block, self._turns, answers)
         case = bits[self.order] + bits[self.block.before[self.order]]
         return np.add(case, CASES * np.arange(len(self.order))[:, None], dtype=np.intp)
 
     @cached_property
     def factors(self) -> list[tuple[FloatArray, FloatArray]]:
-        """Per level, by edge and case: what it multiplies products by, and what its player gets of them."""
+        """Per level, by edge and case: the step of products, and the part that the player gets."""
         most = int(self.block.players[self.wanted].max(initial=0))
         return [self._factors(float(level), float(weight)) for level, weight in zip(*levels(most), strict=True)]
 
@@ -147,7 +147,7 @@ def _products(passes: Passes, steps: FloatArray) -> FloatArray:
 
 
 def _sums_below(passes: Passes, product: FloatArray, values: FloatArray) -> FloatArray:
-    """The sum over the leaves below each place of the product there times the leaf's value; a last place of zeros."""
+    """Sums over the leaves below each place of products times values; zero in one more place."""
     sums = np.zeros((len(product) + 1, product.shape[1]))
     np.multiply(product, values[:, None], out=sums[:-1])
     left, right = passes.children
