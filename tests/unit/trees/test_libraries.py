@@ -117,7 +117,7 @@ def test_missing_values_with_a_background() -> None:
 
 
 def frames(model: Any) -> None:
-    """A category column beside a number, with a background: values add up to the model's own margins."""
+    """Categories with a background: values add up to the model's own margins."""
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"letter": pd.Categorical(rng.choice(list("abcdef"), 300)), "number": rng.normal(size=300)})
     model.fit(frame, frame.letter.isin(["a", "d"]) * frame.number + 0.5 * frame.letter.isin(["a", "b"]))

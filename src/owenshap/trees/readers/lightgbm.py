@@ -33,7 +33,7 @@ SCORES = ("multiclass", "multiclassova", "lambdarank", "rank_xendcg", "cross_ent
 
 
 class LightgbmReader(Reader):
-    """Values up to the threshold go left, in float64; categories in a node's set go left, all others right."""
+    """Values up to the threshold go left, in float64, as do categories in a node's set."""
 
     types = {"lightgbm": ("Booster", "LGBMModel")}  # noqa: RUF012
 
@@ -58,7 +58,7 @@ class LightgbmReader(Reader):
     def margins(cls, model: Any, rows: Any) -> FloatArray:
         raw = np.asarray(model.predict(rows, raw_score=True), np.float64)
         header, trees = _parsed(_booster(model).model_to_string())
-        return raw / _averaged(header, len(trees))  # the library's raw scores are sums even where it predicts means
+        return raw / _averaged(header, len(trees))  # raw scores are sums even where means are predicted
 
 
 class _Tree:
