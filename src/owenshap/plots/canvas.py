@@ -228,6 +228,12 @@ def explained(explanation: Explanation) -> str:
     return "prediction" if names is None or len(names) != 1 or names[0] == "predicted" else shorten(names[0])
 
 
+def scale(explanation: Explanation) -> str:
+    """What contributions add up to, with its unit."""
+    unit = told_unit(explanation)
+    return explained(explanation) + (f", {unit}" if unit else "")
+
+
 def contribution(explanation: Explanation) -> str:
     """What players make, in words."""
     what = explained(explanation)
