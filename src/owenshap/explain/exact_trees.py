@@ -17,7 +17,7 @@ from owenshap.models import Model
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.exact import TreeGame
+from owenshap.trees.exact import TreeGame, baseline_values
 from owenshap.trees.readers import Reader, reader_of
 
 NUMBERS = ("numpy", "pandas", "polars")
@@ -186,7 +186,7 @@ class ExactTrees:
         compared = 0 if known else self._compare(read, rows, matrix, absent, instead, predictions)
         if absent is not None and absent.per_row:
             assert instead is not None
-            found, base = self._by_row(read, matrix, instead, player_of)
+            found, base = baseline_values(read.ensemble, matrix, instead, player_of)
         else:
             game = self._game(read, absent, instead, player_of)
             found = game.values(matrix)
@@ -218,19 +218,6 @@ class ExactTrees:
         game = TreeGame.of(read.ensemble, instead, weights, player_of, self._memory)
         self._kept = (absent, player_of, game)
         return game
-
-    def _by_row(
-        self, read: ReadTrees, matrix: FloatArray, baseline: FloatArray, player_of: IntArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Values (rows, players, outputs) and base values (rows, outputs), each with its
-        baseline.
-        """
-        found, base = [], []
-        for row, instead in enumerate(baseline):
-            game = TreeGame.of(read.ensemble, instead[None], None, player_of, self._memory)
-            found.append(game.values(matrix[row : row + 1]))
-            base.append(game.base)
-        return np.concatenate(found), np.stack(base)
 
     def _compare(
         self,

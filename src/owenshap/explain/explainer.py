@@ -277,7 +277,7 @@ class Explainer:
         except UnreadableModelError as error:
             if method == TREES:
                 raise
-            return None, f"not exact from trees, since {reason_of(error)}"
+            return None, f"not exact from trees: {reason_of(error)}"
 
     def _check_cover(self) -> None:
         """An error without a background where the model has no trees to follow the cover of."""
@@ -480,7 +480,7 @@ def _explained(
 
 def _background_needed(error: UnreadableModelError) -> InputError:
     """The error where only trees could do without a background, and these cannot."""
-    rule = f"be given, since {reason_of(error)}"
+    rule = f"be given for this model ({reason_of(error)})"
     return InputError("background or baseline", rule, "neither", ABSENT)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.models.base import Model
-from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, PROBABILITY, SCORE
+from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, PROBABILITY, RANKING, SCORE
 
 LINEAR = "gblinear"  # boosted linear models: a linear model
 UNITS = {
@@ -46,6 +46,17 @@ UNITS = {
         "tweedie",
         "Poisson",
         "Tweedie",
+    ),
+    RANKING: (
+        "rank:pairwise",
+        "rank:ndcg",
+        "rank:map",
+        "lambdarank",
+        "rank_xendcg",
+        "YetiRank",
+        "YetiRankPairwise",
+        "PairLogit",
+        "PairLogitPairwise",
     ),
 }
 """What margins are, by the objectives of the three libraries."""
@@ -188,7 +199,7 @@ def _default(margin_unit: str | None) -> tuple[str | None, str | None]:
 
 def _unit(used: str | None, margin_unit: str | None, classifier: bool) -> str | None:
     """What a way to predict gives."""
-    if used == MARGIN:
+    if used == MARGIN or margin_unit == RANKING:  # whose predictions are margins
         return margin_unit
     if used == "predict_proba" or (used is None and classifier):
         return PROBABILITY

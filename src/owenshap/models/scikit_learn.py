@@ -21,6 +21,16 @@ METHODS = (
 LOGISTIC = ("GradientBoostingClassifier", "HistGradientBoostingClassifier", "LogisticRegression")
 """Classifiers whose scores are log-odds, or one raw score per class."""
 LOG_LOSSES = ("poisson", "gamma")
+LOG_OBJECTIVES = (
+    "count:poisson",
+    "reg:gamma",
+    "reg:tweedie",
+    *LOG_LOSSES,
+    "tweedie",
+    "Poisson",
+    "Tweedie",
+)
+"""Objectives of other libraries' regressors that have a log link."""
 MARGINS: dict[str, dict[str, Any]] = {
     "xgboost": {"output_margin": True},
     "lightgbm": {"raw_score": True},
@@ -72,11 +82,10 @@ class SklearnModel(Model):
         """The model before its link, where its kind is explained there; None for all others."""
         whole = getattr(model, "best_estimator_", model)
         final = _final(whole)
-        classes = getattr(whole, "classes_", None)
+        classes = _classes(whole)
+        package = type(final).__module__.partition(".")[0]
         if classes is None:
-            log = _is(final, ("HistGradientBoostingRegressor",)) and final.loss in LOG_LOSSES
-            before = cls(model, "predict", None, LOG_PREDICTION, PREDICTION, log=True)
-            return before if log else None
+            return cls._by_log(model, whole, final, package)
         if isinstance(classes, list):
             return None
         labels = [*classes] if len(classes) > 2 else [*classes][1:]
@@ -84,9 +93,17 @@ class SklearnModel(Model):
         unit = LOG_ODDS if len(classes) == 2 and not exponential else SCORE
         if _is(final, LOGISTIC):
             return cls(model, "decision_function", labels, unit, PROBABILITY)
-        package = type(final).__module__.partition(".")[0]
         if package in MARGINS and callable(getattr(final, "predict_proba", None)):
             return cls(whole, "predict", labels, unit, PROBABILITY, MARGINS[package])
+        return None
+
+    @classmethod
+    def _by_log(cls, model: Any, whole: Any, final: Any, package: str) -> Self | None:
+        """A regressor before its log link; None where it has none."""
+        if _is(final, ("HistGradientBoostingRegressor",)) and final.loss in LOG_LOSSES:
+            return cls(model, "predict", None, LOG_PREDICTION, PREDICTION, log=True)
+        if package in MARGINS and _objective(final) in LOG_OBJECTIVES:
+            return cls(whole, "predict", None, LOG_PREDICTION, PREDICTION, MARGINS[package])
         return None
 
     @property
@@ -117,6 +134,18 @@ def _final(model: Any) -> Any:
     return _final(steps[-1][1]) if steps else model
 
 
+def _objective(model: Any) -> str:
+    """What a regressor of another library was trained for, as far as it was told."""
+    told = getattr(model, "objective", None) or model.get_params().get("loss_function")
+    return str(told).partition(":variance_power")[0]
+
+
+def _classes(model: Any) -> Any:
+    """A classifier's classes; None for regressors, of which some have none in a list."""
+    classes = getattr(model, "classes_", None)
+    return None if classes is None or not len(classes) else classes
+
+
 def _is(model: Any, names: tuple[str, ...]) -> bool:
     """Whether it is, or descends from, an estimator of scikit-learn of one of these names."""
     own = [each.__name__ for each in type(model).__mro__ if each.__module__.startswith("sklearn.")]
@@ -126,7 +155,7 @@ def _is(model: Any, names: tuple[str, ...]) -> bool:
 def _unit(model: Any, method: str) -> str | None:
     """What a method's predictions are."""
     if method == "predict":
-        return PREDICTION if getattr(model, "classes_", None) is None else None
+        return PREDICTION if _classes(model) is None else None
     if method == "decision_function":
         two = _is(_final(model), LOGISTIC) and len(getattr(model, "classes_", ())) == 2
         return LOG_ODDS if two else SCORE

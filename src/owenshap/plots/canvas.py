@@ -303,6 +303,12 @@ def explained(explanation: Explanation) -> str:
     )
 
 
+def scale(explanation: Explanation) -> str:
+    """What contributions add up to, with its unit."""
+    unit = told_unit(explanation)
+    return explained(explanation) + (f", {unit}" if unit else "")
+
+
 def contribution(explanation: Explanation) -> str:
     """What players make, in words."""
     what = explained(explanation)

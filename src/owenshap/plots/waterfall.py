@@ -85,7 +85,7 @@ def waterfall(explanation: Explanation, *, max_display: int = 12, ax: Axes | Non
     _mark(ax, prediction, top + 0.92, (top - 0.36, top + 0.66), f"prediction = {end}", bold=True)
     intervals = any(line.half_width for line in steps)
     canvas.number_axis(
-        ax.xaxis, canvas.with_confidence(canvas.explained(explanation), explanation, intervals)
+        ax.xaxis, canvas.with_confidence(canvas.scale(explanation), explanation, intervals)
     )
     return ax
 

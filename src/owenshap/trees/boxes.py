@@ -88,6 +88,21 @@ class Block:
         return levels[:-1]
 
     @cached_property
+    def depth(self) -> IntArray:
+        """How many edges lead to each node; NONE where none do."""
+        depth = np.full(len(self), NONE)
+        for each, level in enumerate(self.levels):
+            depth[level] = each
+        return depth
+
+    def leading_to(self, wanted: BoolArray) -> BoolArray:
+        """Which nodes have a wanted leaf below, or are one."""
+        live = wanted.copy()
+        for level in reversed(self.levels[1:]):
+            live[self.parent[level[live[level]]]] = True
+        return live
+
+    @cached_property
     def parent(self) -> IntArray:
         parent = np.full(len(self), NONE)
         inner = np.flatnonzero(self.inner)
@@ -109,9 +124,7 @@ class Block:
 
     @cached_property
     def before(self) -> IntArray:
-        """The edge above each edge on which the same player was asked last; NONE where there is
-        none.
-        """
+        """The last edge above each edge with the same player; NONE where there is none."""
         before = np.full(len(self), NONE)
         waiting = np.flatnonzero(self.parent >= 0)
         above = self.parent[waiting]
@@ -130,9 +143,7 @@ class Block:
 
     @cached_property
     def slot(self) -> IntArray:
-        """The number of each edge's player among the players of its path, in the order in which
-        they were first asked.
-        """
+        """The number of each edge's player among its path's, in the order of their first splits."""
         return self._numbered[1]
 
     @cached_property
@@ -147,7 +158,7 @@ class Block:
         return players, slot
 
     def boxes(self, nodes: IntArray) -> IntArray:
-        """For each node and slot of its path the edge with the last, smallest box (m, slots); NONE
+        """For each node and slot of its path the edge with the smallest box (m, slots); NONE
         beyond.
         """
         edges = np.full((len(nodes), int(self.players[nodes].max(initial=0))), NONE)
@@ -166,9 +177,7 @@ class Block:
 
     @cached_property
     def conditions(self) -> tuple[IntArray, IntArray]:
-        """A node of the ensemble for each distinct question, and the question of each of the
-        block's nodes.
-        """
+        """For each distinct question a node of the ensemble; and the question of each node here."""
         inner = np.flatnonzero(self.inner)
         if not len(inner):
             return inner, np.full(len(self), NONE)
@@ -200,8 +209,8 @@ class Block:
         return answers.view(np.uint8)
 
     def chain(self, edges: IntArray) -> list[IntArray]:
-        """These edges and those before them, in turns: the ones of a turn follow on ones of the
-        turns before.
+        """These edges and those before them, in turns: each turn follows on edges of earlier
+        turns.
         """
         wanted = np.zeros(len(self), np.bool_)
         while len(edges):
@@ -217,9 +226,7 @@ class Block:
 
 
 def inside(block: Block, turns: list[IntArray], answers: ByteArray) -> ByteArray:
-    """Whether each row lies in the box of an edge (edges, m), 0 or 1, the edges in the order of
-    their turns.
-    """
+    """Whether each row lies in each edge's box (edges, m), 0 or 1, edges in the order of turns."""
     _, question = block.conditions
     place = np.full(len(block), NONE)
     total = sum(len(turn) for turn in turns)

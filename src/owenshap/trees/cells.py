@@ -199,9 +199,7 @@ def _cell_of(block: Block, roots: IntArray) -> IntArray:
 
 
 def _ranks(cell_of: IntArray, question: IntArray, cells: int) -> tuple[IntArray, IntArray]:
-    """The number of each inner node's question among its cell's distinct ones, and how many each
-    cell has.
-    """
+    """The number of each node's question among its cell's distinct ones; how many a cell has."""
     asking = np.flatnonzero((cell_of >= 0) & (question >= 0))
     width = int(question.max(initial=0)) + 1
     distinct, which = np.unique(cell_of[asking] * width + question[asking], return_inverse=True)
@@ -236,7 +234,7 @@ def _sources(
 def _literals(
     block: Block, leaves: IntArray, cell_of: IntArray, roots: IntArray, rank: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """For each leaf and slot: which bits of its cell's pattern matter, and which of these must be
+    """For each leaf and slot: the bits of its cell's pattern that matter, and those that must be
     1.
     """
     of_path = block.players[roots[cell_of[leaves]]]

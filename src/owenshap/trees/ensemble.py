@@ -1,6 +1,4 @@
-"""A sum of decision trees as plain arrays: what readers hand over, and all that is known of a
-model.
-"""
+"""A sum of decision trees as plain arrays: all that is known of a model once it is read."""
 
 from __future__ import annotations
 
@@ -13,8 +11,7 @@ from numpy.typing import DTypeLike
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
-# lightgbm takes anything between −1e-35 and 1e-35 for zero, where zero means missing
-NEARLY_ZERO = 1e-35
+NEARLY_ZERO = 1e-35  # where zero means missing, lightgbm takes anything so small for zero
 ROUNDING = 2.0**-23  # float32, in which xgboost adds its leaves
 
 
@@ -115,9 +112,7 @@ class TreeEnsemble:
         return matrix
 
     def goes_left(self, nodes: IntArray, x: FloatArray) -> BoolArray:
-        """Whether a value x goes left at a node; the two have one shape, or shapes that
-        broadcast.
-        """
+        """Whether a value x goes left at a node; their shapes broadcast."""
         left = x <= self.threshold[nodes]
         missing = np.isnan(x)
         if self.zero_is_missing is not None:
@@ -160,8 +155,8 @@ class TreeEnsemble:
         return total
 
     def tolerance(self) -> FloatArray:
-        """How far the library's own sum may be from the true one (K,): 2⁻²³ × trees × (|base| + Σ_t
-        largest |leaf|).
+        """How far the library's sum may be off (K,): 2⁻²³ × trees × (|base| + Σ_t largest
+        |leaf|).
         """
         largest = (
             np.maximum.reduceat(np.abs(self.values), self.roots, axis=0)
@@ -173,9 +168,7 @@ class TreeEnsemble:
         return ROUNDING * max(1, self.n_trees) * total
 
     def reproduces(self, rows: object, margins: object) -> bool:
-        """Whether the trees add up to the margins (m,) or (m, K) that the library itself gives for
-        these rows.
-        """
+        """Whether the trees add up to the margins (m,) or (m, K) of the library itself."""
         own = self.predict(rows)
         given = np.asarray(margins, np.float64).reshape(own.shape)
         return bool((np.abs(own - given) <= self.tolerance()).all())

@@ -14,7 +14,7 @@ from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_own_values, add_pair_values
-from owenshap.trees.paths import add_path_values
+from owenshap.trees.paths import Passes, add_path_values
 from owenshap.trees.tables import Table, histograms, interventional, path_dependent
 from owenshap.trees.work import pair_work, path_work, reached
 
@@ -45,8 +45,8 @@ def values(
     rows : float (m, features)
         What is explained.
     background : float (b, features), optional
-        Where absent players get their values from; without it they follow the trees' own cover
-        (path-dependent values).
+        Where absent players get their values from. Without it they follow the trees' own cover:
+        path-dependent values.
     weights : float (b,), optional
         Of the background's rows; equal if not given.
     player_of : int (features,), optional
@@ -61,8 +61,7 @@ def values(
 def baseline_values(
     ensemble: TreeEnsemble, rows: object, baselines: object, player_of: object = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Exact Shapley values of rows (m, players, K), each against a baseline of its own, and its
-    base values (m, K).
+    """Exact Shapley values of rows (m, players, K) against a baseline each, and base values (m, K).
 
     Parameters
     ----------
@@ -163,9 +162,7 @@ class TreeGame:
         return prepared
 
     def predicted_seconds(self, rows: int) -> float:
-        """About how long so many rows take on one thread, tables included; from the trees, not from
-        a clock.
-        """
+        """About how long so many rows take on one thread, tables included; not by a clock."""
         plans = [each.plan for each in self.prepared]
         return 1e-9 * sum(plan.once + rows * plan.per_row for plan in plans)
 
@@ -264,9 +261,7 @@ class _Prepared:
         game = self.game
         deep = np.zeros((game.ensemble.n_outputs * game.n_players, len(matrix)))
         if game.background is None:
-            add_path_values(
-                self.walk, self.shares, game.n_players, self.block.answers(matrix), deep
-            )
+            add_path_values(self.passes, self.block.answers(matrix), deep)
             return deep
         add_pair_values(
             self.walk,
@@ -309,10 +304,13 @@ class _Prepared:
         return at[leaves]
 
     @cached_property
+    def passes(self) -> Passes:
+        return Passes(self.block, self.plan.deep, self.shares, self.game.n_players)
+
+    @cached_property
     def walk(self) -> Walk:
-        background = self.game.background
-        share = np.ones(len(self.block)) if background is None else reached(self.block, background)
-        return Walk(self.block, self.plan.deep, share)
+        assert self.game.background is not None
+        return Walk(self.block, self.plan.deep, reached(self.block, self.game.background))
 
     @cached_property
     def background_ways(self) -> IntArray:

@@ -1,14 +1,12 @@
-"""Tables of leaves: what a leaf gives to each of its players, for every pattern that a row may
-have.
+"""Tables of leaves: what a leaf gives to each of its players, for every pattern of a row.
 
 A leaf with k players and value 1 is reached by a coalition where each player's bit is set in the
 explained row (members) or in the background row (others). With p and b the two patterns, and h(b)
 the share of background rows with pattern b, the multilinear extension at level q is F(p, q) = Σ_b
 h(b) q^(k−|b|) (1−q)^(k−|p|) over the b with p | b = all ones, so that
 
-    φ_j(p) = Σ_{b: p|b = all, j not in b} h(b) ∫ q^(k−|b|−1) (1−q)^(k−|p|) dq        where j is in p
-    φ_j(p) = −Σ_{b: p|b = all}            h(b) ∫ q^(k−|b|) (1−q)^(k−|p|−1) dq        where it is
-    not.
+    φ_j(p) = Σ_{b: p|b = all, j not in b} h(b) ∫ q^(k−|b|−1) (1−q)^(k−|p|) dq    where j is in p
+    φ_j(p) = −Σ_{b: p|b = all}            h(b) ∫ q^(k−|b|) (1−q)^(k−|p|−1) dq    where it is not.
 
 The second is the same for all j outside p. The first is first(p) − second(p without j), sums over b
 that do not know j. So three numbers per pattern give all k · 2^k values. They come from one sum
@@ -32,9 +30,7 @@ LEAST_SHARE = 1e-30  # for a cover share of zero, which would be divided by: val
 
 @lru_cache(maxsize=64)
 def levels(players: int) -> tuple[FloatArray, FloatArray]:
-    """Gauss–Legendre levels on [0, 1] and their weights: exact for the polynomials of so many
-    players.
-    """
+    """Gauss–Legendre levels on [0, 1] and their weights: exact for so many players."""
     nodes, weights = np.polynomial.legendre.leggauss(max(1, (players + 1) // 2))
     return (nodes + 1) / 2, weights / 2
 
@@ -61,18 +57,14 @@ def _whole(players: int) -> FloatArray:
 
 
 def leaf_table(shares: FloatArray, players: int) -> FloatArray:
-    """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from the background's shares of patterns
-    (leaves, 2^k).
-    """
+    """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from shares of patterns (leaves, 2^k)."""
     if players > WHOLE_PLAYERS:
         return table_of_sums(*leaf_sums(shares, players), players)
     return (shares @ _whole(players)).reshape(len(shares), players, -1)
 
 
 def leaf_sums(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The three numbers per pattern of leaves with so many players (leaves, 2^k): first, second,
-    outside.
-    """
+    """The three numbers per pattern of leaves (leaves, 2^k): first, second, outside."""
     if players > MATRIX_PLAYERS:
         return _by_levels(shares, players)
     by_first, by_outside = _matrices(players)
@@ -105,9 +97,7 @@ def _by_levels(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray
 
 @lru_cache(maxsize=16)
 def _powers(players: int) -> list[tuple[float, FloatArray, FloatArray]]:
-    """Each level, and the factors of all patterns (2^k,) before and after the sum over
-    supersets.
-    """
+    """Each level, and the patterns' factors (2^k,) before and after the sum over supersets."""
     size = sizes(players)
     powers = []
     for level, weight in zip(*levels(players), strict=True):
@@ -139,29 +129,30 @@ def table_of_sums(
 
 
 def cover_table(shares: FloatArray) -> FloatArray:
-    """φ_j(p) of leaves with value 1 (leaves, k, 2^k) where absent players follow the cover: factors
-    q·bit + (1 − q)·share.
+    """φ_j(p) of leaves with value 1 (leaves, k, 2^k) where absent players follow the cover.
+
+    F(p, q) is the product of factors q + (1 − q) s_i for players in p and (1 − q) s_i for others,
+    so φ_j(p) = −∫ F(p, q) / (1 − q) dq where j is not in p: one number per pattern. Where j is in
+    p, it is the number of p without j, times −(1 − s_j) / s_j.
 
     Parameters
     ----------
     shares : float (leaves, k)
-        The product of the cover shares of each player's splits on the path.
+        The product s of the cover shares of each player's splits on the path.
     """
     count, players = shares.shape
     shares = np.maximum(shares, LEAST_SHARE)
-    table = np.zeros((count, players, 1 << players))
+    lost = np.zeros((count, 1 << players))
     for level, weight in zip(*levels(players), strict=True):
-        out = (1 - level) * shares
-        factors = np.stack([out, level + out], axis=2)
-        product = np.full((count, 1), weight)
+        product = np.full((count, 1), -weight / (1 - level))
         for player in range(players):
-            product = (factors[:, player, :, None] * product[:, None, :]).reshape(count, -1)
-        for player in range(players):
-            ratio = (
-                np.stack([-shares[:, player], 1 - shares[:, player]], axis=1) / factors[:, player]
-            )
-            halves = (count, -1, 2, 1 << player)
-            table[:, player].reshape(halves)[...] += (
-                product.reshape(halves) * ratio[:, None, :, None]
-            )
+            out = (1 - level) * shares[:, player, None]
+            product = np.concatenate([product * out, product * (level + out)], axis=1)
+        lost += product
+    table = np.empty((count, players, 1 << players))
+    for player in range(players):
+        halves = (count, -1, 2, 1 << player)
+        mine = table[:, player].reshape(halves)
+        mine[:, :, 0] = lost.reshape(halves)[:, :, 0]
+        mine[:, :, 1] = mine[:, :, 0] * (1 - 1 / shares[:, player])[:, None, None]
     return table

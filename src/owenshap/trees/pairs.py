@@ -22,8 +22,7 @@ import numpy as np
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 
-# of leaves that pairs make at a time: enough to be quick, few enough for the cache
-VISITS = 1 << 17
+VISITS = 1 << 17  # of leaves at a time: enough to be quick, few enough for the cache
 TREES = 64  # that a row and its own baseline walk through at a time
 FEW_ROWS = 8  # for fewer, fewer visits are made at a time
 BOTH = 3  # the left and the right child
@@ -57,11 +56,7 @@ class Walk:
 
     @cached_property
     def live(self) -> BoolArray:
-        """Nodes with a wanted leaf below."""
-        live = self.wanted.copy()
-        for level in reversed(self.block.levels[1:]):
-            live[self.block.parent[level[live[level]]]] = True
-        return live
+        return self.block.leading_to(self.wanted)
 
     @cached_property
     def inner(self) -> IntArray:
@@ -220,9 +215,7 @@ def _add_all_pairs(
 def add_own_values(
     walk: Walk, n_players: int, rows: IntArray, others: IntArray, total: FloatArray
 ) -> None:
-    """Add the values of rows to (targets, m), each row from its pair with the other row at its
-    place.
-    """
+    """Add the values of rows to (targets, m), each from the pair with its own other row."""
     step = max(1, int(VISITS / (TREES * walk.visits)))
     for first in range(0, len(walk.roots), TREES):
         roots = walk.roots[first : first + TREES]
@@ -252,9 +245,7 @@ class _Step:
 
 @cache
 def _stops() -> tuple[ByteArray, BoolArray]:
-    """For the ways of a pair: the place at which it parts, ends or leaves what is known, and
-    whether it parts.
-    """
+    """For the ways of a pair: the place where it parts, ends or goes beyond; whether it parts."""
     ways = np.arange(1 << (2 * ASKED))
     place = np.zeros(len(ways), np.int64)
     for _ in range(LEVELS):
@@ -349,9 +340,7 @@ def _joined(
 def _given_out(
     walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int
 ) -> FloatArray:
-    """From the last leaves up: what the leaves below each parting give to its player (targets,
-    m).
-    """
+    """From the last leaves up: what those below each parting give to its player (targets, m)."""
     total = np.zeros(walk.block.ensemble.n_outputs * n_players * n_rows)
     stretches = steps[-1].first + 2 * len(steps[-1].parted)
     node = np.concatenate([step.node for step in steps])

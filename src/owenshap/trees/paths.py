@@ -9,101 +9,156 @@ sum only; the part that an earlier edge of the same player claims is taken back 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
 import numpy as np
 from scipy.sparse import csr_array
 
-from owenshap.support.arrays import ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import Block, inside
+from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
+from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.leaves import LEAST_SHARE, levels
-from owenshap.trees.pairs import Walk
 
 CASES = 3  # the row left the player's box before this edge, leaves it here, or stays
 
 
-def add_path_values(
-    walk: Walk, shares: FloatArray, n_players: int, answers: ByteArray, total: FloatArray
-) -> None:
-    """Add the values of rows to (targets, m), from cover shares of edges and the rows' answers.
+@dataclass(frozen=True, eq=False)
+class Passes:
+    """The part of a block that leads to some of its leaves, for passes down and up.
 
     Parameters
     ----------
-    walk : Walk
+    block : Block
+        The trees.
+    wanted : bool (nodes,)
         The leaves that count.
     shares : float (nodes,)
         The product of the cover shares of each edge's player down to it.
     n_players : int
         Players of the game.
-    answers : 0 or 1 (questions, m)
-        Of the rows.
-    total : float (targets, m)
-        What is added to.
     """
-    block = walk.block
-    case = _cases(walk, answers)
-    most = int(block.players[walk.leaves].max(initial=0))
-    gained = np.zeros((block.ensemble.values.shape[1], *case.shape))
-    for level, weight in zip(*levels(most), strict=True):
-        steps, gains = _factors(block, float(level), np.maximum(shares, LEAST_SHARE))
-        product = _products(block, steps.ravel().take(case))
-        of_edge = (weight * gains).ravel().take(case)
-        for output, gain in enumerate(gained):
-            gain += of_edge * _sums_below(walk, product, output)  # noqa: PLW2901
+
+    block: Block
+    wanted: BoolArray
+    shares: FloatArray
+    n_players: int
+
+    @cached_property
+    def order(self) -> IntArray:
+        """Nodes with a wanted leaf below, depth by depth, at each depth the inner ones first."""
+        live = self.block.leading_to(self.wanted)
+        kept = [level[live[level]] for level in self.block.levels]
+        return np.concatenate(
+            [level[np.argsort(~self.block.inner[level], kind="stable")] for level in kept]
+        )
+
+    @cached_property
+    def depths(self) -> list[slice]:
+        """Where the nodes of each depth lie, roots first."""
+        depth = self.block.depth[self.order]
+        edges = np.searchsorted(depth, np.arange(depth.max(initial=NONE) + 2))
+        return [slice(start, stop) for start, stop in pairwise(edges.tolist())]
+
+    @cached_property
+    def _place(self) -> IntArray:
+        """Where a node lies in the order; for others and for none, the place behind the last."""
+        place = np.full(len(self.block) + 1, len(self.order))
+        place[self.order] = np.arange(len(self.order))
+        return place
+
+    @cached_property
+    def parent(self) -> IntArray:
+        return self._place[self.block.parent[self.order]]
+
+    @cached_property
+    def children(self) -> tuple[IntArray, IntArray]:
+        return self._place[self.block.left[self.order]], self._place[self.block.right[self.order]]
+
+    @cached_property
+    def inner(self) -> BoolArray:
+        return self.block.inner[self.order]
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Leaf values (V, places), zero at inner nodes."""
+        own = self.block.ensemble.values[self.order + self.block.nodes.start]
+        return np.where(self.inner[:, None], 0.0, own).T
+
+    @cached_property
+    def _turns(self) -> list[IntArray]:
+        return self.block.chain(self.order[self.block.parent[self.order] >= 0])
+
+    def cases(self, answers: ByteArray) -> IntArray:
+        """Where each edge and row finds its factors (places, m): CASES per edge."""
+        bits = np.ones((len(self.block) + 1, answers.shape[1]), np.uint8)  # last: no edge before
+        bits[np.concatenate(self._turns)] = inside(self.block, self._turns, answers)
+        case = bits[self.order] + bits[self.block.before[self.order]]
+        return np.add(case, CASES * np.arange(len(self.order))[:, None], dtype=np.intp)
+
+    @cached_property
+    def factors(self) -> list[tuple[FloatArray, FloatArray]]:
+        """Per level, by edge and case: the step of products, and the part that the player gets."""
+        most = int(self.block.players[self.wanted].max(initial=0))
+        return [
+            self._factors(float(level), float(weight))
+            for level, weight in zip(*levels(most), strict=True)
+        ]
+
+    def _factors(self, level: float, weight: float) -> tuple[FloatArray, FloatArray]:
+        before = self.block.before[self.order]
+        first = before < 0
+        shares = np.maximum(self.shares, LEAST_SHARE)
+        out = (1 - level) * shares
+        within = level + out
+        ratio = (1 - shares) / within
+        out_before = np.where(first, 1.0, out[before])
+        within_before = np.where(first, 1.0, within[before])
+        ratio_before = np.where(first, 0.0, ratio[before])
+        out, within, ratio = (each[self.order] for each in (out, within, ratio))
+        steps = np.stack([out / out_before, out / within_before, within / within_before], axis=1)
+        gains = np.stack(
+            [np.zeros(len(out)), -1 / (1 - level) - ratio_before, ratio - ratio_before], axis=1
+        )
+        return steps.ravel(), weight * gains.ravel()
+
+    def adding(self, output: int) -> csr_array:
+        """The matrix that adds what edges give to the targets."""
+        edges = np.flatnonzero(self.block.parent[self.order] >= 0)
+        nodes = self.order[edges]
+        outputs = self.block.ensemble.outputs[self.block.tree[nodes], output]
+        target = outputs * self.n_players + self.block.edge_player[nodes]
+        shape = (self.n_players * self.block.ensemble.n_outputs, len(self.order))
+        return csr_array((np.ones(len(edges)), (target, edges)), shape=shape)
+
+
+def add_path_values(passes: Passes, answers: ByteArray, total: FloatArray) -> None:
+    """Add the values of rows to (targets, m), from their answers (questions, m)."""
+    case = passes.cases(answers)
+    gained = np.zeros((len(passes.values), *case.shape))
+    for steps, gains in passes.factors:
+        product = _products(passes, steps.take(case))
+        of_edge = gains.take(case)
+        for gain, values in zip(gained, passes.values, strict=True):
+            gain += of_edge * _sums_below(passes, product, values)[:-1]  # noqa: PLW2901
     for output, gain in enumerate(gained):
-        total += _adding(block, n_players, output) @ gain
+        total += passes.adding(output) @ gain
 
 
-def _cases(walk: Walk, answers: ByteArray) -> IntArray:
-    """Where each edge and row finds its factors (nodes, m): CASES places per edge."""
-    block = walk.block
-    turns = block.chain(np.flatnonzero(walk.live & (block.parent >= 0)))
-    bits = np.ones((len(block) + 1, answers.shape[1]), np.uint8)  # the last one for no edge before
-    bits[np.concatenate(turns)] = inside(block, turns, answers)
-    return np.add(
-        bits[:-1] + bits[block.before], CASES * np.arange(len(block))[:, None], dtype=np.intp
-    )
-
-
-def _factors(block: Block, level: float, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Per edge and case (nodes, CASES): what it multiplies products by, and what its player gets of
-    them.
-    """
-    first = block.before < 0
-    out = (1 - level) * shares
-    within = level + out
-    out_before = np.where(first, 1.0, out[block.before])
-    within_before = np.where(first, 1.0, within[block.before])
-    steps = np.stack([out / out_before, out / within_before, within / within_before], axis=1)
-    ratio = (1 - shares) / within
-    ratio_before = np.where(first, 0.0, ratio[block.before])
-    lost = np.full(len(shares), -1 / (1 - level))
-    gains = np.stack([np.zeros(len(shares)), lost - ratio_before, ratio - ratio_before], axis=1)
-    return steps, gains
-
-
-def _products(block: Block, steps: FloatArray) -> FloatArray:
-    """The product of all steps down to each node, in place of the steps."""
-    for nodes in block.levels[1:]:
-        steps[nodes] *= steps[block.parent[nodes]]
+def _products(passes: Passes, steps: FloatArray) -> FloatArray:
+    """The product of all steps down to each place, in place of the steps; roots take none."""
+    steps[passes.depths[0]] = 1
+    for depth in passes.depths[1:]:
+        steps[depth] *= steps[passes.parent[depth]]
     return steps
 
 
-def _sums_below(walk: Walk, product: FloatArray, output: int) -> FloatArray:
-    """The sum over the leaves below each node of the product there times the leaf's value."""
-    block = walk.block
-    sums = np.zeros(product.shape)
-    values = block.ensemble.values[walk.leaves + block.nodes.start, output]
-    sums[walk.leaves] = product[walk.leaves] * values[:, None]
-    for level in reversed(block.levels):
-        nodes = level[block.inner[level]]
-        sums[nodes] = sums[block.left[nodes]] + sums[block.right[nodes]]
+def _sums_below(passes: Passes, product: FloatArray, values: FloatArray) -> FloatArray:
+    """Sums over the leaves below each place of products times values; zero in one more place."""
+    sums = np.zeros((len(product) + 1, product.shape[1]))
+    np.multiply(product, values[:, None], out=sums[:-1])
+    left, right = passes.children
+    for depth in reversed(passes.depths):
+        inner = slice(depth.start, depth.start + int(passes.inner[depth].sum()))
+        sums[inner] = sums[left[inner]] + sums[right[inner]]
     return sums
-
-
-def _adding(block: Block, n_players: int, output: int) -> csr_array:
-    """The matrix that adds what edges give to the targets."""
-    edges = np.flatnonzero(block.parent >= 0)
-    target = (
-        block.ensemble.outputs[block.tree[edges], output] * n_players + block.edge_player[edges]
-    )
-    shape = (n_players * block.ensemble.n_outputs, len(block))
-    return csr_array((np.ones(len(edges)), (target, edges)), shape=shape)

@@ -89,9 +89,7 @@ def histograms(
 
 
 def interventional(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
-    """The group's table, and its mean per output, for a background with these shares of
-    patterns.
-    """
+    """The group's table, and its mean per output, for a background's shares of patterns."""
 
     def tables(
         leaves: IntArray, players: int, maps: IntArray | None
@@ -146,9 +144,7 @@ def _table(block: Block, cells: Cells, tables: LeafTables) -> tuple[Table, Float
 
 
 def _slots(block: Block, cells: Cells) -> tuple[IntArray, IntArray, IntArray, int]:
-    """The slot of each leaf, player and output (leaves, k, V); each slot's cell and target; how
-    many targets there are.
-    """
+    """The slots (leaves, k, V), the cell and target of each slot, and the number of targets."""
     player = np.where(cells.edges >= 0, block.edge_player[cells.edges], NONE)
     outputs = block.ensemble.outputs[block.tree[cells.leaves]]
     n_players = int(block.player_of.max(initial=0)) + 1
@@ -184,9 +180,7 @@ def _spread(table: FloatArray, maps: IntArray | None) -> FloatArray:
 
 
 def _add(entries: FloatArray, slot: IntArray, spread: FloatArray, value: FloatArray) -> None:
-    """Add parts (leaves × k, 2^bits), times their leaves' values, to the entries of slots (leaves,
-    k).
-    """
+    """Add parts (leaves × k, 2^bits) times their leaves' values to the entries of slots."""
     order = np.argsort(slot, axis=None, kind="stable")
     ordered = slot.ravel()[order]
     begin = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))

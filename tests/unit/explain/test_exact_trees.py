@@ -447,6 +447,17 @@ def test_a_log_link_is_explained_in_logs(name):
     is_exact(found, 20)
     assert found.unit == "log of the prediction"
     close(np.exp(found.predictions), model.predict(DIABETES.iloc[100:104]), 1e-4)
+    piped = make_pipeline(StandardScaler(), LOGS[name]()).fit(DIABETES.to_numpy(), PROGRESS)
+    same = Explainer(piped, DIABETES.to_numpy()[:20])(DIABETES.to_numpy()[100:104])
+    assert (same.method, same.unit) == ("trees", found.unit)
+    close(np.exp(same.predictions), piped.predict(DIABETES.to_numpy()[100:104]), 1e-4)
+
+
+def test_rankers_are_explained_by_their_score():
+    model = xgboost.XGBRanker(**XGBOOST).fit(DIABETES, THREE, qid=np.repeat(np.arange(20), 10))
+    found = Explainer(model, DIABETES.iloc[:20])(DIABETES.iloc[100:104])
+    is_exact(found, 20)
+    assert found.unit == "ranking score"
 
 
 def test_probabilities_of_forests_are_exact():

@@ -807,3 +807,8 @@ def test_shades_of_nearly_constant_features_still_tell_them_apart():
     assert Column.of(few, 9).shades()[[0, 3]].tolist() == [0, 1]
     assert Column.of(np.ones(4), 9).shades().tolist() == [0.5] * 4
     assert np.isnan(Column.of(np.array([np.nan]), 9).shades()).all()
+
+
+def test_the_axis_of_a_waterfall_names_the_unit():
+    explanation = explanation_of([1.0, -2.0], unit="log-odds")
+    assert plots.waterfall(explanation).get_xlabel().startswith("prediction, log-odds")

@@ -1,6 +1,4 @@
-"""Shapley values of trees by their definition, in rational arithmetic: the slow formulas that tests
-compare with.
-"""
+"""Shapley values of trees by their definition, in rational arithmetic: slow and plain."""
 
 from __future__ import annotations
 
@@ -131,9 +129,7 @@ def exact_values(
 
 
 def leaf_by_leaf(ensemble: TreeEnsemble, row: Any, background: Any) -> np.ndarray[Any, Any]:
-    """φ (players, outputs) of many players: for a leaf and a background row some must join, some
-    must not.
-    """
+    """φ (players, outputs) of many players: at a leaf some must join, and some must not."""
     total = [[Fraction(0)] * ensemble.n_outputs for _ in range(ensemble.n_features)]
 
     def walk(node: int, fits: dict[int, list[bool]], other: Any, outputs: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,55 @@ def test_groups_of_columns() -> None:
         agree(other, exact_values(ensemble, row, player_of=players))
 
 
+@pytest.mark.usefixtures("way")
+def test_a_question_asked_twice() -> None:
+    """As symmetric trees may: some leaves cannot be reached, by any mixture of rows."""
+    ensemble = random_ensemble(25, trees=2, depth=4, features=3, leafy=0.0)
+    ensemble = replace(
+        ensemble,
+        threshold=np.zeros(len(ensemble.left)),
+        missing_left=np.ones(len(ensemble.left), np.bool_),
+    )
+    rows = random_rows(26, 4, 3)
+    background = random_rows(27, 6, 3)
+    found, base = values(ensemble, rows, background)
+    for row, each in zip(rows, found, strict=True):
+        agree(each, exact_values(ensemble, row, background))
+    agree(found.sum(axis=1) + base, ensemble.predict(rows))
+
+
+@pytest.mark.usefixtures("way")
+def test_nodes_that_no_path_leads_to() -> None:
+    """Pruned trees of xgboost keep them."""
+    ensemble = random_ensemble(28, trees=1, depth=4, features=3)
+    spare = {
+        "left": -1,
+        "right": -1,
+        "feature": -1,
+        "threshold": 0.0,
+        "missing_left": False,
+        "cover": 5.0,
+    }
+    more = {name: np.append(getattr(ensemble, name), [value] * 3) for name, value in spare.items()}
+    longer = replace(ensemble, **more, values=np.append(ensemble.values, np.ones((3, 1)), axis=0))
+    rows = random_rows(29, 4, 3)
+    for background in (None, random_rows(30, 6, 3)):
+        for one, other in zip(
+            values(ensemble, rows, background), values(longer, rows, background), strict=True
+        ):
+            agree(one, other)
+
+
+def test_many_columns_of_which_few_count() -> None:
+    ensemble = random_ensemble(31, trees=5, depth=4, features=2000)
+    rows = random_rows(32, 3, 2000)
+    background = random_rows(33, 5, 2000)
+    found, base = values(ensemble, rows, background)
+    assert found.shape == (3, 2000, 1)
+    agree(found.sum(axis=1) + base, ensemble.predict(rows))
+    assert not found[:, np.setdiff1d(np.arange(2000), ensemble.feature)].any()
+
+
 def test_a_baseline_for_each_row() -> None:
     ensemble = random_ensemble(14, trees=30, depth=4, features=5, outputs=2)
     rows = random_rows(15, 300, 5)
@@ -118,10 +168,10 @@ def test_a_large_background_walks_in_parts(monkeypatch: Any) -> None:
     agree(values(ensemble, rows, background, weights)[0], whole)
 
 
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("way", ["no tables", "mixed"], indirect=True)
 @pytest.mark.parametrize("depth", [20, 100])
-def test_chains(depth: int, way: str) -> None:
-    if way == "tables":
-        pytest.skip("out of reach for tables")
+def test_chains(depth: int) -> None:
     ensemble = chain(0, depth, 8)
     rows = random_rows(1, 2, 8)
     background = random_rows(2, 4, 8)
@@ -134,9 +184,7 @@ def test_chains(depth: int, way: str) -> None:
 
 @pytest.mark.parametrize("players", [30, 100])
 def test_chains_of_many_players(players: int) -> None:
-    """Far beyond tables, and beyond the definition too; adding up tells the rest about values by
-    cover.
-    """
+    """Far beyond tables and the definition; values by cover must add up."""
     ensemble = chain(3, players, players)
     rows = random_rows(4, 2, players)
     background = random_rows(5, 3, players)
@@ -145,6 +193,18 @@ def test_chains_of_many_players(players: int) -> None:
         agree(each, leaf_by_leaf(ensemble, row, background))
     by_cover, base = values(ensemble, rows)
     agree(by_cover.sum(axis=1) + base, ensemble.predict(rows))
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("features", [5, 12])
+def test_trees_of_depth_12(features: int) -> None:
+    ensemble = random_ensemble(34, trees=2, depth=12, features=features, leafy=0.15)
+    assert (ensemble.left < 0).sum() > 100
+    rows = random_rows(35, 2, features)
+    background = random_rows(36, 3, features)
+    found, _ = values(ensemble, rows, background)
+    for row, each in zip(rows, found, strict=True):
+        agree(each, leaf_by_leaf(ensemble, row, background))
 
 
 def test_two_slow_formulas_agree() -> None:

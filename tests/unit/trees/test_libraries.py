@@ -135,9 +135,7 @@ def test_missing_values_with_a_background() -> None:
 
 
 def frames(model: Any) -> None:
-    """A category column beside a number, with a background: values add up to the model's own
-    margins.
-    """
+    """Categories with a background: values add up to the model's own margins."""
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(
         {"letter": pd.Categorical(rng.choice(list("abcdef"), 300)), "number": rng.normal(size=300)}

@@ -31,9 +31,7 @@ def reader_of(model: Any) -> type[Reader]:
 
 
 def read(model: Any) -> TreeEnsemble:
-    """The trees of a fitted model; raises UnreadableModelError with the reason where they cannot be
-    had.
-    """
+    """The trees of a fitted model; raises UnreadableModelError with the reason why not."""
     reader = reader_of(model)
     try:
         return reader.read(model)
@@ -45,8 +43,6 @@ def read(model: Any) -> TreeEnsemble:
 
 
 def agrees(model: Any, ensemble: TreeEnsemble, rows: Any) -> bool:
-    """Whether the trees that were read give what the library itself gives for these rows, but for
-    its rounding.
-    """
+    """Whether the trees give what the library gives for these rows, but for its rounding."""
     reader = reader_of(model)
     return ensemble.reproduces(reader.matrix(model, rows), reader.margins(model, rows))

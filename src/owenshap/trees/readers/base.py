@@ -39,16 +39,12 @@ class Reader(ABC):
     @classmethod
     @abstractmethod
     def read(cls, model: Any) -> TreeEnsemble:
-        """The model's trees; raises UnreadableModelError with the reason where they cannot be
-        had.
-        """
+        """The model's trees; raises UnreadableModelError with the reason why not."""
 
     @classmethod
     @abstractmethod
     def matrix(cls, model: Any, rows: Any) -> Any:
-        """Rows as numbers (m, n_features), in the order and with the category codes that the trees
-        were grown on.
-        """
+        """Rows as numbers (m, n_features), with the category codes that the trees were grown on."""
 
     @classmethod
     @abstractmethod
@@ -95,9 +91,7 @@ def _column(column: Any) -> Any:
 
 
 def sets_matrix(sets: Sequence[IntArray], in_set_left: bool) -> BoolArray:
-    """Sets of categories as a table (S, C): whether category c goes left; the last column is for
-    all others.
-    """
+    """Sets of categories (S, C): whether category c goes left; the last column: all others."""
     largest = max((int(each.max()) for each in sets if len(each)), default=-1)
     table = np.zeros((len(sets), largest + 2), np.bool_)
     for row, each in enumerate(sets):

@@ -78,9 +78,7 @@ class CatboostReader(Reader):
 
 
 class _Splits:
-    """A split of catboost's as column, threshold, where missing values go, and the set of its
-    category.
-    """
+    """Splits as tuples; the sets of categories that they ask for are gathered."""
 
     def __init__(self, model: Any, info: dict[str, Any]) -> None:
         self.model = model
@@ -232,7 +230,7 @@ def _unit(model: Any) -> str:
 def _codes(model: Any, stored: dict[str, Any], table: Any, column: int) -> FloatArray:
     """Which of the categories that trees ask for each row has, or NONE.
 
-    catboost compares hashes. The bits of the leaves that it finds for a row say which splits are
+    The library compares hashes. The bits of the leaf that it finds for a row say which splits are
     met.
     """
     places = _places(model, stored, column)

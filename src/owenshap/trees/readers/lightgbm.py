@@ -40,9 +40,7 @@ SCORES = (
 
 
 class LightgbmReader(Reader):
-    """Values up to the threshold go left, in float64; categories in a node's set go left, all
-    others right.
-    """
+    """Values up to the threshold go left, in float64, as do categories in a node's set."""
 
     types = {"lightgbm": ("Booster", "LGBMModel")}  # noqa: RUF012
 
@@ -67,7 +65,7 @@ class LightgbmReader(Reader):
     def margins(cls, model: Any, rows: Any) -> FloatArray:
         raw = np.asarray(model.predict(rows, raw_score=True), np.float64)
         header, trees = _parsed(_booster(model).model_to_string())
-        # the library's raw scores are sums even where it predicts means
+        # raw scores are sums even where means are predicted
         return raw / _averaged(header, len(trees))
 
 

@@ -103,9 +103,7 @@ def _forest(model: Any, trees: list[Any]) -> TreeEnsemble:
 
 
 def _shares(tree: Any, classes: Any) -> FloatArray:
-    """Shares of the classes in each node, targets one after the other; older versions store
-    counts.
-    """
+    """Shares of the classes in each node, target by target; older versions store counts."""
     totals = tree.value.sum(axis=2, keepdims=True)
     shares = tree.value / np.where(totals == 0, 1, totals)
     of_target = zip(np.atleast_1d(classes), range(shares.shape[1]), strict=True)

@@ -30,9 +30,7 @@ LOG_LINK = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "surviv
 
 
 class XgboostReader(Reader):
-    """Categories in a node's set go right, all others left; float32 values below the threshold go
-    left.
-    """
+    """Float32 values below the threshold go left, as do categories outside of a node's set."""
 
     types = {  # noqa: RUF012
         "xgboost": ("Booster", "XGBModel"),
@@ -56,8 +54,7 @@ class XgboostReader(Reader):
             return np.asarray(rows, np.float64)
         boosting = json.loads(_booster(model).save_raw("json"))["learner"]["gradient_booster"]
         stored = boosting["gbtree"]["model"] if "gbtree" in boosting else boosting["model"]
-        # before 3.1 the codes of the rows were taken as they are
-        categories = stored.get("cats", {}).get("enc")
+        categories = stored.get("cats", {}).get("enc")  # older versions take the codes of the rows
         return as_floats(_recoded(rows, categories) if categories else rows)
 
     @classmethod
@@ -154,8 +151,7 @@ def _sizes(roots: IntArray, nodes: int) -> IntArray:
 
 
 def _leaves(trees: list[dict[str, Any]], inner: BoolArray) -> FloatArray:
-    # at a leaf: its value
-    conditions = flat((tree["split_conditions"] for tree in trees), np.float32)
+    conditions = flat((tree["split_conditions"] for tree in trees), np.float32)  # a leaf's value
     return np.where(inner, 0, conditions)[:, None]
 
 
