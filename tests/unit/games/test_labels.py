@@ -10,7 +10,7 @@ import pytest
 from naive import refuses
 
 import owenshap
-from owenshap.games.game import outputs
+from owenshap.games import outputs
 
 pytest.importorskip("sklearn")
 from sklearn.datasets import make_classification

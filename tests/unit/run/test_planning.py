@@ -41,8 +41,8 @@ def test_these_are_among_the_methods():
     } <= {*methods()}
 
 
-def test_the_methods_are_auto_and_every_estimator_by_name():
-    assert methods() == ["auto", *sorted(found())]
+def test_the_methods_are_auto_every_estimator_by_name_and_trees():
+    assert methods() == ["auto", *sorted(found()), "trees"]
 
 
 @pytest.mark.parametrize(
