@@ -59,7 +59,7 @@ def main() -> None:
         results = {
             **results,
             "machine": _machine(asked.device),
-            name: {"what": known[name].__doc__, "took": took, **found},
+            name: {"what": " ".join((known[name].__doc__ or name).split()), "took": took, **found},
         }
         _save(path, results)
         print(

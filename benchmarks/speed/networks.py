@@ -92,4 +92,4 @@ def game(explainer: owenshap.Explainer, rows: torch.Tensor) -> LinearModelGame:
         explainer(rows, method="castro", budget=rows.shape[1] + 1, progress=False)
     finally:
         Together.tasks = original  # type: ignore[method-assign]
-    return kept[0][0]
+    return kept[0].game

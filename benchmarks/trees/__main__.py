@@ -65,7 +65,7 @@ def _measured(name: str) -> dict:
     with threadpool_limits(1):
         found = ALL[name]()
     date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    what = (ALL[name].__doc__ or name).strip().rstrip(".")
+    what = " ".join((ALL[name].__doc__ or name).split()).rstrip(".")
     told = {"name": name, "what": what, "date": date, "source": source}
     return {**told, "watch": watch.report(), **found}
 
