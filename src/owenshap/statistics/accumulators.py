@@ -89,11 +89,6 @@ class Accumulator:
         reduced = self._reduced() if self._with_sums else None
         return None if reduced is None else reduced.of_players(slice(-1, None))
 
-    @property
-    def kept(self) -> FloatArray | None:
-        """All replicates (r, n, k), where the gap is spread."""
-        return np.concatenate(self._kept) if self._kept else None
-
     def _reduced(self) -> Moments | None:
         if not self._blocks:
             return self._moments
@@ -123,6 +118,7 @@ class Accumulator:
         """One of the outputs of all of these, which have as many replicates of the same blocks, all
         reduced.
         """
+        assert not any(part._blocks for part in parts)
         first = parts[0]
         together = Accumulator(first._with_sums, first._at_once)
         reduced = [part._moments for part in parts if part._moments is not None]

@@ -18,13 +18,16 @@ def share_of_players(coalitions: BoolArray) -> FloatArray:
     return coalitions.mean(axis=1)
 
 
-@pytest.mark.parametrize("method", ["linear", "gaussian-process", "auto"])
-def test_many_players_have_values_from_few_pairs(method: str) -> None:
+@pytest.mark.parametrize(
+    ("method", "off"), [("linear", 0.05), ("gaussian-process", 0.3), ("auto", 0.3)]
+)
+def test_many_players_have_values_from_few_pairs(method: str, off: float) -> None:
+    """Nine pairs know little of single players: lengths that differ more let values do so too."""
     game = owenshap.FunctionGame(share_of_players, MANY)
     estimate = owenshap.estimate(game, method, budget=20)
     assert estimate.evaluations == 20
     assert estimate.gap == pytest.approx(0, abs=1e-12)
-    np.testing.assert_allclose(estimate.values, 1 / MANY, rtol=0.3)  # nine pairs know no better
+    np.testing.assert_allclose(estimate.values, 1 / MANY, rtol=off)
 
 
 @pytest.mark.parametrize("count", [1, 7, 4_000])
