@@ -80,6 +80,9 @@ class Explainer:
         error; 'auto' takes another.
     batch_rows : int, optional
         The most rows that the model takes at once. By default as many as keep it busy.
+    device : str, optional
+        Where exact values of trees are looked up, as torch calls it: 'cuda'. Up to 2 GB of its
+        memory are used beside the tables. Other models compute where they are.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class Explainer:
         fast: bool = True,
         memory: str | int = "256MB",
         batch_rows: int | None = None,
+        device: str | None = None,
     ) -> None:
         if background is not None and baseline is not None:
             raise InputError("background or baseline", "be given", "both", ABSENT)
@@ -111,7 +115,7 @@ class Explainer:
             got = "none" if baseline is None else "a baseline"
             raise InputError("background_weights", "come with a background", got, "Leave them out")
         self._model, output = settled_model(model, predict, output)
-        self._trees = ExactTrees(self._model, self._predicted, parse_bytes(memory))
+        self._trees = ExactTrees(self._model, self._predicted, parse_bytes(memory), device)
         self._by_cover = background is None and baseline is None
         if self._by_cover:
             self._check_cover()
