@@ -15,7 +15,8 @@ from owenshap.run.cost import magnitude
 from owenshap.statistics.efficiency import FEWEST_TO_SPREAD
 from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Until
 from owenshap.support.checks import whole_number
-from owenshap.surrogates.cross_validated import FOLDS, most_refitted
+from owenshap.surrogates.base import FOLDS
+from owenshap.surrogates.cross_validated import most_refitted
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
