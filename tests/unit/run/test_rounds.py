@@ -11,7 +11,7 @@ from sklearn.linear_model import LinearRegression
 
 import owenshap
 from owenshap.errors import InputError
-from owenshap.estimators import found
+from owenshap.estimators import by_name
 from owenshap.explain import grouping
 from owenshap.run.plan import settled_for
 
@@ -42,7 +42,7 @@ def explained(rows=ROWS, model=None, **settings):
 
 
 METHODS = [
-    name for name, each in found().items() if each.random and each().open_ended(20).unbiased(20)
+    name for name, each in by_name().items() if each.random and each().open_ended(20).unbiased(20)
 ]
 
 
