@@ -133,9 +133,8 @@ class _Row:
         """
         plan = self.task.plan
         efficient = self.session.settings.efficient
-        return plan.estimator.together or needs_spreading(
-            efficient, plan, self.session.game.n_players
-        )
+        n_players = self.session.game.n_players
+        return plan.learns(n_players) or needs_spreading(efficient, plan, n_players)
 
 
 class Allocation:

@@ -105,8 +105,7 @@ class Estimate:
             return None
         reason = estimator.no_interval_reason(n_players, self.replicates)
         # replicates of one surrogate: alike, independent
-        learned_apart = estimator.together and self.plan.until is not None
-        if reason and not learned_apart:
+        if reason and not self.learned:
             return reason
         fewest = FEWEST_FOR_ERRORS if self.plan.until is None else FIRST_LOOK
         return self._too_few if self.replicates < fewest else None
