@@ -112,9 +112,7 @@ class Together:
             )
             check_feasible(plan, n_players, memory)
             if share < math.inf and plan.estimator is not LINEAR.estimator:
-                plan = self._within_share(
-                    plan, n_players, method, budget, share, settings.efficient
-                )
+                plan = self._within_share(plan, n_players, method, budget, share)
             same = np.flatnonzero(counts == n_players)
             learning = plan.until is not None and plan.estimator.together
             # every row learns for itself
@@ -192,7 +190,6 @@ class Together:
         method: str | Estimator,
         budget: int | None,
         share: float,
-        efficient: bool,
     ) -> Plan:
         """The plan with which a row can begin well within its share of what rows have together, and
         then go on.
@@ -221,9 +218,6 @@ class Together:
                 "halved-owen" if method == "auto" else method, n_players, int(share) // 4
             )
         most = plan.budget if plan.until is not None else budget or ENDLESS
-        if efficient and self.shared.total is not None:
-            # all replicates are kept, so that their number must be known
-            most = min(most, self.shared.total)
         replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
         if plan.until is None and replicates < 1:
             return plan  # what it needs is told as that of all rows
