@@ -305,14 +305,8 @@ class Together:
         )
         because = stopped_by.copy()
         finished: BoolArray = np.logical_not(self.live.any(axis=1))
-        reasons = [found.missing_intervals for _, found in done]
-        bare = (
-            bool(done)
-            and not finished.any()
-            and all(found.standard_errors is None for _, found in done)
-        )
-        values = np.zeros(shape)
-        errors, half = (np.zeros(shape), np.zeros(shape)) if not bare else (values[:0], values[:0])
+        values, errors, half = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        doubtful = np.full((shape[0], shape[2]), "", object)
         base, evaluations, model_rows = (
             predictions.copy(),
             np.ones(len(self.rows), np.int64),
@@ -324,9 +318,9 @@ class Together:
             at = (which[:, None], game.live)
             values[at] = _by_row(found.moments.mean, len(which))
             base[which] = found.ends.empty.reshape(len(which), -1)
-            if not bare:
-                errors[at] = _by_row(found.standard_errors, len(which))
-                half[at] = _by_row(found.half_widths, len(which))
+            errors[at] = _by_row(found.standard_errors, len(which))
+            half[at] = _by_row(found.half_widths, len(which))
+            doubtful[which] = found.doubts.reshape(len(which), -1)
             stopped_by[which] = found.stopped_by
             evaluations[which] = found.evaluations
             model_rows[which] = (
@@ -339,9 +333,6 @@ class Together:
         if self.trial is not None:
             model_rows += self.trial.predicted
         one_output = shape[2] == 1
-        reason = next((each for each in reversed(reasons) if each), None)
-        no_errors = bare or (reason is not None and _nowhere(errors[finished]))
-        no_ends = bare or (reason is not None and _nowhere(half[finished]))
         everything = bool(finished.all())
 
         def some(array: NDArray[Any]) -> NDArray[Any]:
@@ -357,15 +348,15 @@ class Together:
             data=some(_data(self.rows, self.players)),
             feature_names=self.players.names,
             output_names=names,
-            standard_errors=None if no_errors else kept(errors),
-            lower=None if no_ends else kept(values - half),
-            upper=None if no_ends else kept(values + half),
+            standard_errors=kept(errors),
+            lower=kept(values - half),
+            upper=kept(values + half),
+            doubtful=kept(doubtful),
             evaluations=some(evaluations),
             model_rows=some(model_rows),
             method=" and ".join(sorted({found.method for _, found in done})) or "exact",
             seed=seed,
             confidence=confidence,
-            no_interval=reason,
             axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
             stopped_by=some(stopped_by),
             because=some(because),
@@ -417,6 +408,7 @@ def exact_explanation(
         standard_errors=np.zeros_like(values),
         lower=values.copy(),
         upper=values.copy(),
+        doubtful=np.full(kept(exact.base).shape, "", object),
         evaluations=np.zeros(len(rows), np.int64),
         model_rows=1 + exact.predicted,
         method=TREES,
@@ -505,17 +497,8 @@ def _kept_plan(
     return make_plan(n_players, method, budget, cost, until, memory)
 
 
-def _nowhere(numbers: FloatArray) -> bool:
-    """Whether every row lacks some of its numbers (rows, players, outputs)."""
-    return bool(np.isnan(numbers).any(axis=(1, 2)).all())
-
-
-def _by_row(values: FloatArray | None, rows: int) -> FloatArray | float:
-    """Values (players, rows × outputs) of a game as (rows, players, outputs); NaN where there are
-    none.
-    """
-    if values is None:
-        return np.nan
+def _by_row(values: FloatArray, rows: int) -> FloatArray:
+    """Values (players, rows × outputs) of a game as (rows, players, outputs)."""
     return values.reshape(len(values), rows, -1).swapaxes(0, 1)
 
 
