@@ -143,7 +143,9 @@ class Moments:
 
     @cached_property
     def adjusted_skewness(self) -> FloatArray:
-        """The same without its bias for normal replicates; needs three of them."""
+        """The same without its bias for normal replicates; 0 of two, which have none."""
+        if self.count < 3:
+            return np.zeros_like(self.mean)
         adjusted: FloatArray = self.skewness * (
             math.sqrt(self.count * (self.count - 1)) / (self.count - 2)
         )

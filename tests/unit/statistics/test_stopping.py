@@ -225,7 +225,8 @@ def test_intervals_of_fixed_budgets_have_simultaneous_ones_too():
     lower, upper = result.simultaneous()
     assert (lower < result.lower).all()
     assert (upper > result.upper).all()
-    assert estimate(smooth(), "castro", budget=30).simultaneous() is None
+    few = estimate(smooth(), "castro", budget=30)
+    assert np.isfinite(few.simultaneous()).all()
 
 
 # --- top and seconds
@@ -575,7 +576,7 @@ def test_a_surrogate_reaches_a_tolerance_with_fewer_evaluations():
     assert np.abs(result.values - exact).max() <= 0.01
     assert result.evaluations == game.evaluations
     assert abs(result.gap) < 1e-12
-    assert result.lower is not None
+    assert np.isfinite(result.lower).all()
     lower, upper = result.simultaneous()
     # what it has learned promises no less than the tolerance
     np.testing.assert_allclose(upper - lower, 0.02)
