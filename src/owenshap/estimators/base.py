@@ -44,6 +44,10 @@ class Learner(Protocol):
     """Replicates of the series before the last fit."""
 
     @property
+    def spread(self) -> FloatArray:
+        """How far apart the values of an output (k,) were seen to lie."""
+
+    @property
     def note(self) -> str | None:
         """What did not go as planned with the latest fit, in words."""
 

@@ -48,7 +48,7 @@ class Task:
     plan : Plan
         For each of its rows.
     ranges : float (rows, outputs), optional
-        What a relative tolerance is a share of; by default |v(N) − v(∅)|.
+        What a relative tolerance is a share of where it is more than |v(N) − v(∅)|.
     """
 
     game: Game
@@ -275,11 +275,8 @@ class Allocation:
         if self._resume is not None:
             assert self._resume.state is not None
             session.resume(self._resume.state)
-        if task.plan.until is not None:
-            ranges = np.abs(session.ends.grand - session.ends.empty)
-            if task.ranges is not None:
-                ranges = task.ranges.reshape(-1)
-            session.tolerances = task.plan.until.tolerances(ranges)
+        if task.ranges is not None:
+            session.ranges = np.maximum(session.ranges, task.ranges.reshape(-1))
         if self._report is not silent:
             before = self._spent
             session.report = lambda done: self._tell(before + done * task.rows)

@@ -10,9 +10,9 @@ from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game
 from owenshap.run.allocation import Allocation, Snapshot, Task
+from owenshap.run.cost import Cost
 from owenshap.run.evaluate import Ends
 from owenshap.run.plan import (
-    Cost,
     Plan,
     check_feasible,
     check_plan,
@@ -21,7 +21,7 @@ from owenshap.run.plan import (
 from owenshap.run.result import Estimate
 from owenshap.run.session import timed_ends
 from owenshap.run.settings import Settings
-from owenshap.statistics.stopping import Clock, Until, checked_until
+from owenshap.statistics.stopping import USUAL, Clock, Until, checked_until
 from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter, close, meter
@@ -196,6 +196,8 @@ class _Request:
         n_players = whole_number("n_players", game.n_players, 1, "Give the number of players")
         settings = Settings.checked(self.seed, self.confidence, self.efficient, self.memory)
         until = checked_until(self.tolerance, self.top, self.seconds, n_players)
+        if until is None and self.budget is None and self.plan is None and self.resume is None:
+            until = USUAL
         clock = Clock(until or Until(), began)
         ends = None
         if self.resume is not None:
@@ -220,7 +222,7 @@ class _Request:
     ) -> tuple[Plan, Ends | None]:
         """A new plan; 'auto' asks what v(∅) and v(N) took, which are then known."""
         plan = make_plan(n_players, self.method, self.budget, until=until, memory=memory)
-        if self.method != "auto" or not plan.estimator.random:
+        if self.method != "auto" or not (plan.estimator.random or until):
             return plan, None
         started = time.perf_counter()
         computed = time.thread_time()

@@ -80,8 +80,8 @@ class Session:
         """Blocks of replicates that are done."""
         self.looks = 0
         """Looks so far, over which the error rate of `top` is spent."""
-        self.tolerances: FloatArray | None = None
-        """What each output (k,) is to be within, where a tolerance is asked for."""
+        self.ranges: FloatArray = np.abs(self.ends.grand - self.ends.empty)
+        """Of each output (k,), at least: a relative tolerance is a share of it."""
         self.note: str | None = None
         """What did not go as planned, in words."""
         self.report: Callable[[int], None] = _nothing
@@ -117,6 +117,23 @@ class Session:
     def moments(self) -> Moments | None:
         """Of the replicates so far; None where there are none."""
         return self._replicates.moments
+
+    @property
+    def tolerances(self) -> FloatArray | None:
+        """What each output (k,) is to be within, where a tolerance is asked for.
+
+        A share of the range is one of the largest value of a single replicate where that is more:
+        no value of a star or a chain is larger than how far the game's values lie apart.
+        """
+        until = self.plan.until
+        if until is None or until.tolerance is None:
+            return None
+        ranges = self.ranges
+        if until.share is not None and self.learner is not None:
+            ranges = np.maximum(ranges, self.learner.spread)
+        elif until.share is not None and self.moments is not None:
+            ranges = np.maximum(ranges, self.moments.largest)
+        return until.tolerances(ranges)
 
     @property
     def cost(self) -> int:
@@ -395,8 +412,16 @@ class Session:
         if verdict.done:
             return verdict.reached(self.plan.until, self.tolerances, self.evaluations)
         if self.count >= self.affordable:
-            return f"budget of {self.plan.budget:,} evaluations: {self.missed(verdict)}"
+            return f"{self._limit}: {self.missed(verdict)}"
         return None
+
+    @property
+    def _limit(self) -> str:
+        """What it may spend, in words."""
+        words = f"budget of {self.plan.budget:,} evaluations"
+        if self.plan.until is None or not self.plan.until.usual:
+            return words
+        return f"usual {words} (tolerance='{self.plan.until.tolerance}' goes on without one)"
 
     def missed(self, verdict: Verdict) -> str:
         """What was not reached, and what it would take."""
@@ -521,7 +546,7 @@ class Session:
         own = copy.copy(self)
         own.game = game
         own.ends = self.ends.of_outputs(outputs)
-        own.tolerances = None if self.tolerances is None else self.tolerances[outputs]
+        own.ranges = self.ranges[outputs]
         own._replicates = self._replicates.of_outputs(outputs)
         squares = self._fit_squares
         own._fit_squares = None if squares is None else squares[:, outputs]
@@ -535,8 +560,7 @@ class Session:
         ends = [each.ends for each in sessions]
         empty = np.concatenate([each.empty for each in ends])
         together.ends = Ends(empty, np.concatenate([each.grand for each in ends]), ends[0].scalar)
-        tolerances = [each.tolerances for each in sessions if each.tolerances is not None]
-        together.tolerances = np.concatenate(tolerances) if tolerances else None
+        together.ranges = np.concatenate([each.ranges for each in sessions])
         together._replicates = Accumulator.joined([each._replicates for each in sessions])
         squares = [each._fit_squares for each in sessions if each._fit_squares is not None]
         together._fit_squares = np.concatenate(squares, axis=1) if squares else None
@@ -559,7 +583,7 @@ class Session:
             "looks": self.looks,
             "made": self._made,
             "note": self.note,
-            "tolerances": self.tolerances,
+            "ranges": self.ranges,
             "replicates": self._replicates.state(),
             "fit_squares": self._fit_squares,
             "learner": None if self.learner is None else self.learner.state(),
@@ -579,7 +603,7 @@ class Session:
         ends = Ends(state["ends"]["empty"], state["ends"]["grand"], state["ends"]["scalar"])
         settings = Settings(**state["settings"])
         session = cls(game, Plan.restored(state["plan"]), settings, executor, clock, ends)
-        session.tolerances = state["tolerances"]
+        session.ranges = state["ranges"]
         session._made = state["made"]
         session.resume(state)
         return session

@@ -177,6 +177,13 @@ class Moments:
         )
 
     @cached_property
+    def largest(self) -> FloatArray:
+        """The largest that any value of an output (k,) was in any replicate, without its sign."""
+        ends = [self.mean] if self.shape is None else [self.shape.lowest, self.shape.highest]
+        largest: FloatArray = np.abs(ends).max(axis=(0, 1))
+        return largest
+
+    @cached_property
     def squared_skewness(self) -> tuple[FloatArray, FloatArray]:
         """Squared skewness of each value (n, k), and its mean over the players whose replicates
         differ (k,).

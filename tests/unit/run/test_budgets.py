@@ -30,7 +30,7 @@ def counted(rows, **settings):
     """What the explainer says of these rows; the model was asked for as much."""
     model = Counting()
     answer = Explainer(model, baseline=0.0)(rows, **settings)
-    assert model.rows == answer.model_rows.sum() == answer.evaluations.sum() + len(rows)
+    assert model.rows == answer.model_rows.sum() >= answer.evaluations.sum() + len(rows)
     return answer
 
 
