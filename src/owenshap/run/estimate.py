@@ -16,9 +16,7 @@ from owenshap.run.plan import (
     Plan,
     check_feasible,
     check_plan,
-    leaves_a_gap,
     make_plan,
-    needs_spreading,
 )
 from owenshap.run.result import Estimate
 from owenshap.run.session import timed_ends
@@ -41,7 +39,7 @@ def estimate(
     seed: int = 0,
     plan: Plan | None = None,
     resume: Estimate | None = None,
-    efficient: bool = False,
+    efficient: bool = True,
     executor: Executor | None = None,
     progress: bool | Meter | None = None,
     memory: str | int = "256MB",
@@ -86,8 +84,10 @@ def estimate(
         An earlier estimate of the same game to go on from, with its method and seed: to a tighter
         tolerance, or a larger budget, which then counts its evaluations too.
     efficient : bool
-        Whether the values must sum to v(N) − v(∅). Methods that leave a gap then spread it over the
-        players.
+        Whether the values sum to v(N) − v(∅). Replicates of `owen` and `halved-owen` do so only on
+        average; the gap of each is spread over the players by how they go with the sum in the
+        others, which lowers the error as well. False leaves the plain mean and its `gap`. One pass
+        alone, and the printed methods, keep theirs.
     executor : optional
         Anything with `submit`: a thread or process pool.
     progress : bool or callable, optional
@@ -139,7 +139,7 @@ def estimating(
     seed: int = 0,
     plan: Plan | None = None,
     resume: Estimate | None = None,
-    efficient: bool = False,
+    efficient: bool = True,
     executor: Executor | None = None,
     progress: bool | Meter | None = None,
     memory: str | int = "256MB",
@@ -208,7 +208,6 @@ class _Request:
             plan = self._repeated(until, n_players)
             clock = Clock(plan.until or Until(), began)
         check_feasible(plan, n_players, settings.memory)
-        needs_spreading(settings.efficient, plan, n_players)
         executor = checked_executor(self.executor)
         report = meter(self.progress, plan.estimator.name)
         run = Allocation(
@@ -291,12 +290,4 @@ def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Pla
     if plan.budget < needed:
         rule = f"be at least the {needed:,} evaluations of the earlier estimate"
         raise InputError("budget", rule, request.budget, "Raise it")
-    if request.efficient and leaves_a_gap(plan) and not earlier.state["replicates"]["kept"]:
-        got = "one whose replicates were not kept"
-        raise InputError(
-            "resume",
-            "be an estimate with efficient=True, as this is",
-            got,
-            "Begin anew, or leave it out",
-        )
     return plan
