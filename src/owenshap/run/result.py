@@ -59,6 +59,8 @@ class Estimate:
     """Half-widths (k,) that what is rare asks for besides, where a surrogate learned on the way."""
     learned: bool = field(default=False, repr=False)
     """Whether a surrogate learned on the way."""
+    fit_errors: FloatArray | None = field(default=None, repr=False)
+    """Standard errors (n, k) of values that are read off fits, by jackknife."""
     note: str | None = None
     """What did not go as planned, in words; None where all did. `plan.because` says why it was
     planned so.
