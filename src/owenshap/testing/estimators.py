@@ -17,6 +17,7 @@ from scipy.special import bdtr, chdtri, ndtri
 from owenshap.estimators import AXIOMS, Estimator
 from owenshap.run.estimate import estimate
 from owenshap.run.result import Estimate
+from owenshap.statistics.efficiency import FEWEST_TO_REGRESS
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.testing.games import KnownGame, airport, constant, product, stacked, unanimity
 from owenshap.testing.trials import (
@@ -48,14 +49,16 @@ RUN_REPLICATES, RUN_EVALUATIONS = 30, 1200  # of each at least
 BLOCKS = 8  # looked at where one has few replicates, which come together
 UNEVEN = 1.5  # times wider limits of a correlation: weights that grow evenly widen them by √1.8
 NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)
+NULL = 3  # the player that changes nothing, in the game that has one
+SUMMED_RUNS = 300  # whole estimates whose sums are looked at
 
 
 def check_estimator(estimator: Estimator) -> None:
     """Check that an estimator keeps every promise of the package.
 
-    Exactness where theory promises it, the axioms, no bias, the coverage of intervals, evaluations
-    counted, budgets kept, the same bits under any memory and executor, no global random state, and
-    replicates that are independent of each other.
+    Exactness where theory promises it, the axioms, sums that add up, no bias, the coverage of
+    intervals, evaluations counted, budgets kept, the same bits under any memory and executor, no
+    global random state, and replicates that are independent of each other.
 
     Parameters
     ----------
@@ -134,6 +137,28 @@ def check_efficiency(estimator: Estimator) -> None:
     _require_axiom(estimator, "efficiency", game, lambda each: each.sum(axis=1) - (grand - empty))
 
 
+def check_sums(estimator: Estimator) -> None:
+    """Estimates sum to v(N) − v(∅) whether or not single replicates do, stay unbiased with few and
+    many replicates, and give nothing to a player that changes nothing.
+    """
+    game = _with_null_player()
+    method = settled(estimator, game.n_players)
+    if method.together or method.keeps_gap or not method.unbiased(game.n_players):
+        return
+    wanted = truth(game)
+    for count in (4, FEWEST_TO_REGRESS + 2) if varies(method, game.n_players) else (2,):
+        runs = affordable(method, game.n_players, SUMMED_RUNS, share=count)
+        made = [run(method, game, count, seed) for seed in range(runs)]
+        gaps = np.array([each.gap for each in made])
+        require_close(gaps, 0.0, f"estimates of {count} replicates must sum to v(N) − v(∅)")
+        found = np.stack([each.moments.mean for each in made])
+        require_zero_mean(found - wanted, f"estimates of {count} replicates must be unbiased")
+        if "null player" in method.axioms:
+            require_close(
+                found[:, NULL], 0.0, "a null player must get nothing when a gap is spread"
+            )
+
+
 def check_symmetry(estimator: Estimator) -> None:
     """Players that do the same get the same."""
     game = product([0.5, 1.5, 0.8, 0.8, 1.2, 0.6], [1.1, 0.7, 1.4, 1.4, 0.5, 1.0])
@@ -142,8 +167,7 @@ def check_symmetry(estimator: Estimator) -> None:
 
 def check_null_player(estimator: Estimator) -> None:
     """A player that changes nothing gets nothing."""
-    game = product([0.5, 1.5, 0.8, 0.7, 1.2, 0.6], [1.1, 0.7, 1.4, 0.7, 0.5, 1.0])
-    _require_axiom(estimator, "null player", game, lambda each: each[:, 3])
+    _require_axiom(estimator, "null player", _with_null_player(), lambda each: each[:, NULL])
 
 
 def check_linearity(estimator: Estimator) -> None:
@@ -455,6 +479,7 @@ ESTIMATOR_CHECKS: tuple[Callable[[Estimator], None], ...] = (
     check_linearity,
     check_null_player,
     check_efficiency,
+    check_sums,
     check_symmetry,
     check_coverage,
 )
@@ -463,6 +488,10 @@ ESTIMATOR_CHECKS: tuple[Callable[[Estimator], None], ...] = (
 In an order in which each may rely on those before it: z-scores, say, on replicates that are
 independent.
 """
+
+
+def _with_null_player() -> KnownGame:
+    return product([0.5, 1.5, 0.8, 0.7, 1.2, 0.6], [1.1, 0.7, 1.4, 0.7, 0.5, 1.0])
 
 
 def _require_axiom(
