@@ -43,7 +43,7 @@ from owenshap.testing.trials import (
     well_behaved,
 )
 
-PLAYERS = 6
+PLAYERS = 6  # the truth is enumerated, and every check takes seconds at most
 RUNS, FEWEST_RUNS = 600, 15  # whole estimates behind coverage and spread
 RUN_REPLICATES, RUN_EVALUATIONS = 30, 1200  # of each at least
 BLOCKS = 8  # looked at where one has few replicates, which come together
@@ -112,8 +112,8 @@ def check_replicates(estimator: Estimator) -> None:
     for n_players in NUMBERS_OF_PLAYERS:
         method = settled(estimator, n_players)
         game, count = stacked(smooth(n_players), rough(n_players)), some(method, n_players)
-        shape, found = (count, n_players, 2), replicates_of(method, game, count).shape
-        require(found == shape, f"replicates must have shape {shape}; got {found}")
+        shape, result = (count, n_players, 2), replicates_of(method, game, count).shape
+        require(result == shape, f"replicates must have shape {shape}; got {result}")
 
 
 def check_exactness(estimator: Estimator) -> None:
@@ -343,10 +343,10 @@ def check_evaluations(estimator: Estimator) -> None:
                 f"replicate_cost must be the most; one of {n_players} players took {inner}, not "
                 f"{cost}",
             )
-            found = run(method, game, 1, seed).evaluations
+            result = run(method, game, 1, seed).evaluations
             require(
-                found == 2 + inner,
-                f"evaluations must be those of the design, 2 + {inner}; got {found}",
+                result == 2 + inner,
+                f"evaluations must be those of the design, 2 + {inner}; got {result}",
             )
 
 
@@ -402,8 +402,8 @@ def check_executors(estimator: Estimator) -> None:
     alone = _several_blocks(estimator)
     for workers in (1, 2, 3):
         with ThreadPoolExecutor(workers) as executor:
-            found = _several_blocks(estimator, executor=executor)
-        require(found == alone, f"an executor must change no bit; {workers} threads did")
+            result = _several_blocks(estimator, executor=executor)
+        require(result == alone, f"an executor must change no bit; {workers} threads did")
 
 
 def check_global_state(estimator: Estimator) -> None:
@@ -426,11 +426,12 @@ def check_few_players(estimator: Estimator) -> None:
     for n_players in (1, 2):
         game, method = smooth(n_players), settled(estimator, n_players)
         replicates = replicates_of(method, game, affordable(method, n_players, 1000))
-        found = run(method, game, len(replicates)).values
+        result = run(method, game, len(replicates)).values
         require(
-            found.shape == (n_players,), f"values must have shape ({n_players},); got {found.shape}"
+            result.shape == (n_players,),
+            f"values must have shape ({n_players},); got {result.shape}",
         )
-        require(np.isfinite(found).all(), f"values must be finite; got {found}")
+        require(np.isfinite(result).all(), f"values must be finite; got {result}")
         if method.unbiased(n_players):
             require_zero_mean(replicates - truth(game), f"{n_players} players must be unbiased")
 
@@ -438,10 +439,10 @@ def check_few_players(estimator: Estimator) -> None:
 def check_constant(estimator: Estimator) -> None:
     """In a constant game nobody gets anything, and that is certain."""
     method = settled(estimator, PLAYERS)
-    found = run(method, constant(PLAYERS, 3.7), some(method, PLAYERS))
-    require_close(found.moments.mean, 0.0, "values of a constant game must be 0")
-    if np.isfinite(found.standard_errors).all():
-        require_close(found.standard_errors, 0.0, "standard errors of a constant game must be 0")
+    result = run(method, constant(PLAYERS, 3.7), some(method, PLAYERS))
+    require_close(result.moments.mean, 0.0, "values of a constant game must be 0")
+    if np.isfinite(result.standard_errors).all():
+        require_close(result.standard_errors, 0.0, "standard errors of a constant game must be 0")
 
 
 def check_outputs(estimator: Estimator) -> None:
@@ -514,11 +515,11 @@ def _require_zero(estimator: Estimator, axiom: str, gaps: Callable[[int], FloatA
 
 def _require_budget_kept(estimator: Estimator, n_players: int, budget: int) -> None:
     game = Counting(rough(n_players))
-    found = estimate(game, estimator, budget=budget, progress=False)
-    sizes, cost = game.sizes(), found.plan.estimator.replicate_cost(n_players)
+    result = estimate(game, estimator, budget=budget, progress=False)
+    sizes, cost = game.sizes(), result.plan.estimator.replicate_cost(n_players)
     require(
-        found.evaluations == len(sizes),
-        f"evaluations must be counted; the game saw {len(sizes)}, not {found.evaluations}",
+        result.evaluations == len(sizes),
+        f"evaluations must be counted; the game saw {len(sizes)}, not {result.evaluations}",
     )
     require(
         len(sizes) <= budget,
@@ -530,23 +531,23 @@ def _require_budget_kept(estimator: Estimator, n_players: int, budget: int) -> N
         f"the empty and the grand coalition must be seen once each; got {ends[0]} and {ends[1]} "
         "times",
     )
-    left = budget - 2 - found.replicates * cost
+    left = budget - 2 - result.replicates * cost
     if estimator.random and cost:
-        complete = found.plan.estimator.exact_order(n_players) >= n_players
+        complete = result.plan.estimator.exact_order(n_players) >= n_players
         require(
             left < cost or complete,
             f"a budget of {budget} must be used up; {left} are left and a replicate takes {cost}",
         )
 
 
-def _require_no_interval(found: Estimate) -> None:
-    require(bool(found.doubtful), "an estimate without interval must say why; doubtful is None")
-    none = bool(np.isnan([found.lower, found.upper]).all())
+def _require_no_interval(result: Estimate) -> None:
+    require(bool(result.doubtful), "an estimate without interval must say why; doubtful is None")
+    none = bool(np.isnan([result.lower, result.upper]).all())
     require(none, "an estimate that says that it has no interval must have none; it has one")
 
 
-def _require_point_interval(found: Estimate, game: KnownGame) -> None:
-    for end in (found.lower, found.upper):
+def _require_point_interval(result: Estimate, game: KnownGame) -> None:
+    for end in (result.lower, result.upper):
         require_close(
             end,
             game.shapley_values,
@@ -578,9 +579,9 @@ def _made_runs(method: Estimator, game: KnownGame) -> list[Estimate]:
     return [run(method, game, replicates, seed) for seed in range(runs)]
 
 
-def _covered(found: Estimate, game: KnownGame) -> BoolArray:
-    return (np.asarray(found.lower) <= game.shapley_values) & (
-        game.shapley_values <= np.asarray(found.upper)
+def _covered(result: Estimate, game: KnownGame) -> BoolArray:
+    return (np.asarray(result.lower) <= game.shapley_values) & (
+        game.shapley_values <= np.asarray(result.upper)
     )
 
 
@@ -596,14 +597,14 @@ def _several_blocks(
 ) -> tuple[bytes, bytes, int]:
     """Everything that an estimate from several blocks consists of."""
     method = settled(estimator, PLAYERS)
-    found = run(
+    result = run(
         method,
         rough(PLAYERS),
         affordable(method, PLAYERS, 10_000, least=2, share=50),
         seed,
         **options,
     )
-    return found.moments.mean.tobytes(), found.moments.squares.tobytes(), found.evaluations
+    return result.moments.mean.tobytes(), result.moments.squares.tobytes(), result.evaluations
 
 
 def _global_states() -> tuple[object, ...]:
