@@ -9,7 +9,6 @@ from owenshap.designs.levels import gauss_legendre
 from owenshap.designs.pairs import all_pairs, draw_independent_pairs, draw_pairs, even_pairs
 from owenshap.estimators.exact import Exact
 from owenshap.support.bits import from_codes
-from owenshap.surrogates import found
 from owenshap.surrogates.gaussian_process import kernel
 from owenshap.surrogates.gaussian_process.cost import fit_seconds
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
@@ -51,10 +50,6 @@ def some_vector(n_players, seed=0, index=False):
     rng = np.random.default_rng(seed)
     plain = np.concatenate([rng.normal(-1, 0.6, n_players), [0.2, -0.3, -3, 0.6, 0.4, 0.1]])
     return np.concatenate([rng.normal(0, 0.7, n_players), [0.3], plain]) if index else plain
-
-
-def test_surrogates_are_found_by_name():
-    assert {"cross-validated", "gaussian-process", "linear"} <= {*found()}
 
 
 @each_surrogate
