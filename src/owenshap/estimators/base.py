@@ -139,6 +139,12 @@ class Estimator(ABC):
     axioms: ClassVar[frozenset[str]]
     """The axioms that every single estimate satisfies exactly; the others hold on average."""
 
+    keeps_gap: ClassVar[bool] = False
+    """Whether its values are left as they are where they do not sum to v(N) − v(∅), whatever is
+    asked for: an algorithm as it was printed. Without the axiom of efficiency all others are made
+    to.
+    """
+
     random: ClassVar[bool] = True
     """Whether the estimate depends on the seed."""
 
@@ -211,10 +217,8 @@ class Estimator(ABC):
         """
         return True
 
-    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:  # noqa: ARG002
-        """Why so many replicates give no interval however many they are, in words; None where they
-        do.
-        """
+    def no_interval_reason(self, n_players: int) -> str | None:
+        """Why replicates give no interval however many they are, in words; None where they do."""
         if self.unbiased(n_players):
             return None
         return (
@@ -476,11 +480,10 @@ class FittedPairs(Estimator):
     def unbiased(self, n_players: int) -> bool:
         return self._complete(n_players)
 
-    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:  # noqa: ARG002
+    def no_interval_reason(self, n_players: int) -> str | None:  # noqa: ARG002
         return (
-            f"{self.name} reads the values off a fit, and no interval about them covers as often "
-            "as it says; "
-            f"method='gaussian-process-corrected' has one from a budget of {20 * n_players:,} on"
+            f"{self.name} reads the values off a fit whose error is not known here; "
+            "method='gaussian-process-corrected' has an interval"
         )
 
     def exact_order(self, n_players: int) -> int:

@@ -25,7 +25,6 @@ BATCHES = 48  # replicates that a budget is cut into: enough for an interval, fe
 GROWTH = 1.5  # of what a process is fitted on, from one to the next
 CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
-COVERING = 9  # pairs for each player, from which on intervals were found to cover
 # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
 AT_ODDS, SHORTEST = 6.0, 4
 LEANING = 1.0  # weight of a batch: the pairs that its process was fitted on, to this power
@@ -112,15 +111,6 @@ class GaussianProcessCorrected(Estimator):
             notes.append(note)
             weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
         return Reduced(_spread(np.concatenate(corrected), np.array(weights)), notes[-1])
-
-    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:
-        if n_players == 1 or replicates * (self.pairs or 1) >= COVERING * n_players:
-            return None
-        enough = 2 * COVERING * n_players + 2
-        return (
-            f"with fewer than {enough:,} evaluations for {n_players} players, 95 % intervals "
-            "covered as little as 90 %"
-        )
 
     def bytes_needed(self, n_players: int, replicates: int) -> int:
         drawn = replicates * (self.pairs or 1)
@@ -212,8 +202,7 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
 
     A process that is all but perfect can be off at coalitions so rare that no batch of its stretch
     has met one: these agree with each other, and not with those of other stretches. What each third
-    is off by is then laid into one batch of it: the spread is that of three independent estimates,
-    which are too few for an interval.
+    is off by is then laid into one batch of it: the spread is that of three independent estimates.
     """
     stretches = [np.flatnonzero(weights == weight) for weight in np.unique(weights[weights > 0])]
     long = [stretch for stretch in stretches if len(stretch) >= SHORTEST]

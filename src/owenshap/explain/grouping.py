@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from owenshap.fast.linear_first import LinearFirst
-from owenshap.fast.linear_game import LinearDrawingModelGame, LinearModelGame
+from owenshap.fast.linear_game import LinearModelGame
 from owenshap.games.masking import Absent
-from owenshap.games.model_game import DrawingModelGame, ModelGame
+from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
@@ -81,25 +80,17 @@ class RowGroups:
         rows = self.rows if len(which) == len(self.rows) else self.rows.take(which)
         fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
         busy = self.model.rows_at_once(rows.n_features, self.batch_rows)
-        parts: dict[str, Any] = {
-            "model": self.model,
-            "rows": rows,
-            "absent": self.absent.of_rows(which),
-            "players": self.players,
-            "live": np.nonzero(self.live[which])[1].reshape(len(which), -1),
-            "output": self.output.of_rows(which),
-            "labels": which,
-            "batch_rows": max(1, min(fitting, busy)),
-        }
-        if self.linear is None:
-            return (
-                ModelGame(**parts)
-                if self.draws is None
-                else DrawingModelGame(**parts, draws=self.draws)
-            )
-        parts |= {"memory": memory, "known": self.linear}
-        return (
-            LinearModelGame(**parts)
-            if self.draws is None
-            else LinearDrawingModelGame(**parts, draws=self.draws)
+        game = ModelGame(
+            model=self.model,
+            rows=rows,
+            absent=self.absent.of_rows(which),
+            players=self.players,
+            live=np.nonzero(self.live[which])[1].reshape(len(which), -1),
+            output=self.output.of_rows(which),
+            labels=which,
+            batch_rows=max(1, min(fitting, busy)),
+            draws=self.draws,
         )
+        if self.linear is None:
+            return game
+        return LinearModelGame(**vars(game), memory=memory, known=self.linear)

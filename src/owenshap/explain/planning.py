@@ -170,9 +170,6 @@ class Planner:
             method = "halved-owen" if call.method == "auto" else call.method
             estimator = settled_for(method, n_players, int(share) // 4)
         most = plan.budget if plan.until is not None else call.budget or ENDLESS
-        if call.settings.efficient and total is not None:
-            # all replicates are kept, so that their number must be known
-            most = min(most, total)
         replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
         if plan.until is None and replicates < 1:
             return plan  # the error then speaks of all rows

@@ -13,7 +13,6 @@ from owenshap.errors import InputError, UnknownMethodError
 from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.run.cost import Cost, quickest
-from owenshap.statistics.efficiency import FEWEST_TO_SPREAD
 from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Until
 from owenshap.support.checks import whole_number
 from owenshap.surrogates.base import FOLDS
@@ -454,36 +453,10 @@ def leaves_a_gap(plan: Plan) -> bool:
     return "efficiency" not in plan.estimator.axioms
 
 
-def fewest_replicates(efficient: bool, plan: Plan) -> int:
-    """With fewer there is no estimate."""
-    return FEWEST_TO_SPREAD if efficient and leaves_a_gap(plan) else 1
+def spreads_its_gap(plan: Plan) -> bool:
+    """Whether the gap of the replicates is to be spread, so that the values sum to v(N) − v(∅).
 
-
-def needs_spreading(efficient: bool, plan: Plan, n_players: int) -> bool:
-    """Whether the gap must be spread, or an error where it cannot be."""
-    if not efficient or not leaves_a_gap(plan):
-        return False
-    if plan.replicates < FEWEST_TO_SPREAD:
-        needed = 2 + FEWEST_TO_SPREAD * plan.estimator.replicate_cost(n_players)
-        rule = (
-            f"be at least {needed} with efficient=True, which needs {FEWEST_TO_SPREAD} replicates"
-        )
-        raise InputError(
-            "budget", rule, plan.budget, "Raise it, or use method='castro', which leaves no gap"
-        )
-    return True
-
-
-def check_kept(plan: Plan, n_players: int, outputs: int, memory: int) -> None:
-    """All replicates are kept where the gap is spread: their number must be known, and fit into
-    memory.
+    One replicate alone, as with levels given and no budget, is left as it is.
     """
-    if plan.replicates == ENDLESS:
-        rule = "be given with efficient=True and a tolerance"
-        raise InputError("budget", rule, None, "All replicates are kept in memory")
-    held = 4 * 8 * plan.replicates * n_players * outputs
-    if held > memory:
-        advice = "Raise it, lower the budget, or leave out efficient=True"
-        raise InputError(
-            "memory", f"hold {held:,} bytes of replicates to spread the gap", memory, advice
-        )
+    alone = plan.until is None and plan.replicates == 1
+    return leaves_a_gap(plan) and not alone and not plan.estimator.keeps_gap

@@ -23,12 +23,11 @@ from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, lar
 from owenshap.run.evaluate import Ends, evaluate, evaluate_ends
 from owenshap.run.plan import (
     Plan,
-    check_kept,
     exact_at_once,
     exact_plan,
     fitting_seconds,
     leaves_a_gap,
-    needs_spreading,
+    spreads_its_gap,
 )
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
@@ -84,7 +83,6 @@ class Session:
     ) -> None:
         self.game, self.plan, self.settings, self.clock = game, plan, settings, clock
         self._executor = executor
-        self._spread = needs_spreading(settings.efficient, plan, game.n_players)
         self.ends = timed_ends(game, clock) if ends is None else ends
         self.evaluations = 2
         self.blocks = 0
@@ -100,8 +98,6 @@ class Session:
         self.learner: Learner | None = (
             None if plan.until is None else plan.estimator.learner(game.n_players)
         )
-        if self._spread:
-            check_kept(plan, game.n_players, self.ends.outputs, settings.memory)
         self._replicates = self._nothing_yet()
         self._fit_squares: FloatArray | None = None  # (n, k), summed over replicates that are fits
         self._made = 0  # replicates by this session, those that only served a fit too
@@ -110,10 +106,13 @@ class Session:
     def _nothing_yet(self) -> Accumulator:
         """What replicates are added to."""
         looked_at = self.plan.until is not None
+        # kept without spreading too, for those who go on from here and spread
+        foldable = leaves_a_gap(self.plan) and not self.plan.estimator.keeps_gap
         return Accumulator(
             sums=looked_at or leaves_a_gap(self.plan),
             at_once=0 if looked_at else AT_ONCE // blocks_smaller(self.game, self.ends),
-            spread_to=self.ends.grand - self.ends.empty if self._spread else None,
+            total=self.ends.grand - self.ends.empty if foldable else None,
+            spread=self.settings.efficient and spreads_its_gap(self.plan),
         )
 
     # --- what it has come to
@@ -124,13 +123,8 @@ class Session:
         return self._replicates.count if self._growing is None else self._growing.count
 
     @property
-    def enough(self) -> bool:
-        """Whether there are enough replicates for an estimate."""
-        return self._replicates.enough if self._growing is None else self._growing.begun
-
-    @property
     def moments(self) -> Moments | None:
-        """Of the replicates so far; None where there are not enough for an estimate."""
+        """Of the replicates so far; None where there are none."""
         growing = self._growing
         if growing is None:
             return self._replicates.moments
@@ -250,7 +244,8 @@ class Session:
         """
         target = min(replicates, self.affordable)
         while self.count < target:
-            if self.enough and self.clock.late(self.evaluations, self.seconds_ahead()):
+            begun = self.count if self._growing is None else self._growing.begun
+            if begun and self.clock.late(self.evaluations, self.seconds_ahead()):
                 return
             self._make(self._sizes(target - self.count))
             yield
@@ -537,8 +532,7 @@ class Session:
             because = f"all 2^{self.game.n_players} coalitions fit the time"
             showed = "fit the time"
         plan = exact_plan(self.game.n_players, because)
-        settings = replace(self.settings, efficient=False)
-        session = Session(self.game, plan, settings, self._executor, ends=self.ends)
+        session = Session(self.game, plan, self.settings, self._executor, ends=self.ends)
         before = self.evaluations
         session.report = lambda done: self.report(before + done - 2)
         session.advance(plan.replicates)

@@ -15,6 +15,7 @@ from owenshap.statistics.intervals import (
     LOUD,
     SKEWED,
     common_half_width,
+    normal_quantile,
     quantile_of,
     rare_half_width,
     unseen_half_width,
@@ -402,13 +403,11 @@ def look_at_fit(
 ) -> Verdict:
     """Verdict at the values (n, k) of a fit to so many replicates, which has these standard errors.
 
-    Each value has the chance of an error to itself: errors of a fit are on the wide side, and with
-    a chance shared by all values every run was within its tolerance, at 1.5 times the evaluations
+    Each value has the chance of an error to itself: errors of a fit are on the wide side, and a
+    chance shared by all values takes 1.5 times the evaluations
     (benchmarks/decisions.md#stopping-of-a-process).
     """
-    from scipy.special import ndtri  # here: an estimate without an interval does without scipy
-
-    half = -float(ndtri((1 - confidence) / 2)) * errors
+    half = normal_quantile((1 - confidence) / 2) * errors
     order = None
     if until.top is not None:
         ties = tolerances

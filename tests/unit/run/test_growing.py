@@ -35,6 +35,7 @@ def test_it_stops_within_the_tolerance_and_counts_what_it_evaluates(tolerance):
     away = np.abs(found.values - game.game.shapley_values).max()
     assert away <= found.tolerances[0]
     assert (found.standard_errors > 0).all()
+    assert (found.upper - found.values <= found.tolerances[0]).all()
     assert np.isclose(found.values.sum(), found.grand_value - found.empty_value)
 
 
@@ -66,6 +67,7 @@ def test_where_it_can_grow_no_more_further_pairs_correct_it():
     assert found.evaluations == game.evaluations > 1002
     exact = estimate(FunctionGame(rough, 14), "exact").values
     assert np.abs(found.values - exact).max() <= found.tolerances[0]
+    assert np.isfinite(found.upper).all()
 
 
 def test_a_budget_holds():
