@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from owenshap.designs.design import Design, Sets
 from owenshap.designs.pairs import draw_independent_pairs, random_sets
-from owenshap.estimators.base import Estimator
+from owenshap.estimators.base import Estimator, Reduced
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.checks import whole_number
 from owenshap.support.draws import Draws
@@ -89,15 +89,15 @@ class GaussianProcessCorrected(Estimator):
         return design_of(draw_independent_pairs(n_players, replicates * (self.pairs or 1), rng))
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
-        return self.noted_replicates(design, values)[0]
+        return self.reduced(design, values).replicates
 
-    def noted_replicates(self, design: Design, values: FloatArray) -> tuple[FloatArray, str | None]:
+    def reduced(self, design: Design, values: FloatArray) -> Reduced:
         coalitions = design.coalitions(np.arange(len(design)))
         count = (len(design) - 2) // 2
         batches = count // (self.pairs or 1)
         drawn, total = coalitions[2 : 2 + count], values[0] - values[1]
         if design.n_players == 1:
-            return np.broadcast_to(total, (batches, 1, len(total))).copy(), None
+            return Reduced(np.broadcast_to(total, (batches, 1, len(total))).copy())
         odd = (values[2 : 2 + count] - values[2 + count :]) / 2
         corrected, weights, notes = [], [], []
         for first, last, (expected, shares, note) in self._forward(coalitions, values, batches):
@@ -111,7 +111,7 @@ class GaussianProcessCorrected(Estimator):
                 )
             notes.append(note)
             weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
-        return _spread(np.concatenate(corrected), np.array(weights)), notes[-1]
+        return Reduced(_spread(np.concatenate(corrected), np.array(weights)), notes[-1])
 
     def bytes_needed(self, n_players: int, replicates: int) -> int:
         drawn = replicates * (self.pairs or 1)

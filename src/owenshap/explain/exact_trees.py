@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.errors import ModelError, UnreadableModelError
+from owenshap.errors import InputError, ModelError, UnreadableModelError
+from owenshap.estimators import Estimator
+from owenshap.explain.inputs import ABSENT
 from owenshap.explain.pipelines import MixedColumnsError, origins, split
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
+from owenshap.run.plan import TREES
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
+from owenshap.trees.device import checked_device
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.exact import TreeGame, baseline_values
 from owenshap.trees.readers import Reader, reader_of
@@ -109,13 +113,29 @@ class ExactTrees:
         The model's own predictions of a table, (m, k).
     memory : int
         Bytes of working arrays.
+    device : str or None
+        Where rows are looked up, as torch calls it.
     """
 
-    def __init__(self, model: Model, predicted: Callable[[Table], FloatArray], memory: int) -> None:
-        self._model, self._predicted, self._memory = model, predicted, memory
+    def __init__(
+        self,
+        model: Model,
+        predicted: Callable[[Table], FloatArray],
+        memory: int,
+        device: str | None = None,
+    ) -> None:
+        self._model, self._predicted, self._memory, self._device = model, predicted, memory, device
         self._read: ReadTrees | None = None
         self._reason: str | None = None
         self._kept: tuple[Absent | None, IntArray, TreeGame] | None = None
+        if device is not None:
+            self._check_device(device)
+
+    def _check_device(self, device: str) -> None:
+        if not self.known:
+            advice = "Leave it out: a module of torch computes where its parameters are"
+            raise InputError("device", "not be given for a model without trees", device, advice)
+        checked_device(device)
 
     @property
     def known(self) -> bool:
@@ -133,6 +153,43 @@ class ExactTrees:
         if self._read is None:
             self._read = ReadTrees.of(self._model.fitted)
         return self._read
+
+    def check_cover(self) -> None:
+        """An error without a background where the model has no trees to follow the cover of."""
+        if not self.known:
+            rule = "be given for a model that is not made of trees"
+            raise InputError("background or baseline", rule, "neither", ABSENT)
+        try:
+            self.read()
+        except UnreadableModelError as error:
+            raise _background_needed(error) from error
+
+    def chosen(
+        self,
+        method: str | Estimator,
+        by_default: bool,
+        rows: Table,
+        absent: Absent | None,
+        players: Players,
+        predictions: FloatArray,
+        output: Output,
+    ) -> tuple[TreeValues | None, str | None]:
+        """Exact values where the method asks for them, or None and perhaps why there are none;
+        'auto' does where it is by default and the model is made of trees.
+        """
+        if absent is None and method not in ("auto", TREES):
+            raise InputError("method", "be 'trees' or 'auto' without a background", method, ABSENT)
+        asked = method == TREES or absent is None
+        if not asked and not (method == "auto" and by_default and self.known):
+            return None, None
+        try:
+            return self.values(rows, absent, players, predictions, output), None
+        except UnreadableModelError as error:
+            if absent is None:
+                raise _background_needed(error) from error
+            if asked:
+                raise
+            return None, f"not exact from trees: {_reason_of(error)}"
 
     def values(
         self,
@@ -165,7 +222,7 @@ class ExactTrees:
         except _OtherPredictionsError as error:
             self._read = self._kept = None
             if fresh:
-                self._reason = reason_of(error)
+                self._reason = _reason_of(error)
                 raise
         # it was trained again since it was read
         return self.values(rows, absent, players, predictions, output)
@@ -215,7 +272,7 @@ class ExactTrees:
         if absent is not None and instead is None:
             instead = read.matrix(absent.table)
         weights = None if absent is None else absent.weights
-        game = TreeGame.of(read.ensemble, instead, weights, player_of, self._memory)
+        game = TreeGame.of(read.ensemble, instead, weights, player_of, self._memory, self._device)
         self._kept = (absent, player_of, game)
         return game
 
@@ -260,9 +317,15 @@ def _differ(rows: FloatArray, instead: FloatArray) -> bool:
     return not np.array_equal(everything[1:], everything[:-1], equal_nan=True)
 
 
-def reason_of(error: UnreadableModelError) -> str:
+def _reason_of(error: UnreadableModelError) -> str:
     """The reason alone."""
     return str(error.args[2])
+
+
+def _background_needed(error: UnreadableModelError) -> InputError:
+    """The error where only trees could do without a background, and these cannot."""
+    rule = f"be given for this model ({_reason_of(error)})"
+    return InputError("background or baseline", rule, "neither", ABSENT)
 
 
 def _said(error: Exception) -> str:

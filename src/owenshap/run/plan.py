@@ -9,13 +9,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from owenshap.errors import InputError, UnknownMethodError
-from owenshap.estimators import Estimator, found
+from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.run.cost import magnitude
 from owenshap.statistics.efficiency import FEWEST_TO_SPREAD
 from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Until
 from owenshap.support.checks import whole_number
-from owenshap.surrogates.cross_validated import FOLDS, most_refitted
+from owenshap.surrogates.base import FOLDS
+from owenshap.surrogates.cross_validated import most_refitted
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
@@ -119,7 +120,7 @@ def methods() -> list[str]:
     >>> "halved-owen" in owenshap.methods()
     True
     """
-    return ["auto", *found(), TREES]
+    return ["auto", *by_name(), TREES]
 
 
 def make_plan(
@@ -150,7 +151,7 @@ def make_plan(
 
 def exact_plan(n_players: int, because: str) -> Plan:
     """The plan for exact values."""
-    return _planned(found()["exact"](), n_players, 1 << n_players, because)
+    return _planned(by_name()["exact"](), n_players, 1 << n_players, because)
 
 
 def exact_at_once(plan: Plan, n_players: int) -> bool:
@@ -240,7 +241,7 @@ def _open_ended(
         if until.seconds is not None and not plan.estimator.random:
             plan, budget = _sampled_first(plan, n_players, budget)
         if plan.estimator.random:
-            stars = _going_on(found()[plan.estimator.name](), n_players, budget)
+            stars = _going_on(by_name()[plan.estimator.name](), n_players, budget)
             plan = _worth_fitting(replace(plan, estimator=stars), n_players, budget, cost, memory)
     else:
         estimator = method if isinstance(method, Estimator) else _by_name(method)
@@ -271,7 +272,7 @@ def _sampled_first(exact: Plan, n_players: int, budget: int | None) -> tuple[Pla
     Without a budget those are twice what exact values may take: time that they do not fit is over
     before that.
     """
-    stars = found()["halved-owen"]()
+    stars = by_name()["halved-owen"]()
     if 1 << n_players <= 2 + stars.open_ended(n_players).replicate_cost(n_players):
         return exact, budget  # as soon as a first replicate
     because = f"all 2^{n_players} coalitions do not fit the time"
@@ -301,7 +302,7 @@ def _worth_fitting(
     times = f"{plan.because}, and {cost} and fits about {fitting:.1g} s"
     if not _pays(n_players, default, fitting, cost):
         return replace(plan, because=f"{times}, in which stars reach more")
-    fitted = found()["gaussian-process-corrected"]().open_ended(n_players)
+    fitted = by_name()["gaussian-process-corrected"]().open_ended(n_players)
     better = replace(plan, estimator=fitted, because=f"{times}, which they are worth")
     if not _feasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory):
         return replace(plan, because=f"{times}, which they are worth, but not within this memory")
@@ -318,7 +319,7 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     budget = default_budget(n_players) if budget is None else budget
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
         return _planned(
-            found()["exact"](),
+            by_name()["exact"](),
             n_players,
             budget,
             f"all 2^{n_players} coalitions fit a budget of {budget}",
@@ -327,13 +328,13 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     if budget < 2 * (n_players + 1) + 2:
         return _less_than_a_star(n_players, budget, f"{because}, nor does a star", memory)
     if cost is None:
-        return _planned(found()["halved-owen"](), n_players, budget, because)
+        return _planned(by_name()["halved-owen"](), n_players, budget, because)
     corrected = budget > 2 * MOST_PAIRS + 2
     fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
     times = f"{cost} and a fit about {fitting:.1g} s"
     if not _pays(n_players, budget, fitting, cost):
         return _planned(
-            found()["halved-owen"](),
+            by_name()["halved-owen"](),
             n_players,
             budget,
             f"{because}, and {times}, in which stars reach more",
@@ -342,21 +343,21 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     if corrected:
         because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
     name = "gaussian-process-corrected" if corrected else "gaussian-process"
-    plan = _planned(found()[name](), n_players, budget, because)
+    plan = _planned(by_name()[name](), n_players, budget, because)
     if _feasible(plan, n_players, memory):
         return plan
     return _planned(
-        found()["halved-owen"](), n_players, budget, f"{because}, but not within this memory"
+        by_name()["halved-owen"](), n_players, budget, f"{because}, but not within this memory"
     )
 
 
 def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) -> Plan:
     """A Gaussian process where it can be fitted; else chains."""
-    plan = _planned(found()["gaussian-process"](), n_players, budget, because)
+    plan = _planned(by_name()["gaussian-process"](), n_players, budget, because)
     if budget * n_players**2 <= 2 * MOST_WORK and _feasible(plan, n_players, memory):
         return plan
     return _planned(
-        found()["castro"](),
+        by_name()["castro"](),
         n_players,
         budget,
         f"{because}, and a Gaussian process takes too much time or memory",
@@ -415,7 +416,7 @@ def _by_name(method: object) -> Estimator:
     if method == TREES:
         rule = "be for a game, which has no trees to read"
         raise InputError("method", rule, method, "Give the model itself to an Explainer")
-    return found()[method]()
+    return by_name()[method]()
 
 
 def leaves_a_gap(plan: Plan) -> bool:

@@ -94,6 +94,7 @@ class Session:
         if self._spread:
             check_kept(plan, game.n_players, self.ends.outputs, settings.memory)
         self._replicates = self._nothing_yet()
+        self._fit_squares: FloatArray | None = None  # (n, k), summed over replicates that are fits
         self._made = 0  # replicates by this session, those that only served a fit too
         self._slowness = 1.0  # of fits here, as the last one showed
 
@@ -235,6 +236,10 @@ class Session:
             self.evaluations += part.evaluations
             block = part.replicates if block is None else block + part.replicates
             self.note = combined_notes((self.note, part.note))
+            if part.fit_errors is not None:
+                squares = np.square(part.fit_errors).sum(axis=0)
+                before = self._fit_squares
+                self._fit_squares = squares if before is None else before + squares
             self.report(self.evaluations)
             if part.last:
                 self._add(block)
@@ -461,6 +466,13 @@ class Session:
 
     # --- results
 
+    @property
+    def fit_errors(self) -> FloatArray | None:
+        """Standard errors (n, k) of the mean of fits, which are independent; None where replicates
+        are none.
+        """
+        return None if self._fit_squares is None else np.sqrt(self._fit_squares) / self.count
+
     def result(self, stopped_by: str | None = None, finished: bool = True) -> Estimate:
         """What it has come to; a finished one has the plan that repeats it."""
         moments = self.moments
@@ -478,6 +490,7 @@ class Session:
             self.tolerances,
             self.room(),
             self.learner is not None,
+            self.fit_errors,
             self.note,
             self.state(),
         )
@@ -517,6 +530,8 @@ class Session:
         own.ends = self.ends.of_outputs(outputs)
         own.tolerances = None if self.tolerances is None else self.tolerances[outputs]
         own._replicates = self._replicates.of_outputs(outputs)
+        squares = self._fit_squares
+        own._fit_squares = None if squares is None else squares[:, outputs]
         return own
 
     @staticmethod
@@ -530,6 +545,8 @@ class Session:
         tolerances = [each.tolerances for each in sessions if each.tolerances is not None]
         together.tolerances = np.concatenate(tolerances) if tolerances else None
         together._replicates = Accumulator.joined([each._replicates for each in sessions])
+        squares = [each._fit_squares for each in sessions if each._fit_squares is not None]
+        together._fit_squares = np.concatenate(squares, axis=1) if squares else None
         return together
 
     # --- going on from an earlier estimate
@@ -551,6 +568,7 @@ class Session:
             "note": self.note,
             "tolerances": self.tolerances,
             "replicates": self._replicates.state(),
+            "fit_squares": self._fit_squares,
             "learner": None if self.learner is None else self.learner.state(),
         }
 
@@ -579,6 +597,7 @@ class Session:
         self.blocks = state["blocks"]
         self.looks = state["looks"]
         self.note = state["note"]
+        self._fit_squares = state.get("fit_squares")  # older states have none
         if self.learner is not None and state["learner"] is not None:
             self.learner.restore(state["learner"])
         self._replicates.restore(state["replicates"], self.ends.grand - self.ends.empty)

@@ -12,6 +12,9 @@ from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.bits import pack
 
+FOLDS = 5
+"""Groups of pairs that are left out in turn, to see how much the values hang on each."""
+
 
 class FittedSurrogate(ABC):
     """A game that is like the one its values came from, with Shapley values in closed form."""
@@ -33,6 +36,20 @@ class FittedSurrogate(ABC):
         """At each pair that it was fitted on, the odd part less what a fit without that pair says,
         (pairs, k).
         """
+
+    @property
+    @abstractmethod
+    def without_folds(self) -> FloatArray:
+        """The Shapley values of fits without each fold of the pairs, (folds, n, k); they sum to
+        v(N) − v(∅) too.
+        """
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Of the Shapley values, (n, k): the delete-group jackknife, each value's averaged with
+        that of all players.
+        """
+        return jackknife(self.shapley_values, self.without_folds)
 
     @abstractmethod
     def values(self, coalitions: BoolArray) -> FloatArray:
@@ -131,6 +148,27 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     return Pairs(
         np.where(members, 1.0, -1.0), (here - there) / 2, mean - mean[0], mean[0], sizes_of(members)
     )
+
+
+def fold_of(pairs: int) -> IntArray:
+    """The fold of each of so many pairs: they come by size, and each fold has all sizes.
+
+    The first, of the grand and the empty coalition, is in none: −1.
+    """
+    fold = np.arange(-1, pairs - 1) % FOLDS
+    fold[:1] = -1
+    return fold
+
+
+def jackknife(values: FloatArray, without_folds: FloatArray) -> FloatArray:
+    """Standard errors (n, k) from values and from those without each fold, (folds, n, k).
+
+    J_i² = (F − 1)/F Σ_f (φ_i^(−f) − φ_i)², and its mean over the players: what few folds say of one
+    value alone is too noisy for an interval.
+    """
+    squares = (FOLDS - 1) / FOLDS * np.square(without_folds - values).sum(axis=0)
+    errors: FloatArray = np.sqrt((squares + column_sums(squares) / len(squares)) / 2)
+    return errors
 
 
 def sizes_of(coalitions: BoolArray) -> IntArray:

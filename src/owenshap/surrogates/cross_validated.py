@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
-from owenshap.surrogates.base import FittedSurrogate, Pairs, Surrogate, pairs_of
-from owenshap.surrogates.linear import FittedLinear, LinearSurrogate
+from owenshap.surrogates.base import (
+    FOLDS,
+    FittedSurrogate,
+    Pairs,
+    Surrogate,
+    fold_of,
+    jackknife,
+    pairs_of,
+)
+from owenshap.surrogates.linear import FittedLinear, LinearSurrogate, fit_linear
 
-FOLDS = 4
 # pairs, and pairs for each player: with more, leaving one out of the one fit tells enough
 MOST_REFITTED, EACH = 150, 3
 # Times the squared error of the surrogate that the others must stay below. What they are read off
@@ -19,7 +27,7 @@ MOST_REFITTED, EACH = 150, 3
 # keeps what it has seen.
 LINEAR, EQUAL = 0.7, 0.6
 # Times the squared error of equal shares, below which a surrogate is beyond doubt: leaving one out
-# of the one fit, and also at the first quarter of the pairs, because with a weight for each player
+# of the one fit, and also at the first fifth of the pairs, because with a weight for each player
 # a fit can be perfect by chance.
 SUSPECT, SUSPECT_APART = 0.003, 0.3
 # Times the squared error of a surrogate that seemed beyond doubt until it was fitted again; equal
@@ -36,7 +44,7 @@ class CrossValidated(Surrogate):
 
     Leave-one-out errors of a surrogate whose parameters were learned from the same few pairs are
     far too small (benchmarks/decisions.md#cross-validation), so with few pairs a surrogate in doubt
-    is fitted again without each quarter of them.
+    is fitted again without each fifth of them.
 
     Parameters
     ----------
@@ -66,6 +74,7 @@ class CrossValidated(Surrogate):
         fitted = self.surrogate.fit(coalitions, values, start)
         candidates = [fitted, LinearSurrogate().fit(coalitions, values), _equal_shares(pairs)]
         trusted = np.array([[0.0], [1.0], [1.0]]).repeat(len(pairs.total), axis=1)
+        suspect, again = np.zeros(len(pairs.total), np.bool_), None
         errors = trusted  # with fewer pairs than players nothing can be told
         if count >= n_players:
             # Of one fit: without the largest, because a pair that nothing else is near to is far
@@ -78,23 +87,24 @@ class CrossValidated(Surrogate):
             )
             if self.refitted and count <= most_refitted(n_players):
                 suspect = errors[0] > SUSPECT * errors[2]
-                squares = self._squares_apart(pairs, 0)
-                by_heart = ~suspect & (squares[0] > SUSPECT_APART * squares[2])
+                first = self._without_fold(pairs, 0)
+                by_heart = ~suspect & (first.squares[0] > SUSPECT_APART * first.squares[2])
                 suspect |= by_heart
+                folds = [first]
                 if suspect.any():
-                    squares += sum(self._squares_apart(pairs, each) for each in range(1, FOLDS))
+                    folds += [self._without_fold(pairs, each) for each in range(1, FOLDS)]
+                    again = np.stack([each.values for each in folds])
+                squares = np.sum([each.squares for each in folds], axis=0)
                 squares[0, by_heart] *= BY_HEART
                 squares[1, by_heart] = np.inf
                 errors = np.where(suspect, squares / count, trusted)
         errors[0, _failed(fitted, pairs)] = np.inf
-        return FittedChoice(candidates, _chosen(errors, self.margin), errors, self.surrogate.name)
+        chosen = _chosen(errors, self.margin)
+        return FittedChoice(candidates, chosen, errors, self.surrogate.name, suspect, again)
 
-    def _squares_apart(self, pairs: Pairs, number: int) -> FloatArray:
-        """Squared errors (3, k), summed, at a quarter of the pairs, left out: of the surrogate,
-        least squares, sizes alone.
-        """
-        # Pairs come by size: every fourth one, so that each quarter has all sizes.
-        away = np.append(False, np.arange(len(pairs.odd) - 1) % FOLDS == number)
+    def _without_fold(self, pairs: Pairs, number: int) -> _WithoutFold:
+        """What comes out without this fold of the pairs."""
+        away = fold_of(len(pairs.odd)) == number
         signs, known, mean = (
             pairs.signs[~away] > 0,
             pairs.odd[~away],
@@ -104,15 +114,27 @@ class CrossValidated(Surrogate):
             np.concatenate([signs, ~signs]),
             np.concatenate([mean + known, mean - known]),
         )
-        fits = (
+        fits = [
             surrogate.fit(coalitions, values) for surrogate in (self.surrogate, LinearSurrogate())
-        )
+        ]
         predictions = [fit.values(pairs.signs[away] > 0) - pairs.centre for fit in fits] + [
             _by_size(pairs, ~away)[away]
         ]
-        return np.stack(
+        squares = np.stack(
             [column_sums(np.square(pairs.odd[away] - predicted)) for predicted in predictions]
         )
+        return _WithoutFold(squares, fits[0].shapley_values)
+
+
+class _WithoutFold(NamedTuple):
+    """Fits without a fold of the pairs."""
+
+    squares: FloatArray
+    """Squared errors (3, k), summed, at its pairs: of the surrogate, least squares, sizes
+    alone.
+    """
+    values: FloatArray
+    """The Shapley values (n, k) of the surrogate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +147,12 @@ class FittedChoice(FittedSurrogate):
     errors: FloatArray = field(repr=False)
     """Mean squared errors at left-out pairs, (candidates, k)."""
     preferred: str
+    doubted: BoolArray
+    """Outputs (k,) whose preferred fit knows some of its pairs by heart, it may be."""
+    again: FloatArray | None = field(repr=False)
+    """Shapley values of the preferred fit made again without each fold, (folds, n, k), where any
+    output is in doubt.
+    """
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
@@ -160,20 +188,39 @@ class FittedChoice(FittedSurrogate):
 
     @property
     def shapley_values(self) -> FloatArray:
-        return self._picked([each.shapley_values for each in self.candidates])
+        return self._picked(lambda each: each.shapley_values)
 
     @property
     def leave_one_out(self) -> FloatArray:
-        return self._picked([each.leave_one_out for each in self.candidates])
+        return self._picked(lambda each: each.leave_one_out)
+
+    @property
+    def without_folds(self) -> FloatArray:
+        """Of the preferred fit where it is in doubt: made again, because parameters that were
+        learned with a fold still know it.
+        """
+        kept = self._picked(lambda each: each.without_folds)
+        if self.again is None:
+            return kept
+        return np.where(self.doubted & (self.chosen == 0), self.again, kept)
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        kept = self._picked(lambda each: each.standard_errors)
+        if self.again is None:
+            return kept
+        again = jackknife(self.shapley_values, self.again)
+        return np.where(self.doubted & (self.chosen == 0), again, kept)
 
     def values(self, coalitions: BoolArray) -> FloatArray:
-        return self._picked([each.values(coalitions) for each in self.candidates])
+        return self._picked(lambda each: each.values(coalitions))
 
-    def _picked(self, of_each: list[FloatArray]) -> FloatArray:
-        """For each output the column of its candidate."""
-        picked = np.empty_like(of_each[0])
-        for at, values in enumerate(of_each):
-            picked[:, self.chosen == at] = values[:, self.chosen == at]
+    def _picked(self, of: Callable[[FittedSurrogate], FloatArray]) -> FloatArray:
+        """For each output what its candidate has."""
+        found = {at: of(self.candidates[at]) for at in np.unique(self.chosen).tolist()}
+        picked = np.empty_like(next(iter(found.values())))
+        for at, values in found.items():
+            picked[..., self.chosen == at] = values[..., self.chosen == at]
         return picked
 
 
@@ -192,14 +239,25 @@ def _chosen(errors: FloatArray, margin: float) -> IntArray:
     return chosen
 
 
-def _equal_shares(pairs: Pairs) -> FittedLinear:
+class EqualShares(FittedLinear):
     """The game in which all players are alike; its left-out errors are those of the best game in
     which sizes alone count.
     """
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """How far least squares are from it, for all players alike: no fold of the pairs moves
+        equal shares.
+        """
+        apart = np.square(fit_linear(self.pairs).coefficients - self.coefficients)
+        return np.broadcast_to(np.sqrt(column_sums(apart) / len(apart)), apart.shape)
+
+
+def _equal_shares(pairs: Pairs) -> EqualShares:
     n_players = pairs.signs.shape[1]
     left_out = pairs.odd - _by_size(pairs, np.ones(len(pairs.odd), np.bool_), own=1)
     left_out[0] = 0
-    return FittedLinear(np.tile(pairs.total / n_players, (n_players, 1)), pairs.centre, left_out)
+    return EqualShares(np.tile(pairs.total / n_players, (n_players, 1)), pairs, left_out)
 
 
 def _by_size(pairs: Pairs, known: BoolArray, own: int = 0) -> FloatArray:

@@ -14,7 +14,7 @@ from scipy.special import bdtr, ndtri
 
 import owenshap
 from owenshap.errors import InputError, ModelError, UnknownMethodError
-from owenshap.explain import rows as many_rows
+from owenshap.explain import grouping
 
 RNG = np.random.default_rng(3)
 ROWS = RNG.normal(size=(12, 4))
@@ -278,7 +278,7 @@ def rows_with_nulls():
 )
 @pytest.mark.parametrize("function", [model, two_outputs])
 def test_a_row_does_not_depend_on_the_others(monkeypatch, settings, function):
-    monkeypatch.setattr(many_rows, "ROWS_TOGETHER", 5)
+    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 5)
     explainer, rows = owenshap.Explainer(function, baseline=0.25), rows_with_nulls()
     whole = explainer(rows, **settings)
     turned = explainer(rows[::-1].copy(), **settings)
@@ -475,7 +475,7 @@ def test_a_model_that_fails_is_told(function, message):
 
 
 def test_a_model_that_fails_on_a_coalition_names_it_and_keeps_the_finished_rows(monkeypatch):
-    monkeypatch.setattr(many_rows, "ROWS_TOGETHER", 4)
+    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 4)
 
     def fails(batch):
         if np.isin(batch[:, 0], ROWS[8]).any() and (batch[:, 1] == 0).any():
@@ -499,7 +499,7 @@ def test_a_model_that_fails_on_a_coalition_names_it_and_keeps_the_finished_rows(
 
 @pytest.mark.parametrize("workers", [None, 2])
 def test_an_infinite_output_names_row_and_coalition(monkeypatch, workers):
-    monkeypatch.setattr(many_rows, "ROWS_TOGETHER", 3)
+    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 3)
     names = ["age", "size", "rate", "rank"]
 
     def pole(batch):
@@ -543,7 +543,7 @@ def test_finished_rows_are_those_whose_games_are_done():
     ids=str,
 )
 def test_an_interrupt_keeps_the_rows_that_are_done(monkeypatch, settings):
-    monkeypatch.setattr(many_rows, "ROWS_TOGETHER", 4)
+    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 4)
     explainer = owenshap.Explainer(model, baseline=0.0)
     whole = explainer(ROWS, **settings)
 

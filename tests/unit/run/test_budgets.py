@@ -9,7 +9,7 @@ import pytest
 from naive import Watched, refuses, smooth
 
 from owenshap import Castro, Explainer, InputError, estimate, estimating
-from owenshap.estimators import found
+from owenshap.estimators import by_name
 
 ROWS = np.random.default_rng(0).normal(size=(6, 30))
 WEIGHTS = np.linspace(-1, 2, 30)
@@ -97,7 +97,7 @@ class Dear(Castro):
 
 @pytest.fixture
 def dear(monkeypatch):
-    monkeypatch.setitem(found(), "dear", Dear)
+    monkeypatch.setitem(by_name(), "dear", Dear)
     return "dear"
 
 

@@ -19,7 +19,7 @@ from owenshap import (
     estimate,
     methods,
 )
-from owenshap.estimators import found
+from owenshap.estimators import by_name
 from owenshap.run.plan import Cost, default_budget, make_plan
 from owenshap.statistics.stopping import Until
 
@@ -41,7 +41,7 @@ def test_these_are_among_the_methods():
 
 
 def test_the_methods_are_auto_every_estimator_by_name_and_trees():
-    assert methods() == ["auto", *sorted(found()), "trees"]
+    assert methods() == ["auto", *sorted(by_name()), "trees"]
 
 
 @pytest.mark.parametrize(

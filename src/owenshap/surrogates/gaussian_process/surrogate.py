@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates.base import (
+    FOLDS,
     FittedSurrogate,
     Pairs,
     Surrogate,
@@ -142,14 +144,26 @@ class FittedProcess(FittedSurrogate):
 
     @property
     def shapley_values(self) -> FloatArray:
-        values = np.zeros((self.likelihood.signs.shape[1], len(self.pairs.centre)))
+        return self._whole_and_by_fold[0]
+
+    @property
+    def without_folds(self) -> FloatArray:
+        """Those of the same parameters."""
+        values, by_fold = self._whole_and_by_fold
+        return np.stack([efficient(values - each, self.pairs.total) for each in by_fold])
+
+    @cached_property
+    def _whole_and_by_fold(self) -> tuple[FloatArray, FloatArray]:
+        """The Shapley values (n, k), and what they are less without each fold, (folds, n, k)."""
+        n_players, outputs = self.likelihood.signs.shape[1], len(self.pairs.centre)
+        values, by_fold = np.zeros((n_players, outputs)), np.zeros((FOLDS, n_players, outputs))
         for k, members in self.mixtures.items():
             for member in members:
                 likelihood = self.likelihood.with_triples(member.learned.triples)
-                values[:, k] += member.share * (
-                    likelihood.shapley(member.learned.vector).T @ member.weights
-                )
-        return efficient(values, self.pairs.total)
+                operator = member.share * likelihood.shapley(member.learned.vector).T
+                values[:, k] += operator @ member.weights
+                by_fold[..., k] += (operator @ member.by_fold).T
+        return efficient(values, self.pairs.total), by_fold
 
     @property
     def standard_deviations(self) -> FloatArray:
