@@ -19,7 +19,8 @@ from scipy.special import ndtr, ndtri
 from benchmarks.coverage.games import CASES, game_of
 from owenshap import Castro, Estimate, estimate
 from owenshap.estimators import Estimator
-from owenshap.run.plan import Cost, make_plan
+from owenshap.run.cost import Cost
+from owenshap.run.plan import make_plan
 from owenshap.run.session import Session
 from owenshap.statistics.stopping import Until
 

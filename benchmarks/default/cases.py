@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.datasets import (
     load_breast_cancer,
     load_diabetes,
@@ -38,8 +39,9 @@ class Case:
 
     model: Any
     """What owenshap gets."""
-    background: np.ndarray
-    rows: np.ndarray
+    background: Any
+    """Array or frame, as the rows."""
+    rows: Any
     question: Function
     """What both explain, as a function of rows: (m,) or (m, outputs)."""
     truth: Truth
@@ -166,6 +168,26 @@ def mlp_pipeline() -> Case:
     return Case(model, background, rows, model.predict_proba, near_exact, judged=4)
 
 
+def mlp_frame() -> Case:
+    """The same pipeline fitted to a DataFrame, which both are given."""
+    from pandas import DataFrame
+
+    names = load_breast_cancer().feature_names
+    plain = mlp_pipeline()
+    _, y = _breast_cancer()
+    X = DataFrame(_breast_cancer()[0], columns=names)
+    fresh = clone(plain.model).fit(X, y)
+    background, rows = (DataFrame(each, columns=names) for each in (plain.background, plain.rows))
+
+    def near_exact(_: Any, rows: Any) -> truth.Values:
+        return plain.truth(plain, rows.to_numpy())
+
+    def predict(rows: Any) -> np.ndarray:
+        return fresh.predict_proba(DataFrame(rows, columns=names))
+
+    return Case(fresh, background, rows, predict, near_exact, fresh.predict_proba, judged=4)
+
+
 def torch_mlp() -> Case:
     """torch network 16-64-32-2 with softmax, 16 features."""
     import torch
@@ -225,6 +247,9 @@ class Patches:
         for player, pixels in enumerate(patches.values()):
             self._of[player, pixels] = True
         self.shape = (len(background), len(patches))
+
+    def mask_shapes(self, _: np.ndarray) -> list[tuple[int]]:
+        return [(len(self._of),)]
 
     def __call__(self, mask: np.ndarray, row: np.ndarray) -> tuple[np.ndarray]:
         present = self._of[np.asarray(mask, bool)].any(axis=0)
@@ -443,6 +468,7 @@ CASES: dict[str, Callable[[], Case]] = {
         logistic,
         ridge,
         mlp_pipeline,
+        mlp_frame,
         torch_mlp,
         torch_cnn,
         support_vectors,

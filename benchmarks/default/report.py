@@ -39,8 +39,15 @@ def table(results: dict[str, Any]) -> str:
     ]
     lines += ["|---|--:|" + "--:|" * 10 + "---|"]
     lines += [line for name, job in jobs.items() for line in _cells(name, job)]
-    lines += ["", "What each job is, why its method was taken, and what stopped it (1 row).", ""]
-    lines += ["| job | what | because | stopped by | warnings |", "|---|---|---|---|---|"]
+    lines += [
+        "",
+        "What each job is, why its method was taken, what stopped it, and the first call of a process, 1 row.",
+        "",
+    ]
+    lines += [
+        "| job | what | because | stopped by | first call | warnings |",
+        "|---|---|---|---|--:|---|",
+    ]
     lines += [_words(name, job) for name, job in jobs.items()]
     lines += ["", SPENT, "|---|---|---|--:|--:|--:|"]
     lines += [_watch(name, job) for name, job in jobs.items()]
@@ -167,7 +174,10 @@ def _percent(share: float | None, good: bool) -> str:
 
 def _words(name: str, job: dict[str, Any]) -> str:
     mine = next(iter(job.get("cells", {}).values()), {}).get("owenshap", {})
-    told = [mine.get("because"), mine.get("stopped_by"), "; ".join(job.get("warnings", []))]
+    first = mine.get("first")
+    told = [mine.get("because"), mine.get("stopped_by")]
+    told += [f"{first['seconds']:.2g} s, {first['method']}" if first else None]
+    told += ["; ".join(job.get("warnings", []))]
     return _row((name, job["what"], *(_cell(each or "–") for each in told)))
 
 

@@ -44,6 +44,10 @@ class Learner(Protocol):
     """Replicates of the series before the last fit."""
 
     @property
+    def spread(self) -> FloatArray:
+        """How far apart the values of an output (k,) were seen to lie."""
+
+    @property
     def note(self) -> str | None:
         """What did not go as planned with the latest fit, in words."""
 
@@ -102,6 +106,12 @@ class Estimator(ABC):
 
     axioms: ClassVar[frozenset[str]]
     """The axioms that every single estimate satisfies exactly; the others hold on average."""
+
+    keeps_gap: ClassVar[bool] = False
+    """Whether its values are left as they are where they do not sum to v(N) − v(∅), whatever is
+    asked for: an algorithm as it was printed. Without the axiom of efficiency all others are made
+    to.
+    """
 
     random: ClassVar[bool] = True
     """Whether the estimate depends on the seed."""

@@ -278,6 +278,8 @@ class Forward:
         """
         self.before = 0
         """Replicates of these series."""
+        self._lowest: FloatArray = np.full(1, np.inf)
+        self._highest: FloatArray = np.full(1, -np.inf)
 
     def state(self) -> dict[str, Any]:
         """What it has seen and when it learned, as plain data."""
@@ -288,6 +290,8 @@ class Forward:
             "fits": list(self._fits),
             "surprises": self.surprises,
             "before": self.before,
+            "lowest": self._lowest,
+            "highest": self._highest,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -306,6 +310,8 @@ class Forward:
         self._needed_before = np.inf
         self.surprises = state["surprises"]
         self.before = state["before"]
+        self._lowest = state["lowest"]
+        self._highest = state["highest"]
 
     @property
     def note(self) -> str | None:
@@ -346,6 +352,11 @@ class Forward:
     def pairs(self) -> int:
         """Pairs that a fit would be of by now."""
         return self._seen
+
+    @property
+    def spread(self) -> FloatArray:
+        """How far apart the values of an output (k,) were seen to lie."""
+        return np.maximum(self._highest - self._lowest, 0.0)
 
     @property
     def begun(self) -> bool:
@@ -393,6 +404,8 @@ class Forward:
     def _keep(self, coalitions: BoolArray, values: FloatArray, count: int) -> None:
         """Pairs for the next fit, as many as it may have."""
         self._ends = (coalitions[:2], values[:2])
+        self._lowest = np.minimum(self._lowest, values.min(axis=0))
+        self._highest = np.maximum(self._highest, values.max(axis=0))
         kept = min(count, MOST_FITTED - self._seen)
         if kept > 0:
             which = np.r_[2 : 2 + kept, 2 + count : 2 + count + kept]

@@ -119,7 +119,7 @@ class Explainer:
         background_draws: int | None = None,
         seed: int = 0,
         confidence: float = 0.95,
-        efficient: bool = False,
+        efficient: bool = True,
         executor: Executor | None = None,
         progress: bool | Meter | None = None,
     ) -> Explanation:

@@ -272,6 +272,7 @@ def _carried_by_few(moments: Moments) -> BoolArray:
     """Whether single replicates carry the spread of an output (k,): more of it than a normal
     distribution's would.
     """
+    moments = moments.raw or moments
     shape = moments.shape
     if shape is None:
         return np.zeros(moments.mean.shape[1], np.bool_)

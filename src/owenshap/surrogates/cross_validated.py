@@ -15,7 +15,6 @@ from owenshap.surrogates.base import (
     Pairs,
     Surrogate,
     fold_of,
-    jackknife,
     pairs_of,
 )
 from owenshap.surrogates.linear import FittedLinear, LinearSurrogate, fit_linear
@@ -32,7 +31,15 @@ LINEAR, EQUAL = 0.7, 0.6
 SUSPECT, SUSPECT_APART = 0.003, 0.3
 # Times the squared error of a surrogate that seemed beyond doubt until it was fitted again; equal
 # shares alone replace it.
-BY_HEART = 2.0
+BY_CHANCE = 2.0
+# Times the squared errors at folds that are left out with the parameters kept: where those of
+# fits made again are larger, the parameters know the pairs by heart. They were 1.0–4.6 times as
+# large on networks, trees and sums of unanimity games, and 800 times and more in votes.
+BY_HEART = 6.0
+# Of what the process leaves of the game, as a share of what sizes alone leave: so much more is the
+# squared error of its values than folds tell, because what it does not explain it draws to equal
+# shares without each fold as well as with it.
+UNEXPLAINED = 4.0
 TYPICAL = 0.9  # quantile of squared leave-one-out errors that fits are compared by
 NAMES = ("", "least squares", "equal shares")
 
@@ -73,34 +80,48 @@ class CrossValidated(Surrogate):
         count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
         fitted = self.surrogate.fit(coalitions, values, start)
         candidates = [fitted, LinearSurrogate().fit(coalitions, values), _equal_shares(pairs)]
-        trusted = np.array([[0.0], [1.0], [1.0]]).repeat(len(pairs.total), axis=1)
-        suspect, again = np.zeros(len(pairs.total), np.bool_), None
-        errors = trusted  # with fewer pairs than players nothing can be told
+        # with fewer pairs than players nothing can be told
+        errors = np.array([[0.0], [1.0], [1.0]]).repeat(len(pairs.total), axis=1)
+        again = None
         if count >= n_players:
             # Of one fit: without the largest, because a pair that nothing else is near to is far
             # off where all is well.
-            errors = np.stack(
+            of_one = np.stack(
                 [
                     np.quantile(np.square(each.leave_one_out[1:]), TYPICAL, axis=0)
                     for each in candidates
                 ]
             )
-            if self.refitted and count <= most_refitted(n_players):
-                suspect = errors[0] > SUSPECT * errors[2]
-                first = self._without_fold(pairs, 0)
-                by_heart = ~suspect & (first.squares[0] > SUSPECT_APART * first.squares[2])
-                suspect |= by_heart
-                folds = [first]
-                if suspect.any():
-                    folds += [self._without_fold(pairs, each) for each in range(1, FOLDS)]
-                    again = np.stack([each.values for each in folds])
-                squares = np.sum([each.squares for each in folds], axis=0)
-                squares[0, by_heart] *= BY_HEART
-                squares[1, by_heart] = np.inf
-                errors = np.where(suspect, squares / count, trusted)
+            few = count <= most_refitted(n_players)
+            if self.refitted and (few or fitted.flexible.any()):
+                again = self._again(pairs, fitted, few & (of_one[0] > SUSPECT * of_one[2]), few)
+            if again is None or not few:
+                errors = of_one
+            else:
+                errors = np.where(again.suspect, again.squares / count, errors)
         errors[0, _failed(fitted, pairs)] = np.inf
         chosen = _chosen(errors, self.margin)
-        return FittedChoice(candidates, chosen, errors, self.surrogate.name, suspect, again)
+        return FittedChoice(candidates, chosen, errors, self.surrogate.name, again)
+
+    def _again(
+        self, pairs: Pairs, fitted: FittedSurrogate, suspect: BoolArray, few: bool
+    ) -> _Again:
+        """What fits without folds say, of all of them where any output (k,) is in doubt."""
+        folds = [self._without_fold(pairs, 0)]
+        kept = np.square(fitted.leave_fold_out)
+        fold = fold_of(len(pairs.odd))
+        apart = folds[0].squares
+        by_chance = few & ~suspect & (apart[0] > SUSPECT_APART * apart[2])
+        suspect = suspect | by_chance
+        by_heart = apart[0] > BY_HEART * column_sums(kept[fold == 0])
+        if (suspect | by_heart).any():
+            folds += [self._without_fold(pairs, each) for each in range(1, FOLDS)]
+        squares = np.sum([each.squares for each in folds], axis=0)
+        if len(folds) == FOLDS:
+            by_heart = squares[0] > BY_HEART * column_sums(kept)
+        squares[0, by_chance] *= BY_CHANCE
+        squares[1, by_chance] = np.inf
+        return _Again(squares, np.stack([each.values for each in folds]), suspect, by_heart)
 
     def _without_fold(self, pairs: Pairs, number: int) -> _WithoutFold:
         """What comes out without this fold of the pairs."""
@@ -126,6 +147,19 @@ class CrossValidated(Surrogate):
         return _WithoutFold(squares, fits[0].shapley_values)
 
 
+class _Again(NamedTuple):
+    """What fits without folds say."""
+
+    squares: FloatArray
+    """Squared errors (3, k), summed, at the pairs left out."""
+    values: FloatArray
+    """Shapley values of the surrogate, (folds, n, k); of the first fold alone where all is well."""
+    suspect: BoolArray
+    """Outputs (k,) that the squared errors decide about."""
+    by_heart: BoolArray
+    """Outputs (k,) whose parameters know the pairs by heart."""
+
+
 class _WithoutFold(NamedTuple):
     """Fits without a fold of the pairs."""
 
@@ -147,12 +181,8 @@ class FittedChoice(FittedSurrogate):
     errors: FloatArray = field(repr=False)
     """Mean squared errors at left-out pairs, (candidates, k)."""
     preferred: str
-    doubted: BoolArray
-    """Outputs (k,) whose preferred fit knows some of its pairs by heart, it may be."""
-    again: FloatArray | None = field(repr=False)
-    """Shapley values of the preferred fit made again without each fold, (folds, n, k), where any
-    output is in doubt.
-    """
+    again: _Again | None = field(repr=False)
+    """What fits of the preferred one without folds say, where they were made."""
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
@@ -164,6 +194,12 @@ class FittedChoice(FittedSurrogate):
             for at in (1, 2)
             if len(which := np.flatnonzero(self.chosen == at))
         ]
+        if len(known := np.flatnonzero(self.by_heart & self._poor)):
+            outputs = self._of_outputs(known)
+            notes.append(
+                f"{self.preferred} knows its pairs by heart{outputs}: errors are those of fits made "
+                "again"
+            )
         return "; ".join(notes) or self.candidates[0].note
 
     def _told(self, at: int, which: IntArray) -> str:
@@ -174,12 +210,14 @@ class FittedChoice(FittedSurrogate):
         )
         if not np.isfinite(found):
             reason = "could not be fitted"
-        outputs = (
-            ""
-            if len(self.chosen) == 1
-            else f" in {len(which)} of {len(self.chosen)} outputs, the first is {which[0]}"
-        )
+        outputs = self._of_outputs(which)
         return f"{self.preferred} {reason}{outputs}: the values are those of {NAMES[at]}"
+
+    def _of_outputs(self, which: IntArray) -> str:
+        """Which outputs, in words; nothing where there is only one."""
+        if len(self.chosen) == 1:
+            return ""
+        return f" in {len(which)} of {len(self.chosen)} outputs, the first is {which[0]}"
 
     @property
     def start(self) -> Any:
@@ -195,22 +233,50 @@ class FittedChoice(FittedSurrogate):
         return self._picked(lambda each: each.leave_one_out)
 
     @property
-    def without_folds(self) -> FloatArray:
-        """Of the preferred fit where it is in doubt: made again, because parameters that were
-        learned with a fold still know it.
-        """
-        kept = self._picked(lambda each: each.without_folds)
+    def leave_fold_out(self) -> FloatArray:
+        return self._picked(lambda each: each.leave_fold_out)
+
+    @property
+    def by_heart(self) -> BoolArray:
+        """Outputs (k,) of the preferred fit whose parameters know the pairs by heart."""
         if self.again is None:
+            return np.zeros_like(self.chosen, np.bool_)
+        return self.again.by_heart & (self.chosen == 0)
+
+    @property
+    def _poor(self) -> BoolArray:
+        """Outputs (k,) that the preferred fit made again predicts little better than sizes do."""
+        if self.again is None:
+            return np.zeros_like(self.chosen, np.bool_)
+        poor: BoolArray = self.again.squares[0] > SUSPECT_APART * self.again.squares[2]
+        return poor
+
+    @property
+    def without_folds(self) -> FloatArray:
+        """Made again where parameters that were learned with a fold still know it."""
+        kept = self._picked(lambda each: each.without_folds)
+        if not self.by_heart.any():
             return kept
-        return np.where(self.doubted & (self.chosen == 0), self.again, kept)
+        assert self.again is not None
+        return np.where(self.by_heart, self.again.values, kept)
 
     @property
     def standard_errors(self) -> FloatArray:
-        kept = self._picked(lambda each: each.standard_errors)
-        if self.again is None:
-            return kept
-        again = jackknife(self.shapley_values, self.again)
-        return np.where(self.doubted & (self.chosen == 0), again, kept)
+        """Of the preferred fit by what it leaves unexplained, too."""
+        errors = self._picked(lambda each: each.standard_errors)
+        if self.by_heart.any():
+            errors = np.where(self.by_heart, super().standard_errors, errors)
+        return np.where(self.chosen == 0, np.sqrt(1 + UNEXPLAINED * self._left) * errors, errors)
+
+    @property
+    def _left(self) -> FloatArray:
+        """What the preferred fit leaves of each output (k,), as a share of what sizes alone
+        leave.
+        """
+        own, sizes = (
+            column_sums(np.square(self.candidates[at].leave_one_out[1:])) for at in (0, 2)
+        )
+        return np.minimum(own / np.maximum(sizes, np.finfo(float).tiny), 1.0)
 
     def values(self, coalitions: BoolArray) -> FloatArray:
         return self._picked(lambda each: each.values(coalitions))

@@ -60,6 +60,16 @@ class FittedLinear(FittedSurrogate):
     def leave_one_out(self) -> FloatArray:
         return self.residuals
 
+    @property
+    def leave_fold_out(self) -> FloatArray:
+        pairs, fold = self.pairs, fold_of(len(self.pairs.signs))
+        left_out = np.zeros_like(pairs.odd)
+        for number, coefficients in enumerate(self.without_folds):
+            which = fold == number
+            predicted = times_columns(pairs.signs[which], coefficients) / 2
+            left_out[which] = pairs.odd[which] - predicted
+        return left_out
+
     @cached_property
     def without_folds(self) -> FloatArray:
         """By the weights of all pairs."""

@@ -12,6 +12,7 @@ from owenshap import (
     FunctionGame,
     GameError,
     HalvedOwen,
+    HalvedOwenPrinted,
     InputError,
     Owen,
     OwenPrinted,
@@ -56,7 +57,7 @@ def test_outputs_are_estimated_from_the_same_coalitions(method):
 @pytest.mark.parametrize("method", ["exact", *SAMPLING, *PRINTED])
 def test_the_gap_is_what_the_values_leave(method):
     game = random_table(7)
-    result = estimate(game, method, budget=40_000)
+    result = estimate(game, method, budget=40_000, efficient=False)
     assert result.gap == pytest.approx(
         game.table[-1] - game.table[0] - result.values.sum(), abs=1e-12
     )
@@ -242,7 +243,7 @@ def test_blocks_are_drawn_apart():
 
 
 @pytest.mark.parametrize("outputs", [None, 2])
-@pytest.mark.parametrize("method", ["owen", "halved-owen", OwenPrinted(levels=4)])
+@pytest.mark.parametrize("method", ["owen", "halved-owen", Owen(levels=4, rule="midpoint")])
 def test_efficient_values_sum_to_the_total(method, outputs):
     game = random_table(7, outputs=outputs)
     for snapshot in estimating(game, method, budget=5000, efficient=True):
@@ -250,6 +251,15 @@ def test_efficient_values_sum_to_the_total(method, outputs):
             snapshot.values.sum(axis=0), game.table[-1] - game.table[0], rtol=0, atol=1e-12
         )
         assert np.abs(snapshot.gap).max() < 1e-12
+
+
+@pytest.mark.parametrize("method", [OwenPrinted(levels=4), HalvedOwenPrinted(levels=4)])
+def test_printed_methods_stay_as_they_are(method):
+    budget = 2 + 12 * method.replicate_cost(7)
+    found = estimate(random_table(7), method, budget=budget)
+    raw = estimate(random_table(7), method, budget=budget, efficient=False)
+    assert abs(found.gap) > 1e-3
+    assert (found.values == raw.values).all()
 
 
 @pytest.mark.parametrize("method", ["owen", "halved-owen"])
@@ -271,25 +281,29 @@ def test_efficient_values_stay_unbiased(method):
 
 @pytest.mark.parametrize("method", ["exact", "castro", Castro(antithetic=True)])
 def test_efficient_changes_nothing_where_nothing_is_left(method):
-    plain = estimate(random_table(7), method, budget=5000)
-    efficient = estimate(random_table(7), method, budget=5000, efficient=True)
+    plain = estimate(random_table(7), method, budget=5000, efficient=False)
+    efficient = estimate(random_table(7), method, budget=5000)
     assert (plain.values == efficient.values).all()
     assert (plain.moments.squares == efficient.moments.squares).all()
 
 
-def test_efficient_needs_three_replicates():
-    with refuses("budget", "at least 137 ", "efficient=True", "3 replicates", "castro"):
-        estimate(smooth(8), Owen(levels=5), budget=130, efficient=True)
-    assert estimate(smooth(8), Owen(levels=5), budget=137, efficient=True).replicates == 3
-    with refuses("budget", "efficient=True"):
-        estimate(smooth(8), Owen(levels=5), efficient=True)
+def test_few_replicates_sum_to_the_total_and_one_pass_keeps_its_gap():
+    for budget in (92, 137, 182):
+        found = estimate(smooth(8), Owen(levels=5), budget=budget)
+        assert found.replicates == (budget - 2) // 45
+        assert abs(found.gap) < 1e-12
+    raw = estimate(smooth(8), Owen(levels=5), efficient=False)
+    found = estimate(smooth(8), Owen(levels=5))
+    assert found.replicates == 1
+    assert found.gap == raw.gap != 0
 
 
-def test_replicates_that_do_not_fit_into_memory_lose_nothing():
-    game = Watched(smooth(8))
-    with refuses("memory", "efficient=True") as caught:
-        estimate(game, "owen", budget=50_000, efficient=True, memory=3000)
-    assert game.evaluations <= 2 or caught.value.estimate is not None
+def test_memory_does_not_grow_with_the_replicates():
+    found = estimate(smooth(8), Owen(levels=2), budget=50_000, memory=3000)
+    assert abs(found.gap) < 1e-12
+    kept = found.state["replicates"]
+    assert kept["folds"]["sums"].size == 10 * 2 * 9
+    assert sum(block.size for block in kept["blocks"]) < 4096 < found.replicates * 8
 
 
 # --- snapshots and interruptions

@@ -193,11 +193,11 @@ def test_where_nothing_was_seen_the_interval_is_as_wide_as_the_gap():
     # A pass hardly ever sees all of 30 players: 10 passes agree on 0, and the values must sum to 1.
     game = unanimity(40, range(30))
     found = estimate(game, HalvedOwen(levels=2), budget=2 + 82 * 10, progress=False)
-    assert (found.values == 0).all()
+    np.testing.assert_allclose(found.values, 1 / 40)  # nothing tells whom it belongs to
     assert (found.half_widths == 1).all()
     assert "sum of the values" in found.doubtful
     _, upper = found.simultaneous()
-    assert (upper == 1).all()
+    np.testing.assert_allclose(upper, 1 + 1 / 40)
 
 
 def test_of_two_outputs_each_has_its_own_doubt():
@@ -231,10 +231,10 @@ def test_heavy_tails_and_needles_are_often_doubtful_and_models_are_not():
     # Few coalitions carry the value of a product whose factors multiply to a log-normal.
     steps = np.random.default_rng(5).normal(0, 0.8, 24)
     heavy = product(np.exp(-steps / 2), np.exp(steps / 2))
-    runs = [estimate(heavy, "halved-owen", seed=seed, progress=False) for seed in range(40)]
+    runs = [estimate(heavy, "halved-owen", budget=2048, seed=seed) for seed in range(40)]
     assert sum(run.doubtful is not None for run in runs) > 10
     calm = product(np.ones(30), np.linspace(1.0, 1.05, 30))
-    runs = [estimate(calm, "halved-owen", seed=seed, progress=False) for seed in range(20)]
+    runs = [estimate(calm, "halved-owen", budget=2048, seed=seed) for seed in range(20)]
     assert not any(run.doubtful for run in runs)
 
 

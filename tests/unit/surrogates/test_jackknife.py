@@ -11,7 +11,7 @@ from owenshap.run.session import Session
 from owenshap.run.settings import Settings
 from owenshap.statistics.accumulators import Accumulator
 from owenshap.surrogates.base import FOLDS, fold_of, jackknife, pairs_of
-from owenshap.surrogates.cross_validated import CrossValidated, EqualShares
+from owenshap.surrogates.cross_validated import UNEXPLAINED, CrossValidated, EqualShares
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.surrogates.linear import LinearSurrogate, _weights
@@ -46,11 +46,24 @@ def test_every_pair_but_the_first_is_in_one_fold_and_sizes_are_in_all():
 
 
 def test_the_jackknife_is_what_folds_move_averaged_with_all_players():
-    without = np.zeros((FOLDS, 2, 1))
+    without = np.zeros((FOLDS, 4, 1))
     without[0, 0] = 3.0
-    squares = np.array([[9 * (FOLDS - 1) / FOLDS], [0.0]])
+    squares = np.array([[9 * (FOLDS - 1) / FOLDS], [0.0], [0.0], [0.0]])
     expected = np.sqrt((squares + squares.mean()) / 2)
-    np.testing.assert_allclose(jackknife(np.zeros((2, 1)), without), expected)
+    for seen in (0, 3, 7):  # of 7 pairs
+        found = jackknife(np.zeros((4, 1)), without, seen)
+        np.testing.assert_allclose(found, np.sqrt(1 - seen / 7) * expected)
+
+
+def test_what_is_exact_but_for_rounding_is_not_surer_than_that():
+    # Triples alone: the process finds them all, and jitter is what is left.
+    game, coalitions = random_unanimity_sum(10, 20, 3, seed=1), pairs_for(10, 200)
+    fitted = GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None])
+    away = np.abs(fitted.shapley_values[:, 0] - game.shapley_values)
+    assert away.max() < 1e-6
+    floor = 1e-8 * np.sqrt(np.mean(np.square(fitted.pairs.odd)))
+    assert (fitted.standard_errors >= floor).all()
+    assert np.mean(away < 2 * fitted.standard_errors[:, 0]) > 0.85
 
 
 def test_a_process_without_a_fold_is_that_of_the_other_pairs_with_the_same_parameters():
@@ -120,19 +133,50 @@ def test_an_additive_game_leaves_least_squares_nothing_to_be_unsure_of():
     assert (fitted.standard_errors < 1e-9).all()
 
 
-def test_a_process_in_doubt_is_fitted_again_for_its_errors():
-    game = random_unanimity_sum(12, 40, 6, seed=2)
-    coalitions = pairs_for(12, 30)
+def test_a_process_that_knows_its_pairs_by_heart_is_fitted_again_for_its_errors():
+    # With 4.5 pairs a player the weights of an index part separate these votes, and predict no others.
+    votes = np.random.default_rng(3).integers(1, 30, 20)
+    game = weighted_voting(votes.tolist(), int(votes.sum()) // 2 + 1)
+    coalitions = pairs_for(20, 90, seed=0)
     fitted = CrossValidated(GaussianProcessSurrogate()).fit(
         coalitions, game.values(coalitions)[:, None]
     )
-    assert fitted.chosen.tolist() == [0]
-    assert fitted.doubted.tolist() == [True]
-    kept = fitted.candidates[0]
-    assert not np.allclose(fitted.standard_errors, kept.standard_errors, rtol=0.01)
-    np.testing.assert_array_equal(
-        fitted.standard_errors, jackknife(fitted.shapley_values, fitted.again)
+    assert fitted.by_heart.tolist() == [True]
+    assert "knows its pairs by heart: errors are" in fitted.note
+    kept = fitted.candidates[0].standard_errors
+    away = np.abs(fitted.shapley_values[:, 0] - game.shapley_values)
+    assert np.mean(away < 2 * kept[:, 0]) < 0.2
+    assert np.mean(away < 2 * fitted.standard_errors[:, 0]) > 0.8
+    np.testing.assert_array_equal(fitted.without_folds, fitted.again.values)
+
+
+def test_a_process_that_leaves_much_of_the_game_is_less_sure():
+    game, coalitions = random_unanimity_sum(12, 40, 6, seed=2), pairs_for(12, 30)
+    fitted = CrossValidated(GaussianProcessSurrogate()).fit(
+        coalitions, game.values(coalitions)[:, None]
     )
+    assert (fitted.chosen.tolist(), fitted.by_heart.tolist()) == ([0], [False])
+    own, _, sizes = (np.square(each.leave_one_out[1:]).sum() for each in fitted.candidates)
+    kept = fitted.candidates[0].standard_errors
+    np.testing.assert_allclose(
+        fitted.standard_errors, np.sqrt(1 + UNEXPLAINED * own / sizes) * kept
+    )
+
+
+@pytest.mark.parametrize("surrogate", [LinearSurrogate(), GaussianProcessSurrogate()])
+def test_what_is_left_out_with_a_fold_is_what_the_others_do_not_tell(surrogate):
+    coalitions = pairs_for(9, 40)
+    values = random_unanimity_sum(9, 30, 4).values(coalitions)[:, None]
+    fitted, pairs = surrogate.fit(coalitions, values), pairs_of(coalitions, values)
+    left_out = fitted.leave_fold_out
+    assert left_out.shape == (41, 1)
+    assert left_out[0] == 0
+    if surrogate.name == "linear":
+        away = fold_of(41) == 2
+        predicted = pairs.signs[away] @ fitted.without_folds[2] / 2
+        np.testing.assert_allclose(left_out[away], pairs.odd[away] - predicted, atol=1e-12)
+    more = np.square(left_out).sum() / np.square(fitted.leave_one_out).sum()
+    assert 1.0 < more < 3.0
 
 
 def test_equal_shares_are_as_unsure_as_least_squares_are_away_from_them():

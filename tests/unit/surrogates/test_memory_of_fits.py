@@ -41,6 +41,8 @@ def pairs(count: int, n_players: int) -> tuple[BoolArray, FloatArray]:
         (LinearSurrogate(), 100, 700),
         (CrossValidated(GaussianProcessSurrogate()), 150, 12),
         (CrossValidated(GaussianProcessSurrogate()), 20, 400),
+        (CrossValidated(GaussianProcessSurrogate()), 600, 12),
+        (CrossValidated(GaussianProcessSurrogate()), 60, 1000),
     ],
 )
 def test_a_fit_takes_no_more_memory_than_it_says(
@@ -52,6 +54,7 @@ def test_a_fit_takes_no_more_memory_than_it_says(
     try:
         fitted = surrogate.fit(coalitions, values)
         assert fitted.shapley_values.shape == (n_players, 1)
+        assert fitted.standard_errors.shape == (n_players, 1)
         used = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

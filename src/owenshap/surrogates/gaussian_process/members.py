@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.base import FOLDS, fold_of
 from owenshap.surrogates.gaussian_process.factor import Factor, LowerInverse
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
@@ -37,6 +37,7 @@ class Member:
     share: float
     weights: FloatArray = field(repr=False)
     left_out: FloatArray = field(repr=False)
+    fold_left_out: FloatArray = field(repr=False)
     by_fold: FloatArray = field(repr=False)
 
 
@@ -50,6 +51,8 @@ class Mean(NamedTuple):
     """K⁻¹y."""
     left_out: FloatArray
     """The residual at each pair of a fit without that pair."""
+    fold_left_out: FloatArray
+    """The same without the pair's fold."""
     by_fold: FloatArray
     """What the weights are less without each fold, (N, folds)."""
 
@@ -94,6 +97,7 @@ def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
             share,
             scale * each.weights,
             scale * each.left_out,
+            scale * each.fold_left_out,
             scale * each.by_fold,
         )
         for each, share in zip(found, shares.tolist(), strict=True)
@@ -132,19 +136,21 @@ def _posterior_mean(learned: Learned, factor: Factor, target: FloatArray) -> Mea
     """The posterior mean of values (N,); takes the factor's memory."""
     weights, fit = factor.solve(target), minus_log_likelihood(factor, target)
     inverse = factor.inverted(overwrite=len(target) > FILLED_AT_ONCE)
-    return Mean(learned, fit, weights, weights / inverse.diagonal(), _by_fold(inverse, weights))
+    fold = fold_of(len(target))
+    apart = _without_folds(inverse, weights, fold)
+    by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), apart[:, None], 0.0))
+    return Mean(learned, fit, weights, weights / inverse.diagonal(), apart, by_fold)
 
 
-def _by_fold(inverse: LowerInverse, weights: FloatArray) -> FloatArray:
-    """What the weights α = K⁻¹y are less without each fold F of the pairs, parameters kept:
-    K⁻¹_F (K⁻¹_FF)⁻¹ α_F, (N, folds).
+def _without_folds(inverse: LowerInverse, weights: FloatArray, fold: IntArray) -> FloatArray:
+    """The residual at each pair of a fit without its fold F, parameters kept: (K⁻¹_FF)⁻¹ α_F, with
+    α = K⁻¹y. The weights of that fit are less by K⁻¹ times it.
     """
-    fold = fold_of(len(weights))
-    residuals = np.zeros((len(weights), FOLDS))  # of a fold without itself
+    apart = np.zeros_like(weights)
     for number in range(FOLDS):
         which = np.flatnonzero(fold == number)
-        residuals[which, number] = np.linalg.solve(inverse.block(which), weights[which])
-    return inverse.solve(residuals)
+        apart[which] = np.linalg.solve(inverse.block(which), weights[which])
+    return apart
 
 
 def minus_log_likelihood(factor: Factor, target: FloatArray) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
@@ -28,9 +28,14 @@ from owenshap.surrogates.gaussian_process.learning import (
     matrices_needed,
 )
 from owenshap.surrogates.gaussian_process.members import Learned, Member
-from owenshap.surrogates.gaussian_process.parameters import OTHERS
+from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
+from owenshap.surrogates.gaussian_process.settings import LEARNING
 
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
+# of the root mean square of the odd part: what jitter leaves of values that are exact otherwise
+ROUNDING = 1e-8
+# times the pairs that parameters are learned from: with more, pairs that they have not seen tell
+LEARNED_BY_HEART = 1.5
 MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
 # what a fit takes grows with their square: of so many a minute, of ten times as many hours
 MOST_PLAYERS = 10_000
@@ -152,6 +157,12 @@ class FittedProcess(FittedSurrogate):
         values, by_fold = self._whole_and_by_fold
         return np.stack([efficient(values - each, self.pairs.total) for each in by_fold])
 
+    @property
+    def standard_errors(self) -> FloatArray:
+        odd = self.pairs.odd[: len(self.likelihood.signs)]
+        rounding = ROUNDING * np.sqrt(column_sums(np.square(odd)) / len(odd))
+        return np.maximum(super().standard_errors, rounding)
+
     @cached_property
     def _whole_and_by_fold(self) -> tuple[FloatArray, FloatArray]:
         """The Shapley values (n, k), and what they are less without each fold, (folds, n, k)."""
@@ -187,6 +198,24 @@ class FittedProcess(FittedSurrogate):
         for k, members in self.mixtures.items():
             left_out[:, k] = sum(member.share * member.left_out for member in members)
         return left_out
+
+    @property
+    def leave_fold_out(self) -> FloatArray:
+        left_out = np.zeros((len(self.likelihood.signs), len(self.pairs.centre)))
+        for k, members in self.mixtures.items():
+            left_out[:, k] = sum(member.share * member.fold_left_out for member in members)
+        return left_out
+
+    @property
+    def flexible(self) -> BoolArray:
+        """Those with an index part whose weights were learned from nearly all pairs."""
+        count, n_players = self.likelihood.signs.shape
+        found = np.zeros(len(self.pairs.centre), np.bool_)
+        if count > LEARNED_BY_HEART * LEARNING.stages[-1][0]:
+            return found
+        for k, members in self.mixtures.items():
+            found[k] = any(has_index(member.learned.vector, n_players) for member in members)
+        return found
 
     def most_telling(self, candidates: BoolArray, count: int) -> IntArray:
         """Which of these pairs (m, n) to evaluate next: those that say most about Shapley values of
