@@ -213,11 +213,14 @@ def check_coverage(estimator: Estimator) -> None:
     if method.exact_order(game.n_players) >= game.n_players:
         _require_point_interval(run(method, game, 1), game)
         return
-    if method.no_interval_reason(game.n_players):
+    alone = run(method, game, 1)
+    if alone.fit_errors is not None:
+        require(np.isfinite(alone.half_widths).all(), "fits must have finite intervals")
+        return
+    _require_no_interval(alone)
+    if not method.unbiased(game.n_players):
         _require_no_interval(run(method, game, RUN_REPLICATES))
         return
-    if method.unbiased(game.n_players):
-        _require_no_interval(run(method, game, 1))
     runs = _runs(method, game)
     known = sum(bool(np.isfinite([each.lower, each.upper]).all()) for each in runs)
     require(
