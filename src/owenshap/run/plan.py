@@ -27,10 +27,10 @@ LITTLE_MEMORY = 16 * 10**6  # bytes: a block and what is made of it take about a
 # evaluations that a run until it is good enough learns from, and keeps in memory, at most
 HELD = 1200
 WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
-# evaluations for each player that reach 1 % of the range, about: of halved stars, whose first look
-# takes 80, and of a process (benchmarks/decisions.md#choice-of-auto)
+# evaluations for each player that reach 1 % of the range, about, by halved stars
+# (benchmarks/decisions.md#by-the-clock-or-by-count)
 BY_STARS = 320
-BY_PROCESS = 12
+BY_PROCESS = 12  # the same by a process that grows
 BY_CORRECTED = 30  # the same where players are too many for a process alone
 
 
