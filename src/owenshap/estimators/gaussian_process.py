@@ -91,10 +91,9 @@ class GaussianProcess(FittedPairs):
     most_pairs = MOST_PAIRS
     most_players = MOST_FITTED_PLAYERS
 
-    def replicate_cost(self, n_players: int) -> int:
-        if self.batch is not None:
-            return 2 * self.batch if n_players > 1 else 0
-        return super().replicate_cost(n_players)
+    def _count(self, n_players: int) -> int:
+        pairs = self.batch if self.pairs is None else self.pairs
+        return min(pairs or 0, all_pairs(n_players))
 
     def within(self, n_players: int, budget: int) -> Self:
         return self if self.batch is not None else super().within(n_players, budget)
