@@ -40,12 +40,12 @@ class Assembly:
         return self._explanation(
             None,
             TREES,
-            None,
             values=exact.values,
             base_values=exact.base,
             standard_errors=np.zeros_like(exact.values),
             lower=exact.values.copy(),
             upper=exact.values.copy(),
+            doubtful=np.full(exact.base.shape, "", object),
             evaluations=np.zeros(rows, np.int64),
             model_rows=1 + exact.predicted,
             stopped_by=np.full(rows, exact.words, object),
@@ -77,10 +77,10 @@ class Assembly:
         """
         shape = (len(self.rows), len(self.players), self.explained.shape[1])
         finished: BoolArray = np.logical_not(live.any(axis=1))
-        bare = not finished.any() and all(each.standard_errors is None for _, each in done)
         values = np.zeros(shape)
-        errors = np.zeros((0, *shape[1:]) if bare else shape)
-        half_widths = np.zeros_like(errors)
+        errors = np.zeros(shape)
+        half_widths = np.zeros(shape)
+        doubtful = np.full((shape[0], shape[2]), "", object)
         base = self.explained.copy()
         evaluations = np.ones(len(self.rows), np.int64)
         model_rows = predicted + 1
@@ -92,44 +92,36 @@ class Assembly:
             finished[which] = True
             values[at] = _by_row(estimate.moments.mean, len(which))
             base[which] = estimate.ends.empty.reshape(len(which), -1)
-            if not bare:
-                errors[at] = _by_row(estimate.standard_errors, len(which))
-                half_widths[at] = _by_row(estimate.half_widths, len(which))
+            errors[at] = _by_row(estimate.standard_errors, len(which))
+            half_widths[at] = _by_row(estimate.half_widths, len(which))
+            doubtful[which] = estimate.doubts.reshape(len(which), -1)
             stopped_by[which] = estimate.stopped_by
             because[which] = _because(estimate, not_exact)
             evaluations[which] = estimate.evaluations
             averaged = draws or len(game.absent)
             model_rows[which] += 2 * len(game.absent) + (estimate.evaluations - 2) * averaged
-        reasons = [estimate.missing_intervals for _, estimate in done]
-        reason = next((each for each in reversed(reasons) if each), None)
-        no_errors = bare or (reason is not None and _nowhere(errors[finished]))
-        no_ends = bare or (reason is not None and _nowhere(half_widths[finished]))
         return self._explanation(
             None if finished.all() else finished,
             " and ".join(sorted({estimate.method for _, estimate in done})) or "exact",
-            reason,
             values=values,
             base_values=base,
-            standard_errors=None if no_errors else errors,
-            lower=None if no_ends else values - half_widths,
-            upper=None if no_ends else values + half_widths,
+            standard_errors=errors,
+            lower=values - half_widths,
+            upper=values + half_widths,
+            doubtful=doubtful,
             evaluations=evaluations,
             model_rows=model_rows,
             stopped_by=stopped_by,
             because=because,
         )
 
-    def _explanation(
-        self, finished: BoolArray | None, method: str, reason: str | None, **arrays: Any
-    ) -> Explanation:
+    def _explanation(self, finished: BoolArray | None, method: str, **arrays: Any) -> Explanation:
         """From arrays of all rows and outputs: of the finished rows (None: all), and without the
         axis of outputs where there is only one.
         """
         one_output = self.explained.shape[1] == 1
         arrays |= {"predictions": self.explained, "data": _data(self.rows, self.players)}
         for name, array in arrays.items():
-            if array is None:
-                continue
             kept = array if finished is None else array[finished]
             arrays[name] = kept[..., 0] if one_output and OUTPUTS in AXES_OF[name] else kept
         return Explanation(
@@ -139,7 +131,6 @@ class Assembly:
             method=method,
             seed=self.settings.seed,
             confidence=self.settings.confidence,
-            no_interval=reason,
             axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
         )
@@ -168,15 +159,6 @@ def _short(cell: Any) -> str:
     return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
 
 
-def _nowhere(numbers: FloatArray) -> bool:
-    """Whether every row lacks some of its numbers (rows, players, outputs)."""
-    return bool(np.isnan(numbers).any(axis=(1, 2)).all())
-
-
-def _by_row(values: FloatArray | None, rows: int) -> FloatArray | float:
-    """Values (players, rows × outputs) of a game as (rows, players, outputs); NaN where there are
-    none.
-    """
-    if values is None:
-        return np.nan
+def _by_row(values: FloatArray, rows: int) -> FloatArray:
+    """Values (players, rows × outputs) of a game as (rows, players, outputs)."""
     return values.reshape(len(values), rows, -1).swapaxes(0, 1)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from owenshap.estimators import Estimator
 from owenshap.run.allocation import Shared
 from owenshap.run.settings import Settings
-from owenshap.statistics.stopping import Until, checked_until
+from owenshap.statistics.stopping import USUAL, Until, checked_until
 from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter
@@ -54,6 +54,8 @@ class Call:
         shared = _shared(total_budget, None if until is None else until.seconds)
         if until is None and shared is not None:
             until = Until()
+        elif until is None and budget is None:
+            until = USUAL
         draws = background_draws
         if draws is not None:
             draws = whole_number("background_draws", draws, 1, "It counts background rows")

@@ -10,15 +10,15 @@ import numpy as np
 
 from owenshap.errors import InputError, ModelError, UnreadableModelError
 from owenshap.estimators import Estimator
-from owenshap.explain.inputs import ABSENT
 from owenshap.explain.pipelines import MixedColumnsError, origins, split
-from owenshap.games.masking import MOST_COMPARED, Absent, composites
+from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.run.plan import TREES
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
+from owenshap.trees.device import checked_device
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.exact import TreeGame, baseline_values
 from owenshap.trees.readers import Reader, reader_of
@@ -112,13 +112,29 @@ class ExactTrees:
         The model's own predictions of a table, (m, k).
     memory : int
         Bytes of working arrays.
+    device : str or None
+        Where rows are looked up, as torch calls it.
     """
 
-    def __init__(self, model: Model, predicted: Callable[[Table], FloatArray], memory: int) -> None:
-        self._model, self._predicted, self._memory = model, predicted, memory
+    def __init__(
+        self,
+        model: Model,
+        predicted: Callable[[Table], FloatArray],
+        memory: int,
+        device: str | None = None,
+    ) -> None:
+        self._model, self._predicted, self._memory, self._device = model, predicted, memory, device
         self._read: ReadTrees | None = None
         self._reason: str | None = None
         self._kept: tuple[Absent | None, IntArray, TreeGame] | None = None
+        if device is not None:
+            self._check_device(device)
+
+    def _check_device(self, device: str) -> None:
+        if not self.known:
+            advice = "Leave it out: a module of torch computes where its parameters are"
+            raise InputError("device", "not be given for a model without trees", device, advice)
+        checked_device(device)
 
     @property
     def known(self) -> bool:
@@ -255,7 +271,7 @@ class ExactTrees:
         if absent is not None and instead is None:
             instead = read.matrix(absent.table)
         weights = None if absent is None else absent.weights
-        game = TreeGame.of(read.ensemble, instead, weights, player_of, self._memory)
+        game = TreeGame.of(read.ensemble, instead, weights, player_of, self._memory, self._device)
         self._kept = (absent, player_of, game)
         return game
 

@@ -66,6 +66,9 @@ class Explainer:
         error; 'auto' takes another.
     batch_rows : int, optional
         The most rows that the model takes at once. By default as many as keep it busy.
+    device : str, optional
+        Where exact values of trees are looked up, as torch calls it: 'cuda'. Up to 2 GB of its
+        memory are used beside the tables. Other models compute where they are.
 
     Examples
     --------
@@ -90,12 +93,13 @@ class Explainer:
         fast: bool = True,
         memory: str | int = "256MB",
         batch_rows: int | None = None,
+        device: str | None = None,
     ) -> None:
         self._model, self._output = settled_model(model, predict, output)
         self._memory = parse_bytes(memory)
         self._fast = fast
         self._predictor = Predictor(self._model, output_names, fast, batch_rows)
-        self._trees = ExactTrees(self._model, self._predictor.predictions, self._memory)
+        self._trees = ExactTrees(self._model, self._predictor.predictions, self._memory, device)
         self._inputs = Inputs(
             self._model, background, baseline, background_weights, players, feature_names
         )
@@ -115,7 +119,7 @@ class Explainer:
         background_draws: int | None = None,
         seed: int = 0,
         confidence: float = 0.95,
-        efficient: bool = False,
+        efficient: bool = True,
         executor: Executor | None = None,
         progress: bool | Meter | None = None,
     ) -> Explanation:

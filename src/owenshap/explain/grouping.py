@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from owenshap.explain.planning import Planner
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.fast.linear_game import LinearModelGame
 from owenshap.games.masking import Absent
@@ -17,6 +17,7 @@ from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.run.allocation import Task
 from owenshap.run.blocks import LARGEST_BLOCK
+from owenshap.run.plan import Plan
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
 
@@ -44,10 +45,6 @@ class RowGroups:
     """The most rows that the model takes at once; None: any number."""
     linear: LinearFirst | None
     """The model's linear first step, where it has one that is to be used."""
-    ranges: FloatArray | None = field(repr=False)
-    """Of the outputs over the row and what stands in for its features, (rows, outputs); None:
-    nobody asks.
-    """
 
     @cached_property
     def live(self) -> BoolArray:
@@ -56,9 +53,13 @@ class RowGroups:
         """
         return self.players.any_of(self.absent.differs(self.rows))
 
-    def tasks(self, planner: Planner, outputs: int, memory: int) -> list[Task]:
-        """The games to estimate, each with its plan; a model's outputs bound how many rows fit into
-        memory together.
+    def tasks(
+        self, plans: Mapping[int, Plan], ranges: FloatArray | None, outputs: int, memory: int
+    ) -> list[Task]:
+        """The games to estimate, each with the plan for its number of players.
+
+        A relative tolerance is a share of the ranges (rows, outputs). A model's outputs bound how
+        many rows fit into memory together.
         """
         counts = self.live.sum(axis=1)
         # from columns a game takes as much memory as it is given, however many rows it has
@@ -66,15 +67,14 @@ class RowGroups:
         if self.linear is None:
             most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
         tasks = []
-        for n_players in sorted({*counts.tolist()} - {0}):
-            plan = planner.plan(n_players)
+        for n_players, plan in plans.items():
             same = np.flatnonzero(counts == n_players)
             learning = plan.until is not None and plan.estimator.together
             alone = learning or plan.estimator.adaptive(n_players, outputs)
             step = 1 if alone else most  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):
-                ranges = None if self.ranges is None else self.ranges[which]
-                tasks.append(Task(self._game(which, outputs, memory), plan, ranges))
+                own = None if ranges is None else ranges[which]
+                tasks.append(Task(self._game(which, outputs, memory), plan, own))
         return tasks
 
     def _game(self, which: IntArray, outputs: int, memory: int) -> ModelGame:

@@ -16,9 +16,8 @@ from owenshap.fast.columns import is_additive
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.outputs import Output
 from owenshap.run.allocation import Shared
-from owenshap.run.cost import Trial, magnitude
+from owenshap.run.cost import Cost, Trial
 from owenshap.run.plan import (
-    Cost,
     Plan,
     check_feasible,
     default_budget,
@@ -40,6 +39,8 @@ class Planner:
     """How many live players each row has."""
     background: int
     """Background rows that an evaluation averages over."""
+    row_seconds: float
+    """That the model usually takes for a row."""
     outputs: int
     """Of the model."""
     output: Output
@@ -80,7 +81,7 @@ class Planner:
             # exact values average over the whole background, which drawing is to avoid
             method = "halved-owen"
         plan = self._made(n_players, method, None)
-        if method == "auto" and plan.estimator.random:
+        if method == "auto" and (plan.estimator.random or self.call.until is not None):
             plan = self._made(n_players, method, self._cost(plan, n_players))
         if (
             draws is not None
@@ -98,15 +99,16 @@ class Planner:
         return make(n_players, method, budget, cost, self.call.until, self.call.settings.memory)
 
     def _cost(self, cheap: Plan, n_players: int) -> Cost:
-        """What an evaluation takes, to a power of ten; as exactly as it takes to know whether
-        another plan is better.
+        """What an evaluation takes; as exactly as it takes to know whether another plan is
+        better.
         """
         call = self.call
         chosen = self.output.column is not None or self.output.predicted is not None
         outputs = 1 if chosen else self.outputs
 
         def cost_of(seconds: float) -> Cost:
-            return Cost(magnitude(seconds * self.background), outputs)
+            rows = self.background
+            return Cost(seconds * rows, outputs, self.row_seconds * rows)
 
         def matters(seconds: float) -> bool:
             if math.isinf(seconds):
@@ -135,8 +137,8 @@ class Planner:
         plenty = 4 * default_budget(int(self.live.max())) if budget is None else budget
         # seconds for one row of the model per evaluation
         whole = shared.seconds / (rows * (self.call.draws or self.background))
-        seconds = self.trial.seconds(lambda seconds: whole / magnitude(seconds) < plenty, 0)
-        return min(share, whole / magnitude(seconds))
+        seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0)
+        return min(share, whole / seconds)
 
     def _within_share(self, plan: Plan, n_players: int) -> Plan:
         """The plan with which a row can begin well within its share of what rows have together, and
@@ -168,9 +170,6 @@ class Planner:
             method = "halved-owen" if call.method == "auto" else call.method
             estimator = settled_for(method, n_players, int(share) // 4)
         most = plan.budget if plan.until is not None else call.budget or ENDLESS
-        if call.settings.efficient and total is not None:
-            # all replicates are kept, so that their number must be known
-            most = min(most, total)
         replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
         if plan.until is None and replicates < 1:
             return plan  # the error then speaks of all rows

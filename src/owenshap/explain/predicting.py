@@ -134,28 +134,28 @@ class Predictor:
         except ModelError:
             return False  # the plain way says where it happens
 
-    def trial(self, rows: Table, linear: LinearFirst | None, besides: int, checked: int) -> Trial:
+    def trial(self, rows: Table, linear: LinearFirst | None, checked: int) -> Trial:
         """How to find out what a row takes: from the columns of a linear first step less than a
         forward of the rest.
 
         Rows that were checked are counted where the model itself is asked; from columns, values
         count as what they stand for.
         """
-        if linear is None:
+        if linear is not None:
             return Trial(
-                self._pace,
+                self._linear_pace,
                 len(rows),
-                lambda which: self.predictions(rows.take(which)),
-                True,
-                besides + checked,
+                lambda which: linear.predict(rows.take(which)),
+                counts=False,
             )
-        return Trial(
-            self._linear_pace,
+        trial = Trial(
+            self._pace,
             len(rows),
-            lambda which: linear.predict(rows.take(which)),
-            False,
-            besides,
+            lambda which: self.predictions(rows.take(which)),
+            counts=True,
         )
+        trial.also(checked)
+        return trial
 
     def ranges(
         self, explained: FloatArray, absent: Absent, output: Output, linear: LinearFirst | None

@@ -21,6 +21,8 @@ from owenshap.run.cost import Trial
 from owenshap.run.result import Estimate
 from owenshap.support.arrays import FloatArray
 
+LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
+
 
 def sampled(
     call: Call,
@@ -40,11 +42,6 @@ def sampled(
     explained = explained_of(linear, output, rows, predictions, np.arange(len(rows)))
     assembly = replace(assembly, explained=explained)
     output = replace(output, gives=explained.shape[1])
-    ranges = None
-    besides = 0
-    if call.until is not None and call.until.share is not None:
-        ranges = predictor.ranges(explained, absent, output, linear)
-        besides = len(absent.table)
     groups = RowGroups(
         predictor.model,
         rows,
@@ -54,23 +51,23 @@ def sampled(
         call.draws,
         predictor.batch_rows,
         linear,
-        ranges,
     )
-    trial = predictor.trial(rows, linear, besides, checked)
-    done = _estimated(call, groups, trial, outputs, assembly, not_exact)
+    trial = predictor.trial(rows, linear, checked)
+    done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
     asked = linear is None or output.function is not None
     if not asked and not grand_coalitions_agree(done, explained):
         # the model is not what it was when its first step was found linear
         groups = replace(groups, linear=None)
-        trial = predictor.trial(rows, None, besides, checked)
-        done = _estimated(call, groups, trial, outputs, assembly, not_exact)
+        trial = predictor.trial(rows, None, checked)
+        done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     return assembly.of_games(done, groups.live, call.draws, trial.predicted, not_exact)
 
 
 def _estimated(
     call: Call,
     groups: RowGroups,
+    predictor: Predictor,
     trial: Trial,
     outputs: int,
     assembly: Assembly,
@@ -79,8 +76,17 @@ def _estimated(
     """All games with their estimates; an error has the explanation of the rows that are done."""
     counts = groups.live.sum(axis=1)
     background = len(groups.absent)
-    planner = Planner(call, counts, background, outputs, groups.output, groups.linear, trial)
-    tasks = groups.tasks(planner, outputs, call.settings.memory)
+    linear = groups.linear
+    row_seconds = groups.model.row_seconds if linear is None else LINEAR_SECONDS
+    planner = Planner(call, counts, background, row_seconds, outputs, groups.output, linear, trial)
+    plans = {each: planner.plan(each) for each in sorted({*counts.tolist()} - {0})}
+    ranges = None
+    # of one row that stands in for absent features the game itself tells the range
+    shares = any(plan.until is not None and plan.until.share is not None for plan in plans.values())
+    if shares and background > 1:
+        trial.also(len(groups.absent.table))
+        ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
+    tasks = groups.tasks(plans, ranges, outputs, call.settings.memory)
     done: list[tuple[ModelGame, Estimate]] = []
     try:
         done.extend(estimates(tasks, planner.shared, call))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,6 +13,7 @@ from owenshap.errors import InputError
 from owenshap.support.arrays import ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
+from owenshap.trees.device import OnDevice, room_on
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_own_values, add_pair_values
 from owenshap.trees.paths import Passes, add_path_values
@@ -105,6 +107,7 @@ class TreeGame:
     weights: FloatArray | None
     player_of: IntArray
     memory: int
+    device: str | None = None
 
     @classmethod
     def of(
@@ -114,8 +117,9 @@ class TreeGame:
         weights: object = None,
         player_of: object = None,
         memory: int = 256_000_000,
+        device: str | None = None,
     ) -> TreeGame:
-        """The game of checked arguments."""
+        """The game of checked arguments; a device of torch's is where rows are looked up."""
         players = (
             np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of, np.int64)
         )
@@ -125,7 +129,7 @@ class TreeGame:
                 "player_of", rule, f"shape {players.shape}", "Give one number per column"
             )
         if background is None:
-            return cls(ensemble, None, None, players, memory)
+            return cls(ensemble, None, None, players, memory, device)
         matrix = ensemble.matrix(background)
         if not len(matrix):
             raise InputError(
@@ -134,7 +138,7 @@ class TreeGame:
                 "none",
                 "Leave it out for path-dependent values",
             )
-        return cls(ensemble, matrix, _shares(weights, len(matrix)), players, memory)
+        return cls(ensemble, matrix, _shares(weights, len(matrix)), players, memory, device)
 
     @property
     def n_players(self) -> int:
@@ -175,11 +179,38 @@ class TreeGame:
 
     def values(self, rows: object) -> FloatArray:
         """Shapley values (m, players, K)."""
+        if self.device is None:
+            return self._on_host(rows, self.prepared, [])
+        sent, device = self.on_device
+        found = device.values(self.ensemble.checked(rows))
+        others = [each for each in self.prepared if each not in sent]
+        walked = [each for each in sent if each.plan.deep.any()]
+        return found + self._on_host(rows, others, walked) if others or walked else found
+
+    def _on_host(
+        self, rows: object, blocks: list[_Prepared], walked: list[_Prepared]
+    ) -> FloatArray:
+        """Values of some blocks, and of others what their leaves without a table give."""
         matrix = self.ensemble.matrix(rows)
         total = np.zeros((self.ensemble.n_outputs * self.n_players, len(matrix)))
-        for each in self.prepared:
-            each.add_values(matrix, total)
+        for each in blocks:
+            each.look_up(matrix, total)
+        for each in [*blocks, *walked]:
+            each.walk_down(matrix, total)
         return self.shaped(total)
+
+    @cached_property
+    def on_device(self) -> tuple[list[_Prepared], OnDevice]:
+        """The blocks whose tables have room on the device, and these."""
+        assert self.device is not None
+        room = room_on(self.device)
+        sent = []
+        for each in self.prepared:
+            if each.size <= room:
+                sent.append(each)
+                room -= each.size
+        blocks = ((each.plan, each.in_turn()) for each in sent)
+        return sent, OnDevice(self.ensemble, self.n_players, blocks, self.device)
 
     def shaped(self, total: FloatArray) -> FloatArray:
         """Values by target and row (K × players, m) as (m, players, K)."""
@@ -195,20 +226,28 @@ class _Prepared:
         self.block = block
         walking = path_work(block) if game.background is None else pair_work(block, game.background)
         self.plan = plan(block, walking)
-        size = (
+        self.size = (
             sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
         )
-        self.kept = size if size <= room else 0
+        self.kept = self.size if self.size <= room else 0
         self.rows = max(FEWEST_ROWS, min(ROWS, BITS // len(block)))  # at a time
         self._means: dict[int, FloatArray] = {}
 
-    def add_values(self, matrix: FloatArray, total: FloatArray) -> None:
-        """Add this block's values of rows to (targets, m)."""
+    def look_up(self, matrix: FloatArray, total: FloatArray) -> None:
+        """Add what this block's tables give to rows to (targets, m)."""
         if self.kept:
             self._look_up(self.tables, matrix, total)
         else:
             for part in range(len(self.plan.cells)):
                 self._look_up(self._made([part]), matrix, total)
+
+    def in_turn(self) -> Iterator[Table]:
+        """The tables, one after the other; none is kept."""
+        for part in range(len(self.plan.cells)):
+            yield from self._made([part])
+
+    def walk_down(self, matrix: FloatArray, total: FloatArray) -> None:
+        """Add what this block's leaves without a table give to rows to (targets, m)."""
         if self.plan.deep.any():
             by_cover = self.game.background is None
             for rows in _parts(matrix, max(1, self.rows // PASSES) if by_cover else self.rows):

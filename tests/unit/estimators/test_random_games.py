@@ -165,14 +165,16 @@ def test_values_of_a_sum_are_the_sum_of_the_values(method):
         other = rng.integers(-LARGEST, LARGEST + 1, size=table.shape).astype(float)
         budget = budget_for(method, n_players, rng)
         one, two, both = (
-            estimate(TableGame(each), method, budget=budget, seed=number).values
+            estimate(TableGame(each), method, budget=budget, seed=number, efficient=False).values
             for each in (table, other, 2 * table - 3 * other)
         )
         np.testing.assert_allclose(both, 2 * one - 3 * two, rtol=0, atol=ROUNDING)
 
 
 @pytest.mark.parametrize(
-    "method", [each for each in METHODS if "efficiency" not in each.axioms], ids=repr
+    "method",
+    [each for each in METHODS if "efficiency" not in each.axioms and not each.keeps_gap],
+    ids=repr,
 )
 def test_efficient_values_sum_to_the_whole(method):
     for number, (game, rng) in enumerate(games_of(method)):

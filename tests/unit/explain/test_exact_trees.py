@@ -581,3 +581,21 @@ def test_columns_that_are_mixed_are_sampled():
     sampled(
         Explainer(model, DIABETES.iloc[:5]), DIABETES.iloc[:2], "PCA may make a column from several"
     )
+
+
+# --- a device
+
+
+def test_rows_can_be_looked_up_on_a_device():
+    pytest.importorskip("torch")
+    model = REGRESSORS["xgboost"]().fit(DIABETES, PROGRESS)
+    rows, background = DIABETES.iloc[100:150], DIABETES.iloc[:30]
+    found = Explainer(model, background, device="cpu")(rows)
+    is_exact(found, 20)
+    close(found.values, Explainer(model, background)(rows).values, 1e-10)
+    close(Explainer(model, device="cpu")(rows).values, Explainer(model)(rows).values, 1e-10)
+
+
+def test_a_device_is_for_trees():
+    with refuses("device", "without trees", "cpu"):
+        Explainer(lambda rows: rows[:, 0], baseline=0.0, device="cpu")
