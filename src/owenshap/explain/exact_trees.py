@@ -14,6 +14,7 @@ from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
+from owenshap.run.plan import default_budget
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
 from owenshap.trees.device import checked_device
@@ -158,6 +159,7 @@ class ExactTrees:
         players: Players,
         predictions: FloatArray,
         output: Output,
+        if_sooner: bool = False,
     ) -> TreeValues:
         """Exact values of rows; an error with the reason where they would not be the model's.
 
@@ -173,19 +175,21 @@ class ExactTrees:
             The model's own.
         output : Output
             What is explained of them.
+        if_sooner : bool
+            Whether it is an error, too, where sampling is predicted to be done sooner.
         """
         if output.function is not None:
             raise _refused("a function of its predictions is explained, which is no sum over trees")
         fresh = self._read is None
         try:
-            return self._values(rows, absent, players, predictions, output)
+            return self._values(rows, absent, players, predictions, output, if_sooner)
         except _OtherPredictionsError as error:
             self._read = self._kept = None
             if fresh:
                 self._reason = reason_of(error)
                 raise
         # it was trained again since it was read
-        return self.values(rows, absent, players, predictions, output)
+        return self.values(rows, absent, players, predictions, output, if_sooner)
 
     def _values(
         self,
@@ -194,6 +198,7 @@ class ExactTrees:
         players: Players,
         predictions: FloatArray,
         output: Output,
+        if_sooner: bool,
     ) -> TreeValues:
         read = self.read()
         player_of = read.player_of(players)
@@ -206,6 +211,8 @@ class ExactTrees:
             found, base = baseline_values(read.ensemble, matrix, instead, player_of)
         else:
             game = self._game(read, absent, instead, player_of)
+            if if_sooner and absent is not None and self._device is None:
+                _check_sooner(game, len(players))
             found = game.values(matrix)
             base = np.tile(game.base, (len(rows), 1))
         self._check(read, base + found.sum(axis=1), predictions)
@@ -265,6 +272,18 @@ class ExactTrees:
         if not (off <= np.abs(_like_model(read.ensemble.tolerance(), outputs))).all():
             reason = f"its trees add up to its {read.ensemble.unit}, which is not what is explained"
             raise _OtherPredictionsError(*_refused(reason).args)
+
+
+def _check_sooner(game: TreeGame, n_players: int) -> None:
+    """An error where as many evaluations as are usual would take less work than all trees do."""
+    evaluations = min(default_budget(n_players), 2**n_players)
+    sampled = game.sampled_work(evaluations)
+    if game.work > sampled:
+        reason = (
+            f"its trees are so deep that this would take {game.work / sampled:.1f} times as long "
+            f"as {evaluations:,} evaluations; method='trees' does it"
+        )
+        raise _refused(reason)
 
 
 class _OtherPredictionsError(UnreadableModelError):

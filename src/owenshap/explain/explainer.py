@@ -277,7 +277,8 @@ class Explainer:
         if method != TREES and not (method == "auto" and self._fast and self._trees.known):
             return None, None
         try:
-            return self._trees.values(rows, absent, players, predictions, output), None
+            sooner = method != TREES
+            return self._trees.values(rows, absent, players, predictions, output, sooner), None
         except UnreadableModelError as error:
             if method == TREES:
                 raise

@@ -23,6 +23,7 @@ PER_END = 40.0  # of a pair of rows that comes to a leaf
 PER_VAIN = 40.0  # of a pair that comes to a node in vain, since all leaves below have tables
 PER_VISIT = 10.0  # of a pair at an inner node
 PER_LEVEL = 10.0  # of a row at a node, per level of the integral, where there is no background
+PER_SPLIT = 2.0  # of a row in the model's own prediction: xgboost's takes 1 to 3
 SOME = 64  # background rows that tell how many pairs come to a node
 
 

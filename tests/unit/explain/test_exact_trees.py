@@ -583,6 +583,21 @@ def test_columns_that_are_mixed_are_sampled():
     )
 
 
+# --- where sampling would be done sooner
+
+
+def test_trees_that_would_take_longer_are_sampled(monkeypatch):
+    explainer = Explainer(REGRESSORS["forest"]().fit(DIABETES, PROGRESS), DIABETES.iloc[:20])
+    rows = DIABETES.iloc[100:102]
+    is_exact(explainer(rows), 20)
+    monkeypatch.setattr("owenshap.trees.exact.PER_SPLIT", 1e-4)
+    found = explainer(rows)
+    assert found.method == "exact"
+    assert "so deep that this would take" in found.because[0]
+    assert "1,024 evaluations" in found.because[0]
+    is_exact(explainer(rows, method="trees"), 20)
+
+
 # --- a device
 
 
