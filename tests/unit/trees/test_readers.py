@@ -10,6 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -95,6 +99,11 @@ SKLEARN = {
         X, COUNTS
     ),
     "isolation": IsolationForest(n_estimators=20, max_features=0.5).fit(X),
+    "bagging": BaggingRegressor(n_estimators=10, max_features=0.7).fit(X, TARGET),
+    "bagging of shares": BaggingClassifier(n_estimators=10, max_samples=4).fit(X, THREE),
+    "bagging with columns twice": BaggingRegressor(bootstrap_features=True).fit(X, TARGET),
+    "votes of two": AdaBoostClassifier(n_estimators=10).fit(X, np.where(TWO, "no", "yes")),
+    "votes of three": AdaBoostClassifier(DecisionTreeClassifier(max_depth=3)).fit(X, THREE),
 }
 
 
@@ -260,7 +269,10 @@ def test_what_cannot_be_read_says_why() -> None:
     )
     linear = lightgbm.LGBMRegressor(n_jobs=1, n_estimators=5, linear_tree=True, verbose=-1)
     start = GradientBoostingRegressor(n_estimators=3, init=LinearRegression())
+    bagged = BaggingRegressor(LinearRegression())
     cases = {
+        "a median over its trees": AdaBoostRegressor(n_estimators=3).fit(X, TARGET),
+        "of LinearRegression": bagged.fit(X, TARGET),
         "statistics": statistics.fit(FRAME, FRAME_TARGET),
         "linear_tree": linear.fit(X, TARGET),
         "gblinear": xgboost.XGBRegressor(booster="gblinear", n_estimators=3).fit(X, TARGET),
@@ -275,6 +287,9 @@ def test_what_cannot_be_read_says_why() -> None:
         lightgbm.LGBMRegressor,
         catboost.CatBoostRegressor,
         RandomForestRegressor,
+        BaggingRegressor,
+        AdaBoostClassifier,
+        IsolationForest,
     ):
         model = kind()
         with pytest.raises(UnreadableModelError, match="not fitted"):
