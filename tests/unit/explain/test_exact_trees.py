@@ -649,6 +649,8 @@ def test_trees_that_would_take_longer_are_sampled(monkeypatch):
     rows = DIABETES.iloc[100:102]
     is_exact(explainer(rows), 20)
     monkeypatch.setattr("owenshap.trees.exact.PER_SPLIT", 1e-4)
+    is_exact(explainer(rows), 20)  # it takes no time at all
+    monkeypatch.setattr("owenshap.explain.exact_trees.SOON", 0.0)
     found = explainer(rows)
     assert found.method == "exact"
     assert "so deep that this would take" in found.because[0]
