@@ -249,7 +249,7 @@ class _Prepared:
         self.game = game
         self.block = block
         walking = path_work(block) if game.background is None else pair_work(block, game.background)
-        self.plan = plan(block, walking)
+        self.plan = plan(block, walking, by_splits=game.background is not None)
         self.size = (
             sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
         )

@@ -128,6 +128,91 @@ def table_of_sums(
     return table
 
 
+def own_tables(
+    worth: FloatArray, shares: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Tables of subtrees that ask one player more, their own: what they give is linear in the value
+    v that the row's own player leads to.
+
+    With T the transform to levels over the other d players, A = T of the values that background
+    rows are led to, and B = T of their shares, the multilinear extension is (1 − q) A + q v B. So
+    each of the d players gets C + v D, and the own player v ∫B − ∫A.
+
+    Parameters
+    ----------
+    worth : float (subtrees, V, 2^d)
+        For each pattern of the d players: the background's share times the values that its own
+        player leads to.
+    shares : float (subtrees, 2^d)
+        The share.
+
+    Returns
+    -------
+    C, D : float (subtrees, V, d, 2^d), (subtrees, d, 2^d)
+    A, B : float (subtrees, V, 2^d), (subtrees, 2^d)
+        ∫A and ∫B.
+    """
+    shape = worth.shape
+    players = shape[-1].bit_length() - 1
+    worth = worth.reshape(-1, shape[-1])
+    zeros = players - sizes(players)
+    over_q, worth_within = _path_sums(worth, players, True)
+    over_rest, shares_within = _path_sums(shares, players, False)
+    worth_mean = worth_within + worth[:, -1:] / (zeros + 1)
+    shares_mean = shares_within + shares[:, -1:] / (zeros + 1)
+    outside = over_rest + shares[:, -1:] / np.maximum(zeros, 1) - shares_mean
+    fixed = table_of_sums(over_q - worth_within, over_q, worth_mean, players)
+    by_value = table_of_sums(shares_within, over_rest, outside, players)
+    fixed = fixed.reshape(*shape[:2], players, shape[-1])
+    return fixed, by_value, worth_mean.reshape(shape), shares_mean
+
+
+def _path_sums(shares: FloatArray, players: int, over_q: bool) -> tuple[FloatArray, FloatArray]:
+    """∫T/q dq (or ∫T/(1 − q) dq) and ∫T dq per pattern, without background rows in all boxes."""
+    if players > MATRIX_PLAYERS:
+        return _path_sums_by_levels(shares, players, over_q)
+    both = shares @ _path_matrix(players, over_q)
+    return both[:, : 1 << players], both[:, 1 << players :]
+
+
+@lru_cache(maxsize=32)
+def _path_matrix(players: int, over_q: bool) -> FloatArray:
+    identity = np.eye(1 << players)
+    return np.concatenate(_path_sums_by_levels(identity, players, over_q), axis=1)
+
+
+def _path_sums_by_levels(
+    shares: FloatArray, players: int, over_q: bool
+) -> tuple[FloatArray, FloatArray]:
+    few = min(players, FEW)
+    over = np.zeros(shares.shape)
+    within = np.zeros(shares.shape)
+    for level, before, after in _path_powers(players, over_q):
+        sums = (shares * before).reshape(-1, 1 << few) @ _supersets(few)
+        for player in range(few, players):
+            halves = sums.reshape(-1, 2, 1 << player)
+            halves[:, 0] += halves[:, 1]
+        sums = sums.reshape(shares.shape)
+        sums *= after
+        over += sums
+        sums *= level if over_q else 1 - level
+        within += sums
+    # Sums were by the players that the row lacks: its pattern is the complement.
+    return over[:, ::-1], within[:, ::-1]
+
+
+@lru_cache(maxsize=32)
+def _path_powers(players: int, over_q: bool) -> list[tuple[float, FloatArray, FloatArray]]:
+    """As `_powers`, with q or 1 − q divided by."""
+    size = sizes(players)
+    powers = []
+    for level, weight in zip(*levels(players + 1), strict=True):
+        before = level ** (players - size - float(over_q))
+        before[-1] = 0
+        powers.append((float(level), before, weight * (1 - level) ** (size - float(not over_q))))
+    return powers
+
+
 def cover_table(shares: FloatArray) -> FloatArray:
     """φ_j(p) of leaves with value 1 (leaves, k, 2^k) where absent players follow the cover.
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from owenshap.support.arrays import ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import Cells
-from owenshap.trees.leaves import cover_table, leaf_table
+from owenshap.trees.leaves import cover_table, leaf_table, own_tables
 
 CHUNK = 1 << 17  # entries that are worked on at a time
 
@@ -90,6 +90,8 @@ def histograms(
 
 def interventional(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
     """The group's table, and its mean per output, for a background's shares of patterns."""
+    if cells.own:
+        return _by_splits(block, cells, shares)
 
     def tables(
         leaves: IntArray, players: int, maps: IntArray | None
@@ -136,11 +138,58 @@ def _table(block: Block, cells: Cells, tables: LeafTables) -> tuple[Table, Float
             for output in range(values.shape[1]):
                 own = slot[leaves, :players, output]
                 if alone:
-                    entries[own.ravel()] = spread * np.repeat(values[:, output], players)[:, None]
+                    entries[own] = table * values[:, output, None, None]
                 else:
                     _add(entries, own, spread, values[:, output])
     order = np.argsort(target, kind="stable")
     return Table(cells, cell[order], target[order], order << cells.bits, entries, targets), mean
+
+
+def _by_splits(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
+    """The same where each cell is a split with its two leaves."""
+    whole = block.ensemble
+    count = len(cells.roots)
+    others = cells.bits - cells.own
+    n_players = int(block.player_of.max(initial=0)) + 1
+    children = [block.right[cells.roots], block.left[cells.roots]]  # by the answer
+    values = np.stack([whole.values[child + block.nodes.start] for child in children], axis=1)
+    outputs = whole.outputs[block.tree[cells.roots]]
+    leads_to = values if cells.own == 1 else np.stack([np.zeros_like(values), values], axis=2)
+    leads_to = leads_to.reshape(count, 1 << cells.own, -1)  # (cells, states, V), as patterns are
+    entries = np.empty((count, values.shape[2], others + 1, 1 << cells.own, 1 << others))
+    mean = np.zeros(whole.n_outputs)
+    step = max(1, CHUNK // (others + 1 << cells.bits))
+    for start in range(0, count, step):
+        some = slice(start, start + step)
+        of_states = shares[some].reshape(-1, 1 << cells.own, 1, 1 << others)
+        leads = leads_to[some]
+        worth = (of_states * leads[..., None]).sum(axis=1)
+        fixed, by_value, worth_mean, shares_mean = own_tables(worth, of_states.sum(axis=(1, 2)))
+        leads = leads.transpose(0, 2, 1)[..., None]
+        made = entries[some]
+        np.multiply(by_value[:, None, :, None], leads[:, :, None], out=made[:, :, :-1])
+        made[:, :, :-1] += fixed[:, :, :, None]
+        np.multiply(shares_mean[:, None, None], leads, out=made[:, :, -1])
+        made[:, :, -1] -= worth_mean[:, :, None]
+        np.add.at(mean, outputs[some], worth[:, :, -1])
+    player = _players_by_splits(block, cells)
+    target = (outputs[:, :, None] * n_players + player[:, None]).ravel()
+    cell = np.repeat(np.arange(count), values.shape[2] * (others + 1))
+    order = np.argsort(target, kind="stable")
+    targets = n_players * whole.n_outputs
+    entries = entries.reshape(len(target), 1 << cells.bits)
+    return Table(cells, cell[order], target[order], order << cells.bits, entries, targets), mean
+
+
+def _players_by_splits(block: Block, cells: Cells) -> IntArray:
+    """The players of each cell (cells, d + 1) in the order of its bits, the own one last."""
+    others = cells.bits - cells.own
+    path = block.boxes(cells.roots)
+    own = block.player[cells.roots]
+    if cells.own == 2:
+        row = np.arange(len(path))
+        path[row, block.slot[block.left[cells.roots]]] = path[row, others]
+    return np.column_stack([block.edge_player[path[:, :others]], own])
 
 
 def _slots(block: Block, cells: Cells) -> tuple[IntArray, IntArray, IntArray, int]:

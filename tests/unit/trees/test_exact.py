@@ -295,6 +295,24 @@ def test_pairs_that_part_often_are_more_work_than_sampling() -> None:
     assert deep.work > deep.sampled_work(100)
 
 
+@pytest.mark.parametrize("vector", [False, True])
+def test_splits_with_two_leaves(vector: bool) -> None:
+    """Their player may be new on the path, or asked before; both kinds have tables of their own."""
+    shape = {"trees": 6, "depth": 5, "features": 4, "outputs": 2, "vector": vector}
+    ensemble = random_ensemble(37, **shape, leafy=0.1)
+    rows = random_rows(38, 5, 4)
+    background = random_rows(39, 6, 4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("owenshap.trees.work.PER_OWN_ENTRY", 0.0)
+        game = TreeGame.of(ensemble, background, np.arange(1.0, 7.0))
+        found = game.values(rows)
+    kinds = {each.own for prepared in game.prepared for each in prepared.plan.cells}
+    assert {1, 2} <= kinds
+    for row, each in zip(rows, found, strict=True):
+        agree(each, exact_values(ensemble, row, background, np.arange(1.0, 7.0)))
+    agree(found.sum(axis=1) + game.base, ensemble.predict(rows))
+
+
 def test_cells_are_cheaper_than_leaves() -> None:
     """A symmetric tree asks few questions: one cell holds all of its leaves."""
     ensemble = random_ensemble(9, trees=1, depth=3, features=3, leafy=0.0)
