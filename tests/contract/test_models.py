@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from owenshap.models import found
+from owenshap.models import kinds
 from owenshap.tables.array import ArrayTable
 from owenshap.testing import check_model
 from owenshap.testing.models import trial_of
@@ -173,7 +173,7 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("kind", found(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
 def test_every_kind_has_an_example_and_keeps_every_promise(kind):
     assert kind.__name__ in EXAMPLES, f"add an example of {kind.__name__} to this file"
     for what, model, rows in EXAMPLES[kind.__name__]():

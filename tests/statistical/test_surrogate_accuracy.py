@@ -72,8 +72,8 @@ def test_every_budget_works_up_to_all_coalitions(method):
 
 def test_a_fit_has_no_interval_and_says_why():
     found = owenshap.estimate(network(), "gaussian-process", budget=100, progress=False)
-    assert found.lower is None
-    assert "gaussian-process-corrected" in found.no_interval
+    assert np.isnan(found.lower).all()
+    assert "gaussian-process-corrected" in found.doubtful
 
 
 @pytest.mark.parametrize(
@@ -87,16 +87,13 @@ def test_corrected_intervals_cover_and_are_unbiased(game):
         for seed in range(40)
     ]
     values = np.array([each.values for each in runs])
-    # of some runs a few batches carry the spread
-    given = [each for each in runs if each.lower is not None]
-    assert len(given) >= 30
     hits = sum(
         int(((each.lower <= game.shapley_values) & (game.shapley_values <= each.upper)).sum())
-        for each in given
+        for each in runs
     )
-    # 360 intervals or more; those of one run are dependent, as few as 90 independent ones may be
+    # 480 intervals; those of one run are dependent, as few as 90 independent ones may be
     # behind them. Of these, at 94 % coverage, 80 % or fewer cover once in 100,000 times.
-    assert hits / (12 * len(given)) > 0.8
+    assert hits / (12 * len(runs)) > 0.8
     z = (values.mean(axis=0) - game.shapley_values) / (
         values.std(axis=0, ddof=1) / np.sqrt(len(runs))
     )

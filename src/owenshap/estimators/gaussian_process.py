@@ -48,8 +48,7 @@ class GaussianProcess(FittedPairs):
     Costs 2 × pairs + 2 evaluations, and the fit: a fraction of a second with up to 1,000
     evaluations. The values sum to v(N) − v(∅). Gives no interval. Where evaluations cost less than
     the fit, halved-owen or linear reach more in the same time. A fit takes about 17 matrices of its
-    pairs, of more than 1,350 pairs one matrix, and time in proportion to the square of the players,
-    of whom there may be 10,000 at most.
+    pairs, of more than 500 pairs two, and there may be 10,000 players at most.
 
     Where a game has one output, and its pairs are between 1 and 2 for each player, the second half
     of them is chosen when the first has its values: those that say most about the Shapley values

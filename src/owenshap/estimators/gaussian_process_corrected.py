@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from owenshap.designs.design import Design, Sets
 from owenshap.designs.pairs import draw_independent_pairs, random_sets
-from owenshap.estimators.base import Estimator
+from owenshap.estimators.base import Estimator, Reduced
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.checks import whole_number
 from owenshap.support.draws import Draws
@@ -26,7 +26,6 @@ GROWTH = 1.5  # of what a process is fitted on, from one to the next
 MOST_FITTED = 1000  # pairs: past them the last process stays
 CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
-COVERING = 9  # pairs for each player, from which on intervals were found to cover
 # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
 AT_ODDS, SHORTEST = 6.0, 4
 LEANING = 1.0  # weight of a batch: the pairs that its process was fitted on, to this power
@@ -90,15 +89,15 @@ class GaussianProcessCorrected(Estimator):
         return design_of(draw_independent_pairs(n_players, replicates * (self.pairs or 1), rng))
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
-        return self.noted_replicates(design, values)[0]
+        return self.reduced(design, values).replicates
 
-    def noted_replicates(self, design: Design, values: FloatArray) -> tuple[FloatArray, str | None]:
+    def reduced(self, design: Design, values: FloatArray) -> Reduced:
         coalitions = design.coalitions(np.arange(len(design)))
         count = (len(design) - 2) // 2
         batches = count // (self.pairs or 1)
         drawn, total = coalitions[2 : 2 + count], values[0] - values[1]
         if design.n_players == 1:
-            return np.broadcast_to(total, (batches, 1, len(total))).copy(), None
+            return Reduced(np.broadcast_to(total, (batches, 1, len(total))).copy())
         odd = (values[2 : 2 + count] - values[2 + count :]) / 2
         corrected, weights, notes = [], [], []
         for first, last, (expected, shares, note) in self._forward(coalitions, values, batches):
@@ -112,16 +111,7 @@ class GaussianProcessCorrected(Estimator):
                 )
             notes.append(note)
             weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
-        return _spread(np.concatenate(corrected), np.array(weights)), notes[-1]
-
-    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:
-        if n_players == 1 or replicates * (self.pairs or 1) >= COVERING * n_players:
-            return None
-        enough = 2 * COVERING * n_players + 2
-        return (
-            f"with fewer than {enough:,} evaluations for {n_players} players, 95 % intervals "
-            "covered as little as 90 %"
-        )
+        return Reduced(_spread(np.concatenate(corrected), np.array(weights)), notes[-1])
 
     def bytes_needed(self, n_players: int, replicates: int) -> int:
         drawn = replicates * (self.pairs or 1)
@@ -217,8 +207,7 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
 
     A process that is all but perfect can be off at coalitions so rare that no batch of its stretch
     has met one: these agree with each other, and not with those of other stretches. What each third
-    is off by is then laid into one batch of it: the spread is that of three independent estimates,
-    which are too few for an interval.
+    is off by is then laid into one batch of it: the spread is that of three independent estimates.
     """
     stretches = [np.flatnonzero(weights == weight) for weight in np.unique(weights[weights > 0])]
     long = [stretch for stretch in stretches if len(stretch) >= SHORTEST]
@@ -289,6 +278,8 @@ class Forward:
         """
         self.before = 0
         """Replicates of these series."""
+        self._lowest: FloatArray = np.full(1, np.inf)
+        self._highest: FloatArray = np.full(1, -np.inf)
 
     def state(self) -> dict[str, Any]:
         """What it has seen and when it learned, as plain data."""
@@ -299,6 +290,8 @@ class Forward:
             "fits": list(self._fits),
             "surprises": self.surprises,
             "before": self.before,
+            "lowest": self._lowest,
+            "highest": self._highest,
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -317,6 +310,8 @@ class Forward:
         self._needed_before = np.inf
         self.surprises = state["surprises"]
         self.before = state["before"]
+        self._lowest = state["lowest"]
+        self._highest = state["highest"]
 
     @property
     def note(self) -> str | None:
@@ -357,6 +352,11 @@ class Forward:
     def pairs(self) -> int:
         """Pairs that a fit would be of by now."""
         return self._seen
+
+    @property
+    def spread(self) -> FloatArray:
+        """How far apart the values of an output (k,) were seen to lie."""
+        return np.maximum(self._highest - self._lowest, 0.0)
 
     @property
     def begun(self) -> bool:
@@ -404,6 +404,8 @@ class Forward:
     def _keep(self, coalitions: BoolArray, values: FloatArray, count: int) -> None:
         """Pairs for the next fit, as many as it may have."""
         self._ends = (coalitions[:2], values[:2])
+        self._lowest = np.minimum(self._lowest, values.min(axis=0))
+        self._highest = np.maximum(self._highest, values.max(axis=0))
         kept = min(count, MOST_FITTED - self._seen)
         if kept > 0:
             which = np.r_[2 : 2 + kept, 2 + count : 2 + count + kept]

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import InputError, ModelError, UnreadableModelError
+from owenshap.estimators import Estimator
+from owenshap.explain.inputs import ABSENT
 from owenshap.explain.pipelines import MixedColumnsError, origins, split
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.plan import default_budget
+from owenshap.run.plan import TREES, default_budget
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
 from owenshap.trees.device import checked_device
@@ -153,6 +155,43 @@ class ExactTrees:
             self._read = ReadTrees.of(self._model.fitted)
         return self._read
 
+    def check_cover(self) -> None:
+        """An error without a background where the model has no trees to follow the cover of."""
+        if not self.known:
+            rule = "be given for a model that is not made of trees"
+            raise InputError("background or baseline", rule, "neither", ABSENT)
+        try:
+            self.read()
+        except UnreadableModelError as error:
+            raise _background_needed(error) from error
+
+    def chosen(
+        self,
+        method: str | Estimator,
+        by_default: bool,
+        rows: Table,
+        absent: Absent | None,
+        players: Players,
+        predictions: FloatArray,
+        output: Output,
+    ) -> tuple[TreeValues | None, str | None]:
+        """Exact values where the method asks for them, or None and perhaps why there are none;
+        'auto' does where it is by default and the model is made of trees.
+        """
+        if absent is None and method not in ("auto", TREES):
+            raise InputError("method", "be 'trees' or 'auto' without a background", method, ABSENT)
+        asked = method == TREES or absent is None
+        if not asked and not (method == "auto" and by_default and self.known):
+            return None, None
+        try:
+            return self.values(rows, absent, players, predictions, output, not asked), None
+        except UnreadableModelError as error:
+            if absent is None:
+                raise _background_needed(error) from error
+            if asked:
+                raise
+            return None, f"not exact from trees: {_reason_of(error)}"
+
     def values(
         self,
         rows: Table,
@@ -187,7 +226,7 @@ class ExactTrees:
         except _OtherPredictionsError as error:
             self._read = self._kept = None
             if fresh:
-                self._reason = reason_of(error)
+                self._reason = _reason_of(error)
                 raise
         # it was trained again since it was read
         return self.values(rows, absent, players, predictions, output, if_sooner)
@@ -297,9 +336,15 @@ def _differ(rows: FloatArray, instead: FloatArray) -> bool:
     return not np.array_equal(everything[1:], everything[:-1], equal_nan=True)
 
 
-def reason_of(error: UnreadableModelError) -> str:
+def _reason_of(error: UnreadableModelError) -> str:
     """The reason alone."""
     return str(error.args[2])
+
+
+def _background_needed(error: UnreadableModelError) -> InputError:
+    """The error where only trees could do without a background, and these cannot."""
+    rule = f"be given for this model ({_reason_of(error)})"
+    return InputError("background or baseline", rule, "neither", ABSENT)
 
 
 def _said(error: Exception) -> str:

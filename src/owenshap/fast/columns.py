@@ -284,7 +284,7 @@ def settled(linear: LinearFirst, output: Output) -> tuple[LinearFirst, Output]:
     return (linear, output) if scores is None else (scores, Output())
 
 
-def additive(linear: LinearFirst, output: Output) -> bool:
+def is_additive(linear: LinearFirst, output: Output) -> bool:
     """Whether what is explained is linear in the features."""
     steps, left = settled(linear, output)
     return not steps.steps and left.function is None

@@ -19,7 +19,7 @@ from owenshap.fast.doubling import of_subsets
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.fast.stars import of_stars
-from owenshap.games.model_game import DrawingModelGame, ModelGame
+from owenshap.games.model_game import ModelGame
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 CACHES = ("pairs", "ready")  # made anew where they are used
@@ -31,7 +31,7 @@ class LinearModelGame(ModelGame):
     tells where it happens.
     """
 
-    memory: int = 1 << 28
+    memory: int = field(kw_only=True)
     """Bytes of working arrays."""
     known: LinearFirst | None = field(default=None, repr=False)
     """The model's linear first step, where it was asked for already."""
@@ -184,11 +184,6 @@ class LinearModelGame(ModelGame):
     def joined_bytes(self, design: Stars) -> int:
         """Bytes of working arrays where it is."""
         return together.joined_bytes(self.pairs, design)
-
-
-@dataclass(frozen=True, eq=False)
-class LinearDrawingModelGame(LinearModelGame, DrawingModelGame):
-    """The same with background rows drawn for each star or chain."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     if fused and joinable(pairs) and joined_bytes(pairs, design) <= pairs.memory:
         return joined([(pairs, design)])[0]
     weights = arrays.put(design.weights)
+    kept = _kept_centres(pairs, design, fused)
 
     def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
         centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 1, 0)))
@@ -32,7 +34,12 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
         if fused:
             steps = _fused_steps(pairs, rows, present, columns, empty)
         else:
-            outputs = _outputs(pairs, rows, present, sign, columns, empty)
+            if kept is None:
+                hidden = hidden_at(arrays, present, columns, empty)
+            else:
+                every = kept(rows, columns, empty)[:, :, part, some]
+                hidden = every.reshape(*columns.shape[:2], -1)
+            outputs = _outputs(pairs, rows, hidden, sign, columns)
             if design.background is not None:
                 outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
             steps = outputs[:, :, 1:] - outputs[:, :, :1]
@@ -44,14 +51,36 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     )
 
 
-def _outputs(pairs: Pairs, rows: slice, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
-    """Outputs of the centres and then of their neighbours, (outputs, pairs, n + 1, stars)."""
+def _kept_centres(
+    pairs: Pairs, design: Stars, fused: bool
+) -> Callable[[slice, Any, Any], Any] | None:
+    """The h of all centres, (width, pairs, stars, replicates), made once for some rows where they
+    fit into a tile: a tile of few stars would fill up a whole panel for each.
+    """
+    arrays, (replicates, stars, n_players) = pairs.linear.arrays, design.centres.shape
+    drawn = design.background is not None
+    if fused or drawn or pairs.linear.width * replicates * stars > pairs.tile:
+        return None
+    kept: dict[int, Any] = {}
+
+    def of_rows(rows: slice, columns: Any, empty: Any) -> Any:
+        if rows.start not in kept:
+            kept.clear()
+            present = arrays.put(np.ascontiguousarray(design.centres.transpose(2, 1, 0)))
+            every = hidden_at(arrays, present.reshape(n_players, -1), columns, empty)
+            kept[rows.start] = every.reshape(*columns.shape[:2], stars, replicates)
+        return kept[rows.start]
+
+    return of_rows
+
+
+def _outputs(pairs: Pairs, rows: slice, centres: Any, signs: Any, columns: Any) -> Any:
+    """Outputs of the centres, whose h is (width, pairs, stars), and then of their neighbours,
+    (outputs, pairs, n + 1, stars).
+    """
     width, of_rows, n_players = columns.shape[:3]
-    arrays, stars = pairs.linear.arrays, present.shape[1]
-    hidden, centres = (
-        arrays.empty((width, of_rows, n_players + 1, stars)),
-        hidden_at(arrays, present, columns, empty),
-    )
+    arrays = pairs.linear.arrays
+    hidden = arrays.empty((width, of_rows, n_players + 1, centres.shape[2]))
     hidden[:, :, 0] = centres
     arrays.scaled_sum(centres[:, :, None], columns, signs, out=hidden[:, :, 1:])
     return pairs.outputs_of(hidden, rows)

@@ -23,12 +23,11 @@ from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, lar
 from owenshap.run.evaluate import Ends, evaluate, evaluate_ends
 from owenshap.run.plan import (
     Plan,
-    check_kept,
     exact_at_once,
     exact_plan,
     fitting_seconds,
     leaves_a_gap,
-    needs_spreading,
+    spreads_its_gap,
 )
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
@@ -75,15 +74,14 @@ class Session:
     ) -> None:
         self.game, self.plan, self.settings, self.clock = game, plan, settings, clock
         self._executor = executor
-        self._spread = needs_spreading(settings.efficient, plan, game.n_players)
         self.ends = timed_ends(game, clock) if ends is None else ends
         self.evaluations = 2
         self.blocks = 0
         """Blocks of replicates that are done."""
         self.looks = 0
         """Looks so far, over which the error rate of `top` is spent."""
-        self.tolerances: FloatArray | None = None
-        """What each output (k,) is to be within, where a tolerance is asked for."""
+        self.ranges: FloatArray = np.abs(self.ends.grand - self.ends.empty)
+        """Of each output (k,), at least: a relative tolerance is a share of it."""
         self.note: str | None = None
         """What did not go as planned, in words."""
         self.report: Callable[[int], None] = _nothing
@@ -91,19 +89,21 @@ class Session:
         self.learner: Learner | None = (
             None if plan.until is None else plan.estimator.learner(game.n_players)
         )
-        if self._spread:
-            check_kept(plan, game.n_players, self.ends.outputs, settings.memory)
         self._replicates = self._nothing_yet()
+        self._fit_squares: FloatArray | None = None  # (n, k), summed over replicates that are fits
         self._made = 0  # replicates by this session, those that only served a fit too
         self._slowness = 1.0  # of fits here, as the last one showed
 
     def _nothing_yet(self) -> Accumulator:
         """What replicates are added to."""
         looked_at = self.plan.until is not None
+        # kept without spreading too, for those who go on from here and spread
+        foldable = leaves_a_gap(self.plan) and not self.plan.estimator.keeps_gap
         return Accumulator(
             sums=looked_at or leaves_a_gap(self.plan),
             at_once=0 if looked_at else AT_ONCE // blocks_smaller(self.game, self.ends),
-            spread_to=self.ends.grand - self.ends.empty if self._spread else None,
+            total=self.ends.grand - self.ends.empty if foldable else None,
+            spread=self.settings.efficient and spreads_its_gap(self.plan),
         )
 
     # --- what it has come to
@@ -114,14 +114,26 @@ class Session:
         return self._replicates.count
 
     @property
-    def enough(self) -> bool:
-        """Whether there are enough replicates for an estimate."""
-        return self._replicates.enough
+    def moments(self) -> Moments | None:
+        """Of the replicates so far; None where there are none."""
+        return self._replicates.moments
 
     @property
-    def moments(self) -> Moments | None:
-        """Of the replicates so far; None where there are not enough for an estimate."""
-        return self._replicates.moments
+    def tolerances(self) -> FloatArray | None:
+        """What each output (k,) is to be within, where a tolerance is asked for.
+
+        A share of the range is one of the largest value of a single replicate where that is more:
+        no value of a star or a chain is larger than how far the game's values lie apart.
+        """
+        until = self.plan.until
+        if until is None or until.tolerance is None:
+            return None
+        ranges = self.ranges
+        if until.share is not None and self.learner is not None:
+            ranges = np.maximum(ranges, self.learner.spread)
+        elif until.share is not None and self.moments is not None:
+            ranges = np.maximum(ranges, self.moments.largest)
+        return until.tolerances(ranges)
 
     @property
     def cost(self) -> int:
@@ -196,7 +208,7 @@ class Session:
         """
         target = min(replicates, self.affordable)
         while self.count < target:
-            if self._replicates.enough and self.clock.late(self.evaluations, self.seconds_ahead()):
+            if self.count and self.clock.late(self.evaluations, self.seconds_ahead()):
                 return
             self._make(self._sizes(target - self.count))
             yield
@@ -235,6 +247,10 @@ class Session:
             self.evaluations += part.evaluations
             block = part.replicates if block is None else block + part.replicates
             self.note = combined_notes((self.note, part.note))
+            if part.fit_errors is not None:
+                squares = np.square(part.fit_errors).sum(axis=0)
+                before = self._fit_squares
+                self._fit_squares = squares if before is None else before + squares
             self.report(self.evaluations)
             if part.last:
                 self._add(block)
@@ -396,8 +412,16 @@ class Session:
         if verdict.done:
             return verdict.reached(self.plan.until, self.tolerances, self.evaluations)
         if self.count >= self.affordable:
-            return f"budget of {self.plan.budget:,} evaluations: {self.missed(verdict)}"
+            return f"{self._limit}: {self.missed(verdict)}"
         return None
+
+    @property
+    def _limit(self) -> str:
+        """What it may spend, in words."""
+        words = f"budget of {self.plan.budget:,} evaluations"
+        if self.plan.until is None or not self.plan.until.usual:
+            return words
+        return f"usual {words} (tolerance='{self.plan.until.tolerance}' goes on without one)"
 
     def missed(self, verdict: Verdict) -> str:
         """What was not reached, and what it would take."""
@@ -448,8 +472,7 @@ class Session:
             because = f"all 2^{self.game.n_players} coalitions fit the time"
             showed = "fit the time"
         plan = exact_plan(self.game.n_players, because)
-        settings = replace(self.settings, efficient=False)
-        session = Session(self.game, plan, settings, self._executor, ends=self.ends)
+        session = Session(self.game, plan, self.settings, self._executor, ends=self.ends)
         before = self.evaluations
         session.report = lambda done: self.report(before + done - 2)
         session.advance(plan.replicates)
@@ -460,6 +483,13 @@ class Session:
         return replace(estimate, evaluations=estimate.evaluations + before - 2, stopped_by=words)
 
     # --- results
+
+    @property
+    def fit_errors(self) -> FloatArray | None:
+        """Standard errors (n, k) of the mean of fits, which are independent; None where replicates
+        are none.
+        """
+        return None if self._fit_squares is None else np.sqrt(self._fit_squares) / self.count
 
     def result(self, stopped_by: str | None = None, finished: bool = True) -> Estimate:
         """What it has come to; a finished one has the plan that repeats it."""
@@ -478,6 +508,7 @@ class Session:
             self.tolerances,
             self.room(),
             self.learner is not None,
+            self.fit_errors,
             self.note,
             self.state(),
         )
@@ -515,8 +546,10 @@ class Session:
         own = copy.copy(self)
         own.game = game
         own.ends = self.ends.of_outputs(outputs)
-        own.tolerances = None if self.tolerances is None else self.tolerances[outputs]
+        own.ranges = self.ranges[outputs]
         own._replicates = self._replicates.of_outputs(outputs)
+        squares = self._fit_squares
+        own._fit_squares = None if squares is None else squares[:, outputs]
         return own
 
     @staticmethod
@@ -527,9 +560,10 @@ class Session:
         ends = [each.ends for each in sessions]
         empty = np.concatenate([each.empty for each in ends])
         together.ends = Ends(empty, np.concatenate([each.grand for each in ends]), ends[0].scalar)
-        tolerances = [each.tolerances for each in sessions if each.tolerances is not None]
-        together.tolerances = np.concatenate(tolerances) if tolerances else None
+        together.ranges = np.concatenate([each.ranges for each in sessions])
         together._replicates = Accumulator.joined([each._replicates for each in sessions])
+        squares = [each._fit_squares for each in sessions if each._fit_squares is not None]
+        together._fit_squares = np.concatenate(squares, axis=1) if squares else None
         return together
 
     # --- going on from an earlier estimate
@@ -549,8 +583,9 @@ class Session:
             "looks": self.looks,
             "made": self._made,
             "note": self.note,
-            "tolerances": self.tolerances,
+            "ranges": self.ranges,
             "replicates": self._replicates.state(),
+            "fit_squares": self._fit_squares,
             "learner": None if self.learner is None else self.learner.state(),
         }
 
@@ -568,7 +603,7 @@ class Session:
         ends = Ends(state["ends"]["empty"], state["ends"]["grand"], state["ends"]["scalar"])
         settings = Settings(**state["settings"])
         session = cls(game, Plan.restored(state["plan"]), settings, executor, clock, ends)
-        session.tolerances = state["tolerances"]
+        session.ranges = state["ranges"]
         session._made = state["made"]
         session.resume(state)
         return session
@@ -579,6 +614,7 @@ class Session:
         self.blocks = state["blocks"]
         self.looks = state["looks"]
         self.note = state["note"]
+        self._fit_squares = state.get("fit_squares")  # older states have none
         if self.learner is not None and state["learner"] is not None:
             self.learner.restore(state["learner"])
         self._replicates.restore(state["replicates"], self.ends.grand - self.ends.empty)

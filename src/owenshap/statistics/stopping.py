@@ -21,7 +21,7 @@ from owenshap.statistics.intervals import (
     watched_errors,
 )
 from owenshap.statistics.moments import Moments
-from owenshap.support.arrays import FloatArray, IntArray, column_sums
+from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.draws import REPLICATES, Draws
 
@@ -33,7 +33,7 @@ BETWEEN_LOOKS = 600  # evaluations at least, so that looks cost little
 # the same where a surrogate learns, beside whose fits looks cost nothing
 BETWEEN_LEARNER_LOOKS = 40
 ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
-TIED = 0.001  # of the range, where no tolerance says it: a tenth of the usual tolerance
+TIED = 0.01  # of the range, where no tolerance says it: the usual tolerance
 # chance that a gap this large, in standard errors, is an accident: then something rare is missing
 GAP_ALARM = 1e-4
 
@@ -54,6 +54,9 @@ class Until:
         Where an earlier run's clock stopped it.
     exact : bool
         Whether to go over to exact values where those take fewer evaluations than the tolerance.
+    usual : bool
+        Whether nothing was asked for: methods that cannot be looked at then have a fixed budget,
+        and the others a cap.
     """
 
     tolerance: float | str | None = None
@@ -61,6 +64,7 @@ class Until:
     seconds: float | None = None
     exact: bool = False
     evaluations: int | None = None
+    usual: bool = False
 
     @property
     def share(self) -> float | None:
@@ -68,21 +72,16 @@ class Until:
         return float(self.tolerance[:-1]) / 100 if isinstance(self.tolerance, str) else None
 
     def tolerances(self, ranges: FloatArray) -> FloatArray | None:
-        """The tolerance of each output, from the ranges (k,) of the outputs."""
+        """The tolerance of each output, from the ranges (k,) of the outputs.
+
+        Where nothing differs any tolerance will do.
+        """
         if self.tolerance is None:
             return None
         share = self.share
         if share is None:
             return np.full(len(ranges), float(self.tolerance))
-        if not (ranges > 0).all():
-            what = f"a range of 0 in output {int(np.argmin(ranges))}"
-            raise InputError(
-                "tolerance",
-                "be absolute where an output has no range",
-                what,
-                "Give it in units of the output",
-            )
-        return share * ranges
+        return share * np.where(ranges > 0, ranges, 1.0)
 
     def without_clock(self, evaluations: int) -> Until:
         """The same for a run that ended here, with what the clock decided in place of the clock."""
@@ -96,6 +95,9 @@ class Until:
     def by_clock(self) -> bool:
         """Whether a clock may end the run, or did when it was made first."""
         return self.seconds is not None or self.evaluations is not None
+
+
+USUAL = Until("1%", usual=True)  # where nothing is asked for
 
 
 def checked_until(
@@ -471,7 +473,7 @@ def _ordered(
     rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
     floor = np.maximum(rare, unseen_half_width(moments, 1 - confidence, total, draws))
     half, size = np.maximum(spread, floor), np.abs(moments.mean)
-    ties = _ties(moments, total, half) if tolerances is None else tolerances
+    ties = _ties(moments, total) if tolerances is None else tolerances
     if top >= len(size):  # whoever is left is among them
         return Order(True, 0.0, moments.count, moments.count, ties)
     order = np.argsort(-size, axis=0, kind="stable")
@@ -484,14 +486,11 @@ def _ordered(
     return Order(settled, tied, max(by_spread, to_see), by_spread, ties)
 
 
-def _ties(moments: Moments, total: FloatArray, half: FloatArray) -> FloatArray:
-    """Up to which difference values of an output (k,) count as equal, where no tolerance says it.
-
-    A share of the range that is certain, |v(N) − v(∅)| or what the values come to at least without
-    their signs; where that is nothing, of how far replicates lie apart.
+def _ties(moments: Moments, total: FloatArray) -> FloatArray:
+    """Up to which difference values of an output (k,) count as equal, where no tolerance says it:
+    a share of the range.
     """
-    certain = np.maximum(np.abs(total), column_sums(np.maximum(np.abs(moments.mean) - half, 0)))
-    ties: FloatArray = TIED * np.where(certain > 0, certain, moments.ranges.max(axis=0))
+    ties: FloatArray = TIED * np.maximum(np.abs(total), moments.largest)
     return ties
 
 

@@ -177,8 +177,8 @@ def _by_splits(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, F
     cell = np.repeat(np.arange(count), values.shape[2] * (others + 1))
     order = np.argsort(target, kind="stable")
     targets = n_players * whole.n_outputs
-    entries = entries.reshape(len(target), 1 << cells.bits)
-    return Table(cells, cell[order], target[order], order << cells.bits, entries, targets), mean
+    flat = entries.reshape(len(target), 1 << cells.bits)
+    return Table(cells, cell[order], target[order], order << cells.bits, flat, targets), mean
 
 
 def _players_by_splits(block: Block, cells: Cells) -> IntArray:

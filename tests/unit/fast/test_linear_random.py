@@ -11,7 +11,7 @@ import pytest
 from columns import agree
 
 from owenshap import MLP, Castro, Exact, Explainer, HalvedOwen, Linear
-from owenshap.explain.explainer import MOST_COMPARED
+from owenshap.games.masking import MOST_COMPARED
 
 DESIGNS = {
     "exact": (Exact(), None),

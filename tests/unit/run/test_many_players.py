@@ -7,7 +7,8 @@ import pytest
 
 import owenshap
 from owenshap.designs.pairs import even_pairs
-from owenshap.run.plan import Cost, check_feasible, make_plan
+from owenshap.run.cost import Cost
+from owenshap.run.plan import check_feasible, make_plan
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS
 
