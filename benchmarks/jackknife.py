@@ -70,13 +70,15 @@ def main() -> None:
     asked = parser.parse_args()
     cells = [
         (method, name, each, asked.runs)
+        for method in METHODS
         for each in EACH
         for name in GAMES | FRESH
-        for method in METHODS
     ]
+    found = []
     with ProcessPoolExecutor(asked.workers) as executor:
-        found = list(executor.map(measured, cells))
-    (asked.folder / "jackknife.json").write_text(json.dumps(found, indent=1) + "\n")
+        for cell in executor.map(measured, cells):
+            found.append(cell)
+            (asked.folder / "jackknife.json").write_text(json.dumps(found, indent=1) + "\n")
     (asked.folder / "jackknife.md").write_text(table(found))
 
 

@@ -18,7 +18,7 @@ from benchmarks.coverage.report import every_run_goals, every_run_table
 HERE = Path(__file__).parent
 METHODS = ("halved-owen", measure.ANTITHETIC, "permutations")
 REPLICATES = (10, 30, 100)
-RUNS = 60
+RUNS = 20
 
 
 def main() -> None:

@@ -70,10 +70,18 @@ def test_every_budget_works_up_to_all_coalitions(method):
     np.testing.assert_allclose(found.standard_errors, 0)
 
 
-def test_a_fit_has_no_interval_and_says_why():
-    found = owenshap.estimate(network(), "gaussian-process", budget=100, progress=False)
-    assert np.isnan(found.lower).all()
-    assert "gaussian-process-corrected" in found.doubtful
+@pytest.mark.parametrize("method", ["gaussian-process", "linear"])
+def test_a_fit_has_an_interval_from_its_own_errors(method):
+    found = owenshap.estimate(network(), method, budget=100, progress=False)
+    np.testing.assert_array_equal(found.standard_errors, found.fit_errors[:, 0])
+    np.testing.assert_allclose(found.half_widths, 1.959964 * found.standard_errors, rtol=1e-6)
+    assert found.doubtful is None
+    few = owenshap.estimate(network(), method, budget=14, progress=False)
+    assert np.isfinite(few.half_widths).all()
+    assert few.doubtful.startswith("6 pairs tell little")
+    none = owenshap.estimate(network(), method, budget=2, progress=False)
+    assert np.isnan(none.half_widths).all()
+    assert "nothing but v(∅) and v(N)" in none.doubtful
 
 
 @pytest.mark.parametrize(

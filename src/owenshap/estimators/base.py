@@ -448,12 +448,6 @@ class FittedPairs(Estimator):
     def unbiased(self, n_players: int) -> bool:
         return self._complete(n_players)
 
-    def no_interval_reason(self, n_players: int) -> str | None:  # noqa: ARG002
-        return (
-            f"{self.name} reads the values off a fit whose error is not known here; "
-            "method='gaussian-process-corrected' has an interval"
-        )
-
     def exact_order(self, n_players: int) -> int:
         return n_players if self._complete(n_players) else 0
 

@@ -46,7 +46,8 @@ class GaussianProcess(FittedPairs):
     Notes
     -----
     Costs 2 × pairs + 2 evaluations, and the fit: a fraction of a second with up to 1,000
-    evaluations. The values sum to v(N) − v(∅). Gives no interval. Where evaluations cost less than
+    evaluations. The values sum to v(N) − v(∅). Standard errors are those of a jackknife: values
+    without each fifth of the pairs. Where evaluations cost less than
     the fit, halved-owen or linear reach more in the same time. A fit takes about 17 matrices of its
     pairs, of more than 500 pairs two, and there may be 10,000 players at most.
 

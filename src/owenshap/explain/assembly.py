@@ -80,8 +80,8 @@ class Assembly:
         values = np.zeros(shape)
         errors = np.zeros(shape)
         half_widths = np.zeros(shape)
-        doubtful = np.full((shape[0], shape[2]), "", object)
         base = self.explained.copy()
+        doubtful = np.full(base.shape, "", object)
         evaluations = np.ones(len(self.rows), np.int64)
         model_rows = predicted + 1
         stopped_by = np.full(len(self.rows), NOTHING_TO_DO, object)

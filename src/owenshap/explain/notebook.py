@@ -25,7 +25,7 @@ from owenshap.explain.summary import (
 from owenshap.explain.words import Digits, shorten
 from owenshap.support.arrays import FloatArray
 
-MOST_LINES, MOST_OUTPUTS = 12, 6
+MOST_LINES, MOST_OUTPUTS = 12, 6  # that fit a screen; the others are counted
 VISIBLE_GAP = 0.005  # of the longest bar
 FAINT, FAINT_WHISKER = "opacity:.65", "opacity:.4"
 CELL = "padding:1px 10px 1px 0;border:0;background:none;white-space:nowrap;text-align:"

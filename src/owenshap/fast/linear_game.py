@@ -96,8 +96,8 @@ class LinearModelGame(ModelGame):
             columns, empty = pairs.columns(rows, drawn)
             return pairs.outputs_of(hidden_at(self.linear.arrays, present, columns, empty), rows)
 
-        found = self.linear.arrays.get(pairs.over_pairs(of_pairs, self.linear.widest * count))
-        return found.transpose(2, 1, 0).reshape(count, -1)
+        values = self.linear.arrays.get(pairs.over_pairs(of_pairs, self.linear.widest * count))
+        return values.transpose(2, 1, 0).reshape(count, -1)
 
     def design_replicates(
         self, design: Design, empty: FloatArray, grand: FloatArray, /
@@ -166,10 +166,10 @@ class LinearModelGame(ModelGame):
             return pairs.chosen(columns[..., 0], rows)
 
         with self.linear.arrays.running():
-            found = self.linear.arrays.get(
+            values = self.linear.arrays.get(
                 pairs.over_pairs(of_pairs, self.linear.width * self.n_players)
             )
-        return found.transpose(2, 1, 0).reshape(self.n_players, -1)
+        return values.transpose(2, 1, 0).reshape(self.n_players, -1)
 
     def numbers(self, design: Design) -> int:
         """Hidden numbers of all coalitions of a design."""

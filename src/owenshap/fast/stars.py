@@ -11,6 +11,7 @@ from owenshap.designs.design import Stars
 from owenshap.fast import fused_stars as _fused_stars
 from owenshap.fast.batched_stars import fusible, joinable, joined, joined_bytes
 from owenshap.fast.columns import Pairs, hidden_at
+from owenshap.fast.linear_first import FIRST_PANEL
 
 
 def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
@@ -37,7 +38,7 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
             if kept is None:
                 hidden = hidden_at(arrays, present, columns, empty)
             else:
-                every = kept(rows, columns, empty)[:, :, part, some]
+                every = kept(columns, empty)[:, :, part, some]
                 hidden = every.reshape(*columns.shape[:2], -1)
             outputs = _outputs(pairs, rows, hidden, sign, columns)
             if design.background is not None:
@@ -51,27 +52,29 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     )
 
 
-def _kept_centres(
-    pairs: Pairs, design: Stars, fused: bool
-) -> Callable[[slice, Any, Any], Any] | None:
-    """The h of all centres, (width, pairs, stars, replicates), made once for some rows where they
-    fit into a tile: a tile of few stars would fill up a whole panel for each.
+def _kept_centres(pairs: Pairs, design: Stars, fused: bool) -> Callable[[Any, Any], Any] | None:
+    """The h of all centres, (width, pairs, stars, replicates), made once for the columns of some
+    pairs; None where each tile makes its own.
+
+    Where a tile has fewer stars than a panel, it would fill up a whole panel for them.
     """
     arrays, (replicates, stars, n_players) = pairs.linear.arrays, design.centres.shape
-    drawn = design.background is not None
-    if fused or drawn or pairs.linear.width * replicates * stars > pairs.tile:
+    if fused or design.background is not None:
         return None
-    kept: dict[int, Any] = {}
+    many = pairs.tile // (pairs.linear.widest * (n_players + 1)) >= FIRST_PANEL
+    if many or pairs.linear.width * replicates * stars > pairs.tile:
+        return None
+    kept: tuple[Any, Any] = (None, None)
 
-    def of_rows(rows: slice, columns: Any, empty: Any) -> Any:
-        if rows.start not in kept:
-            kept.clear()
+    def of_columns(columns: Any, empty: Any) -> Any:
+        nonlocal kept
+        if kept[0] is not columns:
             present = arrays.put(np.ascontiguousarray(design.centres.transpose(2, 1, 0)))
             every = hidden_at(arrays, present.reshape(n_players, -1), columns, empty)
-            kept[rows.start] = every.reshape(*columns.shape[:2], stars, replicates)
-        return kept[rows.start]
+            kept = (columns, every.reshape(*columns.shape[:2], stars, replicates))
+        return kept[1]
 
-    return of_rows
+    return of_columns
 
 
 def _outputs(pairs: Pairs, rows: slice, centres: Any, signs: Any, columns: Any) -> Any:

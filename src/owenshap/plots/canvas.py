@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DISTINCT = (NEGATIVE, "#e8910c", "#12a078", POSITIVE, "#a768d9", "#8a8f98", "#c9a400")
 WIDTH = 7.2  # inches
-ROW_HEIGHT, FRAME_HEIGHT = 0.33, 0.85
+ROW_HEIGHT, FRAME_HEIGHT = 0.33, 0.85  # inches, of a line of text and of what frames them
 PALE = 0.38  # of ink: intervals that are doubtful
 
 

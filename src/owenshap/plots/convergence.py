@@ -17,7 +17,7 @@ from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-STRONGEST = 6
+STRONGEST = 6  # players by default: as many as there are colours that are not grey
 LOG_FROM = 20  # the last number of evaluations over the first from which the axis is logarithmic
 STRONG, PALE = 0.2, 0.07  # opacities of a band, and of one that is doubtful
 CLOSEST = 0.055  # names at the right, in heights of the picture

@@ -18,7 +18,7 @@ from owenshap.support.arrays import FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-MOST_ON_AXIS, MOST_COLORS = 14, len(canvas.DISTINCT)
+MOST_ON_AXIS, MOST_COLORS = 14, len(canvas.DISTINCT)  # categories whose names can be read
 
 
 def scatter(

@@ -15,6 +15,7 @@ from owenshap.run.plan import Plan
 from owenshap.statistics.intervals import (
     ASTRAY,
     doubts,
+    few,
     half_widths,
     normal_quantile,
     simultaneous_half_widths,
@@ -105,16 +106,22 @@ class Estimate:
         if self._no_interval:
             nothing[:] = self._no_interval
             return nothing
-        if self._exact or self.fit_errors is not None:
+        if self._exact:
             return nothing
-        return doubts(self.moments, self._confidence, self._strain)
+        if self.fit_errors is not None:
+            nothing[:] = few((self.evaluations - 2) // 2, "pairs")
+            return nothing
+        return doubts(self.moments, self._strain)
 
     @cached_property
     def _no_interval(self) -> str | None:
         """Why there is no interval; None where there is one."""
         estimator, n_players = self.plan.estimator, len(self.moments.mean)
-        if self._exact or self.fit_errors is not None:
+        if self._exact:
             return None
+        if self.fit_errors is not None:
+            nothing = "nothing but v(∅) and v(N) was evaluated, which no error can be told from"
+            return nothing if self.evaluations <= 2 else None
         reason = estimator.no_interval_reason(n_players)
         if reason or self.replicates > 1:
             return reason

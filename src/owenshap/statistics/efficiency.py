@@ -56,23 +56,19 @@ class Folds:
 
     def with_replicates(self, columns: FloatArray) -> Folds:
         """The folds with the replicates that follow, (r, n + 1, k), the sum as the last player."""
-        terms = np.empty((len(columns), 2, *self.centre.shape))
-        np.subtract(columns, self.centre, out=terms[:, 0])
-        np.multiply(terms[:, 0], terms[:, 0, -1:], out=terms[:, 1])
         count = self.count + len(columns)
-        sums = np.zeros((min(count, FOLDS), *self.sums.shape[1:]))
-        sums[: len(self.sums)] = self.sums
         first = self.count % FOLDS
-        begun = terms[: FOLDS - first]  # ends the round of folds that is begun
-        sums[first : first + len(begun)] += begun
-        terms = terms[len(begun) :]
-        whole = len(terms) // FOLDS
-        if whole:
-            rounds = terms[: whole * FOLDS].reshape(whole, *sums.shape)
-            sums += np.add.reduce(rounds, axis=0)
-        rest = terms[whole * FOLDS :]
-        if len(rest):
-            sums[: len(rest)] += rest
+        last = first + len(columns)
+        rounds = -(-last // FOLDS)
+        # zeros before and after them fill the rounds of ten folds; fewer replicates have fewer
+        terms = np.zeros((count if count < FOLDS else rounds * FOLDS, 2, *self.centre.shape))
+        here = terms[first:last]
+        np.subtract(columns, self.centre, out=here[:, 0])
+        np.multiply(here[:, 0], here[:, 0, -1:], out=here[:, 1])
+        sums = terms
+        if rounds > 1:
+            sums = np.add.reduce(terms.reshape(rounds, FOLDS, *terms.shape[1:]), axis=0)
+        sums[: len(self.sums)] += self.sums
         return Folds(count, self.centre, sums)
 
     def corrected(self, raw: Moments) -> Moments:
@@ -93,16 +89,14 @@ class Folds:
         """Mean and squares of the corrected replicates, from the squares of the raw ones."""
         deviations, products = self.sums[:, 0], self.sums[:, 1]
         shares = self._shares()
-        moved = shares * deviations[:, -1:]
         before = np.add.reduce(deviations[:, :-1], axis=0) / self.count
-        mean = before - np.add.reduce(moved, axis=0) / self.count
-        # Σ (x − β g)² = Σ x² − 2 β Σ x g + β² Σ g² in each fold
+        moved = np.add.reduce(shares * deviations[:, -1:], axis=0)
+        mean = before - moved / self.count
+        # Σ (x − β g)² = Σ x² − 2 β Σ x g + β² Σ g² in each fold, and that less r times mean²
         changed = shares * (shares * products[:, -1:] - 2 * products[:, :-1])
-        added = self.count * np.square(mean)
-        about_centre = squares + self.count * np.square(before) + np.add.reduce(changed, axis=0)
-        rounding = ROUNDING * (squares + added)
-        squares = about_centre - added
-        return self.centre[:-1] + mean, np.where(squares > rounding, squares, 0)
+        about_mean = squares + moved * (before + mean) + np.add.reduce(changed, axis=0)
+        rounding = ROUNDING * (squares + self.count * np.square(mean))
+        return self.centre[:-1] + mean, np.where(about_mean > rounding, about_mean, 0)
 
     def _shares(self) -> FloatArray:
         """The players' shares of the gap of each fold, (folds, n, k), from the other folds.
@@ -144,8 +138,8 @@ class Folds:
     @property
     def _noise(self) -> FloatArray:
         """What rounding leaves of a variance of numbers as large as these, (k,)."""
-        largest = np.abs(self.centre).max(axis=0)
-        return self.count * np.square(ROUNDING * largest)
+        largest: FloatArray = np.maximum.reduce(np.square(self.centre), axis=0)
+        return largest * (self.count * ROUNDING**2)
 
     def of_outputs(self, outputs: slice | IntArray) -> Folds:
         """The same of some outputs."""

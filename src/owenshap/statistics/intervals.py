@@ -73,36 +73,26 @@ def half_widths(
     that is as large as any seen. So have all values where single replicates carry the spread.
     Skewness is a value's own and that of all in equal parts: few replicates tell too little of one.
     """
-    quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
+    tail = (1 - confidence) / 2
     own, of_all = moments.squared_skewness
-    skewness = (own + of_all) / 2
-    widened = (
-        quantile * moments.standard_errors * (1 + skewness * _second_order(quantile, moments.count))
-    )
+    wider = 1 + (own + of_all) / 2 * _second_order(normal_quantile(tail), moments.count)
+    widened = quantile_of(moments.count - 1, tail) * moments.standard_errors * wider
     floor = unseen_half_width(moments, 1 - confidence, total, draws)
     rare = _room_for_what_is_rare(moments, confidence)
     return np.maximum(np.maximum(widened, rare), np.maximum(floor, astray))
 
 
-def doubts(moments: Moments, confidence: float, strain: FloatArray) -> NDArray[np.object_]:
+def doubts(moments: Moments, strain: FloatArray) -> NDArray[np.object_]:
     """Why the intervals of each output (k,) may mislead, in words; '' where nothing says so.
 
     Parameters
     ----------
     moments : Moments
         Of at least two replicates.
-    confidence : float
-        Of each value's interval.
     strain : float (k,)
         How many standard errors the values' sum is off what it must be.
     """
-    quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
-    _, skewness = moments.squared_skewness
     found = np.full(moments.mean.shape[1], "", object)
-    found[skewness * _second_order(quantile, moments.count) > 1] = (
-        "replicates are so skewed that the interval is twice as wide as Student's, and may be too "
-        "narrow"
-    )
     found[_carried_by_few(moments)] = (
         "single replicates carry the spread: rare coalitions matter, and some may be unseen"
     )
@@ -111,10 +101,15 @@ def doubts(moments: Moments, confidence: float, strain: FloatArray) -> NDArray[n
         "was seen too seldom"
     )
     if moments.count < FEW_REPLICATES:
-        found[:] = (
-            f"{moments.count} replicates tell little of their spread; {FEW_REPLICATES} are enough"
-        )
+        found[:] = few(moments.count, "replicates")
     return found
+
+
+def few(count: int, what: str) -> str:
+    """Why the interval of so few is doubtful; '' where they are enough."""
+    if count >= FEW_REPLICATES:
+        return ""
+    return f"{count} {what} tell little of their spread; {FEW_REPLICATES} are enough"
 
 
 def _room_for_what_is_rare(moments: Moments, confidence: float) -> FloatArray:

@@ -197,8 +197,8 @@ class FittedChoice(FittedSurrogate):
         if len(known := np.flatnonzero(self.by_heart & self._poor)):
             outputs = self._of_outputs(known)
             notes.append(
-                f"{self.preferred} knows its pairs by heart{outputs}: errors are those of fits made "
-                "again"
+                f"{self.preferred} knows its pairs by heart{outputs}: errors are those of fits "
+                "made again"
             )
         return "; ".join(notes) or self.candidates[0].note
 

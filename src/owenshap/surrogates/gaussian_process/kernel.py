@@ -409,7 +409,7 @@ def _levels(lengths: FloatArray) -> Levels:
 
     A factor that hardly depends on its player hardly adds to the degree: what counts grows with the
     square root of the lengths, as far as each is below 1. No more than the worst of many drawn
-    lengths took, and a quarter (benchmarks/decisions.md#faster-algebra).
+    lengths took, and a quarter (benchmarks/decisions.md#what-a-fit-takes).
     """
     enough = 10 + int(4 * np.sqrt(np.tanh(lengths / 2).sum()))
     return gauss_legendre(min(enough, (len(lengths) + 1) // 2))
