@@ -16,7 +16,7 @@ from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.plan import TREES, default_budget
+from owenshap.run.plan import TREES, usual_cap
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
 from owenshap.trees.device import checked_device
@@ -315,8 +315,8 @@ class ExactTrees:
 
 
 def _check_sooner(game: TreeGame, n_players: int) -> None:
-    """An error where as many evaluations as are usual would take less work than all trees do."""
-    evaluations = min(default_budget(n_players), 2**n_players)
+    """An error where the most evaluations that sampling takes by default are less work."""
+    evaluations = min(usual_cap(n_players), 2**n_players)
     sampled = game.sampled_work(evaluations)
     if game.work > max(sampled, SOON):
         reason = (
