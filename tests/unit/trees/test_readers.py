@@ -354,6 +354,35 @@ def test_a_model_stored_in_an_unknown_way_says_so(monkeypatch: Any) -> None:
         read(booster)
 
 
+EXTREMES = (np.nan, np.inf, -np.inf, -0.0, 1e-40, 1e300)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        xgboost.XGBRegressor(n_estimators=10),
+        lightgbm.LGBMRegressor(n_jobs=1, n_estimators=10, min_child_samples=3, verbose=-1),
+        lightgbm.LGBMRegressor(n_jobs=1, n_estimators=10, zero_as_missing=True, verbose=-1),
+        catboost.CatBoostRegressor(**QUIET),
+        HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=3),
+        RandomForestRegressor(10),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_values_at_the_ends_of_all_numbers(model: Any) -> None:
+    """And whole numbers, which lie on thresholds; forests refuse what is no number in float32."""
+    rng = np.random.default_rng(5)
+    rows = rng.integers(-3, 4, size=(200, 3)).astype(np.float64)
+    target = rows[:, 0] * rows[:, 1] + rows[:, 2]
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    model.fit(rows, target)
+    finite = isinstance(model, RandomForestRegressor)
+    for extreme in EXTREMES:
+        if not finite or np.abs(extreme) < 1 or np.isnan(extreme):
+            rows[rng.random(rows.shape) < 0.1] = extreme
+    check(model, rows)
+
+
 def test_a_value_between_two_single_precision_numbers_goes_where_its_rounded_one_goes() -> None:
     model = DecisionTreeRegressor().fit(X, TARGET)
     thresholds = model.tree_.threshold[model.tree_.feature == 0]
