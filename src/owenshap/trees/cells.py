@@ -39,8 +39,8 @@ class Cells:
         A row lies in the box of a leaf's slot where pattern & care == ones.
     edges : int (leaves, slots)
         The edges with these boxes; NONE beyond the leaf's own slots.
-    alone : bool (leaves,)
-        Where the leaf is its own cell: its pattern is the cell's.
+    alone : bool
+        Whether each leaf is its own cell: its pattern is the cell's.
     roots : int (cells,)
         The nodes that cells begin at.
     own : int
@@ -55,7 +55,7 @@ class Cells:
     care: IntArray = field(repr=False)
     ones: IntArray = field(repr=False)
     edges: IntArray = field(repr=False)
-    alone: BoolArray = field(repr=False)
+    alone: bool
     roots: IntArray = field(repr=False)
     own: int = 0
 
@@ -146,15 +146,14 @@ def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
     sources[moved, last[moved]] = first
     groups = []
     used = np.unique(cell_of[leaves])
-    kinds = np.unique(np.column_stack([bits[used], own[used]]), axis=0)
-    for each, kind in kinds.tolist():
-        of_kind = used[(bits[used] == each) & (own[used] == kind)]
+    key = np.column_stack([bits, own, ~block.inner[roots]])
+    for each, kind, alone in np.unique(key[used], axis=0).tolist():
+        of_kind = used[(key[used] == (each, kind, alone)).all(axis=1)]
         for mine in _parts(of_kind, each * block.ensemble.values.shape[1] << each):
             number = np.full(len(roots), NONE)
             number[mine] = np.arange(len(mine))
             of = np.flatnonzero(number[cell_of[leaves]] >= 0)
             cell = number[cell_of[leaves[of]]]
-            alone = roots[mine[cell]] == leaves[of]
             groups.append(
                 Cells(
                     each,
@@ -164,7 +163,7 @@ def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
                     care[of],
                     ones[of],
                     edges[of],
-                    alone,
+                    bool(alone),
                     roots[mine],
                     kind,
                 )

@@ -24,6 +24,7 @@ from owenshap.support.arrays import FloatArray, IntArray
 
 WHOLE_PLAYERS = 6  # up to so many players one matrix product gives whole tables soonest
 MATRIX_PLAYERS = 7  # up to so many players one matrix product is faster than sums level by level
+SHORT_RUN = 4  # numbers that lie together
 FEW = 4  # players whose sums are short enough for a matrix product
 LEAST_SHARE = 1e-30  # for a cover share of zero, which would be divided by: values stay the same
 
@@ -120,51 +121,66 @@ def table_of_sums(
     """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from their three numbers per pattern."""
     count, patterns = first.shape
     table = np.empty((count, players, patterns))
-    for player in range(players):
-        halves = (count, -1, 2, 1 << player)
-        mine = table[:, player].reshape(halves)
-        mine[:, :, 0] = -outside.reshape(halves)[:, :, 0]
-        mine[:, :, 1] = first.reshape(halves)[:, :, 1] - second.reshape(halves)[:, :, 0]
+    fill(table, first, second, outside)
     return table
 
 
+def fill(table: FloatArray, first: FloatArray, second: FloatArray, outside: FloatArray) -> None:
+    """Write φ_j(p) into a table (leaves, k, ..., 2^k), from three numbers per pattern (leaves, ...,
+    2^k).
+    """
+    for player in range(table.shape[1]):
+        width = 1 << player
+        mine, one, two, three = (
+            each.reshape(*each.shape[:-1], -1, 2, width)
+            for each in (table[:, player], first, second, outside)
+        )
+        # runs of 2 and 4 are too short for a loop of their own: go by places in them
+        places = range(width) if width <= SHORT_RUN else [slice(None)]
+        for place in places:
+            # not np.negative: with steps of 64 bytes numpy 2.4 returns wrong numbers
+            np.subtract(0.0, three[..., 0, place], out=mine[..., 0, place])
+            np.subtract(one[..., 1, place], two[..., 0, place], out=mine[..., 1, place])
+
+
 def own_tables(
-    worth: FloatArray, shares: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Tables of subtrees that ask one player more, their own: what they give is linear in the value
-    v that the row's own player leads to.
+    worth: FloatArray, shares: FloatArray, values: FloatArray, table: FloatArray
+) -> None:
+    """Tables of subtrees that ask one player more, their own.
 
     With T the transform to levels over the other d players, A = T of the values that background
-    rows are led to, and B = T of their shares, the multilinear extension is (1 − q) A + q v B. So
-    each of the d players gets C + v D, and the own player v ∫B − ∫A.
+    rows are led to, B = T of their shares, and v the value that the row's own player leads to, the
+    multilinear extension is (1 − q) A + q v B. The own player gets v ∫B − ∫A, and the others have
+    three numbers per pattern, as in a leaf, which are linear in v.
 
     Parameters
     ----------
-    worth : float (subtrees, V, 2^d)
-        For each pattern of the d players: the background's share times the values that its own
+    worth : float (subtrees, 2^d)
+        For each pattern of the d players: the background's share times the value that its own
         player leads to.
     shares : float (subtrees, 2^d)
         The share.
-
-    Returns
-    -------
-    C, D : float (subtrees, V, d, 2^d), (subtrees, d, 2^d)
-    A, B : float (subtrees, V, 2^d), (subtrees, 2^d)
-        ∫A and ∫B.
+    values : float (subtrees, states)
+        What the own player may lead to.
+    table : float (subtrees, d + 1, states, 2^d)
+        What is written to, the own player last.
     """
-    shape = worth.shape
-    players = shape[-1].bit_length() - 1
-    worth = worth.reshape(-1, shape[-1])
+    players = table.shape[1] - 1
     zeros = players - sizes(players)
     over_q, worth_within = _path_sums(worth, players, True)
     over_rest, shares_within = _path_sums(shares, players, False)
     worth_mean = worth_within + worth[:, -1:] / (zeros + 1)
     shares_mean = shares_within + shares[:, -1:] / (zeros + 1)
     outside = over_rest + shares[:, -1:] / np.maximum(zeros, 1) - shares_mean
-    fixed = table_of_sums(over_q - worth_within, over_q, worth_mean, players)
-    by_value = table_of_sums(shares_within, over_rest, outside, players)
-    fixed = fixed.reshape(*shape[:2], players, shape[-1])
-    return fixed, by_value, worth_mean.reshape(shape), shares_mean
+    by_value = values[:, :, None]
+    fill(
+        table[:, :-1],
+        (over_q - worth_within)[:, None] + by_value * shares_within[:, None],
+        over_q[:, None] + by_value * over_rest[:, None],
+        worth_mean[:, None] + by_value * outside[:, None],
+    )
+    np.multiply(by_value, shares_mean[:, None], out=table[:, -1])
+    table[:, -1] -= worth_mean[:, None]
 
 
 def _path_sums(shares: FloatArray, players: int, over_q: bool) -> tuple[FloatArray, FloatArray]:
