@@ -23,7 +23,7 @@ from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS, Gaussia
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
 GROWTH = 1.5  # of what a process is fitted on, from one to the next
-MOST_FITTED = 1000  # pairs: past them the last process stays
+MOST_FITTED = 600  # pairs: past them the last process stays, for the time of another
 CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
 # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
@@ -240,7 +240,6 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
 
 FIRST_FIT = 2  # pairs for each player
 MORE_EACH_TIME = 1.8  # times the pairs of the last fit: fewer are not worth another
-MOST_FITTED = 600  # pairs: past them a fit takes too long
 # times the replicates made so far must still be needed, since a new surrogate makes them useless
 WORTH = 2.5
 FEWEST = 20  # replicates that must be left to make after a fit
@@ -335,18 +334,27 @@ class Forward:
         coalitions = design.coalitions(np.arange(len(design)))
         count = (len(design) - 2) // 2
         drawn, odd = coalitions[2 : 2 + count], (values[2 : 2 + count] - values[2 + count :]) / 2
-        if self._fitted is None:
-            shares = (values[0] - values[1]) / design.n_players
-            residuals = odd - (2 * drawn.sum(axis=1, keepdims=True) - design.n_players) / 2 * shares
-            base = np.broadcast_to(shares, (design.n_players, len(shares)))
-        else:
-            residuals = odd - (self._fitted.values(drawn) - (values[0] + values[1]) / 2)
-            base = self._fitted.shapley_values
         self._keep(coalitions, values, count)
+        step = self._pairs * max(1, CORRECTED_AT_ONCE // (self._pairs * design.n_players))
+        parts = [
+            self._corrected(drawn[at : at + step], odd[at : at + step], values[:2])
+            for at in range(0, count, step)
+        ]
+        return np.concatenate(parts)
+
+    def _corrected(self, drawn: BoolArray, odd: FloatArray, ends: FloatArray) -> FloatArray:
+        """Replicates of some pairs, from the odd part there and the values of the ends."""
+        n_players, shares = drawn.shape[1], (ends[0] - ends[1]) / drawn.shape[1]
+        if self._fitted is None:
+            residuals = odd - (2 * drawn.sum(axis=1, keepdims=True) - n_players) / 2 * shares
+            base = np.broadcast_to(shares, (n_players, len(shares)))
+        else:
+            residuals = odd - (self._fitted.values(drawn) - (ends[0] + ends[1]) / 2)
+            base = self._fitted.shapley_values
         if self._chances is not None:
             chances = self._chances[drawn.sum(axis=1) - 1]
-            residuals = residuals / ((design.n_players - 1) * chances)[:, None]
-        return base + corrections(drawn, residuals, count // self._pairs)
+            residuals = residuals / ((n_players - 1) * chances)[:, None]
+        return base + corrections(drawn, residuals, len(drawn) // self._pairs)
 
     @property
     def pairs(self) -> int:

@@ -10,9 +10,8 @@ import numpy as np
 
 from owenshap.errors import InputError, ModelError, UnreadableModelError
 from owenshap.estimators import Estimator
-from owenshap.explain.inputs import ABSENT
 from owenshap.explain.pipelines import MixedColumnsError, origins, split
-from owenshap.games.masking import MOST_COMPARED, Absent, composites
+from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model

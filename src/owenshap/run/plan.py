@@ -27,8 +27,7 @@ HELD = 1200
 WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
 # evaluations for each player that reach 1 % of the range, about: of halved stars, whose first look
 # takes 80, and of a process (benchmarks/decisions.md#choice-of-auto)
-BY_STARS = 320
-BY_PROCESS = 30
+BY_STARS, BY_PROCESS = 320, 30
 
 
 @dataclass(frozen=True)
