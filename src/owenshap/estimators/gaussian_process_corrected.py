@@ -18,12 +18,18 @@ from owenshap.support.checks import whole_number
 from owenshap.support.draws import Draws
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.cross_validated import CrossValidated
-from owenshap.surrogates.forward import MOST_FITTED, Forward, corrections, design_of, of_pairs
+from owenshap.surrogates.forward import (
+    CORRECTED_AT_ONCE,
+    MOST_FITTED,
+    Forward,
+    corrections,
+    design_of,
+    of_pairs,
+)
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS, GaussianProcessSurrogate
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
 GROWTH = 1.5  # of what a process is fitted on, from one to the next
-CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
 # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
 AT_ODDS, SHORTEST = 6.0, 4

@@ -10,20 +10,18 @@ import numpy as np
 
 from owenshap.errors import InputError, ModelError, UnreadableModelError
 from owenshap.estimators import Estimator
-from owenshap.explain.inputs import ABSENT
 from owenshap.explain.pipelines import MixedColumnsError, origins, split
-from owenshap.games.masking import MOST_COMPARED, Absent, composites
+from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.plan import TREES
+from owenshap.run.plan import TREES, usual_cap
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
-from owenshap.trees.device import checked_device
-from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.exact import TreeGame, baseline_values
+from owenshap.trees import TreeEnsemble, TreeGame, baseline_values, checked_device
 from owenshap.trees.readers import Reader, reader_of
 
+SOON = 10e6  # nanoseconds for a row that nobody waits for: sampling takes as long to begin
 NUMBERS = ("numpy", "pandas", "polars")
 """Packages whose tables become the numbers that trees compare."""
 
@@ -183,7 +181,7 @@ class ExactTrees:
         if not asked and not (method == "auto" and by_default and self.known):
             return None, None
         try:
-            return self.values(rows, absent, players, predictions, output), None
+            return self.values(rows, absent, players, predictions, output, not asked), None
         except UnreadableModelError as error:
             if absent is None:
                 raise _background_needed(error) from error
@@ -198,6 +196,7 @@ class ExactTrees:
         players: Players,
         predictions: FloatArray,
         output: Output,
+        if_sooner: bool = False,
     ) -> TreeValues:
         """Exact values of rows; an error with the reason where they would not be the model's.
 
@@ -213,19 +212,21 @@ class ExactTrees:
             The model's own.
         output : Output
             What is explained of them.
+        if_sooner : bool
+            Whether it is an error, too, where sampling is predicted to be done sooner.
         """
         if output.function is not None:
             raise _refused("a function of its predictions is explained, which is no sum over trees")
         fresh = self._read is None
         try:
-            return self._values(rows, absent, players, predictions, output)
+            return self._values(rows, absent, players, predictions, output, if_sooner)
         except _OtherPredictionsError as error:
             self._read = self._kept = None
             if fresh:
                 self._reason = _reason_of(error)
                 raise
         # it was trained again since it was read
-        return self.values(rows, absent, players, predictions, output)
+        return self.values(rows, absent, players, predictions, output, if_sooner)
 
     def _values(
         self,
@@ -234,6 +235,7 @@ class ExactTrees:
         players: Players,
         predictions: FloatArray,
         output: Output,
+        if_sooner: bool,
     ) -> TreeValues:
         read = self.read()
         player_of = read.player_of(players)
@@ -246,6 +248,8 @@ class ExactTrees:
             found, base = baseline_values(read.ensemble, matrix, instead, player_of)
         else:
             game = self._game(read, absent, instead, player_of)
+            if if_sooner and absent is not None and self._device is None:
+                _check_sooner(game, len(players))
             found = game.values(matrix)
             base = np.tile(game.base, (len(rows), 1))
         self._check(read, base + found.sum(axis=1), predictions)
@@ -305,6 +309,18 @@ class ExactTrees:
         if not (off <= np.abs(_like_model(read.ensemble.tolerance(), outputs))).all():
             reason = f"its trees add up to its {read.ensemble.unit}, which is not what is explained"
             raise _OtherPredictionsError(*_refused(reason).args)
+
+
+def _check_sooner(game: TreeGame, n_players: int) -> None:
+    """An error where the most evaluations that sampling takes by default are less work."""
+    evaluations = min(usual_cap(n_players), 2**n_players)
+    sampled = game.sampled_work(evaluations)
+    if game.work > max(sampled, SOON):
+        reason = (
+            f"its trees are so deep that this would take {game.work / sampled:.1f} times as long "
+            f"as {evaluations:,} evaluations; method='trees' does it"
+        )
+        raise _refused(reason)
 
 
 class _OtherPredictionsError(UnreadableModelError):

@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from owenshap.errors import InputError
-from owenshap.games.masking import Absent, of_background, of_baseline
+from owenshap.games.masking import ABSENT, Absent, of_background, of_baseline
 from owenshap.games.players import Groups, Players, checked_groups
 from owenshap.models import Model
 from owenshap.support.checks import checked_names
 from owenshap.tables import Table, as_table, own_copy
-
-ABSENT = "background=X_train averages over rows, baseline=0.0 puts one value in"
 
 
 class Inputs:

@@ -19,7 +19,7 @@ import numpy as np
 from owenshap.statistics.moments import Moments, sums_over_players
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
-FOLDS = 10
+FOLDS = 10  # of the replicates: what is spread in one is learned from the others
 # replicates for shares by covariance: with fewer those by variance are better
 # (benchmarks/decisions.md#sums-that-add-up)
 FEWEST_TO_REGRESS = 13

@@ -113,12 +113,13 @@ class CrossValidated(Surrogate):
         apart = folds[0].squares
         by_chance = few & ~suspect & (apart[0] > SUSPECT_APART * apart[2])
         suspect = suspect | by_chance
-        by_heart = apart[0] > BY_HEART * column_sums(kept[fold == 0])
-        if (suspect | by_heart).any():
+        missed = apart[0] > BY_HEART * column_sums(kept[fold == 0])
+        doubted = suspect | (missed & (few | fitted.flexible))
+        if doubted.any():
             folds += [self._without_fold(pairs, each) for each in range(1, FOLDS)]
         squares = np.sum([each.squares for each in folds], axis=0)
-        if len(folds) == FOLDS:
-            by_heart = squares[0] > BY_HEART * column_sums(kept)
+        # of no other output, whatever fits were made for these
+        by_heart = doubted & (squares[0] > BY_HEART * column_sums(kept))
         squares[0, by_chance] *= BY_CHANCE
         squares[1, by_chance] = np.inf
         return _Again(squares, np.stack([each.values for each in folds]), suspect, by_heart)

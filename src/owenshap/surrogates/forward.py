@@ -13,6 +13,7 @@ from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.draws import Draws
 from owenshap.surrogates.base import FittedSurrogate, Surrogate, pairs_of
 
+CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
 FIRST_FIT = 2  # pairs for each player
 MORE_EACH_TIME = 1.8  # times the pairs of the last fit: fewer are not worth another
 MOST_FITTED = 600  # pairs: past them a fit takes too long
@@ -113,18 +114,27 @@ class Forward:
         coalitions = design.coalitions(np.arange(len(design)))
         count = (len(design) - 2) // 2
         drawn, odd = coalitions[2 : 2 + count], (values[2 : 2 + count] - values[2 + count :]) / 2
-        if self._fitted is None:
-            shares = (values[0] - values[1]) / design.n_players
-            residuals = odd - (2 * drawn.sum(axis=1, keepdims=True) - design.n_players) / 2 * shares
-            base = np.broadcast_to(shares, (design.n_players, len(shares)))
-        else:
-            residuals = odd - (self._fitted.values(drawn) - (values[0] + values[1]) / 2)
-            base = self._fitted.shapley_values
         self._keep(coalitions, values, count)
+        step = self._pairs * max(1, CORRECTED_AT_ONCE // (self._pairs * design.n_players))
+        parts = [
+            self._corrected(drawn[at : at + step], odd[at : at + step], values[:2])
+            for at in range(0, count, step)
+        ]
+        return np.concatenate(parts)
+
+    def _corrected(self, drawn: BoolArray, odd: FloatArray, ends: FloatArray) -> FloatArray:
+        """Replicates of some pairs, from the odd part there and the values of the ends."""
+        n_players, shares = drawn.shape[1], (ends[0] - ends[1]) / drawn.shape[1]
+        if self._fitted is None:
+            residuals = odd - (2 * drawn.sum(axis=1, keepdims=True) - n_players) / 2 * shares
+            base = np.broadcast_to(shares, (n_players, len(shares)))
+        else:
+            residuals = odd - (self._fitted.values(drawn) - (ends[0] + ends[1]) / 2)
+            base = self._fitted.shapley_values
         if self._chances is not None:
             chances = self._chances[drawn.sum(axis=1) - 1]
-            residuals = residuals / ((design.n_players - 1) * chances)[:, None]
-        return base + corrections(drawn, residuals, count // self._pairs)
+            residuals = residuals / ((n_players - 1) * chances)[:, None]
+        return base + corrections(drawn, residuals, len(drawn) // self._pairs)
 
     @property
     def pairs(self) -> int:

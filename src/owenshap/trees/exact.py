@@ -18,7 +18,13 @@ from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_own_values, add_pair_values
 from owenshap.trees.paths import Passes, add_path_values
 from owenshap.trees.tables import Table, histograms, interventional, path_dependent
-from owenshap.trees.work import pair_work, path_work, reached
+from owenshap.trees.work import (
+    EXPECTED_ROWS,
+    PER_SPLIT,
+    pair_work,
+    path_work,
+    reached,
+)
 
 BLOCK_NODES = 1 << 15  # of a block of trees
 ENTRY = 8  # bytes
@@ -165,10 +171,28 @@ class TreeGame:
             room -= prepared[-1].kept
         return prepared
 
-    def predicted_seconds(self, rows: int) -> float:
-        """About how long so many rows take on one thread, tables included; not by a clock."""
+    @cached_property
+    def work(self) -> float:
+        """Predicted nanoseconds for a row, its share of the tables included; not by a clock.
+
+        It does not depend on how many rows there are, so that what is decided by it does not.
+        """
         plans = [each.plan for each in self.prepared]
-        return 1e-9 * sum(plan.once + rows * plan.per_row for plan in plans)
+        return sum(plan.per_row + plan.once / EXPECTED_ROWS for plan in plans)
+
+    def sampled_work(self, evaluations: int) -> float:
+        """Predicted nanoseconds that the model's own walks through its trees take for a row."""
+        assert self.background is not None
+        return evaluations * len(self.background) * PER_SPLIT * self._splits
+
+    @cached_property
+    def _splits(self) -> float:
+        """Splits that a row comes by in all trees, where it goes either way as often."""
+        total = 0.0
+        for block in self.blocks:
+            depth = block.depth[~block.inner & (block.depth > 0)]
+            total += float((depth * np.exp2(-depth.astype(np.float64))).sum())
+        return total
 
     @cached_property
     def base(self) -> FloatArray:
@@ -225,7 +249,7 @@ class _Prepared:
         self.game = game
         self.block = block
         walking = path_work(block) if game.background is None else pair_work(block, game.background)
-        self.plan = plan(block, walking)
+        self.plan = plan(block, walking, by_splits=game.background is not None)
         self.size = (
             sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
         )

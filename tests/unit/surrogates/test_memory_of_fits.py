@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from owenshap.designs.pairs import even_pairs
+from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.surrogates import Surrogate
 from owenshap.surrogates.cross_validated import CrossValidated
@@ -107,3 +108,20 @@ def test_a_linear_guess_is_the_same_by_pairs_and_by_players(count: int) -> None:
     by_players = signs.T @ signs + 1e-2 * count * np.eye(25)
     wanted = np.linalg.solve(by_players, signs.T @ target)
     np.testing.assert_allclose(learning._coefficients(signs, target), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_what_corrects_many_players_is_cut() -> None:
+    """Some megabytes, beside the coalitions and what comes out: not some for each number of all
+    pairs.
+    """
+    learner = GaussianProcessCorrected(pairs=64).learner(1000)
+    assert learner is not None
+    design = learner.draw(1000, np.random.default_rng(0), 64)
+    values = np.random.default_rng(1).normal(size=(len(design), 1))
+    tracemalloc.start()
+    try:
+        learner.replicates(design, values)
+        used = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert used < 3 * 1000 * len(design) + 64e6

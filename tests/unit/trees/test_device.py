@@ -57,7 +57,7 @@ def test_rows_on_a_device_come_in_parts(device: str, monkeypatch: Any) -> None:
     rows = random_rows(10, 700, 8)
     game = TreeGame.of(ensemble, random_rows(11, 30, 8), device=device)
     together = game.values(rows)
-    monkeypatch.setattr(on_device, "_working", lambda _: 1_000_000)
+    monkeypatch.setattr(on_device, "_working", lambda _: 500_000)
     assert game.on_device[1]._rows_at_once() < 300
     assert np.array_equal(game.values(rows), together)
     assert np.array_equal(game.values(rows[::-1]), together[::-1])

@@ -39,7 +39,7 @@ HALVES = 650.0
 # Pairs: the matrices of more are filled by so many rows, without buffers for gradients, which no
 # step takes with more.
 FILLED_AT_ONCE, ROWS = 500, 64
-CROSSED_AT_ONCE = 1 << 21  # other coalitions × pairs
+CROSSED_AT_ONCE = 1 << 18  # other coalitions × pairs
 
 
 class _Buffers(NamedTuple):
