@@ -34,6 +34,9 @@ class Learner(Protocol):
     A new fit begins a new series of replicates.
     """
 
+    grows: bool
+    """Whether the fit is the estimate, and replicates are only what it is fitted to."""
+
     first: int
     """Replicates that serve for the first fit alone."""
     surprises: FloatArray
@@ -76,6 +79,35 @@ class Learner(Protocol):
 
     def relearn(self, count: int, needed: float, affordable: float) -> bool:
         """Fit to all pairs so far where that pays; whether it did."""
+
+
+class GrowingLearner(Learner, Protocol):
+    """A learner whose fit is the estimate, with standard errors of its own, as long as it grows."""
+
+    @property
+    def count(self) -> int:
+        """Replicates that it can be fitted to by now."""
+
+    @property
+    def most(self) -> int:
+        """Replicates at the last fit."""
+
+    @property
+    def next_look(self) -> int:
+        """Replicates at the next fit."""
+
+    def see(self, design: Design, values: FloatArray) -> None:
+        """Keep the values of a design for the next fit."""
+
+    def fit(self) -> None:
+        """Fit to all that was seen."""
+
+    @property
+    def fitted(self) -> tuple[FloatArray, FloatArray]:
+        """The values (n, k) of the last fit, and their standard errors."""
+
+    def go_over(self) -> None:
+        """From now on make replicates that correct the last fit."""
 
 
 class Reduced(NamedTuple):

@@ -18,9 +18,7 @@ from owenshap.models import Model
 from owenshap.run.plan import TREES, usual_cap
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
-from owenshap.trees.device import checked_device
-from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.exact import TreeGame, baseline_values
+from owenshap.trees import TreeEnsemble, TreeGame, baseline_values, checked_device
 from owenshap.trees.readers import Reader, reader_of
 
 SOON = 10e6  # nanoseconds for a row that nobody waits for: sampling takes as long to begin

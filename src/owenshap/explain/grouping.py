@@ -71,8 +71,7 @@ class RowGroups:
         tasks = []
         for n_players, plan in plans.items():
             same = np.flatnonzero(counts == n_players)
-            learning = plan.until is not None and plan.estimator.together
-            alone = learning or plan.estimator.adaptive(n_players, outputs)
+            alone = plan.learns(n_players) or plan.estimator.adaptive(n_players, outputs)
             fitting = max(1, memory // (KEPT_BYTES * n_players * outputs))
             step = 1 if alone else min(most, fitting)  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):

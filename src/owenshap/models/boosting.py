@@ -76,8 +76,6 @@ class _Boosted(Model):
     both: bool = False
     """Whether −score and score stand for the two classes."""
 
-    row_seconds = 1e-5
-
     def predict(self, batch: Any) -> Any:
         predictions = self.call(batch)
         return np.stack([-predictions, predictions], axis=1) if self.both else predictions

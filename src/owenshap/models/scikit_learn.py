@@ -74,7 +74,6 @@ class SklearnModel(Model):
     """Whether −score and score stand for the two classes."""
 
     packages = ("sklearn",)
-    row_seconds = 1e-5
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:

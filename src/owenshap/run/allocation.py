@@ -129,7 +129,7 @@ class _Row:
     @property
     def alone(self) -> bool:
         """Whether it cannot be evaluated together with others: it learns for itself."""
-        return self.task.plan.estimator.together
+        return self.task.plan.learns(self.session.game.n_players)
 
 
 class Allocation:

@@ -24,7 +24,7 @@ SURE = 10.0
 HARDLY = 1e-9  # seconds: less is not told apart
 GAME_SECONDS = 1e-4  # of an evaluation, where nothing is known of a game but that it is a function
 CALLING = 1e-3  # seconds that a call may take without any evaluation
-HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
+HICCUP = 50e-3  # seconds that a busy machine may keep a call waiting
 
 TRIALS = (16, 128, 1024)  # rows of trial batches: the next one where the last was too short to tell
 LONG = 0.02  # seconds of a batch in which what a call takes for itself no longer counts

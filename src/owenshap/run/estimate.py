@@ -52,20 +52,26 @@ def estimate(
         FunctionGame, TableGame, or anything with `n_players` and `values`.
     method : str or Estimator
         A name from `owenshap.methods()`, or an estimator with its settings, as in
-        HalvedOwen(levels=1000, per_level=2). 'auto' is exact where all 2ⁿ coalitions fit the
-        budget; else a Gaussian process where an evaluation is worth a fit, corrected past 10,000
-        evaluations; else halved-owen. `plan` says what it chose and why, `note` what went
-        otherwise.
+        HalvedOwen(levels=1000, per_level=2). 'auto' takes what reaches the accuracy the soonest:
+        all 2ⁿ coalitions, a Gaussian process where evaluations are dear, else halved-owen. It goes
+        by counted work; what it times decides only where that differs by more than ten times. Under
+        a budget it is exact where that fits; else a Gaussian process where an evaluation is worth a
+        fit, corrected past 10,000 evaluations; else halved-owen. `plan` says what it chose and why,
+        `note` what went otherwise.
     budget : int, optional
         The most evaluations (coalitions that the game values). Never exceeded, and used up to the
-        last whole replicate. Where nothing says how many: the larger of 2048 and 64 (n + 1).
+        last whole replicate.
     tolerance : float or str, optional
         Stop as soon as all values, of all players and outputs at once, are within it: in units of
-        the game's values, or a share of |v(N) − v(∅)| such as '1%'. Without a budget the run goes
-        on until then. 'auto' goes over to exact values where those are cheaper.
+        the game's values, or a share such as '1%' of their range (|v(N) − v(∅)|, or how far apart
+        values were seen to lie where that is more). Without a budget the run goes on until then.
+        'auto' goes over to exact values where those are cheaper. Where nothing else is said either,
+        it is '1%', with a budget of the larger of 32,768 and 1,024 (n + 1) evaluations; methods
+        that cannot be looked at (biased rules, levels or pairs that are given, `linear`) take what
+        their settings say, else the larger of 2,048 and 64 (n + 1) evaluations.
     top : int, optional
         Stop as soon as it is settled which players have the `top` largest absolute values (in every
-        output), but for ties within the tolerance, or 0.1 % of the range without one. 'auto' goes
+        output), but for ties within the tolerance, or 1 % of the range without one. 'auto' goes
         over to exact values here too.
     seconds : float, optional
         Stop after this time, before the block of replicates that would end later; a first replicate

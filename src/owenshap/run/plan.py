@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.errors import InputError, UnknownMethodError
 from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.exact import MOST_PLAYERS
@@ -16,6 +17,7 @@ from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Until
 from owenshap.support.checks import whole_number
 from owenshap.surrogates.base import FOLDS
 from owenshap.surrogates.cross_validated import most_refitted
+from owenshap.surrogates.gaussian_process.cost import fit_seconds
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
@@ -25,9 +27,11 @@ LITTLE_MEMORY = 16 * 10**6  # bytes: a block and what is made of it take about a
 # evaluations that a run until it is good enough learns from, and keeps in memory, at most
 HELD = 1200
 WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
-# evaluations for each player that reach 1 % of the range, about: of halved stars, whose first look
-# takes 80, and of a process (benchmarks/decisions.md#choice-of-auto)
-BY_STARS, BY_PROCESS = 320, 30
+# evaluations for each player that reach 1 % of the range, about, by halved stars
+# (benchmarks/decisions.md#by-the-clock-or-by-count)
+BY_STARS = 320
+BY_PROCESS = 12  # the same by a process that grows
+BY_CORRECTED = 30  # the same where players are too many for a process alone
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,10 @@ class Plan:
         settings = dict(state["estimator"])
         estimator = _by_name(settings.pop("name")).restored(settings)
         return cls(estimator, state["replicates"], state["budget"], state["because"], until)
+
+    def learns(self, n_players: int) -> bool:
+        """Whether what it does next depends on values: rows then go one by one."""
+        return self.until is not None and self.estimator.learner(n_players) is not None
 
     def evaluations(self, n_players: int) -> int:
         """Evaluations of all replicates, at most."""
@@ -156,9 +164,14 @@ def settled_for(method: str | Estimator, n_players: int, budget: int) -> Estimat
     )
 
 
-def fitting_seconds(pairs: int, outputs: int) -> float:
+def fitting_seconds(pairs: int, n_players: int, outputs: int) -> float:
     """What the next fit of a process that learns on the way takes, about, on one core."""
-    return 1.3 * _one_fit(pairs) * outputs
+    return _doubted(pairs, n_players) * fit_seconds(pairs, n_players, outputs)
+
+
+def _doubted(pairs: float, n_players: int) -> int:
+    """Fits that a process takes, at most: cross-validation makes it again without each fold."""
+    return 1 + FOLDS if n_players <= pairs <= most_refitted(n_players) else 1
 
 
 def check_plan(plan: object, n_players: int) -> Plan:
@@ -233,7 +246,7 @@ def _open_ended(
     estimator = plan.estimator
     if not estimator.random or estimator.exact_order(n_players) >= n_players:
         return plan
-    if not estimator.unbiased(n_players):
+    if not estimator.unbiased(n_players) and estimator.learner(n_players) is None:
         rule = f"be unbiased with a tolerance, top or seconds, for {n_players} players"
         raise InputError("method", rule, estimator, "Use rule='stratified', or give a budget alone")
     replicates = ENDLESS if budget is None else estimator.replicates_within(n_players, budget)
@@ -259,8 +272,10 @@ def _auto_until(
         return plan, budget
     every = 1 << n_players
     # the last fit, and about as much for all before it
-    fitting = 2 * _one_fit(BY_PROCESS * n_players / 2) * cost.outputs
-    ways = {"fit": (BY_PROCESS * n_players, fitting), "stars": (_by_stars(n_players, until), 0.0)}
+    alone = BY_PROCESS * n_players <= 4 * MOST_CHOSEN
+    by_process = (BY_PROCESS if alone else BY_CORRECTED) * n_players
+    fitting = 2 * fit_seconds(min(by_process // 2, MOST_CHOSEN), n_players, cost.outputs)
+    ways = {"fit": (by_process, fitting), "stars": (_by_stars(n_players, until), 0.0)}
     possible = n_players <= MOST_PLAYERS and (budget is None or every <= budget)
     if exact or (possible and until.seconds is None):
         ways = {"exact": (every, 0.0)} | ways
@@ -275,7 +290,8 @@ def _auto_until(
     because = f"{plan.because}, and {times}"
     if way == "stars":
         return replace(plan, because=f"{because}, in which stars reach more"), budget
-    fitted = by_name()["gaussian-process-corrected"]().open_ended(n_players)
+    name = "gaussian-process" if alone else "gaussian-process-corrected"
+    fitted = by_name()[name]().open_ended(n_players)
     better = replace(plan, estimator=fitted, because=f"{because}, which they are worth")
     if _feasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory):
         return better, budget
@@ -298,7 +314,8 @@ def _stops(method: str | Estimator, n_players: int) -> bool:
     estimator = method if isinstance(method, Estimator) else _by_name(method)
     if not estimator.random or estimator.default_replicates(n_players) is not None:
         return False
-    return estimator.open_ended(n_players).unbiased(n_players)
+    settled = estimator.open_ended(n_players)
+    return settled.unbiased(n_players) or settled.learner(n_players) is not None
 
 
 def _sampled_first(exact: Plan, n_players: int, budget: int | None) -> tuple[Plan, int | None]:
@@ -322,7 +339,8 @@ def _going_on(estimator: Estimator, n_players: int, budget: int | None) -> Estim
     settled = estimator.open_ended(n_players)
     if budget is None or settled.replicates_within(n_players, budget) >= FIRST_LOOK // 2:
         return settled
-    return estimator.within(n_players, budget)
+    within = estimator.within(n_players, budget)
+    return within if within.unbiased(n_players) else settled
 
 
 def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) -> Plan:
@@ -385,16 +403,13 @@ def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) 
 
 def _fitting_seconds(n_players: int, budget: int, corrected: bool) -> float:
     """What fitting a Gaussian process to one output takes, about, on one core."""
-    pairs = max(0, budget - 2) / 2
+    pairs = max(0, budget - 2) // 2
     if corrected:
-        return 1.3 * _one_fit(min(pairs, 1000))
+        # the last fit, and about as much for all before it
+        return 2 * fit_seconds(MOST_CHOSEN, n_players)
     fits = math.ceil(pairs / MOST_PAIRS) or 1
-    refitted = n_players <= pairs <= most_refitted(n_players)
-    return fits * _one_fit(pairs / fits) * (FOLDS if refitted else 1)
-
-
-def _one_fit(pairs: float) -> float:
-    return 0.008 + 2e-4 * pairs + 2e-6 * pairs * min(pairs, 1600)
+    one = pairs // fits
+    return fits * _doubted(one, n_players) * fit_seconds(one, n_players)
 
 
 def _planned(estimator: Estimator, n_players: int, budget: int | None, because: str) -> Plan:

@@ -12,12 +12,12 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.estimators.base import Learner, combined_notes
+from owenshap.estimators.base import GrowingLearner, Learner, combined_notes
 from owenshap.games.game import AdditiveGame, Game
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
 from owenshap.run.evaluate import Ends, evaluate, evaluate_ends
@@ -34,7 +34,16 @@ from owenshap.run.settings import Settings
 from owenshap.statistics.accumulators import AT_ONCE, Accumulator
 from owenshap.statistics.intervals import surprises, weight_of_skewness
 from owenshap.statistics.moments import Moments
-from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Clock, Verdict, look, never, next_look
+from owenshap.statistics.stopping import (
+    ENDLESS,
+    FIRST_LOOK,
+    Clock,
+    Verdict,
+    look,
+    look_at_fit,
+    never,
+    next_look,
+)
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.executors import IN_FLIGHT, Executor, in_order
 
@@ -111,12 +120,25 @@ class Session:
     @property
     def count(self) -> int:
         """Replicates so far."""
-        return self._replicates.count
+        return self._replicates.count if self._growing is None else self._growing.count
 
     @property
     def moments(self) -> Moments | None:
         """Of the replicates so far; None where there are none."""
-        return self._replicates.moments
+        growing = self._growing
+        if growing is None:
+            return self._replicates.moments
+        if not growing.begun:
+            return None
+        values, errors = growing.fitted
+        count = max(2, growing.count)
+        return Moments(count, values, np.square(errors) * (count * (count - 1)))
+
+    @property
+    def _growing(self) -> GrowingLearner | None:
+        """The learner, where its fit is the estimate."""
+        growing = self.learner is not None and self.learner.grows
+        return cast(GrowingLearner, self.learner) if growing else None
 
     @property
     def tolerances(self) -> FloatArray | None:
@@ -145,11 +167,19 @@ class Session:
         """Replicates that the budget leaves, those made so far among them."""
         if self.learner is None:
             return self.plan.replicates
+        most = math.inf if self._growing is None else self._growing.most
+        return int(min(self._affordable, most))
+
+    @property
+    def _affordable(self) -> int:
+        """The same of a learner that makes replicates of any number."""
         return self.count + (self.plan.budget - self.evaluations) // self.cost
 
     @property
     def next_look(self) -> int:
         """Replicates at the next look."""
+        if self._growing is not None:
+            return min(self._growing.next_look, self.affordable)
         return min(next_look(self.count, self.cost, self.learner is not None), self.affordable)
 
     # --- making replicates
@@ -201,6 +231,12 @@ class Session:
             self.relearn()
         yield from self._go_on(replicates)
         self.looks += self._made > made
+        if self._growing is not None and self._made > made:
+            began = time.monotonic()
+            seconds = fitting_seconds(self._growing.pairs, self.game.n_players, self.ends.outputs)
+            self._growing.fit()
+            self._slowness = (time.monotonic() - began) / seconds
+            self.note = self._growing.note
 
     def _go_on(self, replicates: int) -> Iterator[None]:
         """Make blocks up to so many replicates, or to the end of that before the one that would be
@@ -208,7 +244,8 @@ class Session:
         """
         target = min(replicates, self.affordable)
         while self.count < target:
-            if self.count and self.clock.late(self.evaluations, self.seconds_ahead()):
+            begun = self.count if self._growing is None else self._growing.begun
+            if begun and self.clock.late(self.evaluations, self.seconds_ahead()):
                 return
             self._make(self._sizes(target - self.count))
             yield
@@ -267,8 +304,12 @@ class Session:
         ):
             self.evaluations += used
             self.report(self.evaluations)
-            self._add(learner.replicates(design, values))
-            self.note = learner.note
+            if self._growing is None:
+                self._add(learner.replicates(design, values))
+                self.note = learner.note
+            else:
+                self._growing.see(design, values)
+                self.blocks += 1
             yield
 
     def _add(self, replicates: FloatArray) -> None:
@@ -334,9 +375,14 @@ class Session:
     def _fit_seconds(self, needed: float = math.inf) -> float:
         """What the next fit takes, where so many replicates are needed; 0 where it does not pay."""
         learner = self.learner
+        if self._growing is not None:
+            pairs = self._growing.pairs * self.next_look // max(1, self.count)
+            seconds = fitting_seconds(pairs, self.game.n_players, self.ends.outputs)
+            return self._slowness * seconds
         if learner is None or not learner.pays(self.count, needed, self.affordable - self.count):
             return 0.0
-        return self._slowness * fitting_seconds(learner.pairs, self.ends.outputs)
+        seconds = fitting_seconds(learner.pairs, self.game.n_players, self.ends.outputs)
+        return self._slowness * seconds
 
     # --- learning
 
@@ -345,6 +391,11 @@ class Session:
         did.
         """
         learner = self.learner
+        growing = self._growing
+        if growing is not None:
+            if self.count >= growing.most:
+                growing.go_over()
+            return False
         if learner is None:
             return False
         needed = math.inf if verdict is None else verdict.needed_by_spread
@@ -386,6 +437,15 @@ class Session:
         assert self.plan.until is not None
         moments = self.moments
         assert moments is not None
+        if self._growing is not None:
+            return look_at_fit(
+                *self._growing.fitted,
+                self.count,
+                self.ends.grand - self.ends.empty,
+                self.plan.until,
+                self.tolerances,
+                self.settings.confidence,
+            )
         room = self.room()
         return look(
             moments,
@@ -411,7 +471,7 @@ class Session:
         assert self.plan.until is not None
         if verdict.done:
             return verdict.reached(self.plan.until, self.tolerances, self.evaluations)
-        if self.count >= self.affordable:
+        if self.count >= (self.affordable if self.learner is None else self._affordable):
             return f"{self._limit}: {self.missed(verdict)}"
         return None
 
@@ -489,6 +549,8 @@ class Session:
         """Standard errors (n, k) of the mean of fits, which are independent; None where replicates
         are none.
         """
+        if self._growing is not None:
+            return self._growing.fitted[1]
         return None if self._fit_squares is None else np.sqrt(self._fit_squares) / self.count
 
     def result(self, stopped_by: str | None = None, finished: bool = True) -> Estimate:
@@ -504,7 +566,7 @@ class Session:
             moments,
             self.ends,
             self.looks,
-            self._replicates.sums,
+            None if self._growing is not None else self._replicates.sums,
             self.tolerances,
             self.room(),
             self.learner is not None,

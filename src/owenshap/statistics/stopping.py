@@ -15,6 +15,7 @@ from owenshap.statistics.intervals import (
     LOUD,
     SKEWED,
     common_half_width,
+    normal_quantile,
     quantile_of,
     rare_half_width,
     unseen_half_width,
@@ -391,6 +392,37 @@ def look(
     )
 
 
+def look_at_fit(
+    values: FloatArray,
+    errors: FloatArray,
+    count: int,
+    total: FloatArray,
+    until: Until,
+    tolerances: FloatArray | None,
+    confidence: float,
+) -> Verdict:
+    """Verdict at the values (n, k) of a fit to so many replicates, which has these standard errors.
+
+    Each value has the chance of an error to itself: errors of a fit are on the wide side, and a
+    chance shared by all values takes 1.5 times the evaluations
+    (benchmarks/decisions.md#stopping-of-a-process).
+    """
+    half = normal_quantile((1 - confidence) / 2) * errors
+    order = None
+    if until.top is not None:
+        ties = tolerances
+        if ties is None:
+            ties = TIED * np.maximum(np.abs(total), np.abs(values).max(axis=0))
+        order = _order_of(np.abs(values), half, 0.0, count, until.top, ties)
+    settled = order is not None and order.settled
+    if tolerances is None:
+        needed = math.nan if order is None else order.needed
+        return Verdict(math.nan, False, settled, needed, None, order=order)
+    half_width = float((half / tolerances).max())
+    # errors of a fit fall about with the number of pairs
+    return Verdict(half_width, half_width <= 1, settled, count * half_width, None, order=order)
+
+
 def _look_at_order(
     order: Order | None, sums: Moments | None, total: FloatArray, confidence: float, skewed: float
 ) -> Verdict:
@@ -472,16 +504,30 @@ def _ordered(
     spread = quantile * watched_errors(moments, confidence, skewed)
     rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
     floor = np.maximum(rare, unseen_half_width(moments, 1 - confidence, total, draws))
-    half, size = np.maximum(spread, floor), np.abs(moments.mean)
     ties = _ties(moments, total) if tolerances is None else tolerances
+    return _order_of(np.abs(moments.mean), spread, floor, moments.count, top, ties)
+
+
+def _order_of(
+    size: FloatArray,
+    spread: FloatArray,
+    floor: FloatArray | float,
+    count: int,
+    top: int,
+    ties: FloatArray,
+) -> Order:
+    """The same from absolute values (n, k) and their half-widths: by spread, which fall with the
+    root of the replicates, and those that fall with their number.
+    """
+    half = np.maximum(spread, floor)
     if top >= len(size):  # whoever is left is among them
-        return Order(True, 0.0, moments.count, moments.count, ties)
+        return Order(True, 0.0, count, count, ties)
     order = np.argsort(-size, axis=0, kind="stable")
     least = np.take_along_axis(np.maximum(size - half, 0), order[:top], axis=0).min(axis=0)
     most = np.take_along_axis(size + half, order[top:], axis=0).max(axis=0)
     apart = _apart(size, order, top, ties)
-    by_spread = moments.count * _largest_share(spread, apart) ** 2
-    to_see = moments.count * _largest_share(np.broadcast_to(floor, size.shape), apart)
+    by_spread = count * _largest_share(spread, apart) ** 2
+    to_see = count * _largest_share(np.broadcast_to(floor, size.shape), apart)
     settled, tied = bool((most - least <= ties).all()), float((most - least).max())
     return Order(settled, tied, max(by_spread, to_see), by_spread, ties)
 

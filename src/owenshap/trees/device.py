@@ -27,7 +27,7 @@ SHARE = 4  # of a device's free memory at most one part in so many
 ON_HOST = 1 << 26  # bytes where torch's device is the host itself
 TEMPORARY = 3  # copies of a block's bits that are there at a time
 SLOTS = 1 << 10  # looked up at a time, where there is no kernel for it
-ROWS_OF_A_PROGRAM = 256
+ROWS_OF_A_PROGRAM = 256  # two for each thread of four warps
 UNROLLED = 4  # slots whose loads are under way at a time
 SHORT_BITS = 8  # bits of a pattern that fit a byte
 

@@ -5,11 +5,12 @@ import pytest
 from scipy.special import ndtri
 
 from owenshap.designs.pairs import draw_independent_pairs
-from owenshap.estimators import gaussian_process_corrected
-from owenshap.estimators.gaussian_process_corrected import Forward, _as_few_where_at_odds, design_of
+from owenshap.estimators.gaussian_process_corrected import _as_few_where_at_odds
 from owenshap.estimators.gaussian_process_corrected import _spread as spread
 from owenshap.statistics.intervals import half_widths
 from owenshap.statistics.moments import Moments
+from owenshap.surrogates import forward
+from owenshap.surrogates.forward import Forward, design_of
 from owenshap.surrogates.linear import LinearSurrogate
 from owenshap.testing import unanimity
 
@@ -17,9 +18,7 @@ PLAYERS = 6
 
 
 def chances(sizes, errors, n_players=PLAYERS):
-    return gaussian_process_corrected._chances_of_sizes(
-        np.array(sizes), np.array(errors, float), n_players
-    )
+    return forward._chances_of_sizes(np.array(sizes), np.array(errors, float), n_players)
 
 
 def test_sizes_are_drawn_more_often_where_errors_are_larger_and_none_is_left_out():
@@ -27,7 +26,7 @@ def test_sizes_are_drawn_more_often_where_errors_are_larger_and_none_is_left_out
     assert drawn.sum() == pytest.approx(1)
     np.testing.assert_allclose(drawn, drawn[::-1])  # a coalition and its complement are one
     assert drawn[2] == drawn.max()
-    assert drawn.min() >= gaussian_process_corrected.EVENLY / (PLAYERS - 1)
+    assert drawn.min() >= forward.EVENLY / (PLAYERS - 1)
 
 
 def test_outputs_count_alike_whatever_their_scale():
