@@ -16,6 +16,7 @@ ROOMS = [
     "explain",
     "fast",
     "games",
+    "jobs",
     "models",
     "plots",
     "run",
