@@ -4,7 +4,6 @@ are.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +14,7 @@ from owenshap.jobs.layout import Layout
 from owenshap.jobs.sources import Chunk, Source
 from owenshap.jobs.work import UNIT, Explaining, pieces
 from owenshap.run.cost import timed
+from owenshap.support.arrays import IntArray
 
 LONG_PART = 10.0  # seconds: about what is lost of each worker where a run is killed
 LARGEST_PART = 1 << 16  # rows
@@ -29,8 +29,9 @@ def begun(
     explaining: Explaining, source: Source, first: Chunk, ids: list[str], workers: int
 ) -> dict[str, Any]:
     """What the manifest says beside what is asked for."""
-    settled, pace, found = _first_explained(explaining, first)
-    seconds = _row_seconds(settled, first)
+    row, pace, found = _first_explained(explaining, first)
+    settled = replace(explaining, explainer=explaining.explainer.at_pace(pace))
+    seconds = _row_seconds(settled, first, row)
     return {
         "rows": source.rows,
         "part_rows": _part_rows(seconds, source.rows, found, workers),
@@ -43,33 +44,36 @@ def begun(
 
 def _first_explained(
     explaining: Explaining, first: Chunk
-) -> tuple[Explaining, dict[str, float], Explanation]:
-    """An explanation of the first row that has one, and how all rows are explained from then on."""
+) -> tuple[IntArray, dict[str, float], Explanation]:
+    """The first row that can be explained, the pace of its model, and its explanation."""
     error: Exception | None = None
-    for row in range(min(TRIED, len(first))):
-        rows = first.taken(np.array([row]))
+    for row in np.arange(min(TRIED, len(first)))[:, None]:
+        rows = first.taken(row)
         try:
             pace = explaining.guarded(explaining.explainer.pace_of, rows)
             settled = replace(explaining, explainer=explaining.explainer.at_pace(pace))
-            return settled, pace, settled(rows)
+            return row, pace, settled(rows)
         except Exception as raised:
             error = error or raised
     assert error is not None
     raise error
 
 
-def _row_seconds(explaining: Explaining, first: Chunk) -> float:
-    """Seconds of a row among others."""
+def _row_seconds(explaining: Explaining, first: Chunk, row: IntArray) -> float:
+    """Seconds of a row: of some together where one takes little, and none can hang."""
+    one = timed(explaining, first.taken(row))[1]
+    if one > QUICK or explaining.timeout is not None:
+        return one
+    few = np.arange(min(TIMED, len(first)))
 
-    def explain(count: int) -> int:
-        which = np.arange(min(count, len(first)))
-        return sum(len(rows) for rows, _ in pieces(explaining, first, which))
+    def explain(rows: IntArray) -> None:
+        for _ in pieces(explaining, first, rows):
+            pass
 
-    rows, took = timed(explain, 1)
-    if took < QUICK:
-        with suppress(MemoryError):  # told where it belongs, once there is something to keep
-            rows, took = timed(explain, TIMED)
-    return took / rows
+    try:
+        return timed(explain, few)[1] / len(few)
+    except MemoryError:  # told where it belongs, once there is something to keep
+        return one
 
 
 def _part_rows(seconds: float, rows: int, explained: Explanation, workers: int) -> int:

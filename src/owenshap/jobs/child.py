@@ -28,25 +28,36 @@ class EndedError(Exception):
 
 
 class Child:
-    """A process that does one thing after another, begun when it is first needed."""
+    """A process that calls one function again and again, begun when it is first needed."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._ours: Any = None
+        self._knows: Callable[..., Any] | None = None
 
     def call(self, seconds: float, function: Callable[..., Any], *args: Any) -> Any:
-        """function(*args), done there; an error where it takes longer than so many seconds."""
+        """function(*args), done there; an error where it takes longer than so many seconds.
+
+        The function travels once, with all that it holds: neither that nor the beginning of the
+        process counts.
+        """
         if self._process is None or self._process.poll() is not None:
             self._begin()
+        if self._knows != function:
+            self._asked(pickled(function), None)
+            self._knows = function
+        return self._asked(pickled(args), seconds)
+
+    def _asked(self, said: bytes, seconds: float | None) -> Any:
+        """What it answers."""
         try:
-            self._ours.send_bytes(pickled((function, args)))
+            self._ours.send_bytes(said)
             if not self._ours.poll(seconds):
                 self.end()
                 raise TimedOutError(f"timed out after {seconds:.3g} s")
             worked, result = self._ours.recv()
         except (EOFError, ConnectionError) as error:
-            code = self.end()
-            raise EndedError(f"ended its process (exit code {code})") from error
+            raise EndedError(f"ended its process (exit code {self.end()})") from error
         if not worked:
             raise result
         return result
@@ -65,6 +76,7 @@ class Child:
 
     def _begin(self) -> None:
         self._ours, theirs = Pipe()
+        self._knows = None
         paths = os.pathsep.join(each for each in sys.path if each)
         self._process = subprocess.Popen(
             [sys.executable, "-c", _MAIN, str(theirs.fileno())],
@@ -97,17 +109,24 @@ def end_child() -> None:
 
 
 def serve(handle: int) -> None:
-    """What a child does: calls, until nobody asks any more."""
+    """What a child does: it learns a function where it gets one, and calls it, until nobody asks
+    any more.
+    """
     threading.Thread(target=_watch, args=(os.getppid(),), daemon=True).start()
     asked: Connection[Any, Any] = Connection(handle)
+    function: Callable[..., Any] | None = None
     while True:
         try:
             said = asked.recv_bytes()
         except (EOFError, ConnectionError):
             return
+        answer: tuple[bool, Any] = (True, None)
         try:
-            function, args = pickle.loads(said)
-            answer = (True, function(*args))
+            found = pickle.loads(said)
+            if callable(found):
+                function = found
+            elif function is not None:
+                answer = (True, function(*found))
         except Exception as error:
             answer = (False, error)
         asked.send_bytes(_answer(answer))

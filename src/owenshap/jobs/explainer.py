@@ -12,6 +12,7 @@ from typing import Any
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.explain.explainer import Explainer as BaseExplainer
+from owenshap.jobs.partitions import explained_partition
 from owenshap.jobs.run import Run
 from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.running import Asked, run
@@ -97,6 +98,53 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             timeout = _positive("timeout", timeout)
         asked = Asked(settings, checked_names("ids", ids), part_rows, retry, timeout)
         return run(self, X, out, asked, executor, progress)
+
+    def explain_partition(
+        self,
+        frame: Any,
+        *,
+        ids: Sequence[str] = (),
+        method: str | Estimator = "auto",
+        budget: int | None = None,
+        tolerance: float | str | None = None,
+        top: int | None = None,
+        background_draws: int | None = None,
+        seed: int = 0,
+        confidence: float = 0.95,
+        efficient: bool = False,
+    ) -> Any:
+        """Explain a partition of a larger table: a frame in, a frame of results out.
+
+        It depends on the rows alone, not on how they are cut, nor on a clock or on what was
+        explained before, and can be pickled where the model can. Dask's `map_partitions`, Ray's
+        `map_batches` and Spark's `mapInPandas` call it on their workers.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Of pandas or polars, with the columns of the background.
+        ids : list of str
+            Columns that are no features: they are carried along.
+        method, budget, tolerance, top, background_draws, seed, confidence, efficient
+            As for a call of the explainer; 'auto' takes predictions for cheap.
+
+        Returns
+        -------
+        DataFrame
+            Of the same type and index, with the columns of a run's parts but for the data. A row
+            that cannot be explained has its `error` there. Of a frame without rows, the columns.
+        """
+        settings = {
+            "method": method,
+            "budget": budget,
+            "tolerance": tolerance,
+            "top": top,
+            "background_draws": background_draws,
+            "seed": seed,
+            "confidence": confidence,
+            "efficient": efficient,
+        }
+        return explained_partition(self, frame, checked_names("ids", ids), settings)
 
 
 def _positive(what: str, value: float) -> float:

@@ -55,12 +55,13 @@ class FileSource(Source):
         self._convert = _converter(like)
         self.rows = sum(file.rows for file in self._files)
         self.kinds = kinds_of({name: self._files[0].types[name] for name in self._features})
-        self.identity = {
-            "rows": self.rows,
-            "files": {
-                str(each.path.relative_to(path.parent)): _digest(each) for each in self._files
-            },
-        }
+        self._path = path
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        above = self._path.parent
+        files = {str(each.path.relative_to(above)): _digest(each) for each in self._files}
+        return {"rows": self.rows, "files": files}
 
     def chunks(self, starts: Sequence[int], size: int) -> Iterator[Chunk]:
         pa = arrow()

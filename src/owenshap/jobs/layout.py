@@ -2,7 +2,8 @@
 
 One column per player, so that any tool reads them: `value:age`, `lower:age`, … (`value:age:class 1`
 with several outputs). Standard errors and bounds are null where a row's values are exact, and nan
-where there is no interval. All but the number, the ids and the error of a failed row are null.
+where there is no interval. Of a failed row all but its number, ids and error are null, and it has
+no evaluations.
 """
 
 from __future__ import annotations
@@ -103,10 +104,12 @@ class Layout:
             return [f"{SINGULAR.get(name, name)}:{place}" for place in range(len(found))]
         return found
 
-    def table(self, rows: IntArray, ids: Any, explanation: Explanation) -> Any:
-        """An explanation of these rows as a table."""
+    def table(
+        self, rows: IntArray, ids: Any, explanation: Explanation, *, exact_is_null: bool = True
+    ) -> Any:
+        """An explanation of these rows as a table; without nulls where they would be lost."""
         pa = arrow()
-        exact = _exact(explanation)
+        exact = _exact(explanation) if exact_is_null else np.zeros(len(rows), np.bool_)
         columns: dict[str, Any] = {ROW: pa.array(rows, pa.int64()), **_columns_of(ids)}
         for name, kind in self.fields.items():
             cells = getattr(explanation, name)
@@ -128,6 +131,8 @@ class Layout:
         }
         kinds |= dict(zip(self.columns("data"), self.data, strict=True))
         columns |= {column: pa.nulls(len(rows), _type(kind)) for column, kind in kinds.items()}
+        for name in ("evaluations", "model_rows"):
+            columns[name] = pa.array(np.zeros(len(rows), np.int64))
         columns[ERROR] = pa.array(errors, pa.string())
         return pa.table(columns)
 

@@ -46,8 +46,11 @@ class Source(ABC):
     """How many there are."""
     kinds: dict[str, str]
     """What columns hold, by name; empty where all are numbers."""
-    identity: dict[str, Any]
-    """What the rows are known by: the same rows have the same."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What the rows are known by: the same rows have the same."""
 
     @abstractmethod
     def chunks(self, starts: Sequence[int], size: int) -> Iterator[Chunk]:
@@ -95,7 +98,10 @@ class MemorySource(Source):
         self.kinds = dict.fromkeys(as_table(features).names, NUMBER)
         if named:
             self.kinds = kinds_of(dict(zip(features.columns, features.dtypes, strict=True)))
-        self.identity = {"rows": self.rows, "digest": digest_of(data)}
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"rows": self.rows, "digest": digest_of(self._data)}
 
     def chunks(self, starts: Sequence[int], size: int) -> Iterator[Chunk]:
         for start in starts:

@@ -64,8 +64,7 @@ class Work:
     def part(self, chunk: Chunk, which: IntArray) -> Content:
         """The part of these rows of a chunk."""
         pa = arrow()
-        units = [which[start : start + UNIT] for start in range(0, len(which), UNIT)]
-        return packed(pa.concat_tables([self.table(chunk, unit) for unit in units]))
+        return packed(pa.concat_tables([self.table(chunk, unit) for unit in units(which)]))
 
     def table(self, chunk: Chunk, which: IntArray) -> Any:
         """A table of these rows, those that failed among them."""
@@ -120,6 +119,11 @@ def unpacked(content: bytes) -> Any:
     return parquet.read_table(arrow().BufferReader(content))
 
 
+def units(which: IntArray) -> list[IntArray]:
+    """Rows in the pieces in which they are explained."""
+    return [which[start : start + UNIT] for start in range(0, len(which), UNIT)]
+
+
 def pieces(
     explaining: Callable[[Any], Explanation], chunk: Chunk, which: IntArray
 ) -> Iterator[tuple[IntArray, Explanation | str]]:
@@ -130,8 +134,10 @@ def pieces(
         found: Explanation | str = explaining(chunk.taken(which))
     except Exception as error:
         blameless = _blameless(error)
+        if blameless is error:
+            raise
         if blameless is not None:
-            raise blameless from error
+            raise type(blameless)(str(blameless)) from None  # a new one: causes must not go round
         if len(which) > 1:
             middle = len(which) // 2
             yield from pieces(explaining, chunk, which[:middle])

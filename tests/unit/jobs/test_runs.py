@@ -11,41 +11,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from run_models import OutOfMemory, Raises, background, product, rows_of, two_outputs
+from run_checks import ROWS, SETTINGS, assert_same, explainer, finished
+from run_models import OutOfMemory, Raises, background, product, two_outputs
 
 import owenshap
 from owenshap.explain.explanation import AXES_OF, Explanation
-
-ROWS = rows_of(100)
-SETTINGS = {"method": "halved-owen", "budget": 500, "progress": False}
-
-
-def explainer(model=product, **settings):
-    return owenshap.Explainer(model, background(), **settings)
-
-
-def finished(tmp_path, rows=ROWS, model=product, **settings):
-    asked = {"part_rows": 30, **SETTINGS, **settings}
-    return explainer(model).run(rows, tmp_path / "run", **asked)
-
-
-def assert_same(one, other, but=()):
-    """Bit for bit; `model_rows` has shares of what a call asks besides, and `no_interval` is that of
-    the last of its rows.
-    """
-    assert (one.no_interval is None) == (other.no_interval is None)
-    but = ("model_rows", "no_interval", *but)
-    for each in fields(Explanation):
-        if each.name in but:
-            continue
-        first, second = getattr(one, each.name), getattr(other, each.name)
-        if isinstance(first, np.ndarray) and first.dtype.kind == "f":
-            assert first.tobytes() == second.tobytes(), each.name
-        elif isinstance(first, np.ndarray):
-            assert first.dtype == second.dtype, each.name
-            assert first.tolist() == second.tolist(), each.name
-        else:
-            assert first == second, each.name
 
 
 @pytest.mark.parametrize(
