@@ -92,3 +92,16 @@ class OutOfMemory(Exits):
 
     def fail(self):
         raise MemoryError("no more")
+
+
+class Hungry(Raises):
+    """Takes so many bytes where 'a' of a row is one of some numbers."""
+
+    def __init__(self, bad, size):
+        super().__init__(bad)
+        self.size = size
+
+    def __call__(self, batch):
+        if batch["a"].isin(self.bad).any():
+            np.empty(self.size, np.uint8)
+        return product(batch)

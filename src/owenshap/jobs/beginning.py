@@ -11,6 +11,7 @@ import numpy as np
 
 from owenshap.explain.explanation import Explanation
 from owenshap.jobs.layout import Layout
+from owenshap.jobs.runnable import NO_CLOCK
 from owenshap.jobs.sources import Chunk, Source
 from owenshap.jobs.work import UNIT, Explaining, pieces
 from owenshap.run.cost import timed
@@ -22,7 +23,7 @@ PART_BYTES = 1 << 22  # of the rows of a part, which go to a worker as they are
 PARTS_A_WORKER = 4  # at least, of parts that are not small: the last ones end at about one time
 TRIED = 16  # first rows, one of which must be explained before a run begins
 QUICK = 0.05  # seconds of a row: where it takes less, more rows tell what one takes
-TIMED = 64  # rows that tell it
+TIMED = 32  # rows that tell it
 
 
 def begun(
@@ -30,8 +31,7 @@ def begun(
 ) -> dict[str, Any]:
     """What the manifest says beside what is asked for."""
     row, pace, found = _first_explained(explaining, first)
-    settled = replace(explaining, explainer=explaining.explainer.at_pace(pace))
-    seconds = _row_seconds(settled, first, row)
+    seconds = _row_seconds(_at_pace(explaining, pace), first, row)
     return {
         "rows": source.rows,
         "part_rows": _part_rows(seconds, source.rows, found, workers),
@@ -50,13 +50,19 @@ def _first_explained(
     for row in np.arange(min(TRIED, len(first)))[:, None]:
         rows = first.taken(row)
         try:
+            found = _at_pace(explaining, NO_CLOCK)(rows)
+            if explaining.settings["method"] != "auto" or not found.evaluations.any():
+                return row, NO_CLOCK, found  # nobody asks how long a prediction takes
             pace = explaining.guarded(explaining.explainer.pace_of, rows)
-            settled = replace(explaining, explainer=explaining.explainer.at_pace(pace))
-            return row, pace, settled(rows)
+            return row, pace, _at_pace(explaining, pace)(rows)
         except Exception as raised:
             error = error or raised
     assert error is not None
     raise error
+
+
+def _at_pace(explaining: Explaining, pace: dict[str, float]) -> Explaining:
+    return replace(explaining, explainer=explaining.explainer.at_pace(pace))
 
 
 def _row_seconds(explaining: Explaining, first: Chunk, row: IntArray) -> float:

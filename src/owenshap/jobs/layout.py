@@ -239,8 +239,7 @@ def _arrow_array(cells: NDArray[Any], kind: str, absent: BoolArray | None) -> An
     if absent is not None and absent.all():
         return pa.nulls(len(cells), _type(kind))
     if kind == TEXT:
-        texts = [None if _missing(each) else str(each) for each in cells.tolist()]
-        return pa.array(texts, pa.string())
+        return _texts(cells)
     if cells.dtype.kind == "O":
         cells = np.array([None if _missing(each) else each for each in cells], object)
     missing = np.isnan(cells) if kind in (INTEGER, TRUTH) and cells.dtype.kind == "f" else None
@@ -249,6 +248,15 @@ def _arrow_array(cells: NDArray[Any], kind: str, absent: BoolArray | None) -> An
         absent = missing if absent is None else absent | missing
     array = pa.array(cells, mask=absent)
     return array if array.type == _type(kind) else array.cast(_type(kind))
+
+
+def _texts(cells: NDArray[Any]) -> Any:
+    pa = arrow()
+    try:
+        return pa.array(cells, pa.string(), from_pandas=True)
+    except (pa.ArrowTypeError, pa.ArrowInvalid):  # not all of them are texts
+        texts = [None if _missing(each) else str(each) for each in cells.tolist()]
+        return pa.array(texts, pa.string())
 
 
 def _missing(cell: Any) -> bool:

@@ -10,13 +10,10 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.jobs.layout import ROW, Layout, arrow
-from owenshap.jobs.runnable import Runnable
+from owenshap.jobs.runnable import NO_CLOCK, Runnable
 from owenshap.jobs.sources import Chunk, MemorySource
 from owenshap.jobs.work import Explaining, pieces, units
 from owenshap.support.extras import needed
-
-NO_CLOCK = {"model": 0.0}
-"""Predictions count as cheap: what 'auto' takes then depends on no machine."""
 
 
 def explained_partition(

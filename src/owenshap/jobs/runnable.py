@@ -17,6 +17,10 @@ from owenshap.tables import Table
 PROBED = 128  # rows of the background, and of the data, that a model is known by
 
 
+NO_CLOCK = {"model": 0.0}
+"""Predictions count as cheap: what 'auto' takes then depends on no machine."""
+
+
 class Runnable(Explainer):
     """An explainer, and what is known of its model, its background and its settings."""
 

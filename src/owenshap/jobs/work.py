@@ -16,7 +16,7 @@ from owenshap.jobs.sources import Chunk
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
 
-UNIT = 1024
+UNIT = 4096
 """Rows that are explained in one call, whatever the size of a part: a model whose arithmetic
 depends on its batch then gives the same bits for parts of any multiple of it.
 """
@@ -103,7 +103,7 @@ def packed(table: Any) -> Content:
     parquet = needed("pyarrow.parquet", extra="runs")
     texts = [field.name for field in table.schema if field.type == pa.string()]
     sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink, use_dictionary=texts, compression="zstd", compression_level=1)
+    parquet.write_table(table, sink, use_dictionary=texts)
     return Content(
         sink.getvalue().to_pybytes(),
         len(table),

@@ -545,8 +545,8 @@ def test_parts_follow_the_time_of_a_row_and_the_workers():
     small = explainer()(ROWS[:1], **SETTINGS)
     assert _part_rows(1e-6, 10**6, small, 1) == 65536
     assert _part_rows(1e-6, 10**6, small, 2) == 65536
-    assert _part_rows(1e-6, 10**5, small, 4) == 6144
-    assert _part_rows(1e-3, 10**6, small, 1) == 9216
+    assert _part_rows(1e-6, 10**5, small, 4) == 4096
+    assert _part_rows(1e-3, 10**6, small, 1) == 8192
     assert _part_rows(0.5, 10**6, small, 1) == 16
     assert _part_rows(1e3, 10**6, small, 1) == 1
 
