@@ -17,6 +17,7 @@ from owenshap.jobs.work import UNIT, Explaining, pieces
 from owenshap.run.cost import timed
 from owenshap.support.arrays import IntArray
 
+# decisions.md#parts-of-a-run
 LONG_PART = 10.0  # seconds: about what is lost of each worker where a run is killed
 LARGEST_PART = 1 << 16  # rows
 PART_BYTES = 1 << 22  # of the rows of a part, which go to a worker as they are

@@ -18,7 +18,8 @@ from owenshap.support.extras import needed
 
 UNIT = 4096
 """Rows that are explained in one call, whatever the size of a part: a model whose arithmetic
-depends on its batch then gives the same bits for parts of any multiple of it.
+depends on its batch then gives the same bits for parts of any multiple of it
+(decisions.md#parts-of-a-run).
 """
 PATIENCE = 4  # times what rows usually take, before those of a call are taken one half at a time
 NOBODY = (MemoryError, ImportError)

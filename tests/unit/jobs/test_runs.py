@@ -70,6 +70,24 @@ def test_parts_of_any_size_give_the_same_bits(tmp_path, part_rows):
     )
 
 
+def batches_matter(batch):
+    return batch[:, 0] * batch[:, 1] + 1e-9 * len(batch)
+
+
+def test_a_model_that_depends_on_its_batch_has_the_same_bits_for_larger_parts(tmp_path):
+    """Of a multiple of 4,096 rows; others have other bits, which shows that it is seen."""
+    rows = np.random.default_rng(0).normal(size=(9000, 2))
+    made = owenshap.Explainer(batches_matter, baseline=0.0)
+
+    def predictions(part_rows):
+        settings = {"method": "exact", "progress": False, "part_rows": part_rows}
+        run = made.run(rows, tmp_path / str(part_rows), **settings)
+        return run.explanation().predictions.tobytes()
+
+    assert predictions(4096) == predictions(8192) == predictions(3 * 4096)
+    assert predictions(4096) != predictions(3000)
+
+
 @pytest.mark.parametrize("pool", [ThreadPoolExecutor, ProcessPoolExecutor])
 def test_workers_give_the_same_bits(tmp_path, pool):
     with pool(2) as executor:
