@@ -136,6 +136,8 @@ def write_whole(path: Path, content: bytes) -> None:
     """A file that is there whole or not at all, whenever the machine stops."""
     with replacing(path) as file:
         file.write(content)
+    if os.name == "nt":  # folders cannot be opened there
+        return
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)  # its name is on the disk, too

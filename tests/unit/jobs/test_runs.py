@@ -255,6 +255,27 @@ def test_an_interrupted_run_goes_on(tmp_path, parts):
     assert_same(run.explanation(), explainer()(ROWS, **SETTINGS))
 
 
+def test_what_auto_takes_is_settled_once(tmp_path, monkeypatch):
+    """By a clock, before the first part; whoever goes on asks no clock."""
+    rows = np.random.default_rng(0).normal(size=(4, 14))
+    asked = {"part_rows": 1, "progress": False}
+
+    def made():
+        return owenshap.Explainer(lambda batch: batch[:, 0] * batch[:, 1], baseline=0.0)
+
+    monkeypatch.setattr(owenshap.Explainer, "pace_of", lambda *_: {"model": 1.0})
+    run = made().run(rows, tmp_path / "run", **asked)
+    assert run.manifest["plan"].startswith("gaussian-process")
+    for part in (1, 3):
+        (run.path / "parts" / f"part-{part:07}.parquet").unlink()
+    monkeypatch.delattr(owenshap.Explainer, "pace_of")
+    again = made().run(rows, tmp_path / "run", **asked).explanation()
+    assert {each.partition(":")[0] for each in again.because} == {again.method}
+    assert again.method.startswith("gaussian-process")
+    by_clock = made().run(rows, tmp_path / "another", **asked)
+    assert by_clock.manifest["plan"].startswith("halved-owen")
+
+
 def test_a_callable_sees_progress_and_another_process_can(tmp_path):
     seen = []
 
