@@ -1,4 +1,4 @@
-.PHONY: demo test test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-runs clean
+.PHONY: demo test test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -77,6 +77,9 @@ bench-trees: $(PEERS)/.ready  ## Exact values of trees beside the peers; JOBS="d
 
 bench-runs: $(READY)  ## Runs on disk: rate, memory, workers, going on, kills; SECTIONS="overhead kills"
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks.runs $(SECTIONS)
+
+bench-default: $(PEERS)/.ready $(READY)  ## One call without settings beside shap's; ARGS="--jobs forest --rows 1 10 --turns 1", --table
+	@$(PEERS)/bin/python -m benchmarks.default $(ARGS)
 
 reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers $(ARGS)

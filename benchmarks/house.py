@@ -90,15 +90,40 @@ def _numbers(src: Path, wanted: Callable[[str], bool]) -> list[str]:
     return found
 
 
+def without_reason(src: Path = SRC) -> list[str]:
+    """Constants that stand for a number and have neither a comment nor a docstring."""
+    found = []
+    for module, path in modules(src).items():
+        lines = path.read_text().splitlines()
+        for body in _bodies(path):
+            for node, following in zip(body, [*body[1:], None], strict=True):
+                if following is not None and _is_text(following):
+                    continue
+                if "#" in lines[node.end_lineno - 1] or lines[node.lineno - 2].startswith("#"):
+                    continue
+                numbers = [name for name, value in _of_node(node) if _is_number(value)]
+                found += [f"{module}.{name}" for name in numbers if name.isupper()]
+    return found
+
+
+def _bodies(path: Path) -> list[list[ast.stmt]]:
+    """The statements of a file and of its classes."""
+    tree = ast.parse(path.read_text())
+    return [tree.body, *(node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]
+
+
 def _assigned(path: Path) -> Iterator[tuple[str, Any]]:
     """What modules and classes of a file assign to names, one by one."""
-    tree = ast.parse(path.read_text())
-    bodies = [tree.body, *(node.body for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]
-    for node in (node for body in bodies for node in body):
-        if isinstance(node, ast.Assign):
-            yield from _names(node.targets[0], node.value)
-        elif isinstance(node, ast.AnnAssign):
-            yield from _names(node.target, node.value)
+    for body in _bodies(path):
+        for node in body:
+            yield from _of_node(node)
+
+
+def _of_node(node: ast.stmt) -> Iterator[tuple[str, Any]]:
+    if isinstance(node, ast.Assign):
+        yield from _names(node.targets[0], node.value)
+    elif isinstance(node, ast.AnnAssign):
+        yield from _names(node.target, node.value)
 
 
 def _names(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:
@@ -193,7 +218,11 @@ def main() -> None:
     print(f"largest fan-out         {', '.join(f'{name} {count}' for name, count in largest)}")
     print(f"modules                 {len(modules())}")
     print(f"statements              {statements():,}")
+    by_room = Counter(room(name) for name in numbers).most_common()
+    shown = ", ".join(f"{name} {count}" for name, count in by_room)
     print(f"named numbers           {len(numbers)} constants, {len(fields)} defaults of fields")
+    print(f"constants by room       {shown}")
+    print(f"without a reason        {' '.join(without_reason()) or 'none'}")
     if asked.names:
         hops = [f"{caller} -> {function}" for caller, function in sorted(way.hops)]
         print(*sorted(way.modules), *hops, *numbers, *fields, sep="\n")

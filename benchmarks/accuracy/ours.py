@@ -6,7 +6,8 @@ import numpy as np
 
 import owenshap
 from benchmarks.accuracy.peers import Contender, Game
-from owenshap.run.plan import Cost, make_plan
+from owenshap.run.cost import Cost
+from owenshap.run.plan import make_plan
 
 HEADLINE, CORRECTED, STARS, AUTO = (
     "gaussian-process",

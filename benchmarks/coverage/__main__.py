@@ -6,7 +6,8 @@ interrupted, or ends after --minutes, goes on where it was when it is called aga
 says how many runs every cell has. The cells of whose runs the smallest share is done are next.
 `--again` begins anew, `--report` only writes what is there. What was measured stays valid as long
 as the first run of its cell, the probe, gives the same numbers: every call makes these runs first
-and measures anew what has changed. `--check` only says what has. Parts of another machine count
+and measures anew what has changed. `--check` only says what has. `--quick` measures intervals of
+the sampling methods alone, in minutes, on the fresh games too: quick.md. Parts of another machine count
 once their files are in the same folder; `--only` and `--but` share cells out between machines. Set
 OMP_NUM_THREADS=1: every process has one core.
 """
@@ -26,16 +27,15 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.coverage import measure
+from benchmarks.coverage import measure, quick
 from benchmarks.coverage.games import CASES, game_of
 from benchmarks.coverage.report import table
-from owenshap.statistics.intervals import FEWEST_REPLICATES
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
 SECTIONS = ("fixed", "stopping", "predicted", "ranking", "looks")
 SHARES = (0.1, 0.03, 0.01)
-REPLICATES = (FEWEST_REPLICATES, 100)
+REPLICATES = (10, 30, 100)
 SAMPLED = ("halved-owen", measure.ANTITHETIC, "permutations")
 LARGE = 25  # players: runs of games with fewer are cheap
 SMALL = 12  # players: with more, auto with a costly model is the corrected process nearly always
@@ -210,7 +210,11 @@ def main() -> None:
     parser.add_argument("--again", action="store_true")
     parser.add_argument("--report", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--quick", action="store_true")
     asked = parser.parse_args()
+    if asked.quick:
+        quick.main()
+        return
     began, sections, kept = (
         time.time(),
         asked.sections or list(SECTIONS),
@@ -361,12 +365,11 @@ def _result(cell: Cell, deviations: dict) -> dict:
             result["oracle replicates"], result["oracle evaluations"] = oracle(
                 deviations, name, *rest
             )
-    if section == "fixed" and cell.sums["given"]:
+    if section == "fixed":
         alike = deviations.get((name, rest[0]), deviations[name, "halved-owen"])
         # the others are exact: nothing to be unsure of
         varies = np.array(alike) > 1e-9 * CASES[name].scale
-        shares = np.array(result.pop("held by player"))[varies] / cell.sums["given"]
-        result |= {"coverage": float(shares.mean()), "worst player": float(shares.min())}
+        result |= measure.of_every_run(cell.sums, cell.done, varies)
     return result
 
 

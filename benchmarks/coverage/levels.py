@@ -86,7 +86,7 @@ def of_short_passes(name: str) -> np.ndarray:
         passes = min(24_000 // levels, 6000)
         budget = 2 + passes * levels * (game.n_players + 1)
         moments = estimate(
-            game, HalvedOwen(levels=levels), budget=budget, seed=1, progress=False
+            game, HalvedOwen(levels=levels), budget=budget, seed=1, progress=False, efficient=False
         ).moments
         found.append(moments.variances.sum() * levels)
     return np.array(found[:-1]) / found[-1]

@@ -9,16 +9,18 @@ from __future__ import annotations
 import math
 import re
 import time
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from benchmarks.coverage.games import CASES, game_of
 from owenshap import Castro, Estimate, estimate
 from owenshap.estimators import Estimator
-from owenshap.run.plan import Cost, make_plan
+from owenshap.run.cost import Cost
+from owenshap.run.plan import make_plan
 from owenshap.run.session import Session
 from owenshap.statistics.stopping import Until
 
@@ -36,6 +38,7 @@ METHODS: dict[str, str | Estimator] = {
 }
 COSTLY = Cost(seconds=0.1, outputs=1)  # what auto is told that an evaluation takes
 CONFIDENCE = 0.95
+CONFIDENCES = (0.90, CONFIDENCE, 0.99)
 MOST = 4_000_000  # evaluations of one run: what takes more in the mean is left out
 MOST_LEARNING = 400_000  # of a run that fits surrogates, whose every evaluation takes longer
 # In place of replicates: the evaluations from which on a corrected process has an interval, and
@@ -69,18 +72,45 @@ def fixed_run(name: str, method: str, replicates: int | str | None, seed: int) -
 
 
 def fixed(name: str, method: str, replicates: int | str | None, seeds: range) -> dict:
-    """Per value: how often the interval of an estimate with a fixed budget holds the value, where
-    there is one.
+    """Per value, every run counted: how often the interval of an estimate with a fixed budget holds
+    the value at each confidence, how wide it is, how far off the value, and how often it is
+    doubtful.
     """
     game = game_of(name)
-    given, made, by_player = 0, 0, np.zeros(game.n_players)
+    nothing = np.zeros(game.n_players)
+    sums = {f"held {level:.0%}": nothing for level in CONFIDENCES}
+    sums |= {"half-widths": nothing, "squared errors": nothing, "doubtful": 0}
+    made = 0
     for seed in seeds:
         found = fixed_run(name, method, replicates, seed)
         made = max(made, found.replicates)
-        if found.lower is not None:
-            given += 1
-            by_player += _held(game.shapley_values, found.lower, found.upper)
-    return {"given": given, "held by player": by_player.tolist(), "most replicates": made}
+        for level in CONFIDENCES:
+            at = replace(found, confidence=level)
+            sums[f"held {level:.0%}"] = sums[f"held {level:.0%}"] + _held(
+                game.shapley_values, at.lower, at.upper
+            )
+        sums["half-widths"] = sums["half-widths"] + found.half_widths
+        errors = np.square(found.values - game.shapley_values)
+        sums["squared errors"] = sums["squared errors"] + errors
+        sums["doubtful"] += found.doubtful is not None
+    lists = {name: np.asarray(each).tolist() for name, each in sums.items()}
+    return lists | {"most replicates": made}
+
+
+def of_every_run(sums: dict, runs: int, varies: np.ndarray) -> dict:
+    """Coverage at each confidence, width over the ideal's and the share that is doubtful, of the
+    players whose values vary; nothing where none does.
+    """
+    if not varies.any():
+        return {}
+    shares = {level: np.array(sums[f"held {level:.0%}"])[varies] / runs for level in CONFIDENCES}
+    ideal = -ndtri((1 - CONFIDENCE) / 2) * np.sqrt(np.array(sums["squared errors"])[varies] / runs)
+    widths = np.array(sums["half-widths"])[varies] / runs
+    return {f"coverage {level:.0%}": float(each.mean()) for level, each in shares.items()} | {
+        "worst player": float(shares[CONFIDENCE].min()),
+        "width": float(np.median(widths / np.maximum(ideal, 1e-300))),
+        "share doubtful": sums["doubtful"] / runs,
+    }
 
 
 def stopping(name: str, method: str, share: float, seeds: range) -> dict:
@@ -234,7 +264,7 @@ def probe(key: tuple) -> str:
     """
     found = RUNS[key[0]](*key[1:], 0)
     arrays = (found.values, found.lower, found.upper)
-    texts = [f"{number:.9g}" for each in arrays if each is not None for number in each]
+    texts = [f"{number:.9g}" for each in arrays for number in each]
     return sha256(f"{found.evaluations} {' '.join(texts)}".encode()).hexdigest()[:12]
 
 

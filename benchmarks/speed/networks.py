@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 import owenshap
-from owenshap.explain.rows import Together
+from owenshap.explain.grouping import RowGroups
 from owenshap.fast.linear_game import LinearModelGame
 
 
@@ -81,15 +81,15 @@ def images(folder: Path | None) -> torch.Tensor:
 def game(explainer: owenshap.Explainer, rows: torch.Tensor) -> LinearModelGame:
     """The game that the explainer makes of rows with the same number of live players."""
     kept: list = []
-    original = Together.tasks
+    original = RowGroups.tasks
 
-    def tasks(self: Together, *settings: object) -> list:
+    def tasks(self: RowGroups, *settings: object) -> list:
         kept.extend(original(self, *settings))
         return []
 
-    Together.tasks = tasks  # type: ignore[method-assign]
+    RowGroups.tasks = tasks  # type: ignore[method-assign]
     try:
         explainer(rows, method="castro", budget=rows.shape[1] + 1, progress=False)
     finally:
-        Together.tasks = original  # type: ignore[method-assign]
+        RowGroups.tasks = original  # type: ignore[method-assign]
     return kept[0].game

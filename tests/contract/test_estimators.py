@@ -8,10 +8,10 @@ import pytest
 
 import owenshap
 from owenshap.designs.levels import midpoint
-from owenshap.estimators import found
+from owenshap.estimators import by_name
 from owenshap.testing import ESTIMATOR_CHECKS, random_unanimity_sum
 
-DEFAULTS = [each() for each in found().values()]
+DEFAULTS = [each() for each in by_name().values()]
 VARIANTS = [
     owenshap.Castro(antithetic=True),
     owenshap.Owen(levels=1),

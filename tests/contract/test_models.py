@@ -9,7 +9,7 @@ import pytest
 
 from owenshap import Explainer
 from owenshap.jobs.pickling import pickled
-from owenshap.models import found
+from owenshap.models import kinds
 from owenshap.tables.array import ArrayTable
 from owenshap.testing import check_model
 from owenshap.testing.models import trial_of
@@ -177,7 +177,7 @@ EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize("kind", found(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
 def test_every_kind_has_an_example_and_keeps_every_promise(kind):
     assert kind.__name__ in EXAMPLES, f"add an example of {kind.__name__} to this file"
     for what, model, rows in EXAMPLES[kind.__name__]():
@@ -186,7 +186,7 @@ def test_every_kind_has_an_example_and_keeps_every_promise(kind):
         check_model(model, rows[:6], rows[30:36])
 
 
-@pytest.mark.parametrize("kind", found(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
 def test_explainers_of_every_kind_travel_and_explain_the_same(kind):
     """Before and after they have explained: what they keep goes along, or is made again."""
     settings = {"method": "auto", "budget": 100, "progress": False}

@@ -10,11 +10,11 @@ import pytest
 import owenshap
 from owenshap.designs.pairs import all_pairs
 from owenshap.errors import GameError
-from owenshap.estimators import found
+from owenshap.estimators import by_name
 from owenshap.estimators.base import FittedPairs
 from owenshap.testing import additive, random_unanimity_sum
 
-FITTED = [name for name, each in found().items() if issubclass(each, FittedPairs)]
+FITTED = [name for name, each in by_name().items() if issubclass(each, FittedPairs)]
 METHODS = [*FITTED, "gaussian-process-corrected"]
 each_method = pytest.mark.parametrize("method", METHODS)
 

@@ -13,8 +13,10 @@ from owenshap import Castro, HalvedOwen, Owen, TableGame, estimate
 from owenshap.statistics.intervals import unseen_half_width
 from owenshap.support.bits import from_codes
 from owenshap.support.draws import Draws
+from owenshap.testing import airport, product, unanimity
 
 RUNS = 1000
+STEPS = np.random.default_rng(5).normal(0, 0.55, 20)
 CONFIDENCE = 0.95
 # The share of 1,000 runs whose interval of one player holds the truth has this standard error where
 # 95 % do; the mean over the players varies no more. At 4 standard errors a mean gives a false alarm
@@ -52,12 +54,8 @@ def runs_of(game, method, budget, **settings):
 
 
 def shares(game, runs):
-    """The share of runs that hold the truth, by player, where they have an interval: nearly all
-    have.
-    """
+    """The share of runs that hold the truth, by player."""
     exact = estimate(game, "exact").values
-    made, runs = len(runs), [run for run in runs if run.lower is not None]
-    assert len(runs) > 0.9 * made
     return np.mean([(run.lower <= exact) & (exact <= run.upper) for run in runs], axis=0)
 
 
@@ -66,7 +64,7 @@ def of_their_own(runs):
     be.
     """
     above = []
-    for run in (run for run in runs if run.lower is not None):
+    for run in runs:
         floor = unseen_half_width(
             run.moments, 1 - CONFIDENCE, run.grand_value - run.empty_value, Draws("passes")
         )
@@ -103,14 +101,30 @@ def test_these_limits_catch_an_interval_that_is_a_tenth_too_narrow():
     game = GAMES["smooth"]
     exact = estimate(game, "exact").values
     runs = runs_of(game, "castro", 2 + 120 * 9)
-    held = np.mean(
-        [
-            np.abs(run.values - exact) <= 0.9 * run.half_widths
-            for run in runs
-            if run.lower is not None
-        ]
-    )
+    held = np.mean([np.abs(run.values - exact) <= 0.9 * run.half_widths for run in runs])
     assert held < CONFIDENCE - 3 * STANDARD_ERROR
+
+
+HARD = {
+    "heavy tails": (product(np.exp(-STEPS / 2), np.exp(STEPS / 2)), 0.87),
+    "one group": (unanimity(14, range(6)), 0.92),
+    "largest": (airport(np.linspace(1, 10, 12) ** 2), 0.92),
+}
+
+
+@pytest.mark.parametrize("level", [0.9, 0.95, 0.99])
+@pytest.mark.parametrize(("game", "least"), HARD.values(), ids=HARD)
+def test_intervals_of_few_skewed_replicates_hold_with_every_run_counted(game, least, level):
+    # 200 runs of 15 replicates, none left out. Players of a run miss together: as if 200 values, of
+    # which shares have a standard error of 2 % at most. The limits are 2 of them or more below what
+    # was found (heavy tails 91 %, the others 97 %, at 95 %); seeds are fixed.
+    runs = [
+        estimate(game, "castro", budget=2 + 15 * (game.n_players - 1), seed=seed, confidence=level)
+        for seed in range(200)
+    ]
+    held = [(run.lower <= game.shapley_values) & (game.shapley_values <= run.upper) for run in runs]
+    assert np.isfinite([[run.lower, run.upper] for run in runs]).all()
+    assert np.mean(held) > least - (0.95 - level)
 
 
 @cache

@@ -5,7 +5,9 @@ import numpy as np
 from owenshap import Explanation
 
 
-def explanation_of(values, half=0.1, data=None, names=None, gap=0.0, axes=None, **changes):
+def explanation_of(
+    values, half=0.1, data=None, names=None, gap=0.0, axes=None, doubtful="", **changes
+):
     """An explanation with these values: (players,), (rows, players) or with outputs, made by
     hand.
     """
@@ -14,6 +16,7 @@ def explanation_of(values, half=0.1, data=None, names=None, gap=0.0, axes=None, 
         axes
         or {1: ("players",), 2: ("rows", "players"), 3: ("rows", "players", "outputs")}[values.ndim]
     )
+    half = np.nan if half is None else half
     players = values.shape[axes.index("players")]
     base = np.full(values.sum(axis=axes.index("players")).shape, 0.5)[()]
     shape = tuple(n for n, axis in zip(values.shape, axes, strict=True) if axis != "outputs")
@@ -24,9 +27,10 @@ def explanation_of(values, half=0.1, data=None, names=None, gap=0.0, axes=None, 
         "data": np.arange(np.prod(shape), dtype=float).reshape(shape) if data is None else data,
         "feature_names": names or [f"f{i}" for i in range(players)],
         "output_names": None,
-        "standard_errors": None if half is None else np.full(values.shape, half / 2),
-        "lower": None if half is None else values - half,
-        "upper": None if half is None else values + half,
+        "standard_errors": np.full(values.shape, half / 2),
+        "lower": values - half,
+        "upper": values + half,
+        "doubtful": np.full(base.shape, doubtful, object)[()],
         "evaluations": np.full(shape[:-1], 100)[()],
         "model_rows": np.full(shape[:-1], 300)[()],
         "method": "castro",

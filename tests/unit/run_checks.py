@@ -23,11 +23,8 @@ def finished(tmp_path, rows=ROWS, model=product, **settings):
 
 
 def assert_same(one, other, but=()):
-    """Bit for bit; `model_rows` has shares of what a call asks besides, and `no_interval` is that
-    of the last of its rows.
-    """
-    assert (one.no_interval is None) == (other.no_interval is None)
-    but = ("model_rows", "no_interval", *but)
+    """Bit for bit; `model_rows` has shares of what a call asks besides."""
+    but = ("model_rows", *but)
     for each in fields(Explanation):
         if each.name in but:
             continue

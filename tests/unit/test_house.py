@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -30,8 +31,6 @@ ROOMS = [
 MODULES = modules()
 FAN_OUT = fan_out()
 MOST_IMPORTS = 14  # modules that a module may import: more, and it does several things
-LARGER = {"owenshap.explain.rows": 26, "owenshap.explain.explainer": 25}
-"""What imports more today. The numbers may fall, never rise; what is no longer needed goes."""
 
 
 def test_the_rooms_are_these():
@@ -98,12 +97,7 @@ def test_a_private_import_is_noticed(source):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_no_module_imports_many(module):
-    assert FAN_OUT[module] <= LARGER.get(module, MOST_IMPORTS)
-
-
-@pytest.mark.parametrize("module", LARGER)
-def test_an_exception_that_is_not_needed_is_gone(module):
-    assert FAN_OUT[module] > MOST_IMPORTS
+    assert FAN_OUT[module] <= MOST_IMPORTS
 
 
 HEAVY = ["numpy", "scipy", "owenshap.run.session", "owenshap.explain.explainer"]
@@ -129,8 +123,14 @@ def test_a_row_is_followed_through_the_house():
     way = house.way_of_a_row()
     assert {"owenshap.explain.explainer", "owenshap.run.session"} <= way.modules
     assert all(room(caller) != room(function) for caller, function in way.hops)
-    assert len(way.modules) <= 40
+    assert len(way.modules) <= 45
     assert len(way.hops) <= 140
+
+
+def test_every_named_number_has_a_reason():
+    """In one line beside it; these two rooms have some without, which may only become fewer."""
+    without = Counter(room(name) for name in house.without_reason())
+    assert without <= Counter(surrogates=4, trees=5)
 
 
 def test_what_is_counted_is_there():

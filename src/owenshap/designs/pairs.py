@@ -120,7 +120,7 @@ def _best_of_few(
     """
     m = len(covariance)
     telling, variance, free = covariance[:, m:], covariance.diagonal(), tie_breaks.copy()
-    found, needed = list[int](), int(missing.sum())
+    chosen, needed = list[int](), int(missing.sum())
     for still in range(left, max(left - AT_ONCE, left - m, 0), -1):
         worth = np.einsum("ai,ai->a", telling, telling) * free / variance
         if still <= needed:
@@ -128,7 +128,7 @@ def _best_of_few(
         best = int(worth.argmax())
         if worth[best] <= 0:
             break  # those of the sizes that are missing are not here
-        found.append(best)
+        chosen.append(best)
         free[best] = 0.0
         if missing[smaller[best]]:
             missing[smaller[best]] -= 1
@@ -142,7 +142,7 @@ def _best_of_few(
             overwrite_a=1,
         )
         covariance[best, best] = 1.0  # never again
-    return np.array(found, np.int64)
+    return np.array(chosen, np.int64)
 
 
 class _Known:

@@ -8,11 +8,11 @@ from functools import cache
 from owenshap.estimators.base import AXIOMS, Estimator, combined_notes
 from owenshap.support.discovery import concrete
 
-__all__ = ["AXIOMS", "Estimator", "combined_notes", "found"]
+__all__ = ["AXIOMS", "Estimator", "by_name", "combined_notes"]
 
 
 @cache
-def found() -> dict[str, type[Estimator]]:
+def by_name() -> dict[str, type[Estimator]]:
     """Every estimator in this package, by name."""
     classes = concrete(sys.modules[__name__], Estimator)  # type: ignore[type-abstract]
     return {each.name: each for each in sorted(classes, key=lambda each: each.name)}

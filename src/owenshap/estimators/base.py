@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -34,6 +34,9 @@ class Learner(Protocol):
     A new fit begins a new series of replicates.
     """
 
+    grows: bool
+    """Whether the fit is the estimate, and replicates are only what it is fitted to."""
+
     first: int
     """Replicates that serve for the first fit alone."""
     surprises: FloatArray
@@ -42,6 +45,10 @@ class Learner(Protocol):
     """
     before: int
     """Replicates of the series before the last fit."""
+
+    @property
+    def spread(self) -> FloatArray:
+        """How far apart the values of an output (k,) were seen to lie."""
 
     @property
     def note(self) -> str | None:
@@ -74,6 +81,46 @@ class Learner(Protocol):
         """Fit to all pairs so far where that pays; whether it did."""
 
 
+class GrowingLearner(Learner, Protocol):
+    """A learner whose fit is the estimate, with standard errors of its own, as long as it grows."""
+
+    @property
+    def count(self) -> int:
+        """Replicates that it can be fitted to by now."""
+
+    @property
+    def most(self) -> int:
+        """Replicates at the last fit."""
+
+    @property
+    def next_look(self) -> int:
+        """Replicates at the next fit."""
+
+    def see(self, design: Design, values: FloatArray) -> None:
+        """Keep the values of a design for the next fit."""
+
+    def fit(self) -> None:
+        """Fit to all that was seen."""
+
+    @property
+    def fitted(self) -> tuple[FloatArray, FloatArray]:
+        """The values (n, k) of the last fit, and their standard errors."""
+
+    def go_over(self) -> None:
+        """From now on make replicates that correct the last fit."""
+
+
+class Reduced(NamedTuple):
+    """What the values of a design come to."""
+
+    replicates: FloatArray
+    """(r, n, k)."""
+    note: str | None = None
+    """What did not go as planned on the way, in words; None where all did."""
+    fit_errors: FloatArray | None = None
+    """Standard errors (r, n, k) that replicates which are fits have of their own."""
+
+
 class Estimator(ABC):
     """A way to estimate Shapley values: which coalitions to evaluate, and what follows from their
     values.
@@ -91,6 +138,12 @@ class Estimator(ABC):
 
     axioms: ClassVar[frozenset[str]]
     """The axioms that every single estimate satisfies exactly; the others hold on average."""
+
+    keeps_gap: ClassVar[bool] = False
+    """Whether its values are left as they are where they do not sum to v(N) − v(∅), whatever is
+    asked for: an algorithm as it was printed. Without the axiom of efficiency all others are made
+    to.
+    """
 
     random: ClassVar[bool] = True
     """Whether the estimate depends on the seed."""
@@ -134,11 +187,9 @@ class Estimator(ABC):
         Where a design is cut into parts, the sum of what its parts give.
         """
 
-    def noted_replicates(self, design: Design, values: FloatArray) -> tuple[FloatArray, str | None]:
-        """The replicates, and what did not go as planned on the way to them, in words; None where
-        all did.
-        """
-        return self.replicates(design, values), None
+    def reduced(self, design: Design, values: FloatArray) -> Reduced:
+        """The replicates, and what is to be said of them."""
+        return Reduced(self.replicates(design, values))
 
     def adaptive(self, n_players: int, outputs: int) -> bool:  # noqa: ARG002 (few are)
         """Whether what is evaluated depends on the values of what was evaluated before. Rows then
@@ -166,10 +217,8 @@ class Estimator(ABC):
         """
         return True
 
-    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:  # noqa: ARG002
-        """Why so many replicates give no interval however many they are, in words; None where they
-        do.
-        """
+    def no_interval_reason(self, n_players: int) -> str | None:
+        """Why replicates give no interval however many they are, in words; None where they do."""
         if self.unbiased(n_players):
             return None
         return (
@@ -413,28 +462,23 @@ class FittedPairs(Estimator):
         )
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
-        return self.noted_replicates(design, values)[0]
+        return self.reduced(design, values).replicates
 
-    def noted_replicates(self, design: Design, values: FloatArray) -> tuple[FloatArray, str | None]:
+    def reduced(self, design: Design, values: FloatArray) -> Reduced:
         length = 2 + self.replicate_cost(design.n_players)
         parts = range(0, len(design), length)
         fits = [
             self._fitted(design.coalitions(np.arange(at, at + length)), values[at : at + length])
             for at in parts
         ]
-        return np.stack([fit.shapley_values for fit in fits]), combined_notes(
-            fit.note for fit in fits
+        return Reduced(
+            np.stack([fit.shapley_values for fit in fits]),
+            combined_notes(fit.note for fit in fits),
+            np.stack([fit.standard_errors for fit in fits]),
         )
 
     def unbiased(self, n_players: int) -> bool:
         return self._complete(n_players)
-
-    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:  # noqa: ARG002
-        return (
-            f"{self.name} reads the values off a fit, and no interval about them covers as often "
-            "as it says; "
-            f"method='gaussian-process-corrected' has one from a budget of {20 * n_players:,} on"
-        )
 
     def exact_order(self, n_players: int) -> int:
         return n_players if self._complete(n_players) else 0

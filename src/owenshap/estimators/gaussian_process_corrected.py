@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -10,23 +10,27 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import stdtrit
 
-from owenshap.designs.design import Design, Sets
-from owenshap.designs.pairs import draw_independent_pairs, random_sets
-from owenshap.estimators.base import Estimator
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+from owenshap.designs.design import Design
+from owenshap.designs.pairs import draw_independent_pairs
+from owenshap.estimators.base import Estimator, Reduced
+from owenshap.support.arrays import BoolArray, FloatArray, column_sums
 from owenshap.support.checks import whole_number
 from owenshap.support.draws import Draws
 from owenshap.surrogates import FittedSurrogate, Surrogate
-from owenshap.surrogates.base import pairs_of
 from owenshap.surrogates.cross_validated import CrossValidated
+from owenshap.surrogates.forward import (
+    CORRECTED_AT_ONCE,
+    MOST_FITTED,
+    Forward,
+    corrections,
+    design_of,
+    of_pairs,
+)
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS, GaussianProcessSurrogate
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
 GROWTH = 1.5  # of what a process is fitted on, from one to the next
-MOST_FITTED = 1000  # pairs: past them the last process stays
-CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
-COVERING = 9  # pairs for each player, from which on intervals were found to cover
 # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
 AT_ODDS, SHORTEST = 6.0, 4
 LEANING = 1.0  # weight of a batch: the pairs that its process was fitted on, to this power
@@ -90,15 +94,15 @@ class GaussianProcessCorrected(Estimator):
         return design_of(draw_independent_pairs(n_players, replicates * (self.pairs or 1), rng))
 
     def replicates(self, design: Design, values: FloatArray) -> FloatArray:
-        return self.noted_replicates(design, values)[0]
+        return self.reduced(design, values).replicates
 
-    def noted_replicates(self, design: Design, values: FloatArray) -> tuple[FloatArray, str | None]:
+    def reduced(self, design: Design, values: FloatArray) -> Reduced:
         coalitions = design.coalitions(np.arange(len(design)))
         count = (len(design) - 2) // 2
         batches = count // (self.pairs or 1)
         drawn, total = coalitions[2 : 2 + count], values[0] - values[1]
         if design.n_players == 1:
-            return np.broadcast_to(total, (batches, 1, len(total))).copy(), None
+            return Reduced(np.broadcast_to(total, (batches, 1, len(total))).copy())
         odd = (values[2 : 2 + count] - values[2 + count :]) / 2
         corrected, weights, notes = [], [], []
         for first, last, (expected, shares, note) in self._forward(coalitions, values, batches):
@@ -112,16 +116,7 @@ class GaussianProcessCorrected(Estimator):
                 )
             notes.append(note)
             weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
-        return _spread(np.concatenate(corrected), np.array(weights)), notes[-1]
-
-    def no_interval_reason(self, n_players: int, replicates: int) -> str | None:
-        if n_players == 1 or replicates * (self.pairs or 1) >= COVERING * n_players:
-            return None
-        enough = 2 * COVERING * n_players + 2
-        return (
-            f"with fewer than {enough:,} evaluations for {n_players} players, 95 % intervals "
-            "covered as little as 90 %"
-        )
+        return Reduced(_spread(np.concatenate(corrected), np.array(weights)), notes[-1])
 
     def bytes_needed(self, n_players: int, replicates: int) -> int:
         drawn = replicates * (self.pairs or 1)
@@ -129,11 +124,7 @@ class GaussianProcessCorrected(Estimator):
         return self._surrogate.bytes_needed(fitted, n_players) + BYTES_A_PLAYER * drawn * n_players
 
     def draws(self, n_players: int) -> Draws:
-        # Half of what an event changes is in the odd part, and w_i of that in a value: at most
-        # (n − 1)/s where the smaller coalition of a pair has s players. The root mean square.
-        sizes = np.arange(1, n_players)
-        moved = (n_players - 1) / (2 * np.minimum(sizes, n_players - sizes))
-        return Draws("pairs", self.pairs or 1, float(np.sqrt(np.square(moved).mean())))
+        return of_pairs(n_players, self.pairs or 1)
 
     def exact_order(self, n_players: int) -> int:
         return n_players if n_players == 1 else 0
@@ -217,8 +208,7 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
 
     A process that is all but perfect can be off at coalitions so rare that no batch of its stretch
     has met one: these agree with each other, and not with those of other stretches. What each third
-    is off by is then laid into one batch of it: the spread is that of three independent estimates,
-    which are too few for an interval.
+    is off by is then laid into one batch of it: the spread is that of three independent estimates.
     """
     stretches = [np.flatnonzero(weights == weight) for weight in np.unique(weights[weights > 0])]
     long = [stretch for stretch in stretches if len(stretch) >= SHORTEST]
@@ -247,207 +237,3 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
             np.sqrt(len(parts) / (len(parts) - 1)) / shares[part[0]]
         )
     return batches
-
-
-FIRST_FIT = 2  # pairs for each player
-MORE_EACH_TIME = 1.8  # times the pairs of the last fit: fewer are not worth another
-MOST_FITTED = 600  # pairs: past them a fit takes too long
-# times the replicates made so far must still be needed, since a new surrogate makes them useless
-WORTH = 2.5
-FEWEST = 20  # replicates that must be left to make after a fit
-GAIN = 1.3  # by which the last fit must have lowered the replicates needed
-# times the replicates made so far: where more are needed, these are no loss, whatever the last fit
-# gained
-LITTLE = 10
-EVENLY = 0.5  # share of the pairs whose size is drawn evenly, however quiet a size looks
-# how far sizes learn from each other, and pairs' worth of the mean over all that each begins with
-NEAR, ALIKE = 1.0, 4.0
-
-
-class Forward:
-    """A surrogate that learns while replicates are made.
-
-    Replicates are independent and alike given the surrogate: each is a batch of pairs, drawn after
-    it was fitted. A new fit begins a new series of replicates.
-    """
-
-    def __init__(self, surrogate: Surrogate, n_players: int, pairs: int) -> None:
-        self.first = -(-FIRST_FIT * n_players // pairs)
-        """Replicates whose pairs serve for the first fit alone."""
-        self._surrogate, self._pairs = surrogate, pairs
-        self._chances: FloatArray | None = None  # of the sizes 1 … n − 1; None: all alike
-        self._coalitions: list[BoolArray] = []
-        self._values: list[FloatArray] = []
-        self._seen = self._fitted_on = 0
-        self._fits: list[int] = []  # batches of pairs that each fit was of
-        self._needed_before = np.inf
-        self._ends: tuple[BoolArray, FloatArray] | None = None
-        self._fitted: FittedSurrogate | None = None
-        self.surprises: FloatArray = np.zeros(1)
-        """How far single replicates of an output (k,) lay apart in any series before the last fit,
-        where that was rare.
-        """
-        self.before = 0
-        """Replicates of these series."""
-
-    def state(self) -> dict[str, Any]:
-        """What it has seen and when it learned, as plain data."""
-        return {
-            "coalitions": list(self._coalitions),
-            "values": list(self._values),
-            "ends": None if self._ends is None else list(self._ends),
-            "fits": list(self._fits),
-            "surprises": self.surprises,
-            "before": self.before,
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what `state` gave, and fit again as it was fitted: the same bits.
-
-        The goal may be another, so that the gain of the last fit says nothing.
-        """
-        self._ends = None if state["ends"] is None else tuple(state["ends"])
-        coalitions, values = list(state["coalitions"]), list(state["values"])
-        for batches in state["fits"]:
-            self._coalitions, self._values = coalitions[:batches], values[:batches]
-            self._seen = sum(map(len, self._coalitions)) // 2
-            self._fit()
-        self._coalitions, self._values = coalitions, values
-        self._seen = sum(map(len, coalitions)) // 2
-        self._needed_before = np.inf
-        self.surprises = state["surprises"]
-        self.before = state["before"]
-
-    @property
-    def note(self) -> str | None:
-        """What did not go as planned with the latest fit, in words."""
-        return None if self._fitted is None else self._fitted.note
-
-    def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
-        """A design of the ends, pairs' coalitions and complements; sizes at which the surrogate
-        errs more come more often.
-        """
-        count = replicates * self._pairs
-        if self._chances is None:
-            return design_of(draw_independent_pairs(n_players, count, rng))
-        sizes = rng.choice(np.arange(1, n_players), count, p=self._chances)
-        return design_of(random_sets(n_players, sizes, rng))
-
-    def replicates(self, design: Design, values: FloatArray) -> FloatArray:
-        """Replicates (r, n, k) corrected by the surrogate, from a design of the ends, pairs'
-        coalitions and complements.
-        """
-        coalitions = design.coalitions(np.arange(len(design)))
-        count = (len(design) - 2) // 2
-        drawn, odd = coalitions[2 : 2 + count], (values[2 : 2 + count] - values[2 + count :]) / 2
-        if self._fitted is None:
-            shares = (values[0] - values[1]) / design.n_players
-            residuals = odd - (2 * drawn.sum(axis=1, keepdims=True) - design.n_players) / 2 * shares
-            base = np.broadcast_to(shares, (design.n_players, len(shares)))
-        else:
-            residuals = odd - (self._fitted.values(drawn) - (values[0] + values[1]) / 2)
-            base = self._fitted.shapley_values
-        self._keep(coalitions, values, count)
-        if self._chances is not None:
-            chances = self._chances[drawn.sum(axis=1) - 1]
-            residuals = residuals / ((design.n_players - 1) * chances)[:, None]
-        return base + corrections(drawn, residuals, count // self._pairs)
-
-    @property
-    def pairs(self) -> int:
-        """Pairs that a fit would be of by now."""
-        return self._seen
-
-    @property
-    def begun(self) -> bool:
-        """Whether there was a fit."""
-        return self._fitted is not None
-
-    def pays(self, count: int, needed: float, affordable: float) -> bool:
-        """Whether to fit again: `count` replicates are made, so many are needed, so many can be
-        afforded.
-        """
-        if affordable < max(count, FEWEST):
-            return False
-        if not self.begun:
-            return self._seen >= min(self.first * self._pairs, MOST_FITTED)
-        gaining = self._needed_before > GAIN * needed
-        saves = needed > (WORTH if gaining else LITTLE) * count
-        enough = MORE_EACH_TIME * self._fitted_on <= self._seen and self._fitted_on < MOST_FITTED
-        return saves and enough
-
-    def relearn(self, count: int, needed: float, affordable: float) -> bool:
-        """Fit to all pairs so far where that pays; whether it did."""
-        if not self.pays(count, needed, affordable):
-            return False
-        first = self._fitted is None
-        self._fit()
-        self._needed_before = np.inf if first else needed
-        return True
-
-    def _fit(self) -> None:
-        """Fit to all pairs so far, from where the last fit ended."""
-        assert self._ends is not None
-        start = None if self._fitted is None else self._fitted.start
-        ends, at_ends = self._ends
-        coalitions, values = (
-            np.concatenate([ends, *self._coalitions]),
-            np.concatenate([at_ends, *self._values]),
-        )
-        self._fitted = self._surrogate.fit(coalitions, values, start)
-        self._chances = _chances_of_sizes(
-            pairs_of(coalitions, values).sizes[1:], self._fitted.leave_one_out[1:], ends.shape[1]
-        )
-        self._fitted_on = self._seen
-        self._fits.append(len(self._coalitions))
-
-    def _keep(self, coalitions: BoolArray, values: FloatArray, count: int) -> None:
-        """Pairs for the next fit, as many as it may have."""
-        self._ends = (coalitions[:2], values[:2])
-        kept = min(count, MOST_FITTED - self._seen)
-        if kept > 0:
-            which = np.r_[2 : 2 + kept, 2 + count : 2 + count + kept]
-            self._coalitions.append(coalitions[which])
-            self._values.append(values[which])
-            self._seen += kept
-
-
-def design_of(coalitions: BoolArray) -> Design:
-    """The design of the ends, these coalitions and their complements."""
-    ends = np.array([[True], [False]]).repeat(coalitions.shape[1], axis=1)
-    return Sets.of(np.concatenate([ends, coalitions, ~coalitions]))
-
-
-def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> FloatArray | None:
-    """Chances of the sizes 1 … n − 1 with which corrections vary least, from errors (m, k) at pairs
-    of these sizes.
-
-    A pair of size s bears on a value by 1/√(s (n − s)) of its error, so the best chances go with
-    that times the error to be expected. A size and that of the complement are one; all outputs
-    count alike; no size is left out.
-    """
-    scales = column_sums(np.square(errors)) / len(errors)
-    if not scales.any():
-        return None
-    squares = (np.square(errors)[:, scales > 0] / scales[scales > 0]).mean(axis=1)
-    every = np.arange(1, n_players)
-    apart = np.minimum(every, n_players - every)[:, None] - np.minimum(sizes, n_players - sizes)
-    weights = np.exp(-np.square(apart / NEAR) / 2)
-    expected = (weights @ squares + ALIKE) / (weights.sum(axis=1) + ALIKE)
-    chances = np.sqrt(expected / (every * (n_players - every)))
-    mixed: FloatArray = (1 - EVENLY) * chances / chances.sum() + EVENLY / (n_players - 1)
-    return mixed
-
-
-def corrections(coalitions: BoolArray, residuals: FloatArray, batches: int) -> FloatArray:
-    """The mean of w_i r over each batch of pairs, (batches, n, k)."""
-    n_players = coalitions.shape[1]
-    sizes = coalitions.sum(axis=1, keepdims=True)
-    weights = np.where(coalitions, (n_players - 1) / sizes, -(n_players - 1) / (n_players - sizes))
-    by_batch = weights.reshape(batches, -1, n_players)
-    # One output at a time: a product for all of them would make an output's last bits depend on the
-    # others.
-    outputs = [
-        np.einsum("bpi,bp->bi", by_batch, each.copy().reshape(batches, -1)) for each in residuals.T
-    ]
-    return np.stack(outputs, axis=-1) / by_batch.shape[1]

@@ -23,8 +23,8 @@ class Linear(FittedPairs):
     Notes
     -----
     Costs 2 × pairs + 2 evaluations and almost no time: for cheap models and large budgets. The
-    values sum to v(N) − v(∅). Gives no interval. With fewer pairs than players the answer is near
-    to equal shares.
+    values sum to v(N) − v(∅). Standard errors are those of a jackknife. With fewer pairs than
+    players the answer is near to equal shares.
 
     Examples
     --------

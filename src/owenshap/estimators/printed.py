@@ -17,6 +17,8 @@ class _Printed(Passes):
     per_level: int = 2
     divisor: str = "program"
 
+    keeps_gap = True
+
     def __post_init__(self) -> None:
         whole_number("levels", self.levels, 1, "It is the paper's Q")
         whole_number("per_level", self.per_level, 1, "It is the paper's M")

@@ -15,7 +15,7 @@ from owenshap.explain.words import shorten
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 NUMBERS, TIMES, CATEGORIES = "numbers", "times", "categories"
-LONGEST_CELL = 18
+LONGEST_CELL = 18  # characters of a feature's value beside its name
 DAY = np.timedelta64(86_400_000_000, "us")
 
 

@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.errors import ModelError, UnreadableModelError
+from owenshap.errors import InputError, ModelError, UnreadableModelError
+from owenshap.estimators import Estimator
 from owenshap.explain.pipelines import MixedColumnsError, origins, split
-from owenshap.games.masking import MOST_COMPARED, Absent, composites
+from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
+from owenshap.run.plan import TREES, usual_cap
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
-from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.exact import TreeGame, baseline_values
+from owenshap.trees import TreeEnsemble, TreeGame, baseline_values, checked_device
 from owenshap.trees.readers import Reader, reader_of
 
+SOON = 10e6  # nanoseconds for a row that nobody waits for: sampling takes as long to begin
 NUMBERS = ("numpy", "pandas", "polars")
 """Packages whose tables become the numbers that trees compare."""
 
@@ -109,13 +111,29 @@ class ExactTrees:
         The model's own predictions of a table, (m, k).
     memory : int
         Bytes of working arrays.
+    device : str or None
+        Where rows are looked up, as torch calls it.
     """
 
-    def __init__(self, model: Model, predicted: Callable[[Table], FloatArray], memory: int) -> None:
-        self._model, self._predicted, self._memory = model, predicted, memory
+    def __init__(
+        self,
+        model: Model,
+        predicted: Callable[[Table], FloatArray],
+        memory: int,
+        device: str | None = None,
+    ) -> None:
+        self._model, self._predicted, self._memory, self._device = model, predicted, memory, device
         self._read: ReadTrees | None = None
         self._reason: str | None = None
         self._kept: tuple[Absent | None, IntArray, TreeGame] | None = None
+        if device is not None:
+            self._check_device(device)
+
+    def _check_device(self, device: str) -> None:
+        if not self.known:
+            advice = "Leave it out: a module of torch computes where its parameters are"
+            raise InputError("device", "not be given for a model without trees", device, advice)
+        checked_device(device)
 
     @property
     def known(self) -> bool:
@@ -134,6 +152,43 @@ class ExactTrees:
             self._read = ReadTrees.of(self._model.fitted)
         return self._read
 
+    def check_cover(self) -> None:
+        """An error without a background where the model has no trees to follow the cover of."""
+        if not self.known:
+            rule = "be given for a model that is not made of trees"
+            raise InputError("background or baseline", rule, "neither", ABSENT)
+        try:
+            self.read()
+        except UnreadableModelError as error:
+            raise _background_needed(error) from error
+
+    def chosen(
+        self,
+        method: str | Estimator,
+        by_default: bool,
+        rows: Table,
+        absent: Absent | None,
+        players: Players,
+        predictions: FloatArray,
+        output: Output,
+    ) -> tuple[TreeValues | None, str | None]:
+        """Exact values where the method asks for them, or None and perhaps why there are none;
+        'auto' does where it is by default and the model is made of trees.
+        """
+        if absent is None and method not in ("auto", TREES):
+            raise InputError("method", "be 'trees' or 'auto' without a background", method, ABSENT)
+        asked = method == TREES or absent is None
+        if not asked and not (method == "auto" and by_default and self.known):
+            return None, None
+        try:
+            return self.values(rows, absent, players, predictions, output, not asked), None
+        except UnreadableModelError as error:
+            if absent is None:
+                raise _background_needed(error) from error
+            if asked:
+                raise
+            return None, f"not exact from trees: {_reason_of(error)}"
+
     def values(
         self,
         rows: Table,
@@ -141,6 +196,7 @@ class ExactTrees:
         players: Players,
         predictions: FloatArray,
         output: Output,
+        if_sooner: bool = False,
     ) -> TreeValues:
         """Exact values of rows; an error with the reason where they would not be the model's.
 
@@ -156,19 +212,21 @@ class ExactTrees:
             The model's own.
         output : Output
             What is explained of them.
+        if_sooner : bool
+            Whether it is an error, too, where sampling is predicted to be done sooner.
         """
         if output.function is not None:
             raise _refused("a function of its predictions is explained, which is no sum over trees")
         fresh = self._read is None
         try:
-            return self._values(rows, absent, players, predictions, output)
+            return self._values(rows, absent, players, predictions, output, if_sooner)
         except _OtherPredictionsError as error:
             self._read = self._kept = None
             if fresh:
-                self._reason = reason_of(error)
+                self._reason = _reason_of(error)
                 raise
         # it was trained again since it was read
-        return self.values(rows, absent, players, predictions, output)
+        return self.values(rows, absent, players, predictions, output, if_sooner)
 
     def _values(
         self,
@@ -177,6 +235,7 @@ class ExactTrees:
         players: Players,
         predictions: FloatArray,
         output: Output,
+        if_sooner: bool,
     ) -> TreeValues:
         read = self.read()
         player_of = read.player_of(players)
@@ -189,6 +248,8 @@ class ExactTrees:
             found, base = baseline_values(read.ensemble, matrix, instead, player_of)
         else:
             game = self._game(read, absent, instead, player_of)
+            if if_sooner and absent is not None and self._device is None:
+                _check_sooner(game, len(players))
             found = game.values(matrix)
             base = np.tile(game.base, (len(rows), 1))
         self._check(read, base + found.sum(axis=1), predictions)
@@ -215,7 +276,7 @@ class ExactTrees:
         if absent is not None and instead is None:
             instead = read.matrix(absent.table)
         weights = None if absent is None else absent.weights
-        game = TreeGame.of(read.ensemble, instead, weights, player_of, self._memory)
+        game = TreeGame.of(read.ensemble, instead, weights, player_of, self._memory, self._device)
         self._kept = (absent, player_of, game)
         return game
 
@@ -250,6 +311,18 @@ class ExactTrees:
             raise _OtherPredictionsError(*_refused(reason).args)
 
 
+def _check_sooner(game: TreeGame, n_players: int) -> None:
+    """An error where the most evaluations that sampling takes by default are less work."""
+    evaluations = min(usual_cap(n_players), 2**n_players)
+    sampled = game.sampled_work(evaluations)
+    if game.work > max(sampled, SOON):
+        reason = (
+            f"its trees are so deep that this would take {game.work / sampled:.1f} times as long "
+            f"as {evaluations:,} evaluations; method='trees' does it"
+        )
+        raise _refused(reason)
+
+
 class _OtherPredictionsError(UnreadableModelError):
     """The trees that were read are not what the model predicts."""
 
@@ -260,9 +333,15 @@ def _differ(rows: FloatArray, instead: FloatArray) -> bool:
     return not np.array_equal(everything[1:], everything[:-1], equal_nan=True)
 
 
-def reason_of(error: UnreadableModelError) -> str:
+def _reason_of(error: UnreadableModelError) -> str:
     """The reason alone."""
     return str(error.args[2])
+
+
+def _background_needed(error: UnreadableModelError) -> InputError:
+    """The error where only trees could do without a background, and these cannot."""
+    rule = f"be given for this model ({_reason_of(error)})"
+    return InputError("background or baseline", rule, "neither", ABSENT)
 
 
 def _said(error: Exception) -> str:

@@ -23,7 +23,7 @@ Key: TypeAlias = Any  # int, slice, name, array, Ellipsis, or a tuple of them
 ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
 AXES_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("values", "standard_errors", "lower", "upper"), (ROWS, PLAYERS, OUTPUTS)),
-    **dict.fromkeys(("base_values", "predictions"), (ROWS, OUTPUTS)),
+    **dict.fromkeys(("base_values", "predictions", "doubtful"), (ROWS, OUTPUTS)),
     **dict.fromkeys(("evaluations", "model_rows", "stopped_by", "because"), (ROWS,)),
     "data": (ROWS, PLAYERS),
 }
@@ -49,12 +49,16 @@ class Explanation:
     feature_names: list[str]
     """Names of the players."""
     output_names: list[str] | None
-    standard_errors: FloatArray | None = field(repr=False)
-    """As values; None where there is no interval, nan for rows that have none. `no_interval` says
-    why.
+    standard_errors: FloatArray = field(repr=False)
+    """As values; NaN for rows of a single replicate and for biased methods, as are the ends of
+    their intervals.
     """
-    lower: FloatArray | None = field(repr=False)
-    upper: FloatArray | None = field(repr=False)
+    lower: FloatArray = field(repr=False)
+    upper: FloatArray = field(repr=False)
+    doubtful: NDArray[Any]
+    """Why the intervals of a row may mislead, or why there is none, (rows,) or (rows, outputs); ''
+    where nothing says so.
+    """
     evaluations: IntArray
     """Coalitions valued for each row."""
     model_rows: IntArray
@@ -62,7 +66,6 @@ class Explanation:
     method: str
     seed: int
     confidence: float
-    no_interval: str | None = None
     axes: tuple[str, ...] = (ROWS, PLAYERS)
     """The axes that values have."""
     stopped_by: NDArray[Any] | None = field(default=None, repr=False)
@@ -141,9 +144,11 @@ class Explanation:
             ("lower", self.lower),
             ("upper", self.upper),
         ):
-            columns[name] = (
-                np.full(self.values.size, np.nan) if array is None else array.reshape(-1)
-            )
+            columns[name] = np.reshape(array, -1)
+        spot = tuple(at[axis] for axis in (ROWS, OUTPUTS) if axis in at)
+        columns["doubtful"] = (
+            self.doubtful[spot] if spot else _repeated(self.doubtful, self.values.size)
+        )
         return tidy(columns)
 
     def to_shap(self) -> shap.Explanation:
@@ -151,14 +156,15 @@ class Explanation:
         intervals.
         """
         shap = needed("shap", extra="shap")
+        known = bool(np.isfinite(self.lower).any())
         return shap.Explanation(
             values=self.values,
             base_values=self.base_values,
             data=self.data,
             feature_names=list(self.feature_names),
             output_names=self.output_names if OUTPUTS in self.axes else None,
-            lower_bounds=self.lower,
-            upper_bounds=self.upper,
+            lower_bounds=self.lower if known else None,
+            upper_bounds=self.upper if known else None,
         )
 
     def save(self, path: str | PathLike[str]) -> None:

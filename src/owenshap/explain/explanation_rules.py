@@ -17,8 +17,8 @@ AXES = [axes for count in range(len(ALL) + 1) for axes in combinations(ALL, coun
 FINITE = ("values", "base_values", "predictions")
 UNSURE = ("standard_errors", "lower", "upper")
 COUNTS = ("evaluations", "model_rows")
-TEXTS = ("stopped_by", "because")
-OPTIONAL = (*UNSURE, *TEXTS)
+OPTIONAL = ("stopped_by", "because")
+TEXTS = ("doubtful", *OPTIONAL)
 ADVICE = "Explanations come from an Explainer, or from a file that is as it was written"
 
 
@@ -35,14 +35,10 @@ def check_forms(parts: Mapping[str, Any]) -> None:
     for name, own in AXES_OF.items():
         if parts[name] is not None or name not in OPTIONAL:
             _check_array(name, parts[name], tuple(sizes[axis] for axis in own if axis in sizes))
-    ends = sum(parts[name] is not None for name in ("lower", "upper"))
-    _must(ends != 1, "lower and upper", "both be there or neither", "one of them")
     _check_names("feature_names", parts["feature_names"], sizes.get(PLAYERS, 1))
     if parts["output_names"] is not None:
         _check_names("output_names", parts["output_names"], sizes.get(OUTPUTS, 1))
-    method, reason = parts["method"], parts["no_interval"]
-    _must(isinstance(method, str), "method", "be text", method)
-    _must(isinstance(reason, str | None), "no_interval", "be text or None", reason)
+    _must(isinstance(parts["method"], str), "method", "be text", parts["method"])
     _must(isinstance(parts["unit"], str | None), "unit", "be text or None", parts["unit"])
     whole_number("seed", parts["seed"], 0, ADVICE)
     checked_confidence(parts["confidence"])
@@ -54,8 +50,8 @@ def check_ranges(parts: Mapping[str, Any]) -> None:
         _must(bool(np.isfinite(parts[name]).all()), name, "be finite", "numbers that are not")
     for name in COUNTS:
         _must(not np.any(np.less(parts[name], 0)), name, "be at least 0", "numbers below")
-    values, nan = parts["values"], np.nan  # below and above nothing: there is no interval
-    errors, lower, upper = (nan if parts[name] is None else parts[name] for name in UNSURE)
+    values = parts["values"]
+    errors, lower, upper = (parts[name] for name in UNSURE)  # NaN is neither below nor above
     _must(not np.any(np.less(errors, 0)), "standard_errors", "be at least 0", "numbers below")
     outside = np.any(np.greater(lower, values) | np.less(upper, values))
     _must(not outside, "lower and upper", "have the values between them", "values outside")

@@ -19,14 +19,15 @@ from owenshap.explain.summary import (
     others_label,
     ranked,
     reach,
+    told_doubts,
     told_unit,
 )
 from owenshap.explain.words import Digits, shorten
 from owenshap.support.arrays import FloatArray
 
-MOST_LINES, MOST_OUTPUTS = 12, 6
+MOST_LINES, MOST_OUTPUTS = 12, 6  # that fit a screen; the others are counted
 VISIBLE_GAP = 0.005  # of the longest bar
-FAINT = "opacity:.65"
+FAINT, FAINT_WHISKER = "opacity:.65", "opacity:.4"
 CELL = "padding:1px 10px 1px 0;border:0;background:none;white-space:nowrap;text-align:"
 
 
@@ -68,10 +69,12 @@ def _origin(explanation: Explanation) -> str:
         f"{_range(explanation.evaluations)} evaluations{per_row}",
         f"{_range(explanation.model_rows)} model rows{per_row}",
     ]
-    if explanation.lower is None:
-        parts.append(f"no intervals: {explanation.no_interval or 'none were kept'}")
+    doubts = told_doubts(explanation)
+    if np.isnan(explanation.lower).all():
+        doubts = doubts.replace("doubtful", "no intervals", 1) or "no intervals"
     elif has_intervals(explanation):
         parts.append(f"{100 * explanation.confidence:g} % intervals")
+    parts += [doubts] * bool(doubts)
     return escape(" · ".join([*parts, f"seed {explanation.seed}"]))
 
 
@@ -120,7 +123,8 @@ def _bar(line: Line, low: float, high: float, *, signed: bool) -> str:
             "top:4px;height:6px;border:solid currentColor;border-width:0 1px;box-sizing:border-box;"
             "background:linear-gradient(currentColor,currentColor) center/100% 1px no-repeat"
         )
-        parts.append(_box(*line.interval, low, high, style))
+        faint = f";{FAINT_WHISKER}" if line.doubtful else ""
+        parts.append(_box(*line.interval, low, high, style + faint))
     zero = _box(
         0.0, 0.0, low, high, "top:-2px;height:18px;border-left:1px solid currentColor;opacity:.3"
     )

@@ -46,7 +46,8 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
     """
     game, plan = task.game, task.plan
     if (
-        type(game) is not LinearModelGame
+        not isinstance(game, LinearModelGame)
+        or game.draws is not None
         or not isinstance(plan.estimator, Passes)
         or not plan.estimator.by_design
     ):

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError
-from owenshap.explain.explanation import AXES_OF, Explanation
-from owenshap.explain.explanation_rules import check_forms, check_ranges
+from owenshap.explain.explanation import AXES_OF, PLAYERS, Explanation
+from owenshap.explain.explanation_rules import UNSURE, check_forms, check_ranges
 from owenshap.explain.words import shorten
 from owenshap.run.evaluate import parse_bytes
 from owenshap.support.archive import Packed, packed_arrays, write_arrays
@@ -81,15 +81,31 @@ def _checked(packed: dict[str, Packed]) -> dict[str, Any]:
     if not isinstance(about, dict) or about.pop("format", None) != FORMAT:
         raise ValueError(f"not of the format '{FORMAT}'")
     about.setdefault("unit", None)  # files from before explanations had one
+    old = "no_interval" in about and "doubtful" not in about
+    if old:
+        about["doubtful"] = ""
+    reason = about.pop("no_interval") if old else None
     if about.keys() & packed.keys() or about.keys() | packed.keys() != {*FIELDS}:
         raise ValueError("not the fields of an explanation")
     parts = {name: _restored_field(value) for name, value in about.items()}
     if isinstance(parts["axes"], list):
         parts["axes"] = tuple(parts["axes"])
+    if old:
+        parts |= _nowhere(parts, packed)
     check_forms({**parts, **packed})
     parts |= {name: each.unpacked()[()] for name, each in packed.items()}
+    if reason is not None:
+        missing = np.isnan(parts["lower"]).any(axis=parts["axes"].index(PLAYERS))
+        parts["doubtful"] = np.where(missing, str(reason), "").astype(object)[()]
     check_ranges(parts)
     return parts
+
+
+def _nowhere(parts: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]:
+    """NaN and no doubts, for a file from when intervals could be None."""
+    shape = packed["values"].shape
+    none = {name: np.full(shape, np.nan)[()] for name in UNSURE if parts.get(name, "") is None}
+    return none | {"doubtful": np.full(packed["base_values"].shape, "", object)[()]}
 
 
 def _is_numbers(value: Any) -> bool:

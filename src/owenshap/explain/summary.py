@@ -13,7 +13,7 @@ from owenshap.errors import InputError
 from owenshap.explain.cells import text_of
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.words import Digits, shorten
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.units import PREDICTION
 
@@ -30,6 +30,8 @@ class Line:
     half_widths: tuple[float, float] | None
     """How far the interval reaches below and above the value; None where there is none."""
     players: int = 1
+    doubtful: bool = False
+    """Whether its interval may mislead."""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -109,6 +111,8 @@ def lines(explanation: Explanation, max_display: int) -> list[Line]:
     """The strongest players of one row by |value|, or of many rows by mean |value|; the last line
     sums all others up.
 
+    A line of many rows is doubtful where most of them are.
+
     The others have no interval: errors of the players of one run depend on one another, and bounds
     that hold for any dependence are as wide as all their intervals together.
     """
@@ -116,12 +120,14 @@ def lines(explanation: Explanation, max_display: int) -> list[Line]:
     values = np.abs(explanation.values).mean(axis=0) if many else explanation.values
     below, above = importance_half_widths(explanation) if many else _half_widths(explanation)
     order, others = ranked(np.abs(values), max_display)
+    doubtful = bool(is_doubtful(explanation).mean() > 0.5)
     result = []
     for player in order.tolist():
         name = shorten(explanation.feature_names[player])
         label = name if many else f"{name} = {text_of(explanation.data[player])}"
         reach = (float(below[player]), float(above[player]))
-        result.append(Line(label, float(values[player]), None if np.isnan(reach).any() else reach))
+        known = None if np.isnan(reach).any() else reach
+        result.append(Line(label, float(values[player]), known, doubtful=doubtful))
     if len(others):
         result.append(
             Line(others_label(len(others)), float(values[others].sum()), None, len(others))
@@ -168,7 +174,8 @@ def importance_half_widths(explanation: Explanation) -> tuple[FloatArray, FloatA
     that of the choice of rows, from Student's t on their spread, and that of estimation. The latter
     does not shrink with the number of rows here: rows share their coalitions, so their errors may
     all go the same way, and noise makes |value| larger on average, never smaller. Since | |φ̂| −
-    |φ| | ≤ |φ̂ − φ|, the mean half-width of the rows bounds it whatever the dependence.
+    |φ| | ≤ |φ̂ − φ|, the mean half-width of the rows bounds it whatever the dependence. Rows without
+    an interval are taken to be as unsure as the others.
     """
     from scipy.special import stdtrit  # here: other pictures do without scipy
 
@@ -181,9 +188,37 @@ def importance_half_widths(explanation: Explanation) -> tuple[FloatArray, FloatA
         * strength.std(axis=0, ddof=1)
         / np.sqrt(rows)
     )
-    of_estimation = np.mean(_half_widths(explanation)[0], axis=0)
-    half: FloatArray = np.hypot(of_rows, of_estimation)
+    half: FloatArray = np.hypot(of_rows, _mean_of_known(_half_widths(explanation)[0]))
     return np.minimum(half, strength.mean(axis=0)), half  # a mean of absolute values is not below 0
+
+
+def _mean_of_known(half: FloatArray) -> FloatArray:
+    """The mean over rows (rows, players) of what is not NaN; NaN where nothing is known."""
+    known = np.isfinite(half)
+    count = known.sum(axis=0)
+    total = np.where(known, half, 0).sum(axis=0)
+    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
+    return mean
+
+
+def is_doubtful(explanation: Explanation) -> BoolArray:
+    """Which rows have intervals that may mislead, or none, (rows,) or (rows, outputs)."""
+    return np.asarray(explanation.doubtful, object) != ""
+
+
+def told_doubts(explanation: Explanation) -> str:
+    """Why intervals may mislead, in words, with the rows that it is about; '' where nothing says
+    so.
+    """
+    doubtful = is_doubtful(explanation)
+    if not doubtful.any():
+        return ""
+    texts = np.asarray(explanation.doubtful, object)[doubtful].tolist()
+    most = max(dict.fromkeys(texts), key=texts.count)
+    if ROWS not in explanation.axes or not doubtful.ndim:
+        return f"doubtful: {most}"
+    rows = int(doubtful.reshape(len(doubtful), -1).any(axis=1).sum())
+    return f"doubtful in {rows:,} of {len(doubtful):,} rows: {most}"
 
 
 def has_intervals(explanation: Explanation) -> bool:
@@ -208,8 +243,7 @@ def of_all_players(explanation: Explanation) -> Explanation:
         "axes": (*explanation.axes[:place], PLAYERS, *explanation.axes[place:])
     }
     for name in ("values", "lower", "upper", "standard_errors"):
-        array = getattr(explanation, name)
-        parts[name] = None if array is None else np.expand_dims(array, place)
+        parts[name] = np.expand_dims(getattr(explanation, name), place)
     parts["data"] = _with_last_axis(explanation.data)
     return replace(explanation, **parts)
 
@@ -225,7 +259,4 @@ def _with_last_axis(data: Any) -> Any:
 
 def _half_widths(explanation: Explanation) -> tuple[FloatArray, FloatArray]:
     """How far the intervals reach below and above the values; nan where there are none."""
-    if explanation.lower is None or explanation.upper is None:
-        none = np.full(explanation.shape, np.nan)
-        return none, none
     return explanation.values - explanation.lower, explanation.upper - explanation.values

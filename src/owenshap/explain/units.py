@@ -13,6 +13,8 @@ from owenshap.models import Model, as_model
 from owenshap.support.units import LOG_ODDS, PROBABILITY, SCORE
 
 LOGIT = "logit"
+BEFORE = {PROBABILITY: "output='probability'", SCORE: "predict='decision_function'"}
+"""How to have what was explained before; else by predict='predict'."""
 
 _warned = False
 """Whether this process was told that another thing is explained by default than before."""
@@ -60,7 +62,7 @@ def _warn(unit: str | None, formerly: str) -> None:
     if _warned:
         return
     _warned = True
-    before = "output='probability'" if formerly == PROBABILITY else "predict='predict'"
+    before = BEFORE.get(formerly, "predict='predict'")
     message = (
         f"The {unit} of this model is explained, and no longer its {formerly}: "
         f"{before} explains that, as before. This is told once, and for this release."

@@ -59,28 +59,29 @@ def _outputs_each(pairs: Pairs) -> int:
 def ends_of(games: Sequence[Pairs]) -> Any:
     """The values (2, outputs, rows) of the empty and the grand coalition."""
     linear, (own, stand_in), chosen = games[0].linear, _rows_of(games), _chosen_of(games)
-    found = linear.arrays.zeros((2, _outputs_each(games[0]), len(own)))
+    ends = linear.arrays.zeros((2, _outputs_each(games[0]), len(own)))
     for end, rows in enumerate((stand_in, own)):
         predictions = linear.rest(linear.weights @ rows.T + linear.bias[:, None])
         if chosen is None:
-            found[end] = predictions
+            ends[end] = predictions
         else:
             every = linear.arrays.put(np.arange(len(own)), exact=True)
-            found[end] = predictions[chosen, every if len(rows) == len(own) else 0 * every]
-    return found
+            ends[end] = predictions[chosen, every if len(rows) == len(own) else 0 * every]
+    return ends
 
 
 def joined(work: Sequence[tuple[Pairs, Stars]]) -> list[Any]:
     """Replicates (outputs, rows, n, r) of every game's stars, all at once."""
     linear, (units, signed) = work[0][0].linear, units_of(work)
     steps = linear.arrays.exactly(_fused_stars.steps(linear, units)) * signed[units.star]
-    found, at = [], 0
+    by_game = []
+    at = 0
     for pairs, design in work:
         (replicates, stars, n_players), rows = design.centres.shape, len(pairs.rows)
         some = steps[:, at : at + rows * replicates * stars, :n_players]
-        found.append(some.reshape(-1, rows, replicates, stars, n_players).sum(3).swapaxes(2, 3))
+        by_game.append(some.reshape(-1, rows, replicates, stars, n_players).sum(3).swapaxes(2, 3))
         at += rows * replicates * stars
-    return found
+    return by_game
 
 
 def units_of(work: Sequence[tuple[Pairs, Stars]]) -> tuple[_fused_stars.Units, Any]:

@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 
 from owenshap.designs.design import Design
-from owenshap.fast.linear_first import Arrays, LinearFirst, times
+from owenshap.fast.linear_first import CACHED, Arrays, LinearFirst, times
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output, logit
 from owenshap.games.players import Players
 from owenshap.support.arrays import IntArray
 from owenshap.tables import Table
-
-BLOCK = 1 << 17  # numbers of a working array that one sum is made of
 
 OfPairs = Callable[[slice, Any], Any]
 """(rows, background rows) -> what these pairs give, (outputs, pairs, …)."""
@@ -70,7 +68,7 @@ class Pairs:
         """Numbers of a working array that one sum is made of: on a host the same however much
         memory there is.
         """
-        return BLOCK if self.linear.arrays.fixed else self.tile
+        return CACHED if self.linear.arrays.fixed else self.tile
 
     # --- columns
 
@@ -189,11 +187,11 @@ class Pairs:
                     own = self.columns(
                         rows, arrays.put(background[some, part].T.reshape(-1), exact=True)
                     )
-                found = of_pairs(rows, some, part, *own)
+                added = of_pairs(rows, some, part, *own)
                 if part.start == 0:
-                    parts.append(found)
+                    parts.append(added)
                 else:
-                    parts[-1] = parts[-1] + found
+                    parts[-1] = parts[-1] + added
             return arrays.joined(parts, 3)
 
         return self.over_pairs(
@@ -218,9 +216,9 @@ class Pairs:
         for rows in by_rows:
             total: Any = 0
             for some in slices(count, fitting):
-                found = of_pairs(rows, some)
-                by_row = found.reshape(found.shape[0], rows.stop - rows.start, -1, *found.shape[2:])
-                exact = arrays.exactly(by_row) * share[some].reshape(-1, *[1] * (found.ndim - 2))
+                given = of_pairs(rows, some)
+                by_row = given.reshape(given.shape[0], rows.stop - rows.start, -1, *given.shape[2:])
+                exact = arrays.exactly(by_row) * share[some].reshape(-1, *[1] * (given.ndim - 2))
                 if not arrays.fixed:
                     total = total + exact.sum(2).swapaxes(0, 1)
                     continue
@@ -284,7 +282,7 @@ def settled(linear: LinearFirst, output: Output) -> tuple[LinearFirst, Output]:
     return (linear, output) if scores is None else (scores, Output())
 
 
-def additive(linear: LinearFirst, output: Output) -> bool:
+def is_additive(linear: LinearFirst, output: Output) -> bool:
     """Whether what is explained is linear in the features."""
     steps, left = settled(linear, output)
     return not steps.steps and left.function is None

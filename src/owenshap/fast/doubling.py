@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from owenshap.designs.design import Subsets, size_weights
+from owenshap.fast import fused_stars as _fused_stars
 from owenshap.fast import fused_subsets as _fused_subsets
 from owenshap.fast.columns import Pairs
-from owenshap.fast.linear_first import Arrays
+from owenshap.fast.linear_first import CACHED, Arrays
 from owenshap.support.arrays import FloatArray
 from owenshap.support.bits import from_codes
-
-KEPT_WEIGHTS = 1 << 17  # of coalitions: a megabyte
 
 
 def of_subsets(pairs: Pairs, fused: bool | None = None) -> Any:
@@ -25,12 +24,12 @@ def of_subsets(pairs: Pairs, fused: bool | None = None) -> Any:
     """
     n_players, widest = pairs.n_players, pairs.linear.widest
     if fused is None:
-        fused = pairs.numbers(Subsets(n_players)) >= _fused_subsets.FEWEST_NUMBERS
+        fused = pairs.numbers(Subsets(n_players)) >= _fused_stars.FEWEST_NUMBERS
     if fused and pairs.output.function is None and _fused_subsets.fits(pairs.linear, n_players):
         return pairs.over_pairs(partial(_fused_values, pairs), pairs.linear.width * n_players)
     low = min(n_players, max(1, (pairs.block // widest).bit_length() - 1))
     arrays: Any = pairs.linear.arrays
-    small = (n_players - low + 1) << low <= KEPT_WEIGHTS
+    small = (n_players - low + 1) << low <= CACHED
     folding = (_kept_folding if small else _Folding)(arrays, n_players, low)
 
     def of_pairs(rows: slice, drawn: Any) -> Any:

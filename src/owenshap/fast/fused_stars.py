@@ -17,8 +17,9 @@ from owenshap.fast.linear_first import LinearFirst
 from owenshap.fast.torch_linear import TorchArrays
 from owenshap.support.extras import needed
 
+# of a program; `kernel_settings` of benchmarks/speed tries others on a device
 PLAYERS_AT_ONCE, WIDTH_AT_ONCE, WARPS, STAGES = 64, 32, 4, 3
-MOST_MIDDLE, MOST_OUTPUTS = 64, 32
+MOST_MIDDLE, MOST_OUTPUTS = 64, 32  # numbers that a program keeps in registers
 # of h in a call: below, the plain way is done before a kernel is compiled or looked up
 FEWEST_NUMBERS = 1 << 24
 ACTIVATIONS = {"sigmoid": 0, "tanh": 1, "relu": 2}

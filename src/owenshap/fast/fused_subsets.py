@@ -17,11 +17,9 @@ from owenshap.fast.linear_first import LinearFirst, Step
 from owenshap.fast.torch_linear import TorchArrays
 from owenshap.support.extras import needed
 
-COALITIONS_AT_ONCE, WARPS = 64, 4
+COALITIONS_AT_ONCE, WARPS = 64, 4  # of a program
 PROGRAMS = 1 << 12  # that fill a device some times over
-MOST_WIDE, MOST_OUTPUTS = 32, 16
-# of h in a call: below, the plain way is done before a kernel is compiled or looked up
-FEWEST_NUMBERS = 1 << 24
+MOST_WIDE, MOST_OUTPUTS = 32, 16  # numbers that a program keeps in registers
 NOTHING = 3  # as the number of an activation
 
 
@@ -43,14 +41,13 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
     `chosen` is the one output of each pair that is wanted; None: all.
     """
     torch, triton = needed("torch", extra="torch"), needed("triton", extra="torch")
-    arrays, found = linear.arrays, _layers(linear)
+    arrays = linear.arrays
     assert isinstance(arrays, TorchArrays)
-    assert found is not None
-    (layers, kinds), (width, pairs, n_players), players = (
-        found,
-        columns.shape,
-        _padded(columns.shape[2]),
-    )
+    layers_and_kinds = _layers(linear)
+    assert layers_and_kinds is not None
+    layers, kinds = layers_and_kinds
+    width, pairs, n_players = columns.shape
+    players = _padded(n_players)
     widths = [width, *(layer.weights.shape[0] for layer in layers)]
     parts = [part.flatten() for layer in layers for part in (layer.weights, _bias(layer))]
     outputs, starts = widths[-1], list(accumulate((part.numel() for part in parts), initial=0))

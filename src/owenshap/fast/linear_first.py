@@ -169,9 +169,9 @@ class NumpyArrays:
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis)
 
     def padded(self, array: Any, columns: int) -> Any:
-        found = np.zeros((len(array), columns), array.dtype)
-        found[:, : array.shape[1]] = array
-        return found
+        wider = np.zeros((len(array), columns), array.dtype)
+        wider[:, : array.shape[1]] = array
+        return wider
 
     def products(self, left: Any, right: Any) -> Any:
         return left @ right
@@ -388,11 +388,14 @@ def times(arrays: Arrays, left: Any, right: Any) -> Any:
     padded = arrays.padded(right, -(-columns // FIRST_PANEL) * FIRST_PANEL)
     panels = padded.reshape(len(right), -1, FIRST_PANEL).swapaxes(0, 1)
     if pairs > len(panels):
-        by_pair = left.swapaxes(0, 1)
-        found = arrays.joined([arrays.products(by_pair, panel[None]) for panel in panels], 2)
-        return found.swapaxes(0, 1)[..., :columns]
-    each = [arrays.products(left[:, pair][None], panels).swapaxes(0, 1) for pair in range(pairs)]
-    return arrays.joined([found.reshape(len(left), 1, -1)[..., :columns] for found in each], 1)
+        lefts = left.swapaxes(0, 1)
+        products = arrays.joined([arrays.products(lefts, panel[None]) for panel in panels], 2)
+        return products.swapaxes(0, 1)[..., :columns]
+    by_pair = [
+        arrays.products(left[:, pair][None], panels).swapaxes(0, 1).reshape(len(left), 1, -1)
+        for pair in range(pairs)
+    ]
+    return arrays.joined([product[..., :columns] for product in by_pair], 1)
 
 
 def in_halves(array: Any) -> Any:

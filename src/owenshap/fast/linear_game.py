@@ -19,7 +19,7 @@ from owenshap.fast.doubling import of_subsets
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.fast.stars import of_stars
-from owenshap.games.model_game import DrawingModelGame, ModelGame
+from owenshap.games.model_game import ModelGame
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 CACHES = ("pairs", "ready")  # made anew where they are used
@@ -31,7 +31,7 @@ class LinearModelGame(ModelGame):
     tells where it happens.
     """
 
-    memory: int = 1 << 28
+    memory: int = field(kw_only=True)
     """Bytes of working arrays."""
     known: LinearFirst | None = field(default=None, repr=False)
     """The model's linear first step, where it was asked for already."""
@@ -96,8 +96,8 @@ class LinearModelGame(ModelGame):
             columns, empty = pairs.columns(rows, drawn)
             return pairs.outputs_of(hidden_at(self.linear.arrays, present, columns, empty), rows)
 
-        found = self.linear.arrays.get(pairs.over_pairs(of_pairs, self.linear.widest * count))
-        return found.transpose(2, 1, 0).reshape(count, -1)
+        values = self.linear.arrays.get(pairs.over_pairs(of_pairs, self.linear.widest * count))
+        return values.transpose(2, 1, 0).reshape(count, -1)
 
     def design_replicates(
         self, design: Design, empty: FloatArray, grand: FloatArray, /
@@ -166,10 +166,10 @@ class LinearModelGame(ModelGame):
             return pairs.chosen(columns[..., 0], rows)
 
         with self.linear.arrays.running():
-            found = self.linear.arrays.get(
+            values = self.linear.arrays.get(
                 pairs.over_pairs(of_pairs, self.linear.width * self.n_players)
             )
-        return found.transpose(2, 1, 0).reshape(self.n_players, -1)
+        return values.transpose(2, 1, 0).reshape(self.n_players, -1)
 
     def numbers(self, design: Design) -> int:
         """Hidden numbers of all coalitions of a design."""
@@ -184,11 +184,6 @@ class LinearModelGame(ModelGame):
     def joined_bytes(self, design: Stars) -> int:
         """Bytes of working arrays where it is."""
         return together.joined_bytes(self.pairs, design)
-
-
-@dataclass(frozen=True, eq=False)
-class LinearDrawingModelGame(LinearModelGame, DrawingModelGame):
-    """The same with background rows drawn for each star or chain."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -72,10 +72,10 @@ def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     scalers, final = _pipeline(estimator)
     if any(_replaced(each) for each in (estimator, *scalers, final)):
         return None
-    found = None if final is None else _layers(final, method)
-    if found is None:
+    layers = None if final is None else _layers(final, method)
+    if layers is None:
         return None
-    weights, biases, activations = found
+    weights, biases, activations = layers
     first, bias = weights[0], biases[0]
     for scaler in reversed(scalers):
         affine = _scaling(scaler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from owenshap.designs.design import Stars
 from owenshap.fast import fused_stars as _fused_stars
 from owenshap.fast.batched_stars import fusible, joinable, joined, joined_bytes
 from owenshap.fast.columns import Pairs, hidden_at
+from owenshap.fast.linear_first import FIRST_PANEL
 
 
 def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
@@ -23,6 +25,7 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     if fused and joinable(pairs) and joined_bytes(pairs, design) <= pairs.memory:
         return joined([(pairs, design)])[0]
     weights = arrays.put(design.weights)
+    kept = _kept_centres(pairs, design, fused)
 
     def of_pairs(rows: slice, some: slice, part: slice, columns: Any, empty: Any) -> Any:
         centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 1, 0)))
@@ -32,7 +35,12 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
         if fused:
             steps = _fused_steps(pairs, rows, present, columns, empty)
         else:
-            outputs = _outputs(pairs, rows, present, sign, columns, empty)
+            if kept is None:
+                hidden = hidden_at(arrays, present, columns, empty)
+            else:
+                every = kept(columns, empty)[:, :, part, some]
+                hidden = every.reshape(*columns.shape[:2], -1)
+            outputs = _outputs(pairs, rows, hidden, sign, columns)
             if design.background is not None:
                 outputs = _with_ends(outputs, present, sign, ends[:, :, rows], arrays)
             steps = outputs[:, :, 1:] - outputs[:, :, :1]
@@ -44,14 +52,38 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     )
 
 
-def _outputs(pairs: Pairs, rows: slice, present: Any, signs: Any, columns: Any, empty: Any) -> Any:
-    """Outputs of the centres and then of their neighbours, (outputs, pairs, n + 1, stars)."""
+def _kept_centres(pairs: Pairs, design: Stars, fused: bool) -> Callable[[Any, Any], Any] | None:
+    """The h of all centres, (width, pairs, stars, replicates), made once for the columns of some
+    pairs; None where each tile makes its own.
+
+    Where a tile has fewer stars than a panel, it would fill up a whole panel for them.
+    """
+    arrays, (replicates, stars, n_players) = pairs.linear.arrays, design.centres.shape
+    if fused or design.background is not None:
+        return None
+    many = pairs.tile // (pairs.linear.widest * (n_players + 1)) >= FIRST_PANEL
+    if many or pairs.linear.width * replicates * stars > pairs.tile:
+        return None
+    kept: tuple[Any, Any] = (None, None)
+
+    def of_columns(columns: Any, empty: Any) -> Any:
+        nonlocal kept
+        if kept[0] is not columns:
+            present = arrays.put(np.ascontiguousarray(design.centres.transpose(2, 1, 0)))
+            every = hidden_at(arrays, present.reshape(n_players, -1), columns, empty)
+            kept = (columns, every.reshape(*columns.shape[:2], stars, replicates))
+        return kept[1]
+
+    return of_columns
+
+
+def _outputs(pairs: Pairs, rows: slice, centres: Any, signs: Any, columns: Any) -> Any:
+    """Outputs of the centres, whose h is (width, pairs, stars), and then of their neighbours,
+    (outputs, pairs, n + 1, stars).
+    """
     width, of_rows, n_players = columns.shape[:3]
-    arrays, stars = pairs.linear.arrays, present.shape[1]
-    hidden, centres = (
-        arrays.empty((width, of_rows, n_players + 1, stars)),
-        hidden_at(arrays, present, columns, empty),
-    )
+    arrays = pairs.linear.arrays
+    hidden = arrays.empty((width, of_rows, n_players + 1, centres.shape[2]))
     hidden[:, :, 0] = centres
     arrays.scaled_sum(centres[:, :, None], columns, signs, out=hidden[:, :, 1:])
     return pairs.outputs_of(hidden, rows)

@@ -89,8 +89,8 @@ class TorchArrays:
         return tensor if exact else tensor.to(self.dtype)
 
     def get(self, array: Any) -> FloatArray:
-        found: FloatArray = array.cpu().double().numpy()
-        return found
+        host: FloatArray = array.cpu().double().numpy()
+        return host
 
     def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
         reversed_axes = array.permute(*range(array.ndim)[::-1])
@@ -170,10 +170,10 @@ def linear_first_of(module: Any) -> LinearFirst | None:
         if any(step.kind == "other" for step in steps) and any(each.training for each in layers):
             return None  # what it does in evaluation mode is for the plain way to find out
     else:
-        found = watched(module)
-        if found is None:
+        seen = watched(module)
+        if seen is None:
             return None
-        first, flat, steps = found.layer, found.flat, (found.rest,)
+        first, flat, steps = seen.layer, seen.flat, (seen.rest,)
     if first.weight.dtype not in (torch.float32, torch.float64):
         return None  # half precision: sums of columns lose more than the module does
     weights = first.weight.detach()

@@ -38,9 +38,14 @@ class Game(Protocol):
 
 @runtime_checkable
 class DrawingGame(Game, Protocol):
-    """A game whose values are means over background rows, of which some are drawn for each star or
-    chain.
+    """A game whose values are means over background rows, of which some may be drawn for each star
+    or chain.
     """
+
+    @property
+    def draws(self) -> int | None:
+        """How many are drawn; None: all are averaged over."""
+        ...
 
     def draw_background(self, rng: np.random.Generator, units: tuple[int, ...]) -> IntArray:
         """Background rows (*units, draws)."""
@@ -152,7 +157,7 @@ def _provides(game: Game, protocol: type) -> bool:
 
 def is_drawing(game: Game) -> TypeGuard[DrawingGame]:
     """Whether background rows are drawn for its stars or chains."""
-    return _provides(game, DrawingGame)
+    return _provides(game, DrawingGame) and game.draws is not None  # type: ignore[attr-defined]
 
 
 def is_compact(game: Game) -> TypeGuard[CompactGame]:

@@ -14,6 +14,8 @@ from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.checks import check_unmasked
 from owenshap.tables import Table, as_table
 
+ABSENT = "background=X_train averages over rows, baseline=0.0 puts one value in"
+"""What to do where nothing says what stands in for absent features, or too much."""
 # rows, and composites, that show whether another way gives the model's own predictions
 MOST_COMPARED = 16
 MOST_STAND_INS = 64  # the same for background rows, spread over all of them: few calls have many

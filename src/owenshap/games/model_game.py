@@ -42,6 +42,9 @@ class ModelGame(Declared):
     """What the rows are called in errors."""
     batch_rows: int
     """The most rows of one call of the model."""
+    draws: int | None = None
+    """Background rows drawn for each star or chain in place of all of them: unbiased, and cheaper.
+    """
 
     @property
     def n_players(self) -> int:
@@ -71,6 +74,17 @@ class ModelGame(Declared):
     def values(self, coalitions: BoolArray, /) -> FloatArray:
         """The values (m, rows × outputs) of these coalitions, over all background rows."""
         return self._means(coalitions, self._everyone, self.absent.weights)
+
+    def draw_background(self, rng: np.random.Generator, units: tuple[int, ...]) -> IntArray:
+        """Background rows (*units, draws), drawn by their weights."""
+        assert self.draws is not None
+        return rng.choice(len(self.absent), size=(*units, self.draws), p=self.absent.weights)
+
+    def values_over(self, coalitions: BoolArray, background: IntArray, /) -> FloatArray:
+        """The values (m, rows × outputs) of these coalitions, each over its own background rows (m,
+        draws).
+        """
+        return self._means(coalitions, background, None)
 
     @property
     def launches(self) -> bool:
@@ -230,26 +244,7 @@ class ModelGame(Declared):
 def _mean(finish: Callable[[], FloatArray], weights: FloatArray | None) -> FloatArray:
     """Means over background rows of the outputs (pairs, b, k) of a batch."""
     outputs = finish()
-    found: FloatArray = (
+    means: FloatArray = (
         outputs.mean(axis=1) if weights is None else (outputs * weights[:, None]).sum(axis=1)
     )
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class DrawingModelGame(ModelGame):
-    """The same with some background rows drawn for each star or chain in place of all of them:
-    unbiased, and cheaper.
-    """
-
-    draws: int = 1
-
-    def draw_background(self, rng: np.random.Generator, units: tuple[int, ...]) -> IntArray:
-        """Background rows (*units, draws), drawn by their weights."""
-        return rng.choice(len(self.absent), size=(*units, self.draws), p=self.absent.weights)
-
-    def values_over(self, coalitions: BoolArray, background: IntArray, /) -> FloatArray:
-        """The values (m, rows × outputs) of these coalitions, each over its own background rows (m,
-        draws).
-        """
-        return self._means(coalitions, background, None)
+    return means

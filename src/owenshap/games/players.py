@@ -110,16 +110,16 @@ def checked_groups(groups: object) -> dict[str, list[Any]]:
         advice = "Leave it out for one player per column"
         rule = "map names to columns, as in {'address': ['city', 'zip']}"
         raise InputError("players", rule, groups, advice)
-    found: dict[str, list[Any]] = {}
+    columns_of: dict[str, list[Any]] = {}
     keys: dict[str, object] = {}
     for key, columns in groups.items():
         name = str(key)
-        if name in found:
+        if name in columns_of:
             got = f"{keys[name]!r} and {key!r}"
             raise InputError("players", "have names of their own", got, "Rename one of the two")
-        found[name] = _listed(columns, name)
+        columns_of[name] = _listed(columns, name)
         keys[name] = key
-    return found
+    return columns_of
 
 
 def _listed(columns: Any, group: str) -> list[Any]:

@@ -37,7 +37,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         background_draws: int | None = None,
         seed: int = 0,
         confidence: float = 0.95,
-        efficient: bool = False,
+        efficient: bool = True,
         part_rows: int | None = None,
         retry: bool = False,
         timeout: float | None = None,
@@ -111,7 +111,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         background_draws: int | None = None,
         seed: int = 0,
         confidence: float = 0.95,
-        efficient: bool = False,
+        efficient: bool = True,
     ) -> Any:
         """Explain a partition of a larger table: a frame in, a frame of results out.
 

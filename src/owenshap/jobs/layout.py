@@ -29,7 +29,6 @@ SINGULAR = {
 DOUBT = ("standard_errors", "lower", "upper")
 """What is null where values are exact."""
 ROW, ERROR = "row", "error"
-NO_INTERVAL = "too few replicates for an interval in some rows; a larger budget makes them"
 NUMBER, INTEGER, TRUTH, TEXT, TIME = "number", "integer", "truth", "text", "time"
 
 
@@ -54,8 +53,6 @@ class Layout:
     seed: int
     confidence: float
     unit: str | None
-    no_interval: str | None
-    """Why rows have no interval, where that is so; of the first row, whatever is beside it."""
 
     @classmethod
     def of(cls, explanation: Explanation, data: Mapping[str, str], ids: list[str]) -> Layout:
@@ -75,7 +72,6 @@ class Layout:
             explanation.seed,
             explanation.confidence,
             explanation.unit,
-            explanation.no_interval,
         )
         layout.check()
         return layout
@@ -112,11 +108,10 @@ class Layout:
         exact = _exact(explanation) if exact_is_null else np.zeros(len(rows), np.bool_)
         columns: dict[str, Any] = {ROW: pa.array(rows, pa.int64()), **_columns_of(ids)}
         for name, kind in self.fields.items():
-            cells = getattr(explanation, name)
+            names = self.columns(name)
             absent = exact if name in DOUBT else None
-            columns |= dict(
-                zip(self.columns(name), _split(cells, kind, absent, self, name), strict=True)
-            )
+            cells = _split(getattr(explanation, name), kind, absent, len(names))
+            columns |= dict(zip(names, cells, strict=True))
         data = zip(self.columns("data"), self.data, explanation.data.T, strict=True)
         columns |= {column: _arrow_array(cells, kind, None) for column, kind, cells in data}
         columns[ERROR] = pa.nulls(len(rows), pa.string())
@@ -142,16 +137,9 @@ class Layout:
         parts: dict[str, Any] = {
             name: self._cells(table, name, kind) for name, kind in self.fields.items()
         }
-        doubt = dict(
-            zip(DOUBT, (np.zeros_like(parts["values"]), *[parts["values"]] * 2), strict=True)
-        )
-        for name, certain in doubt.items():
-            parts[name][exact] = certain[exact]
-        without = {
-            name: np.isnan(parts[name]).reshape(len(table), -1).any(axis=1) for name in DOUBT
-        }
-        parts |= {name: None for name, each in without.items() if each.all()}
-        missing = any(each.any() for each in without.values())
+        parts["standard_errors"][exact] = 0.0
+        parts["lower"][exact] = parts["values"][exact]
+        parts["upper"][exact] = parts["values"][exact]
         return Explanation(
             **parts,
             data=self._data(table),
@@ -160,7 +148,6 @@ class Layout:
             method=_methods(parts["because"]),
             seed=self.seed,
             confidence=self.confidence,
-            no_interval=(self.no_interval or NO_INTERVAL) if missing else None,
             axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
         )
@@ -202,9 +189,9 @@ def _kind_of(dtype: str) -> str:
     return NUMBER if dtype.startswith(("float", "double", "half")) else TEXT
 
 
-def _kind(array: NDArray[Any] | None) -> str:
-    kind = "f" if array is None else array.dtype.kind
-    return {"f": NUMBER, "i": INTEGER, "u": INTEGER, "b": TRUTH}.get(kind, TEXT)
+def _kind(array: NDArray[Any]) -> str:
+    kinds = {"f": NUMBER, "i": INTEGER, "u": INTEGER, "b": TRUTH}
+    return kinds.get(array.dtype.kind, TEXT)
 
 
 def _type(kind: str) -> Any:
@@ -222,15 +209,9 @@ def _columns_of(ids: Any) -> dict[str, Any]:
     return dict(zip(ids.column_names, ids.columns, strict=True))
 
 
-def _split(
-    cells: NDArray[Any] | None, kind: str, absent: BoolArray | None, layout: Layout, name: str
-) -> list[Any]:
-    """The columns of an array (rows, …); what is missing altogether is nan."""
-    count = len(layout.columns(name))
-    if cells is None:
-        rows = 0 if absent is None else len(absent)
-        cells = np.full((rows, count), np.nan)
-    by_column = cells.reshape(len(cells), count).T
+def _split(cells: NDArray[Any], kind: str, absent: BoolArray | None, columns: int) -> list[Any]:
+    """The columns of an array (rows, …)."""
+    by_column = cells.reshape(len(cells), columns).T
     return [_arrow_array(each, kind, absent) for each in by_column]
 
 
@@ -278,13 +259,9 @@ def _floats_hold(cells: NDArray[Any]) -> bool:
 
 def _exact(explanation: Explanation) -> BoolArray:
     """Rows whose values are certain, all of them."""
-    rows = len(explanation)
-    if explanation.lower is None or explanation.upper is None:
-        return np.zeros(rows, np.bool_)
     same = (explanation.lower == explanation.values) & (explanation.upper == explanation.values)
-    if explanation.standard_errors is not None:
-        same &= explanation.standard_errors == 0
-    return same.reshape(rows, -1).all(axis=1)
+    same &= explanation.standard_errors == 0
+    return same.reshape(len(explanation), -1).all(axis=1)
 
 
 def _methods(because: NDArray[Any]) -> str:

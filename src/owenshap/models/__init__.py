@@ -10,11 +10,11 @@ from owenshap.errors import InputError
 from owenshap.models.base import Model
 from owenshap.support.discovery import concrete
 
-__all__ = ["Model", "as_model", "found"]
+__all__ = ["Model", "as_model", "kinds"]
 
 
 @cache
-def found() -> list[type[Model]]:
+def kinds() -> list[type[Model]]:
     """Every kind of model in this package."""
     return concrete(sys.modules[__name__], Model)  # type: ignore[type-abstract]
 
@@ -23,7 +23,7 @@ def as_model(model: Any, predict: str | None = None) -> Model:
     """The object as a model of the kind that knows its type best."""
     if isinstance(model, Model):
         return model
-    known = [(distance, kind) for kind in found() if (distance := kind.distance(model)) is not None]
+    known = [(distance, kind) for kind in kinds() if (distance := kind.distance(model)) is not None]
     if not known:
         advice = (
             "Wrap it in a function: lambda rows: your_model(rows), from a batch of rows to (m,) "

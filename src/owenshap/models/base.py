@@ -22,6 +22,9 @@ class Model(ABC):
     batch_elements: int = 1 << 21
     """Rows × features of a batch that keeps the model busy."""
 
+    row_seconds: float = 1e-5
+    """Seconds that a row of a large batch usually takes, to a power of ten: what 'auto' counts."""
+
     launches: bool = False
     """Whether `begin` returns before the predictions are there: a device goes on with them
     meanwhile.

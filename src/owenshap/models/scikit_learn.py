@@ -9,7 +9,14 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.models.base import Model
-from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, PROBABILITY, SCORE
+from owenshap.support.units import (
+    LOG_ODDS,
+    LOG_PREDICTION,
+    PATH_LENGTH,
+    PREDICTION,
+    PROBABILITY,
+    SCORE,
+)
 
 METHODS = (
     "predict_proba",
@@ -18,7 +25,12 @@ METHODS = (
 )  # a classifier's probabilities, else its scores, else predictions
 
 
-LOGISTIC = ("GradientBoostingClassifier", "HistGradientBoostingClassifier", "LogisticRegression")
+LOGISTIC = (
+    "AdaBoostClassifier",
+    "GradientBoostingClassifier",
+    "HistGradientBoostingClassifier",
+    "LogisticRegression",
+)
 """Classifiers whose scores are log-odds, or one raw score per class."""
 LOG_LOSSES = ("poisson", "gamma")
 LOG_OBJECTIVES = (
@@ -43,7 +55,8 @@ MARGINS: dict[str, dict[str, Any]] = {
 class SklearnModel(Model):
     """A fitted estimator: a classifier's probabilities, else its scores, else predictions.
 
-    Of boosted and logistic classifiers the scores, which are log-odds; with a log link the log.
+    Of boosted and logistic classifiers the scores, which are log-odds; with a log link the log; of
+    isolation forests the mean path length, which their score is a power of.
     """
 
     estimator: Any
@@ -55,6 +68,8 @@ class SklearnModel(Model):
     """Of the method, beside the batch."""
     log: bool = False
     """Whether the logs of the predictions are explained."""
+    usual_length: float | None = None
+    """Of an isolation forest's paths: with it scores become mean path lengths."""
     both: bool = False
     """Whether −score and score stand for the two classes."""
 
@@ -93,15 +108,21 @@ class SklearnModel(Model):
         unit = LOG_ODDS if len(classes) == 2 and not exponential else SCORE
         if _is(final, LOGISTIC):
             return cls(model, "decision_function", labels, unit, PROBABILITY)
-        if package in MARGINS and callable(getattr(final, "predict_proba", None)):
+        forest = getattr(final, "boosting_type", None) == "rf"  # of lightgbm: margins are sums
+        if package in MARGINS and callable(getattr(final, "predict_proba", None)) and not forest:
             return cls(whole, "predict", labels, unit, PROBABILITY, MARGINS[package])
         return None
 
     @classmethod
     def _by_log(cls, model: Any, whole: Any, final: Any, package: str) -> Self | None:
-        """A regressor before its log link; None where it has none."""
+        """A regressor before its log link, an isolation forest before its power; None for
+        others.
+        """
         if _is(final, ("HistGradientBoostingRegressor",)) and final.loss in LOG_LOSSES:
             return cls(model, "predict", None, LOG_PREDICTION, PREDICTION, log=True)
+        if _is(final, ("IsolationForest",)) and hasattr(final, "estimators_"):
+            usual = _usual_length(final._max_samples)
+            return cls(model, "score_samples", None, PATH_LENGTH, SCORE, usual_length=usual)
         if package in MARGINS and _objective(final) in LOG_OBJECTIVES:
             return cls(whole, "predict", None, LOG_PREDICTION, PREDICTION, MARGINS[package])
         return None
@@ -116,6 +137,8 @@ class SklearnModel(Model):
             return np.stack([-predictions, predictions], axis=1)
         if self.log:
             return np.log(predictions)
+        if self.usual_length is not None:
+            return -np.log2(-predictions) * self.usual_length
         # Where there are several targets, each has an array of its own.
         return np.concatenate(predictions, axis=1) if isinstance(predictions, list) else predictions
 
@@ -132,6 +155,13 @@ def _final(model: Any) -> Any:
     """The last step of a pipeline, or the model itself."""
     steps = getattr(model, "steps", None)
     return _final(steps[-1][1]) if steps else model
+
+
+def _usual_length(rows: int) -> float:
+    """The mean length of a path in a tree grown on so many rows until each is alone."""
+    if rows <= 2:
+        return max(rows - 1.0, 1.0)
+    return 2 * (np.log(rows - 1.0) + np.euler_gamma) - 2 * (rows - 1.0) / rows
 
 
 def _objective(model: Any) -> str:

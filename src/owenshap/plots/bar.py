@@ -36,8 +36,9 @@ def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = No
     Whiskers of one row are the intervals of the explanation. Those of many rows are about the mean
     over all rows that these were drawn from: they hold the spread over rows and the error of
     estimation, which also makes a mean of absolute values too large rather than too small. They
-    need 10 rows. The bar of all others has no whisker, as the errors of players depend on one
-    another, and is cut where it would dwarf the rest.
+    need 10 rows. Whiskers are paler where intervals are doubtful, over rows where most are. The bar
+    of all others has no whisker, as the errors of players depend on one another, and is cut where
+    it would dwarf the rest.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = No
             linewidth=0,
         )
         if line.half_width:
-            canvas.whisker(ax, *line.interval, y)
+            canvas.whisker(ax, *line.interval, y, doubtful=line.doubtful)
         if not low <= line.value <= high:
             canvas.break_mark(ax, y, right=line.value > 0)
         canvas.side_text(

@@ -16,8 +16,8 @@ from owenshap.support.arrays import FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-BINS = 110
-HALF_HEIGHT = 0.4
+BINS = 110  # across the picture: the dots of one are laid out side by side
+HALF_HEIGHT = 0.4  # of a line, so that neighbours stay apart
 CLOSEST = 0.075  # rows of dots, in heights of a line, where there is room
 
 

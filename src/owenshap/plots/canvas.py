@@ -10,7 +10,7 @@ import numpy as np
 
 from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.summary import told_unit
+from owenshap.explain.summary import is_doubtful, told_unit
 from owenshap.explain.words import Digits, shorten
 from owenshap.support.extras import needed
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 DISTINCT = (NEGATIVE, "#e8910c", "#12a078", POSITIVE, "#a768d9", "#8a8f98", "#c9a400")
 WIDTH = 7.2  # inches
-ROW_HEIGHT, FRAME_HEIGHT = 0.33, 0.85
+ROW_HEIGHT, FRAME_HEIGHT = 0.33, 0.85  # inches, of a line of text and of what frames them
+PALE = 0.38  # of ink: intervals that are doubtful
 
 
 def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
@@ -137,14 +138,14 @@ def arrow(ax: Axes, start: float, end: float, y: float, head: float, **style: An
     )
 
 
-def whisker(ax: Axes, low: float, high: float, y: float) -> None:
-    """An interval, drawn across the end of a bar."""
+def whisker(ax: Axes, low: float, high: float, y: float, *, doubtful: bool = False) -> None:
+    """An interval, drawn across the end of a bar; paler where it is doubtful."""
     ax.errorbar(
         (low + high) / 2,
         y,
         xerr=(high - low) / 2,
         fmt="none",
-        ecolor=muted(ax, 0.9),
+        ecolor=muted(ax, PALE if doubtful else 0.9),
         elinewidth=1.1,
         capsize=2.6,
         capthick=1.1,
@@ -319,4 +320,11 @@ def contribution(explanation: Explanation) -> str:
 
 def with_confidence(label: str, explanation: Explanation, intervals: bool) -> str:
     """The label of an axis, with what the whiskers are."""
-    return f"{label}  ({100 * explanation.confidence:g} % intervals)" if intervals else label
+    if not intervals:
+        return label
+    what = f"{100 * explanation.confidence:g} % intervals"
+    doubtful = is_doubtful(explanation)
+    if not doubtful.any():
+        return f"{label}  ({what})"
+    rows = f" in {np.count_nonzero(doubtful):,} of {doubtful.size:,} rows" if doubtful.ndim else ""
+    return f"{label}\n({what}, doubtful{rows})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +12,14 @@ from owenshap.errors import InputError
 from owenshap.explain.words import shorten
 from owenshap.plots import canvas
 from owenshap.run.result import Estimate
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-STRONGEST = 6
+STRONGEST = 6  # players by default: as many as there are colours that are not grey
 LOG_FROM = 20  # the last number of evaluations over the first from which the axis is logarithmic
+STRONG, PALE = 0.2, 0.07  # opacities of a band, and of one that is doubtful
 CLOSEST = 0.055  # names at the right, in heights of the picture
 
 
@@ -31,7 +32,7 @@ def convergence(
     output: int | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Estimates with their intervals against the evaluations spent.
+    """Estimates with their intervals, paler where doubtful, against the evaluations spent.
 
     Parameters
     ----------
@@ -64,7 +65,8 @@ def convergence(
     run = sorted(_checked(estimates), key=lambda each: each.evaluations)
     evaluations = np.array([each.evaluations for each in run])
     values = np.stack([_column(each.values, output) for each in run])
-    half = np.stack([_half_widths(each, output) for each in run])
+    half = np.stack([_column(each.half_widths, output) for each in run])
+    doubtful = np.array([each.doubts[output or 0] != "" for each in run])
     shown = _shown(values[-1], players)
     exact = None if truth is None else _exact(truth, values.shape[1])
     ax = canvas.new_axes(ax, 4.4)
@@ -74,8 +76,7 @@ def convergence(
     ):
         line, reach = values[:, player], half[:, player]
         known = np.isfinite(reach)
-        style = {"color": color, "alpha": 0.2, "linewidth": 0, "zorder": 2}
-        ax.fill_between(evaluations[known], (line - reach)[known], (line + reach)[known], **style)
+        _band(ax, evaluations[known], line[known], reach[known], doubtful[known], color)
         ax.plot(
             evaluations,
             line,
@@ -100,6 +101,25 @@ def convergence(
     )
     ax.set_xlabel("evaluations")
     return ax
+
+
+def _band(
+    ax: Axes,
+    evaluations: IntArray,
+    line: FloatArray,
+    reach: FloatArray,
+    doubtful: BoolArray,
+    color: str,
+) -> None:
+    """Intervals about a line, paler where they are doubtful."""
+    style: dict[str, Any] = {"color": color, "linewidth": 0, "zorder": 2}
+    whole = PALE if doubtful.any() else STRONG
+    ax.fill_between(evaluations, line - reach, line + reach, alpha=whole, **style)
+    if doubtful.any() and not doubtful.all():
+        more = STRONG - PALE
+        ax.fill_between(
+            evaluations, line - reach, line + reach, where=~doubtful, alpha=more, **style
+        )
 
 
 def _checked(estimates: Iterable[Estimate]) -> list[Estimate]:
@@ -129,11 +149,6 @@ def _column(array: FloatArray, output: int | None) -> FloatArray:
             "Give its number, as in output=0",
         )
     return array[:, output]
-
-
-def _half_widths(estimate: Estimate, output: int | None) -> FloatArray:
-    half = estimate.half_widths
-    return np.full(len(estimate.values), np.nan) if half is None else _column(half, output)
 
 
 def _shown(values: FloatArray, players: Sequence[int] | None) -> IntArray:

@@ -10,7 +10,7 @@ from owenshap.errors import InputError
 from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
 from owenshap.explain.colours import NEGATIVE
 from owenshap.explain.explanation import PLAYERS, Explanation, resolve
-from owenshap.explain.summary import checked, has_intervals
+from owenshap.explain.summary import checked, has_intervals, is_doubtful
 from owenshap.explain.words import shorten
 from owenshap.plots import canvas
 from owenshap.support.arrays import FloatArray
@@ -18,7 +18,7 @@ from owenshap.support.arrays import FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-MOST_ON_AXIS, MOST_COLORS = 14, len(canvas.DISTINCT)
+MOST_ON_AXIS, MOST_COLORS = 14, len(canvas.DISTINCT)  # categories whose names can be read
 
 
 def scatter(
@@ -108,13 +108,13 @@ def _places(column: Column) -> FloatArray:
 def _whiskers(ax: Axes, explanation: Explanation, player: int, places: FloatArray) -> None:
     if not has_intervals(explanation[:, [player]]):
         return
-    assert explanation.lower is not None
-    assert explanation.upper is not None
     low, high = explanation.lower[:, player], explanation.upper[:, player]
     opacity = float(np.clip(5 / np.sqrt(len(places)), 0.25, 0.7))
-    ax.vlines(
-        places, low, high, color=canvas.muted(ax, 0.6), linewidth=0.9, alpha=opacity, zorder=1.5
-    )
+    doubtful = is_doubtful(explanation)
+    for which, alpha in ((~doubtful, opacity), (doubtful, canvas.PALE * opacity)):
+        if which.any():
+            style: dict[str, Any] = {"color": canvas.muted(ax, 0.6), "alpha": alpha}
+            ax.vlines(places[which], low[which], high[which], linewidth=0.9, zorder=1.5, **style)
 
 
 def _dots(ax: Axes, places: FloatArray, values: FloatArray, **style: Any) -> None:

@@ -36,9 +36,9 @@ def waterfall(explanation: Explanation, *, max_display: int = 12, ax: Axes | Non
 
     Notes
     -----
-    A whisker is the interval of the contribution that ends there. Where the values of a method
-    leave a gap to the prediction that can be seen, it is a grey line of its own; `efficient=True`
-    makes explanations without one.
+    A whisker is the interval of the contribution that ends there, paler where it is doubtful. Where
+    the values of a method leave a gap to the prediction that can be seen, it is a grey line of its
+    own; `efficient=True` makes explanations without one.
 
     Examples
     --------
@@ -113,7 +113,8 @@ def _draw(
     )
     if line.half_width:
         low, high = line.interval
-        canvas.whisker(ax, end + low - line.value, end + high - line.value, y)
+        ends = (end + low - line.value, end + high - line.value)
+        canvas.whisker(ax, *ends, y, doubtful=line.doubtful)
     canvas.side_text(
         ax, y, *line.written(digits), color if line.value and line.players else canvas.muted(ax)
     )

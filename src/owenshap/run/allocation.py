@@ -18,7 +18,7 @@ import numpy as np
 from owenshap.errors import InputError, OwenshapError
 from owenshap.games.game import Game, is_of_rows, rows_of
 from owenshap.run.evaluate import Ends
-from owenshap.run.plan import Plan, exact_at_once, fewest_replicates, needs_spreading
+from owenshap.run.plan import Plan, exact_at_once
 from owenshap.run.result import Estimate
 from owenshap.run.session import Session
 from owenshap.run.settings import Settings
@@ -48,7 +48,7 @@ class Task:
     plan : Plan
         For each of its rows.
     ranges : float (rows, outputs), optional
-        What a relative tolerance is a share of; by default |v(N) − v(∅)|.
+        What a relative tolerance is a share of where it is more than |v(N) − v(∅)|.
     """
 
     game: Game
@@ -128,14 +128,8 @@ class _Row:
 
     @property
     def alone(self) -> bool:
-        """Whether it cannot be evaluated together with others: it learns for itself, or keeps its
-        replicates.
-        """
-        plan = self.task.plan
-        efficient = self.session.settings.efficient
-        return plan.estimator.together or needs_spreading(
-            efficient, plan, self.session.game.n_players
-        )
+        """Whether it cannot be evaluated together with others: it learns for itself."""
+        return self.task.plan.learns(self.session.game.n_players)
 
 
 class Allocation:
@@ -222,14 +216,13 @@ class Allocation:
             if task.plan.until is None:
                 yield from self._fixed(task)
                 continue
-            for places in self._groups(task):
-                session = self._session(task, places)
-                if self._exact_at_once(session, tasks[number:]):
-                    yield session.game, _made(self._exactly(session)), True
-                    continue
-                begun = self._begun(task, places, session)
-                rows += begun
-                self._open |= {id(row): row for row in begun}
+            session = self._session(task)
+            if self._exact_at_once(session, tasks[number:]):
+                yield session.game, _made(self._exactly(session)), True
+                continue
+            begun = self._begun(task, session)
+            rows += begun
+            self._open |= {id(row): row for row in begun}
         while rows:
             going_on: list[_Row] = []
             for row in rows:
@@ -263,10 +256,10 @@ class Allocation:
 
     def _fixed(self, task: Task) -> Iterator[tuple[Game, Snapshot, bool]]:
         """A session that is never looked at: a snapshot after every block."""
-        session = self._session(task, range(task.rows))
+        session = self._session(task)
         self._expected = self._spent + task.rows * task.plan.evaluations(task.game.n_players)
         for _ in session.advancing(task.plan.replicates):
-            if session.enough:
+            if session.count:
                 self._latest = session.result
                 yield task.game, session.result, session.count >= task.plan.replicates
         self._release(session)
@@ -274,21 +267,19 @@ class Allocation:
 
     # --- what is told
 
-    def _session(self, task: Task, places: Sequence[int]) -> Session:
-        """The session of some rows of a task, nothing made yet."""
-        game = task.of_rows(places)
-        session = Session(game, task.plan, self._settings, self._executor, self._clock, self._ends)
+    def _session(self, task: Task) -> Session:
+        """The session of all rows of a task, nothing made yet."""
+        session = Session(
+            task.game, task.plan, self._settings, self._executor, self._clock, self._ends
+        )
         if self._resume is not None:
             assert self._resume.state is not None
             session.resume(self._resume.state)
-        if task.plan.until is not None:
-            ranges = np.abs(session.ends.grand - session.ends.empty)
-            if task.ranges is not None:
-                ranges = task.ranges[list(places)].reshape(-1)
-            session.tolerances = task.plan.until.tolerances(ranges)
+        if task.ranges is not None:
+            session.ranges = np.maximum(session.ranges, task.ranges.reshape(-1))
         if self._report is not silent:
             before = self._spent
-            session.report = lambda done: self._tell(before + done * len(places))
+            session.report = lambda done: self._tell(before + done * task.rows)
         return session
 
     def _spend(self, evaluations: int) -> None:
@@ -342,26 +333,14 @@ class Allocation:
         more than a look takes.
         """
         assert self._shared is not None
-        fewest = fewest_replicates(self._settings.efficient, task.plan)
         if self._shared.total is None:
-            return fewest
+            return 1
         if task.plan.estimator.learner(task.game.n_players) is not None:
             return LEARNER_LOOK
         half = self._shared.total // sum(each.rows for each in self._tasks) // 2
-        return max(
-            fewest, min((half - 2) // task.cost, next_look(0, task.cost), task.plan.replicates)
-        )
+        return max(1, min((half - 2) // task.cost, next_look(0, task.cost), task.plan.replicates))
 
     # --- beginning
-
-    def _groups(self, task: Task) -> list[Sequence[int]]:
-        """Rows of a task that begin together: all, but where their replicates are kept out of a
-        common total.
-        """
-        spread = needs_spreading(self._settings.efficient, task.plan, task.game.n_players)
-        if self._shared is None or not spread:
-            return [range(task.rows)]
-        return [[place] for place in range(task.rows)]
 
     def _exact_at_once(self, session: Session, waiting: Sequence[Task]) -> bool:
         """Whether to have exact values before anything is sampled, given the tasks that wait for
@@ -376,15 +355,16 @@ class Allocation:
             session.begin()
         return self._fits_exactly(session, None, rows)
 
-    def _begun(self, task: Task, places: Sequence[int], session: Session) -> list[_Row]:
+    def _begun(self, task: Task, session: Session) -> list[_Row]:
         """The rows of a session, each with its first estimate and then a session of its own."""
         if session.count < FIRST_LOOK:  # an earlier estimate may be good enough as it is
             self._expected = self._first_guess(task, session)
             before = session.evaluations if self._resume is not None else 0
             session.advance(session.next_look if self._shared is None else self._first(task))
             self._release(session)
-            self._spend((session.evaluations - before) * len(places))
-        parts = [session] if len(places) == 1 else self._split(task, places, session)
+            self._spend((session.evaluations - before) * task.rows)
+        places = range(task.rows)
+        parts = [session] if task.rows == 1 else self._split(task, places, session)
         return [_Row(task, place, part) for place, part in zip(places, parts, strict=True)]
 
     def _split(self, task: Task, places: Sequence[int], session: Session) -> list[Session]:
@@ -529,7 +509,7 @@ class Allocation:
                 session = Session.joined([row.session for row in rows], task.of_rows(places))
             if (
                 self._shared is not None
-                and session.enough
+                and session.count
                 and self._clock.late(session.evaluations, session.seconds_ahead())
             ):
                 continue  # others may have learned anew, and nothing else yet

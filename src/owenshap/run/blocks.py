@@ -59,6 +59,8 @@ class Worked(NamedTuple):
     """Whether it ends its block."""
     note: str | None = None
     """What did not go as planned, in words."""
+    fit_errors: FloatArray | None = None
+    """Standard errors (r, n, k) that replicates which are fits have of their own."""
 
 
 class Blocks(NamedTuple):
@@ -247,8 +249,8 @@ def _work(
 def _reduced(
     estimator: Estimator, part: Design, last: bool, values: FloatArray, evaluations: int
 ) -> Worked:
-    replicates, note = estimator.noted_replicates(part, values)
-    return Worked(replicates, evaluations, last, note)
+    replicates, note, fit_errors = estimator.reduced(part, values)
+    return Worked(replicates, evaluations, last, note, fit_errors)
 
 
 def _work_ahead(

@@ -10,20 +10,18 @@ from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game
 from owenshap.run.allocation import Allocation, Snapshot, Task
+from owenshap.run.cost import Cost
 from owenshap.run.evaluate import Ends
 from owenshap.run.plan import (
-    Cost,
     Plan,
     check_feasible,
     check_plan,
-    leaves_a_gap,
     make_plan,
-    needs_spreading,
 )
 from owenshap.run.result import Estimate
 from owenshap.run.session import timed_ends
 from owenshap.run.settings import Settings
-from owenshap.statistics.stopping import Clock, Until, checked_until
+from owenshap.statistics.stopping import USUAL, Clock, Until, checked_until
 from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter, close, meter
@@ -41,7 +39,7 @@ def estimate(
     seed: int = 0,
     plan: Plan | None = None,
     resume: Estimate | None = None,
-    efficient: bool = False,
+    efficient: bool = True,
     executor: Executor | None = None,
     progress: bool | Meter | None = None,
     memory: str | int = "256MB",
@@ -54,20 +52,26 @@ def estimate(
         FunctionGame, TableGame, or anything with `n_players` and `values`.
     method : str or Estimator
         A name from `owenshap.methods()`, or an estimator with its settings, as in
-        HalvedOwen(levels=1000, per_level=2). 'auto' is exact where all 2ⁿ coalitions fit the
-        budget; else a Gaussian process where an evaluation is worth a fit, corrected past 10,000
-        evaluations; else halved-owen. `plan` says what it chose and why, `note` what went
-        otherwise.
+        HalvedOwen(levels=1000, per_level=2). 'auto' takes what reaches the accuracy the soonest:
+        all 2ⁿ coalitions, a Gaussian process where evaluations are dear, else halved-owen. It goes
+        by counted work; what it times decides only where that differs by more than ten times. Under
+        a budget it is exact where that fits; else a Gaussian process where an evaluation is worth a
+        fit, corrected past 10,000 evaluations; else halved-owen. `plan` says what it chose and why,
+        `note` what went otherwise.
     budget : int, optional
         The most evaluations (coalitions that the game values). Never exceeded, and used up to the
-        last whole replicate. Where nothing says how many: the larger of 2048 and 64 (n + 1).
+        last whole replicate.
     tolerance : float or str, optional
         Stop as soon as all values, of all players and outputs at once, are within it: in units of
-        the game's values, or a share of |v(N) − v(∅)| such as '1%'. Without a budget the run goes
-        on until then. 'auto' goes over to exact values where those are cheaper.
+        the game's values, or a share such as '1%' of their range (|v(N) − v(∅)|, or how far apart
+        values were seen to lie where that is more). Without a budget the run goes on until then.
+        'auto' goes over to exact values where those are cheaper. Where nothing else is said either,
+        it is '1%', with a budget of the larger of 32,768 and 1,024 (n + 1) evaluations; methods
+        that cannot be looked at (biased rules, levels or pairs that are given, `linear`) take what
+        their settings say, else the larger of 2,048 and 64 (n + 1) evaluations.
     top : int, optional
         Stop as soon as it is settled which players have the `top` largest absolute values (in every
-        output), but for ties within the tolerance, or 0.1 % of the range without one. 'auto' goes
+        output), but for ties within the tolerance, or 1 % of the range without one. 'auto' goes
         over to exact values here too.
     seconds : float, optional
         Stop after this time, before the block of replicates that would end later; a first replicate
@@ -86,8 +90,10 @@ def estimate(
         An earlier estimate of the same game to go on from, with its method and seed: to a tighter
         tolerance, or a larger budget, which then counts its evaluations too.
     efficient : bool
-        Whether the values must sum to v(N) − v(∅). Methods that leave a gap then spread it over the
-        players.
+        Whether the values sum to v(N) − v(∅). Replicates of `owen` and `halved-owen` do so only on
+        average; the gap of each is spread over the players by how they go with the sum in the
+        others, which lowers the error as well. False leaves the plain mean and its `gap`. One pass
+        alone, and the printed methods, keep theirs.
     executor : optional
         Anything with `submit`: a thread or process pool.
     progress : bool or callable, optional
@@ -139,7 +145,7 @@ def estimating(
     seed: int = 0,
     plan: Plan | None = None,
     resume: Estimate | None = None,
-    efficient: bool = False,
+    efficient: bool = True,
     executor: Executor | None = None,
     progress: bool | Meter | None = None,
     memory: str | int = "256MB",
@@ -196,6 +202,8 @@ class _Request:
         n_players = whole_number("n_players", game.n_players, 1, "Give the number of players")
         settings = Settings.checked(self.seed, self.confidence, self.efficient, self.memory)
         until = checked_until(self.tolerance, self.top, self.seconds, n_players)
+        if until is None and self.budget is None and self.plan is None and self.resume is None:
+            until = USUAL
         clock = Clock(until or Until(), began)
         ends = None
         if self.resume is not None:
@@ -208,7 +216,6 @@ class _Request:
             plan = self._repeated(until, n_players)
             clock = Clock(plan.until or Until(), began)
         check_feasible(plan, n_players, settings.memory)
-        needs_spreading(settings.efficient, plan, n_players)
         executor = checked_executor(self.executor)
         report = meter(self.progress, plan.estimator.name)
         run = Allocation(
@@ -221,7 +228,7 @@ class _Request:
     ) -> tuple[Plan, Ends | None]:
         """A new plan; 'auto' asks what v(∅) and v(N) took, which are then known."""
         plan = make_plan(n_players, self.method, self.budget, until=until, memory=memory)
-        if self.method != "auto" or not plan.estimator.random:
+        if self.method != "auto" or not (plan.estimator.random or until):
             return plan, None
         started = time.perf_counter()
         computed = time.thread_time()
@@ -291,12 +298,4 @@ def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Pla
     if plan.budget < needed:
         rule = f"be at least the {needed:,} evaluations of the earlier estimate"
         raise InputError("budget", rule, request.budget, "Raise it")
-    if request.efficient and leaves_a_gap(plan) and not earlier.state["replicates"]["kept"]:
-        got = "one whose replicates were not kept"
-        raise InputError(
-            "resume",
-            "be an estimate with efficient=True, as this is",
-            got,
-            "Begin anew, or leave it out",
-        )
     return plan

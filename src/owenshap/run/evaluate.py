@@ -157,7 +157,7 @@ def _begun(
     game: LaunchingGame, coalitions: BoolArray, background: IntArray | None
 ) -> Callable[[], NDArray[Any]]:
     try:
-        return game.begin(coalitions, background if isinstance(game, DrawingGame) else None)
+        return game.begin(coalitions, background)
     except OwenshapError:
         raise
     except Exception as error:

@@ -8,53 +8,30 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.errors import InputError, UnknownMethodError
-from owenshap.estimators import Estimator, found
+from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.exact import MOST_PLAYERS
-from owenshap.run.cost import magnitude
-from owenshap.statistics.efficiency import FEWEST_TO_SPREAD
+from owenshap.run.cost import Cost, quickest
 from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Until
 from owenshap.support.checks import whole_number
-from owenshap.surrogates.cross_validated import FOLDS, most_refitted
+from owenshap.surrogates.base import FOLDS
+from owenshap.surrogates.cross_validated import most_refitted
+from owenshap.surrogates.gaussian_process.cost import fit_seconds
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
 TREES = "trees"  # exact values from a model's own trees: for an Explainer, not for games
-CALLING = 1e-3  # seconds that a call may take without any evaluation
-HICCUP = 15e-3  # seconds that a busy machine may keep a call waiting
 MOST_WORK = 2e9  # pairs × players², of a fit where not even a star is affordable: a minute or two
 LITTLE_MEMORY = 16 * 10**6  # bytes: a block and what is made of it take about as much
 # evaluations that a run until it is good enough learns from, and keeps in memory, at most
 HELD = 1200
 WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What an evaluation was measured to take, and how many outputs it gives."""
-
-    seconds: float
-    outputs: int
-
-    @classmethod
-    def measured(cls, elapsed: float, computing: float, evaluations: int, outputs: int) -> Cost:
-        """From one call that evaluated a few coalitions, so that another such call hardly ever
-        tells otherwise.
-
-        Time spent computing counts beyond what a call takes for itself. Time spent waiting (for a
-        machine elsewhere, or for a processor that others use) counts only where no hiccup is that
-        long. The rest is rounded to a power of ten.
-        """
-        waited = elapsed if elapsed > HICCUP else 0.0
-        seconds = max(computing - CALLING, waited, 0.0) / evaluations
-        return cls(magnitude(seconds) if seconds > 1e-9 else 0.0, outputs)
-
-    def __str__(self) -> str:
-        return (
-            f"an evaluation takes about {self.seconds:.0e} s"
-            if self.seconds
-            else "an evaluation takes hardly any time"
-        )
+# evaluations for each player that reach 1 % of the range, about, by halved stars
+# (benchmarks/decisions.md#by-the-clock-or-by-count)
+BY_STARS = 320
+BY_PROCESS = 12  # the same by a process that grows
+BY_CORRECTED = 30  # the same where players are too many for a process alone
 
 
 @dataclass(frozen=True)
@@ -100,6 +77,10 @@ class Plan:
         estimator = _by_name(settings.pop("name")).restored(settings)
         return cls(estimator, state["replicates"], state["budget"], state["because"], until)
 
+    def learns(self, n_players: int) -> bool:
+        """Whether what it does next depends on values: rows then go one by one."""
+        return self.until is not None and self.estimator.learner(n_players) is not None
+
     def evaluations(self, n_players: int) -> int:
         """Evaluations of all replicates, at most."""
         return 2 + self.replicates * self.estimator.replicate_cost(n_players)
@@ -112,6 +93,13 @@ def default_budget(n_players: int) -> int:
     return max(2048, 64 * (n_players + 1))
 
 
+def usual_cap(n_players: int) -> int:
+    """The most evaluations where nothing is asked for: what is not within 1 % by then is rough, and
+    a user should know before more is spent.
+    """
+    return 16 * default_budget(n_players)
+
+
 def methods() -> list[str]:
     """The names that `method=` takes.
 
@@ -119,7 +107,7 @@ def methods() -> list[str]:
     >>> "halved-owen" in owenshap.methods()
     True
     """
-    return ["auto", *found(), TREES]
+    return ["auto", *by_name(), TREES]
 
 
 def make_plan(
@@ -140,6 +128,10 @@ def make_plan(
             2,
             "It counts evaluations, the empty and the grand coalition among them",
         )
+    if until is not None and until.usual:
+        budget = usual_cap(n_players)
+        if not _stops(method, n_players):
+            budget = until = None
     if until is not None:
         return _open_ended(n_players, method, budget, cost, until, memory)
     if method == "auto":
@@ -150,7 +142,7 @@ def make_plan(
 
 def exact_plan(n_players: int, because: str) -> Plan:
     """The plan for exact values."""
-    return _planned(found()["exact"](), n_players, 1 << n_players, because)
+    return _planned(by_name()["exact"](), n_players, 1 << n_players, because)
 
 
 def exact_at_once(plan: Plan, n_players: int) -> bool:
@@ -172,9 +164,14 @@ def settled_for(method: str | Estimator, n_players: int, budget: int) -> Estimat
     )
 
 
-def fitting_seconds(pairs: int, outputs: int) -> float:
+def fitting_seconds(pairs: int, n_players: int, outputs: int) -> float:
     """What the next fit of a process that learns on the way takes, about, on one core."""
-    return 1.3 * _one_fit(pairs) * outputs
+    return _doubted(pairs, n_players) * fit_seconds(pairs, n_players, outputs)
+
+
+def _doubted(pairs: float, n_players: int) -> int:
+    """Fits that a process takes, at most: cross-validation makes it again without each fold."""
+    return 1 + FOLDS if n_players <= pairs <= most_refitted(n_players) else 1
 
 
 def check_plan(plan: object, n_players: int) -> Plan:
@@ -233,15 +230,9 @@ def _open_ended(
     memory: float,
 ) -> Plan:
     """A plan that ends when a goal is reached, or the budget where there is one."""
-    default = default_budget(n_players)
     if method == "auto":
-        plan = _auto(n_players, default if budget is None else min(budget, default), None, memory)
+        plan, budget = _auto_until(n_players, budget, cost, until, memory)
         until = replace(until, exact=n_players <= MOST_PLAYERS)
-        if until.seconds is not None and not plan.estimator.random:
-            plan, budget = _sampled_first(plan, n_players, budget)
-        if plan.estimator.random:
-            stars = _going_on(found()[plan.estimator.name](), n_players, budget)
-            plan = _worth_fitting(replace(plan, estimator=stars), n_players, budget, cost, memory)
     else:
         estimator = method if isinstance(method, Estimator) else _by_name(method)
         estimator = _going_on(estimator, n_players, budget)
@@ -249,19 +240,82 @@ def _open_ended(
         plan = _planned(
             estimator,
             n_players,
-            max(default, 2 + one) if budget is None else budget,
+            max(default_budget(n_players), 2 + one) if budget is None else budget,
             "it was asked for",
         )
     estimator = plan.estimator
     if not estimator.random or estimator.exact_order(n_players) >= n_players:
         return plan
-    if not estimator.unbiased(n_players):
+    if not estimator.unbiased(n_players) and estimator.learner(n_players) is None:
         rule = f"be unbiased with a tolerance, top or seconds, for {n_players} players"
         raise InputError("method", rule, estimator, "Use rule='stratified', or give a budget alone")
     replicates = ENDLESS if budget is None else estimator.replicates_within(n_players, budget)
     return replace(
         plan, replicates=replicates, budget=ENDLESS if budget is None else budget, until=until
     )
+
+
+def _auto_until(
+    n_players: int, budget: int | None, cost: Cost | None, until: Until, memory: float
+) -> tuple[Plan, int | None]:
+    """What reaches a goal the soonest, and the evaluations it may have."""
+    default = default_budget(n_players)
+    plan = _auto(n_players, default if budget is None else min(budget, default), None, memory)
+    exact = not plan.estimator.random
+    if exact and until.seconds is not None:
+        plan, budget = _sampled_first(plan, n_players, budget)
+        exact = not plan.estimator.random
+    if not exact:
+        stars = _going_on(by_name()[plan.estimator.name](), n_players, budget)
+        plan = replace(plan, estimator=stars)
+    if cost is None or (budget is not None and budget < default):
+        return plan, budget
+    every = 1 << n_players
+    # the last fit, and about as much for all before it
+    alone = BY_PROCESS * n_players <= 4 * MOST_CHOSEN
+    by_process = (BY_PROCESS if alone else BY_CORRECTED) * n_players
+    fitting = 2 * fit_seconds(min(by_process // 2, MOST_CHOSEN), n_players, cost.outputs)
+    ways = {"fit": (by_process, fitting), "stars": (_by_stars(n_players, until), 0.0)}
+    possible = n_players <= MOST_PLAYERS and (budget is None or every <= budget)
+    if exact or (possible and until.seconds is None):
+        ways = {"exact": (every, 0.0)} | ways
+    way = quickest(ways, cost, "exact" if exact else None)
+    times = f"{cost} and fits about {fitting:.1g} s"
+    if way == "exact":
+        because = f"all 2^{n_players} coalitions take no longer than sampling: {cost}"
+        return (plan if exact else exact_plan(n_players, because)), budget
+    if exact:
+        plan = replace(plan, because=f"all 2^{n_players} coalitions take too long")
+        plan = replace(plan, estimator=by_name()["halved-owen"]().open_ended(n_players))
+    because = f"{plan.because}, and {times}"
+    if way == "stars":
+        return replace(plan, because=f"{because}, in which stars reach more"), budget
+    name = "gaussian-process" if alone else "gaussian-process-corrected"
+    fitted = by_name()[name]().open_ended(n_players)
+    better = replace(plan, estimator=fitted, because=f"{because}, which they are worth")
+    if _feasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory):
+        return better, budget
+    because = f"{because}, which they are worth, but not within this memory"
+    return replace(plan, because=because), budget
+
+
+def _by_stars(n_players: int, until: Until) -> float:
+    """Evaluations that halved stars take, about: with the square of a relative tolerance, and a
+    first look at least.
+    """
+    tighter = 1.0 if until.share is None else (0.01 / until.share) ** 2
+    return max(BY_STARS * tighter, 4.0 * FIRST_LOOK) * (n_players + 1)
+
+
+def _stops(method: str | Estimator, n_players: int) -> bool:
+    """Whether a method can go on until it is good enough, and leaves open how far it goes."""
+    if method == "auto":
+        return True
+    estimator = method if isinstance(method, Estimator) else _by_name(method)
+    if not estimator.random or estimator.default_replicates(n_players) is not None:
+        return False
+    settled = estimator.open_ended(n_players)
+    return settled.unbiased(n_players) or settled.learner(n_players) is not None
 
 
 def _sampled_first(exact: Plan, n_players: int, budget: int | None) -> tuple[Plan, int | None]:
@@ -271,7 +325,7 @@ def _sampled_first(exact: Plan, n_players: int, budget: int | None) -> tuple[Pla
     Without a budget those are twice what exact values may take: time that they do not fit is over
     before that.
     """
-    stars = found()["halved-owen"]()
+    stars = by_name()["halved-owen"]()
     if 1 << n_players <= 2 + stars.open_ended(n_players).replicate_cost(n_players):
         return exact, budget  # as soon as a first replicate
     because = f"all 2^{n_players} coalitions do not fit the time"
@@ -285,27 +339,8 @@ def _going_on(estimator: Estimator, n_players: int, budget: int | None) -> Estim
     settled = estimator.open_ended(n_players)
     if budget is None or settled.replicates_within(n_players, budget) >= FIRST_LOOK // 2:
         return settled
-    return estimator.within(n_players, budget)
-
-
-def _worth_fitting(
-    plan: Plan, n_players: int, budget: int | None, cost: Cost | None, memory: float
-) -> Plan:
-    """The plan of a run until it is good enough, with a Gaussian process where an evaluation costs
-    enough to save many.
-    """
-    if cost is None or (budget is not None and budget < default_budget(n_players)):
-        return plan
-    default = default_budget(n_players)
-    fitting = _fitting_seconds(n_players, default, corrected=True) * cost.outputs
-    times = f"{plan.because}, and {cost} and fits about {fitting:.1g} s"
-    if not _pays(n_players, default, fitting, cost):
-        return replace(plan, because=f"{times}, in which stars reach more")
-    fitted = found()["gaussian-process-corrected"]().open_ended(n_players)
-    better = replace(plan, estimator=fitted, because=f"{times}, which they are worth")
-    if not _feasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory):
-        return replace(plan, because=f"{times}, which they are worth, but not within this memory")
-    return better
+    within = estimator.within(n_players, budget)
+    return within if within.unbiased(n_players) else settled
 
 
 def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) -> Plan:
@@ -318,7 +353,7 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     budget = default_budget(n_players) if budget is None else budget
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
         return _planned(
-            found()["exact"](),
+            by_name()["exact"](),
             n_players,
             budget,
             f"all 2^{n_players} coalitions fit a budget of {budget}",
@@ -327,13 +362,16 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     if budget < 2 * (n_players + 1) + 2:
         return _less_than_a_star(n_players, budget, f"{because}, nor does a star", memory)
     if cost is None:
-        return _planned(found()["halved-owen"](), n_players, budget, because)
+        return _planned(by_name()["halved-owen"](), n_players, budget, because)
     corrected = budget > 2 * MOST_PAIRS + 2
     fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
+    # what a fit saves: with few evaluations for each player it learns less
+    saved = min(WORTH, budget / n_players) * budget
+    pays = quickest({"stars": (saved, 0.0), "fit": (0.0, fitting)}, cost) == "fit"
     times = f"{cost} and a fit about {fitting:.1g} s"
-    if not _pays(n_players, budget, fitting, cost):
+    if not pays:
         return _planned(
-            found()["halved-owen"](),
+            by_name()["halved-owen"](),
             n_players,
             budget,
             f"{because}, and {times}, in which stars reach more",
@@ -342,46 +380,36 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     if corrected:
         because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
     name = "gaussian-process-corrected" if corrected else "gaussian-process"
-    plan = _planned(found()[name](), n_players, budget, because)
+    plan = _planned(by_name()[name](), n_players, budget, because)
     if _feasible(plan, n_players, memory):
         return plan
     return _planned(
-        found()["halved-owen"](), n_players, budget, f"{because}, but not within this memory"
+        by_name()["halved-owen"](), n_players, budget, f"{because}, but not within this memory"
     )
 
 
 def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) -> Plan:
     """A Gaussian process where it can be fitted; else chains."""
-    plan = _planned(found()["gaussian-process"](), n_players, budget, because)
+    plan = _planned(by_name()["gaussian-process"](), n_players, budget, because)
     if budget * n_players**2 <= 2 * MOST_WORK and _feasible(plan, n_players, memory):
         return plan
     return _planned(
-        found()["castro"](),
+        by_name()["castro"](),
         n_players,
         budget,
         f"{because}, and a Gaussian process takes too much time or memory",
     )
 
 
-def _pays(n_players: int, budget: int, fitting: float, cost: Cost) -> bool:
-    """Whether a fit is worth the evaluations that could be made meanwhile: with few for each player
-    it learns less.
-    """
-    return fitting <= min(WORTH, budget / n_players) * budget * cost.seconds
-
-
 def _fitting_seconds(n_players: int, budget: int, corrected: bool) -> float:
     """What fitting a Gaussian process to one output takes, about, on one core."""
-    pairs = max(0, budget - 2) / 2
+    pairs = max(0, budget - 2) // 2
     if corrected:
-        return 1.3 * _one_fit(min(pairs, 1000))
+        # the last fit, and about as much for all before it
+        return 2 * fit_seconds(MOST_CHOSEN, n_players)
     fits = math.ceil(pairs / MOST_PAIRS) or 1
-    refitted = n_players <= pairs <= most_refitted(n_players)
-    return fits * _one_fit(pairs / fits) * (FOLDS if refitted else 1)
-
-
-def _one_fit(pairs: float) -> float:
-    return 0.008 + 2e-4 * pairs + 2e-6 * pairs * min(pairs, 1600)
+    one = pairs // fits
+    return fits * _doubted(one, n_players) * fit_seconds(one, n_players)
 
 
 def _planned(estimator: Estimator, n_players: int, budget: int | None, because: str) -> Plan:
@@ -401,6 +429,8 @@ def _planned(estimator: Estimator, n_players: int, budget: int | None, because: 
         cheaper = ("castro", n_players + 1) if budget > n_players else (fitted, 2)
         advice = "Raise it, or use method='{}', which needs {}".format(*cheaper)
         raise InputError("budget", rule, budget, advice)
+    if estimator.exact_order(n_players) >= n_players:
+        replicates = 1  # each is exact
     return Plan(estimator, replicates, budget, because)
 
 
@@ -415,7 +445,7 @@ def _by_name(method: object) -> Estimator:
     if method == TREES:
         rule = "be for a game, which has no trees to read"
         raise InputError("method", rule, method, "Give the model itself to an Explainer")
-    return found()[method]()
+    return by_name()[method]()
 
 
 def leaves_a_gap(plan: Plan) -> bool:
@@ -423,36 +453,10 @@ def leaves_a_gap(plan: Plan) -> bool:
     return "efficiency" not in plan.estimator.axioms
 
 
-def fewest_replicates(efficient: bool, plan: Plan) -> int:
-    """With fewer there is no estimate."""
-    return FEWEST_TO_SPREAD if efficient and leaves_a_gap(plan) else 1
+def spreads_its_gap(plan: Plan) -> bool:
+    """Whether the gap of the replicates is to be spread, so that the values sum to v(N) − v(∅).
 
-
-def needs_spreading(efficient: bool, plan: Plan, n_players: int) -> bool:
-    """Whether the gap must be spread, or an error where it cannot be."""
-    if not efficient or not leaves_a_gap(plan):
-        return False
-    if plan.replicates < FEWEST_TO_SPREAD:
-        needed = 2 + FEWEST_TO_SPREAD * plan.estimator.replicate_cost(n_players)
-        rule = (
-            f"be at least {needed} with efficient=True, which needs {FEWEST_TO_SPREAD} replicates"
-        )
-        raise InputError(
-            "budget", rule, plan.budget, "Raise it, or use method='castro', which leaves no gap"
-        )
-    return True
-
-
-def check_kept(plan: Plan, n_players: int, outputs: int, memory: int) -> None:
-    """All replicates are kept where the gap is spread: their number must be known, and fit into
-    memory.
+    One replicate alone, as with levels given and no budget, is left as it is.
     """
-    if plan.replicates == ENDLESS:
-        rule = "be given with efficient=True and a tolerance"
-        raise InputError("budget", rule, None, "All replicates are kept in memory")
-    held = 4 * 8 * plan.replicates * n_players * outputs
-    if held > memory:
-        advice = "Raise it, lower the budget, or leave out efficient=True"
-        raise InputError(
-            "memory", f"hold {held:,} bytes of replicates to spread the gap", memory, advice
-        )
+    alone = plan.until is None and plan.replicates == 1
+    return leaves_a_gap(plan) and not alone and not plan.estimator.keeps_gap

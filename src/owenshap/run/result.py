@@ -8,21 +8,23 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from owenshap.run.evaluate import Ends
 from owenshap.run.plan import Plan
 from owenshap.statistics.intervals import (
-    FEWEST_FOR_ERRORS,
-    FEWEST_REPLICATES,
+    ASTRAY,
+    doubts,
+    few,
     half_widths,
-    replicates_for_an_interval,
+    normal_quantile,
     simultaneous_half_widths,
     stopped_half_widths,
     weight_of_skewness,
 )
 from owenshap.statistics.moments import Moments
-from owenshap.statistics.stopping import FIRST_LOOK, rounded_up, spent
-from owenshap.support.arrays import BoolArray, FloatArray, column_sums
+from owenshap.statistics.stopping import spent
+from owenshap.support.arrays import FloatArray, column_sums
 from owenshap.support.draws import Draws
 
 
@@ -31,9 +33,8 @@ class Estimate:
     """Shapley values of a game, how far they may be off, and how they came about.
 
     `values`, `standard_errors`, `lower` and `upper` have shape (n,) where the game returned (m,),
-    else (n, k). The last two are None where no interval can be given, the last three where there is
-    not even a standard error; `no_interval` says why. Of several outputs, those too skewed for an
-    interval have NaN for its ends.
+    else (n, k). They are finite from two replicates on, and NaN for one alone and for biased
+    methods. `doubtful` says where and why intervals may mislead, or are NaN.
 
     Each of the intervals [lower, upper] holds its value with the given confidence, at a number of
     replicates fixed beforehand or at the moment when a tolerance, `top` or a clock stopped the run.
@@ -59,6 +60,8 @@ class Estimate:
     """Half-widths (k,) that what is rare asks for besides, where a surrogate learned on the way."""
     learned: bool = field(default=False, repr=False)
     """Whether a surrogate learned on the way."""
+    fit_errors: FloatArray | None = field(default=None, repr=False)
+    """Standard errors (n, k) of values that are read off fits, by jackknife."""
     note: str | None = None
     """What did not go as planned, in words; None where all did. `plan.because` says why it was
     planned so.
@@ -82,77 +85,64 @@ class Estimate:
         return self._shaped(self.moments.mean)
 
     @property
-    def no_interval(self) -> str | None:
-        """Why there is no interval; None where there is one."""
-        if self._no_error:
-            return self._no_error
-        return self._not_trusted if self._trusted is not None and not self._trusted.any() else None
+    def doubtful(self) -> str | None:
+        """Why the intervals may mislead, or why there are none; None where nothing says so.
 
-    @property
-    def missing_intervals(self) -> str | None:
-        """Why some outputs, or all, have no interval; None where all have one."""
-        return self._no_error or (
-            self._not_trusted if self._trusted is not None and not self._trusted.all() else None
+        Of several outputs that differ, each reason names its own.
+        """
+        found = self.doubts
+        if (found == found[0]).all():
+            return found[0] or None
+        reasons = [reason for reason in dict.fromkeys(found) if reason]
+        return "; ".join(
+            f"output {', '.join(map(str, np.flatnonzero(found == reason)))}: {reason}"
+            for reason in reasons
         )
 
     @cached_property
-    def _no_error(self) -> str | None:
-        """Why not even a standard error can be given; None where it can."""
+    def doubts(self) -> NDArray[np.object_]:
+        """The same for each output (k,), '' where nothing says so."""
+        nothing = np.full(self.moments.mean.shape[1], "", object)
+        if self._no_interval:
+            nothing[:] = self._no_interval
+            return nothing
+        if self._exact:
+            return nothing
+        if self.fit_errors is not None:
+            nothing[:] = few((self.evaluations - 2) // 2, "pairs")
+            return nothing
+        return doubts(self.moments, self._strain)
+
+    @cached_property
+    def _no_interval(self) -> str | None:
+        """Why there is no interval; None where there is one."""
         estimator, n_players = self.plan.estimator, len(self.moments.mean)
         if self._exact:
             return None
-        reason = estimator.no_interval_reason(n_players, self.replicates)
-        # replicates of one surrogate: alike, independent
-        learned_apart = estimator.together and self.plan.until is not None
-        if reason and not learned_apart:
+        if self.fit_errors is not None:
+            nothing = "nothing but v(∅) and v(N) was evaluated, which no error can be told from"
+            return nothing if self.evaluations <= 2 else None
+        reason = estimator.no_interval_reason(n_players)
+        if reason or self.replicates > 1:
             return reason
-        fewest = FEWEST_FOR_ERRORS if self.plan.until is None else FIRST_LOOK
-        return self._too_few if self.replicates < fewest else None
-
-    @property
-    def _too_few(self) -> str:
-        fewest = FEWEST_REPLICATES if self.plan.until is None else FIRST_LOOK
-        enough = 2 + fewest * self.plan.estimator.replicate_cost(len(self.moments.mean))
+        enough = 2 + 2 * estimator.replicate_cost(n_players)
         return (
-            f"an interval needs {fewest} replicates and this estimate has {self.replicates}; a "
-            f"budget of {enough:,} makes them"
+            f"one replicate alone has no interval; a budget of {enough:,} makes two, more make it "
+            "narrower"
         )
 
     @cached_property
-    def _trusted(self) -> BoolArray | None:
-        """The outputs (k,) whose replicates are enough for an interval, given how skewed they are;
-        None: all are.
-        """
-        if self.plan.until is not None or self._exact or self.replicates < FEWEST_FOR_ERRORS:
-            return None  # a run that looks has its own rule
-        return (self._needed <= self.replicates) & (self.replicates >= FEWEST_REPLICATES)
+    def _raw_gap(self) -> FloatArray:
+        """How far the sum of the values is off before it is corrected, (k,)."""
+        total = self.ends.grand - self.ends.empty
+        return np.zeros_like(total) if self.sums is None else np.abs(total - self.sums.mean[0])
 
     @cached_property
-    def _needed(self) -> FloatArray:
-        return replicates_for_an_interval(self.moments, self._strain, self.plan.estimator.together)
-
-    @property
-    def _not_trusted(self) -> str:
-        if self.replicates < FEWEST_REPLICATES:
-            return self._too_few
-        needed = float(self._needed[self._needed > self.replicates].min())
-        budget = rounded_up(2 + needed * self.plan.estimator.replicate_cost(len(self.moments.mean)))
-        return (
-            f"few coalitions carry the values: {self.replicates} replicates are too skewed for an "
-            "interval, "
-            f"which takes a budget of at least about {budget:,}"
-        )
-
-    def _where_trusted(self, widths: FloatArray) -> FloatArray:
-        """Widths (n, k), NaN for outputs without an interval."""
-        return widths if self._trusted is None else np.where(self._trusted, widths, np.nan)
-
-    @cached_property
-    def _strain(self) -> FloatArray | float:
-        """By how many standard errors the sum of the values is off, (k,)."""
+    def _strain(self) -> FloatArray:
+        """The same in standard errors."""
+        gap = self._raw_gap
         if self.sums is None:
-            return 0.0
-        gap = np.abs(self.ends.grand - self.ends.empty - self.sums.mean[0])
+            return gap
         rounding = 1e-9 * np.maximum(
             np.abs(self.moments.mean).max(axis=0), np.abs(self.ends.grand - self.ends.empty)
         )
@@ -160,31 +150,31 @@ class Estimate:
         return np.divide(gap, errors, out=np.full_like(gap, np.inf), where=errors > 0)
 
     @property
-    def standard_errors(self) -> FloatArray | None:
-        """Standard error of each value, also where replicates are too skewed for an interval."""
-        if self._no_error:
-            return None
-        return self._shaped(
-            np.zeros_like(self.moments.mean) if self._exact else self.moments.standard_errors
-        )
+    def standard_errors(self) -> FloatArray:
+        """Standard error of each value."""
+        return self._shaped(self._standard_errors())
+
+    def _standard_errors(self) -> FloatArray:
+        if self._exact:
+            return np.zeros_like(self.moments.mean)
+        if self._no_interval:
+            return np.full_like(self.moments.mean, np.nan)
+        return self.moments.standard_errors if self.fit_errors is None else self.fit_errors
 
     @property
-    def half_widths(self) -> FloatArray | None:
+    def half_widths(self) -> FloatArray:
         """Half the width of the interval of each value."""
-        half = self._half_widths()
-        return None if half is None else self._shaped(half)
+        return self._shaped(self._half_widths())
 
     @property
-    def lower(self) -> FloatArray | None:
+    def lower(self) -> FloatArray:
         """Lower end of the interval of each value."""
-        half = self._half_widths()
-        return None if half is None else self._shaped(self.moments.mean - half)
+        return self._shaped(self.moments.mean - self._half_widths())
 
     @property
-    def upper(self) -> FloatArray | None:
+    def upper(self) -> FloatArray:
         """Upper end of the interval of each value."""
-        half = self._half_widths()
-        return None if half is None else self._shaped(self.moments.mean + half)
+        return self._shaped(self.moments.mean + self._half_widths())
 
     @property
     def empty_value(self) -> FloatArray | float:
@@ -208,9 +198,8 @@ class Estimate:
         n_players = len(self.moments.mean)
         return self.plan.estimator.exact_order(n_players) >= n_players
 
-    def simultaneous(self) -> tuple[FloatArray, FloatArray] | None:
-        """Lower and upper ends of intervals that hold for all players and outputs at once; None
-        where there is none.
+    def simultaneous(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper ends of intervals that hold for all players and outputs at once.
 
         What a tolerance watches: when it stops a run, none of them is wider than the tolerance on
         either side. Where a surrogate learned on the way they are as wide: what it has learned
@@ -225,32 +214,41 @@ class Estimate:
         >>> bool((lower <= game.shapley_values).all() and (game.shapley_values <= upper).all())
         True
         """
-        if self.no_interval:
-            return None
-        half = np.zeros_like(self.moments.mean)
-        if not self._exact:
-            room = 0.0 if self.room is None else self.room
-            if self.learned and self.tolerances is not None:
-                # it learned until then, and no less was measured to hold
-                room = np.maximum(room, self.tolerances)
-            scales = 1.0 if self.tolerances is None else self.tolerances
-            skewed = weight_of_skewness(self.learned)
-            half = simultaneous_half_widths(
-                self.moments, self._confidence, scales, room, skewed, *self._seen
-            )
-            half = self._where_trusted(half)
+        half = self._simultaneous_half_widths()
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
 
-    def _half_widths(self) -> FloatArray | None:
-        if self.no_interval:
-            return None
-        if self._exact:
-            return np.zeros_like(self.moments.mean)
-        if self.plan.until is not None:
-            return stopped_half_widths(self.moments, self._confidence, *self._seen)
-        return self._where_trusted(
-            half_widths(self.moments, self._confidence, self.plan.estimator.together, *self._seen)
+    def _simultaneous_half_widths(self) -> FloatArray:
+        errors = self._standard_errors()
+        if self._exact or self._no_interval:
+            return errors
+        if self.fit_errors is not None:  # whatever their dependence: the rates add up
+            return normal_quantile((1 - self._confidence) / (2 * errors.size)) * errors
+        room = 0.0 if self.room is None else self.room
+        if self.learned and self.tolerances is not None:
+            # it learned until then, and no less was measured to hold
+            room = np.maximum(room, self.tolerances)
+        scales = 1.0 if self.tolerances is None else self.tolerances
+        skewed = weight_of_skewness(self.learned)
+        half = simultaneous_half_widths(
+            self.moments, self._confidence, scales, room, skewed, *self._seen
         )
+        return np.maximum(half, self._astray)
+
+    def _half_widths(self) -> FloatArray:
+        errors = self._standard_errors()
+        if self._exact or self._no_interval:
+            return errors
+        if self.fit_errors is not None:
+            return normal_quantile((1 - self._confidence) / 2) * errors
+        if self.plan.until is not None:
+            half = stopped_half_widths(self.moments, self._confidence, *self._seen)
+            return np.maximum(half, self._astray)
+        return half_widths(self.moments, self._confidence, *self._seen, self._astray)
+
+    @property
+    def _astray(self) -> FloatArray:
+        """The gap (k,) where it is no accident: something that no replicate has met makes it."""
+        return np.where(self._strain > ASTRAY, self._raw_gap, 0)
 
     @property
     def _seen(self) -> tuple[FloatArray, Draws]:

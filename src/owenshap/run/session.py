@@ -12,30 +12,38 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.estimators.base import Learner, combined_notes
+from owenshap.estimators.base import GrowingLearner, Learner, combined_notes
 from owenshap.games.game import AdditiveGame, Game
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
 from owenshap.run.evaluate import Ends, evaluate, evaluate_ends
 from owenshap.run.plan import (
     Plan,
-    check_kept,
     exact_at_once,
     exact_plan,
     fitting_seconds,
     leaves_a_gap,
-    needs_spreading,
+    spreads_its_gap,
 )
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.statistics.accumulators import AT_ONCE, Accumulator
 from owenshap.statistics.intervals import surprises, weight_of_skewness
 from owenshap.statistics.moments import Moments
-from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Clock, Verdict, look, never, next_look
+from owenshap.statistics.stopping import (
+    ENDLESS,
+    FIRST_LOOK,
+    Clock,
+    Verdict,
+    look,
+    look_at_fit,
+    never,
+    next_look,
+)
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.executors import IN_FLIGHT, Executor, in_order
 
@@ -75,15 +83,14 @@ class Session:
     ) -> None:
         self.game, self.plan, self.settings, self.clock = game, plan, settings, clock
         self._executor = executor
-        self._spread = needs_spreading(settings.efficient, plan, game.n_players)
         self.ends = timed_ends(game, clock) if ends is None else ends
         self.evaluations = 2
         self.blocks = 0
         """Blocks of replicates that are done."""
         self.looks = 0
         """Looks so far, over which the error rate of `top` is spent."""
-        self.tolerances: FloatArray | None = None
-        """What each output (k,) is to be within, where a tolerance is asked for."""
+        self.ranges: FloatArray = np.abs(self.ends.grand - self.ends.empty)
+        """Of each output (k,), at least: a relative tolerance is a share of it."""
         self.note: str | None = None
         """What did not go as planned, in words."""
         self.report: Callable[[int], None] = _nothing
@@ -91,19 +98,21 @@ class Session:
         self.learner: Learner | None = (
             None if plan.until is None else plan.estimator.learner(game.n_players)
         )
-        if self._spread:
-            check_kept(plan, game.n_players, self.ends.outputs, settings.memory)
         self._replicates = self._nothing_yet()
+        self._fit_squares: FloatArray | None = None  # (n, k), summed over replicates that are fits
         self._made = 0  # replicates by this session, those that only served a fit too
         self._slowness = 1.0  # of fits here, as the last one showed
 
     def _nothing_yet(self) -> Accumulator:
         """What replicates are added to."""
         looked_at = self.plan.until is not None
+        # kept without spreading too, for those who go on from here and spread
+        foldable = leaves_a_gap(self.plan) and not self.plan.estimator.keeps_gap
         return Accumulator(
             sums=looked_at or leaves_a_gap(self.plan),
             at_once=0 if looked_at else AT_ONCE // blocks_smaller(self.game, self.ends),
-            spread_to=self.ends.grand - self.ends.empty if self._spread else None,
+            total=self.ends.grand - self.ends.empty if foldable else None,
+            spread=self.settings.efficient and spreads_its_gap(self.plan),
         )
 
     # --- what it has come to
@@ -111,17 +120,42 @@ class Session:
     @property
     def count(self) -> int:
         """Replicates so far."""
-        return self._replicates.count
-
-    @property
-    def enough(self) -> bool:
-        """Whether there are enough replicates for an estimate."""
-        return self._replicates.enough
+        return self._replicates.count if self._growing is None else self._growing.count
 
     @property
     def moments(self) -> Moments | None:
-        """Of the replicates so far; None where there are not enough for an estimate."""
-        return self._replicates.moments
+        """Of the replicates so far; None where there are none."""
+        growing = self._growing
+        if growing is None:
+            return self._replicates.moments
+        if not growing.begun:
+            return None
+        values, errors = growing.fitted
+        count = max(2, growing.count)
+        return Moments(count, values, np.square(errors) * (count * (count - 1)))
+
+    @property
+    def _growing(self) -> GrowingLearner | None:
+        """The learner, where its fit is the estimate."""
+        growing = self.learner is not None and self.learner.grows
+        return cast(GrowingLearner, self.learner) if growing else None
+
+    @property
+    def tolerances(self) -> FloatArray | None:
+        """What each output (k,) is to be within, where a tolerance is asked for.
+
+        A share of the range is one of the largest value of a single replicate where that is more:
+        no value of a star or a chain is larger than how far the game's values lie apart.
+        """
+        until = self.plan.until
+        if until is None or until.tolerance is None:
+            return None
+        ranges = self.ranges
+        if until.share is not None and self.learner is not None:
+            ranges = np.maximum(ranges, self.learner.spread)
+        elif until.share is not None and self.moments is not None:
+            ranges = np.maximum(ranges, self.moments.largest)
+        return until.tolerances(ranges)
 
     @property
     def cost(self) -> int:
@@ -133,11 +167,19 @@ class Session:
         """Replicates that the budget leaves, those made so far among them."""
         if self.learner is None:
             return self.plan.replicates
+        most = math.inf if self._growing is None else self._growing.most
+        return int(min(self._affordable, most))
+
+    @property
+    def _affordable(self) -> int:
+        """The same of a learner that makes replicates of any number."""
         return self.count + (self.plan.budget - self.evaluations) // self.cost
 
     @property
     def next_look(self) -> int:
         """Replicates at the next look."""
+        if self._growing is not None:
+            return min(self._growing.next_look, self.affordable)
         return min(next_look(self.count, self.cost, self.learner is not None), self.affordable)
 
     # --- making replicates
@@ -189,6 +231,12 @@ class Session:
             self.relearn()
         yield from self._go_on(replicates)
         self.looks += self._made > made
+        if self._growing is not None and self._made > made:
+            began = time.monotonic()
+            seconds = fitting_seconds(self._growing.pairs, self.game.n_players, self.ends.outputs)
+            self._growing.fit()
+            self._slowness = (time.monotonic() - began) / seconds
+            self.note = self._growing.note
 
     def _go_on(self, replicates: int) -> Iterator[None]:
         """Make blocks up to so many replicates, or to the end of that before the one that would be
@@ -196,7 +244,8 @@ class Session:
         """
         target = min(replicates, self.affordable)
         while self.count < target:
-            if self._replicates.enough and self.clock.late(self.evaluations, self.seconds_ahead()):
+            begun = self.count if self._growing is None else self._growing.begun
+            if begun and self.clock.late(self.evaluations, self.seconds_ahead()):
                 return
             self._make(self._sizes(target - self.count))
             yield
@@ -235,6 +284,10 @@ class Session:
             self.evaluations += part.evaluations
             block = part.replicates if block is None else block + part.replicates
             self.note = combined_notes((self.note, part.note))
+            if part.fit_errors is not None:
+                squares = np.square(part.fit_errors).sum(axis=0)
+                before = self._fit_squares
+                self._fit_squares = squares if before is None else before + squares
             self.report(self.evaluations)
             if part.last:
                 self._add(block)
@@ -251,8 +304,12 @@ class Session:
         ):
             self.evaluations += used
             self.report(self.evaluations)
-            self._add(learner.replicates(design, values))
-            self.note = learner.note
+            if self._growing is None:
+                self._add(learner.replicates(design, values))
+                self.note = learner.note
+            else:
+                self._growing.see(design, values)
+                self.blocks += 1
             yield
 
     def _add(self, replicates: FloatArray) -> None:
@@ -318,9 +375,14 @@ class Session:
     def _fit_seconds(self, needed: float = math.inf) -> float:
         """What the next fit takes, where so many replicates are needed; 0 where it does not pay."""
         learner = self.learner
+        if self._growing is not None:
+            pairs = self._growing.pairs * self.next_look // max(1, self.count)
+            seconds = fitting_seconds(pairs, self.game.n_players, self.ends.outputs)
+            return self._slowness * seconds
         if learner is None or not learner.pays(self.count, needed, self.affordable - self.count):
             return 0.0
-        return self._slowness * fitting_seconds(learner.pairs, self.ends.outputs)
+        seconds = fitting_seconds(learner.pairs, self.game.n_players, self.ends.outputs)
+        return self._slowness * seconds
 
     # --- learning
 
@@ -329,6 +391,11 @@ class Session:
         did.
         """
         learner = self.learner
+        growing = self._growing
+        if growing is not None:
+            if self.count >= growing.most:
+                growing.go_over()
+            return False
         if learner is None:
             return False
         needed = math.inf if verdict is None else verdict.needed_by_spread
@@ -370,6 +437,15 @@ class Session:
         assert self.plan.until is not None
         moments = self.moments
         assert moments is not None
+        if self._growing is not None:
+            return look_at_fit(
+                *self._growing.fitted,
+                self.count,
+                self.ends.grand - self.ends.empty,
+                self.plan.until,
+                self.tolerances,
+                self.settings.confidence,
+            )
         room = self.room()
         return look(
             moments,
@@ -395,9 +471,17 @@ class Session:
         assert self.plan.until is not None
         if verdict.done:
             return verdict.reached(self.plan.until, self.tolerances, self.evaluations)
-        if self.count >= self.affordable:
-            return f"budget of {self.plan.budget:,} evaluations: {self.missed(verdict)}"
+        if self.count >= (self.affordable if self.learner is None else self._affordable):
+            return f"{self._limit}: {self.missed(verdict)}"
         return None
+
+    @property
+    def _limit(self) -> str:
+        """What it may spend, in words."""
+        words = f"budget of {self.plan.budget:,} evaluations"
+        if self.plan.until is None or not self.plan.until.usual:
+            return words
+        return f"usual {words} (tolerance='{self.plan.until.tolerance}' goes on without one)"
 
     def missed(self, verdict: Verdict) -> str:
         """What was not reached, and what it would take."""
@@ -448,8 +532,7 @@ class Session:
             because = f"all 2^{self.game.n_players} coalitions fit the time"
             showed = "fit the time"
         plan = exact_plan(self.game.n_players, because)
-        settings = replace(self.settings, efficient=False)
-        session = Session(self.game, plan, settings, self._executor, ends=self.ends)
+        session = Session(self.game, plan, self.settings, self._executor, ends=self.ends)
         before = self.evaluations
         session.report = lambda done: self.report(before + done - 2)
         session.advance(plan.replicates)
@@ -460,6 +543,15 @@ class Session:
         return replace(estimate, evaluations=estimate.evaluations + before - 2, stopped_by=words)
 
     # --- results
+
+    @property
+    def fit_errors(self) -> FloatArray | None:
+        """Standard errors (n, k) of the mean of fits, which are independent; None where replicates
+        are none.
+        """
+        if self._growing is not None:
+            return self._growing.fitted[1]
+        return None if self._fit_squares is None else np.sqrt(self._fit_squares) / self.count
 
     def result(self, stopped_by: str | None = None, finished: bool = True) -> Estimate:
         """What it has come to; a finished one has the plan that repeats it."""
@@ -474,10 +566,11 @@ class Session:
             moments,
             self.ends,
             self.looks,
-            self._replicates.sums,
+            None if self._growing is not None else self._replicates.sums,
             self.tolerances,
             self.room(),
             self.learner is not None,
+            self.fit_errors,
             self.note,
             self.state(),
         )
@@ -515,8 +608,10 @@ class Session:
         own = copy.copy(self)
         own.game = game
         own.ends = self.ends.of_outputs(outputs)
-        own.tolerances = None if self.tolerances is None else self.tolerances[outputs]
+        own.ranges = self.ranges[outputs]
         own._replicates = self._replicates.of_outputs(outputs)
+        squares = self._fit_squares
+        own._fit_squares = None if squares is None else squares[:, outputs]
         return own
 
     @staticmethod
@@ -527,9 +622,10 @@ class Session:
         ends = [each.ends for each in sessions]
         empty = np.concatenate([each.empty for each in ends])
         together.ends = Ends(empty, np.concatenate([each.grand for each in ends]), ends[0].scalar)
-        tolerances = [each.tolerances for each in sessions if each.tolerances is not None]
-        together.tolerances = np.concatenate(tolerances) if tolerances else None
+        together.ranges = np.concatenate([each.ranges for each in sessions])
         together._replicates = Accumulator.joined([each._replicates for each in sessions])
+        squares = [each._fit_squares for each in sessions if each._fit_squares is not None]
+        together._fit_squares = np.concatenate(squares, axis=1) if squares else None
         return together
 
     # --- going on from an earlier estimate
@@ -549,8 +645,9 @@ class Session:
             "looks": self.looks,
             "made": self._made,
             "note": self.note,
-            "tolerances": self.tolerances,
+            "ranges": self.ranges,
             "replicates": self._replicates.state(),
+            "fit_squares": self._fit_squares,
             "learner": None if self.learner is None else self.learner.state(),
         }
 
@@ -568,7 +665,7 @@ class Session:
         ends = Ends(state["ends"]["empty"], state["ends"]["grand"], state["ends"]["scalar"])
         settings = Settings(**state["settings"])
         session = cls(game, Plan.restored(state["plan"]), settings, executor, clock, ends)
-        session.tolerances = state["tolerances"]
+        session.ranges = state["ranges"]
         session._made = state["made"]
         session.resume(state)
         return session
@@ -579,6 +676,7 @@ class Session:
         self.blocks = state["blocks"]
         self.looks = state["looks"]
         self.note = state["note"]
+        self._fit_squares = state.get("fit_squares")  # older states have none
         if self.learner is not None and state["learner"] is not None:
             self.learner.restore(state["learner"])
         self._replicates.restore(state["replicates"], self.ends.grand - self.ends.empty)

@@ -19,14 +19,14 @@ class Settings:
     confidence : float
         Of each interval.
     efficient : bool
-        Whether the values must sum to v(N) − v(∅).
+        Whether the values sum to v(N) − v(∅) where a method's replicates do so only on average.
     memory : int
         Bytes of working arrays.
     """
 
     seed: int = 0
     confidence: float = 0.95
-    efficient: bool = False
+    efficient: bool = True
     memory: int = 256_000_000
 
     @classmethod

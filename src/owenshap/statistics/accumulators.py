@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.statistics.efficiency import FEWEST_TO_SPREAD, spread_gap
+from owenshap.statistics.efficiency import Folds
 from owenshap.statistics.moments import Moments, side_by_side, sums_over_players
 from owenshap.support.arrays import FloatArray, IntArray
 
@@ -27,34 +27,42 @@ class Accumulator:
         Whether the sums over the players are kept too.
     at_once : int
         Numbers of an output that are reduced together; 0 reduces every block by itself.
-    spread_to : float (k,), optional
-        What each replicate must sum to. The gap of each is spread by weights from all others, so
-        all replicates are kept.
+    total : float (k,), optional
+        What the values sum to on average, where what it takes to spread the gap is to be kept.
+    spread : bool
+        Whether it is spread.
     """
 
     def __init__(
-        self, sums: bool = True, at_once: int = 0, spread_to: FloatArray | None = None
+        self,
+        sums: bool = True,
+        at_once: int = 0,
+        total: FloatArray | None = None,
+        spread: bool = True,
     ) -> None:
-        self._with_sums, self._at_once, self._spread_to = sums, at_once, spread_to
+        self._with_sums, self._at_once = sums or total is not None, at_once
+        self._total, self._spread = total, spread
         self._moments: Moments | None = None
-        """Of the values, and of their sums as of one player more; of the sums alone where the gap
-        is spread.
-        """
+        """Of the values, and of their sums as of one player more."""
+        self._folds: Folds | None = None
         self._blocks: list[FloatArray] = []
         """Not reduced yet."""
         self._numbers = 0
-        self._kept: list[FloatArray] = []
-        """All replicates, where the gap is spread."""
+        self._latest: tuple[Moments | None, Moments | None] | None = None
+        """Moments and sums, where somebody has asked for them since the last block."""
 
     def add(self, replicates: FloatArray) -> None:
         """One block more, (r, n, k)."""
-        if self._spread_to is not None:
-            self._kept.append(replicates)
+        self._latest = None
         self._blocks.append(replicates)
         # whatever the outputs: none depends on the others
         self._numbers += replicates.shape[0] * replicates.shape[1]
+        self._reduce()
+
+    def _reduce(self) -> None:
+        """Reduce the blocks, where they are large enough together."""
         if self._numbers >= self._at_once:
-            self._moments = self._reduced()
+            self._moments, self._folds = self._reduced()
             self._blocks = []
             self._numbers = 0
 
@@ -62,54 +70,53 @@ class Accumulator:
     def count(self) -> int:
         """Replicates so far."""
         reduced = 0 if self._moments is None else self._moments.count
-        if self._spread_to is not None:
-            return sum(map(len, self._kept))
         return reduced + sum(map(len, self._blocks))
 
     @property
-    def enough(self) -> bool:
-        """Whether there are moments: from the first replicate on, or from as many as weights
-        take.
-        """
-        return self.count >= (1 if self._spread_to is None else FEWEST_TO_SPREAD)
-
-    @property
     def moments(self) -> Moments | None:
-        """Of the values of all replicates so far; None where there are not enough."""
-        if not self.enough:
-            return None
-        if self._spread_to is not None:
-            return Moments.of(spread_gap(np.concatenate(self._kept), self._spread_to))
-        reduced = self._reduced()
-        return reduced.of_players(slice(-1)) if reduced is not None and self._with_sums else reduced
+        """Of the values of all replicates so far; None where there are none."""
+        return self._all()[0]
 
     @property
     def sums(self) -> Moments | None:
-        """Of the sums over the players; None where they are not kept."""
-        reduced = self._reduced() if self._with_sums else None
-        return None if reduced is None else reduced.of_players(slice(-1, None))
+        """Of the sums over the players, as they were made; None where they are not kept."""
+        return self._all()[1]
 
-    def _reduced(self) -> Moments | None:
+    def _all(self) -> tuple[Moments | None, Moments | None]:
+        if self._latest is None:
+            self._latest = self._values_and_sums()
+        return self._latest
+
+    def _values_and_sums(self) -> tuple[Moments | None, Moments | None]:
+        reduced, folds = self._reduced()
+        if reduced is None or not self._with_sums:
+            return reduced, None
+        values = reduced.of_players(slice(-1))
+        sums = reduced.of_players(slice(-1, None))
+        if folds is not None and self._spread:
+            values = folds.corrected(values)
+        return values, sums
+
+    def _reduced(self) -> tuple[Moments | None, Folds | None]:
         if not self._blocks:
-            return self._moments
-        together = self._blocks[0] if len(self._blocks) == 1 else np.concatenate(self._blocks)
-        latest = Moments.of(self._columns(together))
-        return latest if self._moments is None else self._moments.merge(latest)
-
-    def _columns(self, replicates: FloatArray) -> FloatArray:
-        """What is reduced of replicates."""
-        if not self._with_sums:
-            return replicates
-        sums = sums_over_players(replicates)
-        return sums if self._spread_to is not None else np.concatenate([replicates, sums], axis=1)
+            return self._moments, self._folds
+        columns = self._blocks[0] if len(self._blocks) == 1 else np.concatenate(self._blocks)
+        if self._with_sums:
+            columns = np.concatenate([columns, sums_over_players(columns)], axis=1)
+        latest = Moments.of(columns)
+        folds = None
+        if self._total is not None:
+            folds = self._folds or Folds.none(latest.mean[:-1], self._total)
+            folds = folds.with_replicates(columns)
+        return latest if self._moments is None else self._moments.merge(latest), folds
 
     def of_outputs(self, outputs: IntArray) -> Accumulator:
         """The same of some outputs."""
-        some = Accumulator(self._with_sums, self._at_once)
-        some._spread_to = None if self._spread_to is None else self._spread_to[outputs]
+        total = None if self._total is None else self._total[outputs]
+        some = Accumulator(self._with_sums, self._at_once, total, self._spread)
         some._moments = None if self._moments is None else self._moments.of_outputs(outputs)
+        some._folds = None if self._folds is None else self._folds.of_outputs(outputs)
         some._blocks = [block[:, :, outputs] for block in self._blocks]
-        some._kept = [block[:, :, outputs] for block in self._kept]
         some._numbers = self._numbers
         return some
 
@@ -120,15 +127,13 @@ class Accumulator:
         """
         assert not any(part._blocks for part in parts)
         first = parts[0]
-        together = Accumulator(first._with_sums, first._at_once)
+        totals = [part._total for part in parts if part._total is not None]
+        total = np.concatenate(totals) if totals else None
+        together = Accumulator(first._with_sums, first._at_once, total, first._spread)
         reduced = [part._moments for part in parts if part._moments is not None]
         together._moments = side_by_side(reduced) if reduced else None
-        if first._spread_to is not None:
-            together._spread_to = np.concatenate(
-                [part._spread_to for part in parts if part._spread_to is not None]
-            )
-            blocks = zip(*(part._kept for part in parts), strict=True)
-            together._kept = [np.concatenate(block, axis=2) for block in blocks]
+        folds = [part._folds for part in parts if part._folds is not None]
+        together._folds = Folds.side_by_side(folds) if folds else None
         return together
 
     def state(self) -> dict[str, Any]:
@@ -136,28 +141,20 @@ class Accumulator:
         return {
             "sums": self._with_sums,
             "moments": None if self._moments is None else self._moments.arrays(),
+            "folds": None if self._folds is None else self._folds.state(),
             "blocks": list(self._blocks),
-            "kept": list(self._kept),
         }
 
     def restore(self, state: Mapping[str, Any], total: FloatArray) -> None:
         """Take up what the `state` of another came to, which may have kept more or less; replicates
-        sum to the total (k,).
+        sum to the total (k,) where their sums were not kept.
         """
         moments = None if state["moments"] is None else Moments.of_arrays(state["moments"])
-        kept = list(state["kept"])
-        if self._spread_to is not None:
-            self._kept = kept
-            self._moments = moments
-            kept = []
-        self._blocks = kept or list(state["blocks"])
+        if moments is not None and self._with_sums and not state["sums"]:
+            moments = moments.with_player(Moments.constant(moments.count, total))
+        self._moments = moments
+        self._folds = None if state["folds"] is None else Folds.restored(state["folds"])
+        self._blocks = list(state["blocks"])
         self._numbers = sum(block.shape[0] * block.shape[1] for block in self._blocks)
-        if not kept and moments is not None and self._spread_to is None:
-            missing = self._with_sums and not state["sums"]
-            self._moments = (
-                moments.with_player(Moments.constant(moments.count, total)) if missing else moments
-            )
-        if self._numbers >= self._at_once:
-            self._moments = self._reduced()
-            self._blocks = []
-            self._numbers = 0
+        self._latest = None
+        self._reduce()

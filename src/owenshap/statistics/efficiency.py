@@ -1,32 +1,184 @@
-"""Spreading the gap, for those who need values that sum to v(N) − v(∅)."""
+"""Values that sum to v(N) − v(∅), from replicates whose sums only do so on average.
+
+A replicate x misses the total by the gap g, its sum over the players less v(N) − v(∅). Spread in
+the shares β, which add up to 1, it becomes x − β g: the gap is gone whatever the shares are, and
+the mean stays as long as they come from *other* replicates. With β_i = Cov(x_i, g) / Var(g) it is a
+control variate: the error falls too. Replicate r belongs to fold r mod 10 and has its shares from
+the other nine folds, of which sums are enough: memory does not grow with the replicates.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
-from owenshap.support.arrays import FloatArray
+from owenshap.statistics.moments import Moments, sums_over_players
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
+FOLDS = 10  # of the replicates: what is spread in one is learned from the others
+# replicates for shares by covariance: with fewer those by variance are better
+# (benchmarks/decisions.md#sums-that-add-up)
+FEWEST_TO_REGRESS = 13
+CORRECTED_AT_ONCE = 1 << 12  # values: what is made of ten folds of so many fits a cache
 ROUNDING = 1e-12  # of the numbers that a difference is taken of: what is smaller is rounding
-FEWEST_TO_SPREAD = 3  # replicates: a variance takes two, besides the one that is spread
 
 
-def spread_gap(replicates: FloatArray, total: FloatArray) -> FloatArray:
-    """Replicates (r, n, k), at least 3, that each sum to the total (k,) over the players.
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """What is kept of ten folds of replicates, of n players and of their gap as one player more.
 
-    The gap of a replicate goes to the players in proportion to their variance over the *other*
-    replicates, which keeps its mean: weights from the same replicate would make it biased. So would
-    those from what rounding leaves of a variance where the others agree, since that goes with the
-    one that does not: it counts as 0.
+    Parameters
+    ----------
+    count : int
+        Replicates of all folds.
+    centre : float (n + 1, k)
+        What deviations are taken from: a mean of the first replicates, so that little cancels, and
+        v(N) − v(∅).
+    sums : float (folds, 2, n + 1, k)
+        Of each fold that has replicates the sums of deviations, and of their products with the gap.
     """
-    count = len(replicates)
-    away = np.square(replicates - replicates.mean(axis=0))
-    all_of_them = away.sum(axis=0)
-    others = all_of_them - away * (count / (count - 1))
-    largest = np.maximum(np.abs(replicates).max(axis=(0, 1)), np.abs(total))
-    rounding = ROUNDING * all_of_them + count * np.square(ROUNDING * largest)
-    others = np.where(others > rounding, others, 0)
-    summed = others.sum(axis=1, keepdims=True)
-    weights = np.where(
-        summed > 0, others / np.where(summed > 0, summed, 1), 1 / replicates.shape[1]
-    )
-    return replicates + weights * (total - replicates.sum(axis=1))[:, None]
+
+    count: int
+    centre: FloatArray
+    sums: FloatArray
+
+    @classmethod
+    def none(cls, mean: FloatArray, total: FloatArray) -> Folds:
+        """Folds without replicates, of values about this mean (n, k) that must sum to the total
+        (k,).
+        """
+        centre = np.concatenate([mean, total[None]])
+        return cls(0, centre, np.zeros((0, 2, *centre.shape)))
+
+    def with_replicates(self, columns: FloatArray) -> Folds:
+        """The folds with the replicates that follow, (r, n + 1, k), the sum as the last player."""
+        count = self.count + len(columns)
+        first = self.count % FOLDS
+        last = first + len(columns)
+        rounds = -(-last // FOLDS)
+        # zeros before and after them fill the rounds of ten folds; fewer replicates have fewer
+        terms = np.zeros((count if count < FOLDS else rounds * FOLDS, 2, *self.centre.shape))
+        here = terms[first:last]
+        np.subtract(columns, self.centre, out=here[:, 0])
+        np.multiply(here[:, 0], here[:, 0, -1:], out=here[:, 1])
+        sums = terms
+        if rounds > 1:
+            sums = np.add.reduce(terms.reshape(rounds, FOLDS, *terms.shape[1:]), axis=0)
+        sums[: len(self.sums)] += self.sums
+        return Folds(count, self.centre, sums)
+
+    def corrected(self, raw: Moments) -> Moments:
+        """Moments of the replicates with their gaps spread, from those of the raw ones."""
+        n_players, outputs = raw.mean.shape
+        most = max(1, CORRECTED_AT_ONCE // n_players)
+        if outputs <= most:
+            mean, squares = self._corrected(raw.squares)
+        else:
+            mean, squares = np.empty_like(raw.mean), np.empty_like(raw.mean)
+            for start in range(0, outputs, most):
+                some = slice(start, start + most)
+                part = self.of_outputs(some)
+                mean[:, some], squares[:, some] = part._corrected(raw.squares[:, some])
+        return Moments(self.count, mean, squares, raw.shape, raw)
+
+    def _corrected(self, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and squares of the corrected replicates, from the squares of the raw ones."""
+        deviations, products = self.sums[:, 0], self.sums[:, 1]
+        shares = self._shares()
+        before = np.add.reduce(deviations[:, :-1], axis=0) / self.count
+        moved = np.add.reduce(shares * deviations[:, -1:], axis=0)
+        mean = before - moved / self.count
+        # Σ (x − β g)² = Σ x² − 2 β Σ x g + β² Σ g² in each fold, and that less r times mean²
+        changed = shares * (shares * products[:, -1:] - 2 * products[:, :-1])
+        about_mean = squares + moved * (before + mean) + np.add.reduce(changed, axis=0)
+        rounding = ROUNDING * (squares + self.count * np.square(mean))
+        return self.centre[:-1] + mean, np.where(about_mean > rounding, about_mean, 0)
+
+    def _shares(self) -> FloatArray:
+        """The players' shares of the gap of each fold, (folds, n, k), from the other folds.
+
+        By covariance with the gap; by variance where replicates are few or the gap of the others
+        does not vary; by size where nothing varies; and evenly where nobody has anything. One
+        replicate has no others, and goes by itself.
+        """
+        if self.count == 1:
+            return _normed(np.abs(self.centre[None, :-1] + self.sums[:, 0, :-1]))
+        if self.count < FEWEST_TO_REGRESS:
+            return self._by_variance()
+        _, others = _counts(self.count)
+        every = np.add.reduce(self.sums, axis=0)
+        rest = every - self.sums
+        with_gap = rest[:, 1] - rest[:, 0] * (rest[:, 0, -1:] / others)
+        # What rounding leaves of a variance would go with the fold that is left out.
+        varies = with_gap[:, -1:] > ROUNDING * every[1, -1] + self._noise
+        weights = with_gap[:, :-1]
+        if varies.all():
+            shares: FloatArray = weights / sums_over_players(weights)
+            return shares
+        return np.where(varies, _normed(weights), self._by_variance())
+
+    def _by_variance(self) -> FloatArray:
+        """Shares by the variance of the means of the other folds: of single replicates, where they
+        are few.
+        """
+        counts, others = _counts(self.count)
+        deviations = self.sums[:, 0, :-1]
+        squares = np.square(deviations) / counts
+        every = squares.sum(axis=0)
+        rest = deviations.sum(axis=0) - deviations
+        variances = every - squares - np.square(rest) / others
+        variances = np.where(variances > ROUNDING * every + self._noise, variances, 0)
+        sizes = np.abs(self.centre[:-1] + rest / others)
+        return _normed(np.where(_some(variances), variances, sizes))
+
+    @property
+    def _noise(self) -> FloatArray:
+        """What rounding leaves of a variance of numbers as large as these, (k,)."""
+        largest: FloatArray = np.maximum.reduce(np.square(self.centre), axis=0)
+        return largest * (self.count * ROUNDING**2)
+
+    def of_outputs(self, outputs: slice | IntArray) -> Folds:
+        """The same of some outputs."""
+        return Folds(self.count, self.centre[:, outputs], self.sums[..., outputs])
+
+    @staticmethod
+    def side_by_side(parts: Sequence[Folds]) -> Folds:
+        """Folds of as many replicates each, of the outputs of all of them."""
+        centre = np.concatenate([part.centre for part in parts], axis=-1)
+        sums = np.concatenate([part.sums for part in parts], axis=-1)
+        return Folds(parts[0].count, centre, sums)
+
+    def state(self) -> dict[str, Any]:
+        """All of it as plain data."""
+        return {"count": self.count, "centre": self.centre, "sums": self.sums}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Folds:
+        """What `state` was written of."""
+        return cls(state["count"], state["centre"], state["sums"])
+
+
+@lru_cache(maxsize=64)
+def _counts(count: int) -> tuple[FloatArray, FloatArray]:
+    """Replicates in each fold and in the others, (folds, 1, 1), of so many in all."""
+    counts = np.full(min(count, FOLDS), float(count // FOLDS))
+    counts[: count % FOLDS] = count // FOLDS + 1
+    return counts[:, None, None], (count - counts)[:, None, None]
+
+
+def _normed(weights: FloatArray) -> FloatArray:
+    """Weights (f, n, k) as shares that add up to 1 over the players; equal ones where all are 0."""
+    added = sums_over_players(weights)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = weights / added
+    return np.where(added != 0, shares, 1 / weights.shape[1])
+
+
+def _some(weights: FloatArray) -> BoolArray:
+    """Where any player has weight, (f, 1, k)."""
+    some: BoolArray = np.any(weights > 0, axis=1, keepdims=True)
+    return some

@@ -6,36 +6,23 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from owenshap.statistics.moments import Moments
 from owenshap.support.arrays import BoolArray, FloatArray, column_sums
 from owenshap.support.draws import REPLICATES, Draws
 
-FEWEST_FOR_ERRORS = 10  # replicates: fewer tell too little of their spread
-# of an interval, with a number fixed beforehand: fewer can look calm although their tails are heavy
-FEWEST_REPLICATES = 30
+# below, an interval is doubtful: skewed ones hold less than 85 % (benchmarks/decisions.md#doubts)
+FEW_REPLICATES = 10
+ASTRAY = 4.0  # standard errors of the sum: a gap beyond them is no accident (1 in 16,000)
 # shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
 LOUD, QUIET = 0.85, 0.05
 # how much to add for looking often and for skewness: measured, see benchmarks/coverage
 LOOKING, SKEWED = 1.0, 0.1
 SKEWED_LEARNING = 0.25  # the same where a surrogate learns
-# how much to add for a value's own skewness and for that of all, with a number fixed beforehand
-OWN, SHARED = 0.5, 0.5
-UNEVEN = 2.0  # times as much where replicates have different weights
-# Squared skewness and excess kurtosis, means over the players, up to which 30 replicates have an
-# interval, and the powers of the replicates that these limits grow with:
-# benchmarks/decisions.md#when-an-interval-is-given.
-MOST_SKEWED, MOST_PEAKED = (1.25, 1.9), (1.95, 0.65)
-COCHRAN = 11  # times the squared skewness: as many replicates at least
-# by which excess kurtosis is below squared skewness where replicates have few values; 2 with two of
-# them
-TWO_VALUED = 1.5
-# chances of a sum that is so far off: where replicates are skewed, and where they are not
-OFF, NO_ACCIDENT = 0.05, 1e-4
-SUSPECT = 0.02  # of the replicates, a squared skewness: from there on they are skewed
-# relative variance of the spread of uneven replicates, up to which an interval is given
-UNCERTAIN = 0.28
-FEW = 0.45  # of the spread, carried by the farthest replicates: less is usual
+# Shares of the spread, and for each replicate, that the farthest must exceed to carry it: a
+# normal's never does (benchmarks/decisions.md#widths-of-intervals).
+CARRIED, USUAL = 0.5, 3.0
 # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and
 # large
 SURPRISING = 3.0
@@ -53,12 +40,19 @@ def quantile_of(freedom: int, tail: float) -> float:
     return -float(stdtrit(freedom, tail))
 
 
+def normal_quantile(tail: float) -> float:
+    """What a standard normal variable exceeds with this chance."""
+    from scipy.special import ndtri
+
+    return -float(ndtri(tail))
+
+
 def half_widths(
     moments: Moments,
     confidence: float,
-    uneven: bool = False,
     total: FloatArray | float = 0.0,
     draws: Draws = REPLICATES,
+    astray: FloatArray | float = 0.0,
 ) -> FloatArray:
     """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where
     replicates are skewed.
@@ -66,72 +60,63 @@ def half_widths(
     Parameters
     ----------
     moments : Moments
-        Of the replicates; `replicates_for_an_interval` says whether they are enough.
+        Of at least two replicates.
     confidence : float
         Of each value's interval.
-    uneven : bool
-        Whether replicates have different weights.
     total, draws
         As `unseen_half_width` takes them: no interval is narrower than that.
+    astray : float (k,)
+        By how much the sum of the values is off beyond accident: no interval is narrower.
 
     Where all replicates of a value agree and those of others do not, an event that changes it may
     be too rare to have been seen: its interval then has room for one of probability 3/r (at 95 %)
-    that is as large as any seen.
+    that is as large as any seen. So have all values where single replicates carry the spread.
+    Skewness is a value's own and that of all in equal parts: few replicates tell too little of one.
     """
-    quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
-    squares, pooled = moments.squared_skewness
-    skewness = (UNEVEN if uneven else 1.0) * (OWN * squares + SHARED * pooled)
-    widened = (
-        quantile * moments.standard_errors * (1 + skewness * _second_order(quantile, moments.count))
-    )
+    tail = (1 - confidence) / 2
+    own, of_all = moments.squared_skewness
+    wider = 1 + (own + of_all) / 2 * _second_order(normal_quantile(tail), moments.count)
+    widened = quantile_of(moments.count - 1, tail) * moments.standard_errors * wider
     floor = unseen_half_width(moments, 1 - confidence, total, draws)
-    rare = np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0)
-    return np.maximum(np.maximum(widened, rare), floor)
+    rare = _room_for_what_is_rare(moments, confidence)
+    return np.maximum(np.maximum(widened, rare), np.maximum(floor, astray))
 
 
-def replicates_for_an_interval(
-    moments: Moments, strain: FloatArray | float = 0.0, uneven: bool = False
-) -> FloatArray:
-    """How many replicates each output (k,) needs, shaped as these are, for Student's t to cover
-    what it says.
-
-    Decided by the mean over the players of squared skewness, less what is usual by accident, and of
-    excess kurtosis where that is more than skewness alone brings with it: single players tell too
-    little of either. Where the values' sum is off by more than t explains, the sooner where
-    replicates are skewed, something that matters was seen too seldom, and it takes at least twice
-    their number.
+def doubts(moments: Moments, strain: FloatArray) -> NDArray[np.object_]:
+    """Why the intervals of each output (k,) may mislead, in words; '' where nothing says so.
 
     Parameters
     ----------
     moments : Moments
-        Of the replicates.
+        Of at least two replicates.
     strain : float (k,)
         How many standard errors the values' sum is off what it must be.
-    uneven : bool
-        Whether replicates have different weights: a few of them can then carry the spread without
-        being skewed. What it is off by has a relative variance of (κ + 2)/r with κ the excess
-        kurtosis.
     """
-    excess = moments.mean_of_varying(moments.excess)
-    if uneven:
-        return (excess + 2) / UNCERTAIN
-    _, pooled = moments.squared_skewness
-    beyond = np.maximum(pooled - 6 / moments.count, 0)
-    peaked = np.where(excess > pooled - TWO_VALUED, np.maximum(excess, 0), 0)
-    needed = np.maximum(
-        np.maximum(_grown(beyond, *MOST_SKEWED), COCHRAN * beyond), _grown(peaked, *MOST_PEAKED)
+    found = np.full(moments.mean.shape[1], "", object)
+    found[_carried_by_few(moments)] = (
+        "single replicates carry the spread: rare coalitions matter, and some may be unseen"
     )
-    usual, possible = (quantile_of(moments.count - 1, chance / 2) for chance in (OFF, NO_ACCIDENT))
-    off = strain > np.where(pooled > SUSPECT * moments.count, usual, possible)
-    return np.where(off, np.maximum(needed, 2.0 * moments.count), needed)
+    found[strain > ASTRAY] = (
+        f"the sum of the values is off by more than {ASTRAY:g} standard errors: what is missing "
+        "was seen too seldom"
+    )
+    if moments.count < FEW_REPLICATES:
+        found[:] = few(moments.count, "replicates")
+    return found
 
 
-def _grown(shape: FloatArray, most: float, power: float) -> FloatArray:
-    """The replicates at which a limit that is `most` for 30 of them, and grows with a power of
-    their number, is `shape`.
-    """
-    grown: FloatArray = FEWEST_REPLICATES * (shape / most) ** (1 / power)
-    return grown
+def few(count: int, what: str) -> str:
+    """Why the interval of so few is doubtful; '' where they are enough."""
+    if count >= FEW_REPLICATES:
+        return ""
+    return f"{count} {what} tell little of their spread; {FEW_REPLICATES} are enough"
+
+
+def _room_for_what_is_rare(moments: Moments, confidence: float) -> FloatArray:
+    """Half-widths (n, k) with room for an unseen event, where one may be; else 0."""
+    unsure = moments.unseen | _carried_by_few(moments)
+    room: FloatArray = np.where(unsure, rare_half_width(moments, 1 - confidence), 0)
+    return room
 
 
 def stopped_half_widths(
@@ -149,9 +134,7 @@ def stopped_half_widths(
         * moments.standard_errors
         * (1 + 2 * _for_skewness(moments, quantile, moments.count))
     )
-    room = np.where(
-        moments.unseen | _carried_by_few(moments), rare_half_width(moments, 1 - confidence), 0
-    )
+    room = _room_for_what_is_rare(moments, confidence)
     floor = unseen_half_width(moments, 1 - confidence, total, draws)
     return np.maximum(np.maximum(widened, room) * _for_looking(moments, moments.count), floor)
 
@@ -289,12 +272,13 @@ def _carried_by_few(moments: Moments) -> BoolArray:
     """Whether single replicates carry the spread of an output (k,): more of it than a normal
     distribution's would.
     """
+    moments = moments.raw or moments
     shape = moments.shape
     if shape is None:
         return np.zeros(moments.mean.shape[1], np.bool_)
     away = np.maximum(shape.highest - moments.mean, moments.mean - shape.lowest)
     farthest = column_sums(np.square(away))
-    return farthest > (FEW + 1.5 / moments.count) * column_sums(moments.squares)
+    return farthest > (CARRIED + USUAL / moments.count) * column_sums(moments.squares)
 
 
 def _for_looking(moments: Moments, count: int) -> FloatArray:

@@ -29,28 +29,30 @@ class Moments:
     """Moments of replicates: how many, their mean (n, k), the sum of squares about it (n, k), and
     their shape.
 
-    The shape is None where there is nothing random to describe.
+    The shape is None where there is nothing random to describe. Where the gap of the replicates was
+    spread, `raw` has their moments as they were made: what is rare is looked for in those.
     """
 
     count: int
     mean: FloatArray
     squares: FloatArray
     shape: Shape | None = None
+    raw: Moments | None = None
 
     @classmethod
     def of(cls, replicates: FloatArray) -> Moments:
         """Moments of replicates (r, n, k)."""
-        # as `mean` does it, without what it asks first
+        # as `mean`, `sum`, `min` and `max` do it, without what they ask first
         mean: FloatArray = np.add.reduce(replicates, axis=0) / len(replicates)
         away = replicates - mean
         squared = np.square(away)
         shape = Shape(
-            (squared * away).sum(axis=0),
-            np.square(squared).sum(axis=0),
-            replicates.min(axis=0),
-            replicates.max(axis=0),
+            np.add.reduce(squared * away, axis=0),
+            np.add.reduce(np.square(squared), axis=0),
+            np.minimum.reduce(replicates, axis=0),
+            np.maximum.reduce(replicates, axis=0),
         )
-        return cls(len(replicates), mean, squared.sum(axis=0), shape)
+        return cls(len(replicates), mean, np.add.reduce(squared, axis=0), shape)
 
     @classmethod
     def constant(cls, count: int, values: FloatArray) -> Moments:
@@ -128,7 +130,9 @@ class Moments:
 
     @cached_property
     def skewness(self) -> FloatArray:
-        """Skewness of a replicate, 0 where replicates do not differ."""
+        """Skewness of a replicate as it was made, 0 where replicates do not differ."""
+        if self.raw is not None:
+            return self.raw.skewness
         if self.shape is None:
             return np.zeros_like(self.mean)
         spread = self._spread()
@@ -139,7 +143,9 @@ class Moments:
 
     @cached_property
     def adjusted_skewness(self) -> FloatArray:
-        """The same without its bias for normal replicates; needs three of them."""
+        """The same without its bias for normal replicates; 0 of two, which have none."""
+        if self.count < 3:
+            return np.zeros_like(self.mean)
         adjusted: FloatArray = self.skewness * (
             math.sqrt(self.count * (self.count - 1)) / (self.count - 2)
         )
@@ -147,7 +153,9 @@ class Moments:
 
     @cached_property
     def excess(self) -> FloatArray:
-        """Excess kurtosis of a replicate, 0 where replicates do not differ."""
+        """Excess kurtosis of a replicate as it was made, 0 where replicates do not differ."""
+        if self.raw is not None:
+            return self.raw.excess
         if self.shape is None:
             return np.zeros_like(self.mean)
         spread = self._spread()
@@ -161,12 +169,19 @@ class Moments:
 
     @cached_property
     def ranges(self) -> FloatArray:
-        """How far replicates lie apart, the highest from the lowest."""
+        """How far replicates lie apart as they were made, the highest from the lowest."""
         return (
             np.zeros_like(self.mean)
             if self.shape is None
             else self.shape.highest - self.shape.lowest
         )
+
+    @cached_property
+    def largest(self) -> FloatArray:
+        """The largest that any value of an output (k,) was in any replicate, without its sign."""
+        ends = [self.mean] if self.shape is None else [self.shape.lowest, self.shape.highest]
+        largest: FloatArray = np.abs(ends).max(axis=(0, 1))
+        return largest
 
     @cached_property
     def squared_skewness(self) -> tuple[FloatArray, FloatArray]:
@@ -190,7 +205,9 @@ class Moments:
 
     @cached_property
     def unseen(self) -> BoolArray:
-        """Where replicates agree but for rounding, (n, k)."""
+        """Where replicates agree as they were made, but for rounding, (n, k)."""
+        if self.raw is not None:
+            return self.raw.unseen
         return self.ranges <= 1e-12 * np.maximum(
             self.ranges.max(axis=0), np.abs(self.mean).max(axis=0)
         )

@@ -15,13 +15,14 @@ from owenshap.statistics.intervals import (
     LOUD,
     SKEWED,
     common_half_width,
+    normal_quantile,
     quantile_of,
     rare_half_width,
     unseen_half_width,
     watched_errors,
 )
 from owenshap.statistics.moments import Moments
-from owenshap.support.arrays import FloatArray, IntArray, column_sums
+from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.draws import REPLICATES, Draws
 
@@ -33,7 +34,7 @@ BETWEEN_LOOKS = 600  # evaluations at least, so that looks cost little
 # the same where a surrogate learns, beside whose fits looks cost nothing
 BETWEEN_LEARNER_LOOKS = 40
 ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
-TIED = 0.001  # of the range, where no tolerance says it: a tenth of the usual tolerance
+TIED = 0.01  # of the range, where no tolerance says it: the usual tolerance
 # chance that a gap this large, in standard errors, is an accident: then something rare is missing
 GAP_ALARM = 1e-4
 
@@ -54,6 +55,9 @@ class Until:
         Where an earlier run's clock stopped it.
     exact : bool
         Whether to go over to exact values where those take fewer evaluations than the tolerance.
+    usual : bool
+        Whether nothing was asked for: methods that cannot be looked at then have a fixed budget,
+        and the others a cap.
     """
 
     tolerance: float | str | None = None
@@ -61,6 +65,7 @@ class Until:
     seconds: float | None = None
     exact: bool = False
     evaluations: int | None = None
+    usual: bool = False
 
     @property
     def share(self) -> float | None:
@@ -68,21 +73,16 @@ class Until:
         return float(self.tolerance[:-1]) / 100 if isinstance(self.tolerance, str) else None
 
     def tolerances(self, ranges: FloatArray) -> FloatArray | None:
-        """The tolerance of each output, from the ranges (k,) of the outputs."""
+        """The tolerance of each output, from the ranges (k,) of the outputs.
+
+        Where nothing differs any tolerance will do.
+        """
         if self.tolerance is None:
             return None
         share = self.share
         if share is None:
             return np.full(len(ranges), float(self.tolerance))
-        if not (ranges > 0).all():
-            what = f"a range of 0 in output {int(np.argmin(ranges))}"
-            raise InputError(
-                "tolerance",
-                "be absolute where an output has no range",
-                what,
-                "Give it in units of the output",
-            )
-        return share * ranges
+        return share * np.where(ranges > 0, ranges, 1.0)
 
     def without_clock(self, evaluations: int) -> Until:
         """The same for a run that ended here, with what the clock decided in place of the clock."""
@@ -96,6 +96,9 @@ class Until:
     def by_clock(self) -> bool:
         """Whether a clock may end the run, or did when it was made first."""
         return self.seconds is not None or self.evaluations is not None
+
+
+USUAL = Until("1%", usual=True)  # where nothing is asked for
 
 
 def checked_until(
@@ -389,6 +392,37 @@ def look(
     )
 
 
+def look_at_fit(
+    values: FloatArray,
+    errors: FloatArray,
+    count: int,
+    total: FloatArray,
+    until: Until,
+    tolerances: FloatArray | None,
+    confidence: float,
+) -> Verdict:
+    """Verdict at the values (n, k) of a fit to so many replicates, which has these standard errors.
+
+    Each value has the chance of an error to itself: errors of a fit are on the wide side, and a
+    chance shared by all values takes 1.5 times the evaluations
+    (benchmarks/decisions.md#stopping-of-a-process).
+    """
+    half = normal_quantile((1 - confidence) / 2) * errors
+    order = None
+    if until.top is not None:
+        ties = tolerances
+        if ties is None:
+            ties = TIED * np.maximum(np.abs(total), np.abs(values).max(axis=0))
+        order = _order_of(np.abs(values), half, 0.0, count, until.top, ties)
+    settled = order is not None and order.settled
+    if tolerances is None:
+        needed = math.nan if order is None else order.needed
+        return Verdict(math.nan, False, settled, needed, None, order=order)
+    half_width = float((half / tolerances).max())
+    # errors of a fit fall about with the number of pairs
+    return Verdict(half_width, half_width <= 1, settled, count * half_width, None, order=order)
+
+
 def _look_at_order(
     order: Order | None, sums: Moments | None, total: FloatArray, confidence: float, skewed: float
 ) -> Verdict:
@@ -470,28 +504,39 @@ def _ordered(
     spread = quantile * watched_errors(moments, confidence, skewed)
     rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
     floor = np.maximum(rare, unseen_half_width(moments, 1 - confidence, total, draws))
-    half, size = np.maximum(spread, floor), np.abs(moments.mean)
-    ties = _ties(moments, total, half) if tolerances is None else tolerances
+    ties = _ties(moments, total) if tolerances is None else tolerances
+    return _order_of(np.abs(moments.mean), spread, floor, moments.count, top, ties)
+
+
+def _order_of(
+    size: FloatArray,
+    spread: FloatArray,
+    floor: FloatArray | float,
+    count: int,
+    top: int,
+    ties: FloatArray,
+) -> Order:
+    """The same from absolute values (n, k) and their half-widths: by spread, which fall with the
+    root of the replicates, and those that fall with their number.
+    """
+    half = np.maximum(spread, floor)
     if top >= len(size):  # whoever is left is among them
-        return Order(True, 0.0, moments.count, moments.count, ties)
+        return Order(True, 0.0, count, count, ties)
     order = np.argsort(-size, axis=0, kind="stable")
     least = np.take_along_axis(np.maximum(size - half, 0), order[:top], axis=0).min(axis=0)
     most = np.take_along_axis(size + half, order[top:], axis=0).max(axis=0)
     apart = _apart(size, order, top, ties)
-    by_spread = moments.count * _largest_share(spread, apart) ** 2
-    to_see = moments.count * _largest_share(np.broadcast_to(floor, size.shape), apart)
+    by_spread = count * _largest_share(spread, apart) ** 2
+    to_see = count * _largest_share(np.broadcast_to(floor, size.shape), apart)
     settled, tied = bool((most - least <= ties).all()), float((most - least).max())
     return Order(settled, tied, max(by_spread, to_see), by_spread, ties)
 
 
-def _ties(moments: Moments, total: FloatArray, half: FloatArray) -> FloatArray:
-    """Up to which difference values of an output (k,) count as equal, where no tolerance says it.
-
-    A share of the range that is certain, |v(N) − v(∅)| or what the values come to at least without
-    their signs; where that is nothing, of how far replicates lie apart.
+def _ties(moments: Moments, total: FloatArray) -> FloatArray:
+    """Up to which difference values of an output (k,) count as equal, where no tolerance says it:
+    a share of the range.
     """
-    certain = np.maximum(np.abs(total), column_sums(np.maximum(np.abs(moments.mean) - half, 0)))
-    ties: FloatArray = TIED * np.where(certain > 0, certain, moments.ranges.max(axis=0))
+    ties: FloatArray = TIED * np.maximum(np.abs(total), moments.largest)
     return ties
 
 

@@ -98,10 +98,10 @@ class Packed:
 def packed_arrays(archive: zipfile.ZipFile) -> dict[str, Packed]:
     """The arrays of an archive by name; nothing but their first lines is unpacked."""
     members = archive.infolist()
-    found = {info.filename.removesuffix(SUFFIX): _packed(archive, info) for info in members}
-    if len(found) < len(members):
+    arrays = {info.filename.removesuffix(SUFFIX): _packed(archive, info) for info in members}
+    if len(arrays) < len(members):
         raise ValueError("two arrays of one name")
-    return found
+    return arrays
 
 
 def _packed(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Packed:

@@ -11,7 +11,7 @@ from typing import TextIO, TypeAlias
 Meter: TypeAlias = Callable[[int, int], None]
 """Called with the evaluations done and the evaluations expected."""
 
-WIDTH = 30
+WIDTH = 30  # characters of the bar
 EVERY = 0.1  # seconds between two looks of the bar
 
 

@@ -8,9 +8,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from owenshap.designs.pairs import all_pairs
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.bits import pack
+
+FOLDS = 5
+"""Groups of pairs that are left out in turn, to see how much the values hang on each."""
 
 
 class FittedSurrogate(ABC):
@@ -33,6 +37,32 @@ class FittedSurrogate(ABC):
         """At each pair that it was fitted on, the odd part less what a fit without that pair says,
         (pairs, k).
         """
+
+    @property
+    @abstractmethod
+    def leave_fold_out(self) -> FloatArray:
+        """The same of a fit without the pair's fold, (pairs, k)."""
+
+    @property
+    def flexible(self) -> BoolArray:
+        """Outputs (k,) whose parameters may know the pairs by heart, which leaving pairs out of the
+        one fit does not tell.
+        """
+        return np.zeros(self.shapley_values.shape[1], np.bool_)
+
+    @property
+    @abstractmethod
+    def without_folds(self) -> FloatArray:
+        """The Shapley values of fits without each fold of the pairs, (folds, n, k); they sum to
+        v(N) − v(∅) too.
+        """
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Of the Shapley values, (n, k): the delete-group jackknife, each value's averaged with
+        that of all players.
+        """
+        return jackknife(self.shapley_values, self.without_folds, len(self.leave_one_out) - 1)
 
     @abstractmethod
     def values(self, coalitions: BoolArray) -> FloatArray:
@@ -131,6 +161,29 @@ def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:
     return Pairs(
         np.where(members, 1.0, -1.0), (here - there) / 2, mean - mean[0], mean[0], sizes_of(members)
     )
+
+
+def fold_of(pairs: int) -> IntArray:
+    """The fold of each of so many pairs: they come by size, and each fold has all sizes.
+
+    The first, of the grand and the empty coalition, is in none: −1.
+    """
+    fold = np.arange(-1, pairs - 1) % FOLDS
+    fold[:1] = -1
+    return fold
+
+
+def jackknife(values: FloatArray, without_folds: FloatArray, pairs: int) -> FloatArray:
+    """Standard errors (n, k) from values and from those without each fold, (folds, n, k).
+
+    J_i² = (F − 1)/F Σ_f (φ_i^(−f) − φ_i)², and its mean over the players: what few folds say of one
+    value alone is too noisy for an interval. Of a share of all pairs that there are, drawn without
+    replacement, the variance is less by that share: of all of them it is 0.
+    """
+    unseen = 1 - pairs / all_pairs(len(values)) if len(values) > 1 else 0.0
+    squares = unseen * (FOLDS - 1) / FOLDS * np.square(without_folds - values).sum(axis=0)
+    errors: FloatArray = np.sqrt((squares + column_sums(squares) / len(squares)) / 2)
+    return errors
 
 
 def sizes_of(coalitions: BoolArray) -> IntArray:

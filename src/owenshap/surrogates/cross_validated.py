@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
-from owenshap.surrogates.base import FittedSurrogate, Pairs, Surrogate, pairs_of
-from owenshap.surrogates.linear import FittedLinear, LinearSurrogate
+from owenshap.surrogates.base import (
+    FOLDS,
+    FittedSurrogate,
+    Pairs,
+    Surrogate,
+    fold_of,
+    pairs_of,
+)
+from owenshap.surrogates.linear import FittedLinear, LinearSurrogate, fit_linear
 
-FOLDS = 4
 # pairs, and pairs for each player: with more, leaving one out of the one fit tells enough
 MOST_REFITTED, EACH = 150, 3
 # Times the squared error of the surrogate that the others must stay below. What they are read off
@@ -19,12 +26,20 @@ MOST_REFITTED, EACH = 150, 3
 # keeps what it has seen.
 LINEAR, EQUAL = 0.7, 0.6
 # Times the squared error of equal shares, below which a surrogate is beyond doubt: leaving one out
-# of the one fit, and also at the first quarter of the pairs, because with a weight for each player
+# of the one fit, and also at the first fifth of the pairs, because with a weight for each player
 # a fit can be perfect by chance.
 SUSPECT, SUSPECT_APART = 0.003, 0.3
 # Times the squared error of a surrogate that seemed beyond doubt until it was fitted again; equal
 # shares alone replace it.
-BY_HEART = 2.0
+BY_CHANCE = 2.0
+# Times the squared errors at folds that are left out with the parameters kept: where those of
+# fits made again are larger, the parameters know the pairs by heart. They were 1.0–4.6 times as
+# large on networks, trees and sums of unanimity games, and 800 times and more in votes.
+BY_HEART = 6.0
+# Of what the process leaves of the game, as a share of what sizes alone leave: so much more is the
+# squared error of its values than folds tell, because what it does not explain it draws to equal
+# shares without each fold as well as with it.
+UNEXPLAINED = 4.0
 TYPICAL = 0.9  # quantile of squared leave-one-out errors that fits are compared by
 NAMES = ("", "least squares", "equal shares")
 
@@ -36,7 +51,7 @@ class CrossValidated(Surrogate):
 
     Leave-one-out errors of a surrogate whose parameters were learned from the same few pairs are
     far too small (benchmarks/decisions.md#cross-validation), so with few pairs a surrogate in doubt
-    is fitted again without each quarter of them.
+    is fitted again without each fifth of them.
 
     Parameters
     ----------
@@ -65,36 +80,53 @@ class CrossValidated(Surrogate):
         count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
         fitted = self.surrogate.fit(coalitions, values, start)
         candidates = [fitted, LinearSurrogate().fit(coalitions, values), _equal_shares(pairs)]
-        trusted = np.array([[0.0], [1.0], [1.0]]).repeat(len(pairs.total), axis=1)
-        errors = trusted  # with fewer pairs than players nothing can be told
+        # with fewer pairs than players nothing can be told
+        errors = np.array([[0.0], [1.0], [1.0]]).repeat(len(pairs.total), axis=1)
+        again = None
         if count >= n_players:
             # Of one fit: without the largest, because a pair that nothing else is near to is far
             # off where all is well.
-            errors = np.stack(
+            of_one = np.stack(
                 [
                     np.quantile(np.square(each.leave_one_out[1:]), TYPICAL, axis=0)
                     for each in candidates
                 ]
             )
-            if self.refitted and count <= most_refitted(n_players):
-                suspect = errors[0] > SUSPECT * errors[2]
-                squares = self._squares_apart(pairs, 0)
-                by_heart = ~suspect & (squares[0] > SUSPECT_APART * squares[2])
-                suspect |= by_heart
-                if suspect.any():
-                    squares += sum(self._squares_apart(pairs, each) for each in range(1, FOLDS))
-                squares[0, by_heart] *= BY_HEART
-                squares[1, by_heart] = np.inf
-                errors = np.where(suspect, squares / count, trusted)
+            few = count <= most_refitted(n_players)
+            if self.refitted and (few or fitted.flexible.any()):
+                again = self._again(pairs, fitted, few & (of_one[0] > SUSPECT * of_one[2]), few)
+            if again is None or not few:
+                errors = of_one
+            else:
+                errors = np.where(again.suspect, again.squares / count, errors)
         errors[0, _failed(fitted, pairs)] = np.inf
-        return FittedChoice(candidates, _chosen(errors, self.margin), errors, self.surrogate.name)
+        chosen = _chosen(errors, self.margin)
+        return FittedChoice(candidates, chosen, errors, self.surrogate.name, again)
 
-    def _squares_apart(self, pairs: Pairs, number: int) -> FloatArray:
-        """Squared errors (3, k), summed, at a quarter of the pairs, left out: of the surrogate,
-        least squares, sizes alone.
-        """
-        # Pairs come by size: every fourth one, so that each quarter has all sizes.
-        away = np.append(False, np.arange(len(pairs.odd) - 1) % FOLDS == number)
+    def _again(
+        self, pairs: Pairs, fitted: FittedSurrogate, suspect: BoolArray, few: bool
+    ) -> _Again:
+        """What fits without folds say, of all of them where any output (k,) is in doubt."""
+        folds = [self._without_fold(pairs, 0)]
+        kept = np.square(fitted.leave_fold_out)
+        fold = fold_of(len(pairs.odd))
+        apart = folds[0].squares
+        by_chance = few & ~suspect & (apart[0] > SUSPECT_APART * apart[2])
+        suspect = suspect | by_chance
+        missed = apart[0] > BY_HEART * column_sums(kept[fold == 0])
+        doubted = suspect | (missed & (few | fitted.flexible))
+        if doubted.any():
+            folds += [self._without_fold(pairs, each) for each in range(1, FOLDS)]
+        squares = np.sum([each.squares for each in folds], axis=0)
+        # of no other output, whatever fits were made for these
+        by_heart = doubted & (squares[0] > BY_HEART * column_sums(kept))
+        squares[0, by_chance] *= BY_CHANCE
+        squares[1, by_chance] = np.inf
+        return _Again(squares, np.stack([each.values for each in folds]), suspect, by_heart)
+
+    def _without_fold(self, pairs: Pairs, number: int) -> _WithoutFold:
+        """What comes out without this fold of the pairs."""
+        away = fold_of(len(pairs.odd)) == number
         signs, known, mean = (
             pairs.signs[~away] > 0,
             pairs.odd[~away],
@@ -104,15 +136,40 @@ class CrossValidated(Surrogate):
             np.concatenate([signs, ~signs]),
             np.concatenate([mean + known, mean - known]),
         )
-        fits = (
+        fits = [
             surrogate.fit(coalitions, values) for surrogate in (self.surrogate, LinearSurrogate())
-        )
+        ]
         predictions = [fit.values(pairs.signs[away] > 0) - pairs.centre for fit in fits] + [
             _by_size(pairs, ~away)[away]
         ]
-        return np.stack(
+        squares = np.stack(
             [column_sums(np.square(pairs.odd[away] - predicted)) for predicted in predictions]
         )
+        return _WithoutFold(squares, fits[0].shapley_values)
+
+
+class _Again(NamedTuple):
+    """What fits without folds say."""
+
+    squares: FloatArray
+    """Squared errors (3, k), summed, at the pairs left out."""
+    values: FloatArray
+    """Shapley values of the surrogate, (folds, n, k); of the first fold alone where all is well."""
+    suspect: BoolArray
+    """Outputs (k,) that the squared errors decide about."""
+    by_heart: BoolArray
+    """Outputs (k,) whose parameters know the pairs by heart."""
+
+
+class _WithoutFold(NamedTuple):
+    """Fits without a fold of the pairs."""
+
+    squares: FloatArray
+    """Squared errors (3, k), summed, at its pairs: of the surrogate, least squares, sizes
+    alone.
+    """
+    values: FloatArray
+    """The Shapley values (n, k) of the surrogate."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +182,8 @@ class FittedChoice(FittedSurrogate):
     errors: FloatArray = field(repr=False)
     """Mean squared errors at left-out pairs, (candidates, k)."""
     preferred: str
+    again: _Again | None = field(repr=False)
+    """What fits of the preferred one without folds say, where they were made."""
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
@@ -136,6 +195,12 @@ class FittedChoice(FittedSurrogate):
             for at in (1, 2)
             if len(which := np.flatnonzero(self.chosen == at))
         ]
+        if len(known := np.flatnonzero(self.by_heart & self._poor)):
+            outputs = self._of_outputs(known)
+            notes.append(
+                f"{self.preferred} knows its pairs by heart{outputs}: errors are those of fits "
+                "made again"
+            )
         return "; ".join(notes) or self.candidates[0].note
 
     def _told(self, at: int, which: IntArray) -> str:
@@ -146,12 +211,14 @@ class FittedChoice(FittedSurrogate):
         )
         if not np.isfinite(found):
             reason = "could not be fitted"
-        outputs = (
-            ""
-            if len(self.chosen) == 1
-            else f" in {len(which)} of {len(self.chosen)} outputs, the first is {which[0]}"
-        )
+        outputs = self._of_outputs(which)
         return f"{self.preferred} {reason}{outputs}: the values are those of {NAMES[at]}"
+
+    def _of_outputs(self, which: IntArray) -> str:
+        """Which outputs, in words; nothing where there is only one."""
+        if len(self.chosen) == 1:
+            return ""
+        return f" in {len(which)} of {len(self.chosen)} outputs, the first is {which[0]}"
 
     @property
     def start(self) -> Any:
@@ -160,20 +227,67 @@ class FittedChoice(FittedSurrogate):
 
     @property
     def shapley_values(self) -> FloatArray:
-        return self._picked([each.shapley_values for each in self.candidates])
+        return self._picked(lambda each: each.shapley_values)
 
     @property
     def leave_one_out(self) -> FloatArray:
-        return self._picked([each.leave_one_out for each in self.candidates])
+        return self._picked(lambda each: each.leave_one_out)
+
+    @property
+    def leave_fold_out(self) -> FloatArray:
+        return self._picked(lambda each: each.leave_fold_out)
+
+    @property
+    def by_heart(self) -> BoolArray:
+        """Outputs (k,) of the preferred fit whose parameters know the pairs by heart."""
+        if self.again is None:
+            return np.zeros_like(self.chosen, np.bool_)
+        return self.again.by_heart & (self.chosen == 0)
+
+    @property
+    def _poor(self) -> BoolArray:
+        """Outputs (k,) that the preferred fit made again predicts little better than sizes do."""
+        if self.again is None:
+            return np.zeros_like(self.chosen, np.bool_)
+        poor: BoolArray = self.again.squares[0] > SUSPECT_APART * self.again.squares[2]
+        return poor
+
+    @property
+    def without_folds(self) -> FloatArray:
+        """Made again where parameters that were learned with a fold still know it."""
+        kept = self._picked(lambda each: each.without_folds)
+        if not self.by_heart.any():
+            return kept
+        assert self.again is not None
+        return np.where(self.by_heart, self.again.values, kept)
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """Of the preferred fit by what it leaves unexplained, too."""
+        errors = self._picked(lambda each: each.standard_errors)
+        if self.by_heart.any():
+            errors = np.where(self.by_heart, super().standard_errors, errors)
+        return np.where(self.chosen == 0, np.sqrt(1 + UNEXPLAINED * self._left) * errors, errors)
+
+    @property
+    def _left(self) -> FloatArray:
+        """What the preferred fit leaves of each output (k,), as a share of what sizes alone
+        leave.
+        """
+        own, sizes = (
+            column_sums(np.square(self.candidates[at].leave_one_out[1:])) for at in (0, 2)
+        )
+        return np.minimum(own / np.maximum(sizes, np.finfo(float).tiny), 1.0)
 
     def values(self, coalitions: BoolArray) -> FloatArray:
-        return self._picked([each.values(coalitions) for each in self.candidates])
+        return self._picked(lambda each: each.values(coalitions))
 
-    def _picked(self, of_each: list[FloatArray]) -> FloatArray:
-        """For each output the column of its candidate."""
-        picked = np.empty_like(of_each[0])
-        for at, values in enumerate(of_each):
-            picked[:, self.chosen == at] = values[:, self.chosen == at]
+    def _picked(self, of: Callable[[FittedSurrogate], FloatArray]) -> FloatArray:
+        """For each output what its candidate has."""
+        found = {at: of(self.candidates[at]) for at in np.unique(self.chosen).tolist()}
+        picked = np.empty_like(next(iter(found.values())))
+        for at, values in found.items():
+            picked[..., self.chosen == at] = values[..., self.chosen == at]
         return picked
 
 
@@ -192,14 +306,25 @@ def _chosen(errors: FloatArray, margin: float) -> IntArray:
     return chosen
 
 
-def _equal_shares(pairs: Pairs) -> FittedLinear:
+class EqualShares(FittedLinear):
     """The game in which all players are alike; its left-out errors are those of the best game in
     which sizes alone count.
     """
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """How far least squares are from it, for all players alike: no fold of the pairs moves
+        equal shares.
+        """
+        apart = np.square(fit_linear(self.pairs).coefficients - self.coefficients)
+        return np.broadcast_to(np.sqrt(column_sums(apart) / len(apart)), apart.shape)
+
+
+def _equal_shares(pairs: Pairs) -> EqualShares:
     n_players = pairs.signs.shape[1]
     left_out = pairs.odd - _by_size(pairs, np.ones(len(pairs.odd), np.bool_), own=1)
     left_out[0] = 0
-    return FittedLinear(np.tile(pairs.total / n_players, (n_players, 1)), pairs.centre, left_out)
+    return EqualShares(np.tile(pairs.total / n_players, (n_players, 1)), pairs, left_out)
 
 
 def _by_size(pairs: Pairs, known: BoolArray, own: int = 0) -> FloatArray:

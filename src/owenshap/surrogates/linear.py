@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, times_columns
 from owenshap.surrogates.base import (
+    FOLDS,
     FittedSurrogate,
     Pairs,
     Surrogate,
     efficient,
+    fold_of,
     pairs_of,
     signs_of,
 )
+
+# of the largest eigenvalue of normal equations: below it there is rounding
+NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,10 @@ class LinearSurrogate(Surrogate):
 
 @dataclass(frozen=True, eq=False)
 class FittedLinear(FittedSurrogate):
-    """A linear game."""
+    """A linear game, of the pairs that it was fitted to."""
 
     coefficients: FloatArray
-    centre: FloatArray
+    pairs: Pairs = field(repr=False)
     residuals: FloatArray = field(repr=False)
 
     @property
@@ -54,29 +60,80 @@ class FittedLinear(FittedSurrogate):
     def leave_one_out(self) -> FloatArray:
         return self.residuals
 
+    @property
+    def leave_fold_out(self) -> FloatArray:
+        pairs, fold = self.pairs, fold_of(len(self.pairs.signs))
+        left_out = np.zeros_like(pairs.odd)
+        for number, coefficients in enumerate(self.without_folds):
+            which = fold == number
+            predicted = times_columns(pairs.signs[which], coefficients) / 2
+            left_out[which] = pairs.odd[which] - predicted
+        return left_out
+
+    @cached_property
+    def without_folds(self) -> FloatArray:
+        """By the weights of all pairs."""
+        return _without_folds(self.pairs)
+
     def values(self, coalitions: BoolArray) -> FloatArray:
         result: FloatArray = (
-            self.centre + times_columns(signs_of(coalitions), self.coefficients) / 2
+            self.pairs.centre + times_columns(signs_of(coalitions), self.coefficients) / 2
         )
         return result
 
 
+class _System(NamedTuple):
+    """Least squares of moves away from equal shares that leave the sum as it is."""
+
+    shares: FloatArray
+    """Equal shares, (k,)."""
+    moved: FloatArray
+    """How far each pair moves with each player, (N − 1, n), weighted."""
+    away: FloatArray
+    """How far each pair is from equal shares, (N − 1, k), weighted."""
+
+    @classmethod
+    def of(cls, pairs: Pairs) -> _System:
+        shares = pairs.total / pairs.signs.shape[1]
+        signs, weights = pairs.signs[1:], np.sqrt(_weights(pairs))[:, None]
+        away = pairs.odd[1:] - signs.sum(axis=1, keepdims=True) / 2 * shares
+        moved = (signs - signs.mean(axis=1, keepdims=True)) / 2
+        return cls(shares, moved * weights, away * weights)
+
+
 def fit_linear(pairs: Pairs) -> FittedLinear:
     """The linear game nearest to these pairs."""
-    n_pairs, n_players = pairs.signs.shape
-    shares = pairs.total / n_players
-    signs, weights = pairs.signs[1:], np.sqrt(_weights(pairs))
-    away = pairs.odd[1:] - signs.sum(axis=1, keepdims=True) / 2 * shares
-    # moves that leave the sum as it is
-    system = (signs - signs.mean(axis=1, keepdims=True)) / 2 * weights[:, None]
-    operator = np.linalg.pinv(system, rcond=1e-10) if n_pairs > 1 else np.zeros((n_players, 0))
-    leverage = np.minimum(np.einsum("ai,ia->a", system, operator), 1 - 1e-9)
-    moves = times_columns(operator, weights[:, None] * away)
-    coefficients = efficient(shares + moves, pairs.total)
-    residuals = (pairs.odd[1:] - times_columns(signs, coefficients) / 2) / (1 - leverage)[:, None]
-    return FittedLinear(
-        coefficients, pairs.centre, np.concatenate([np.zeros((1, away.shape[1])), residuals])
-    )
+    system = _System.of(pairs)
+    operator = np.asarray(np.linalg.pinv(system.moved, rcond=1e-10), np.float64)
+    leverage = np.minimum(np.einsum("ai,ia->a", system.moved, operator), 1 - 1e-9)
+    coefficients = efficient(system.shares + times_columns(operator, system.away), pairs.total)
+    residuals = pairs.odd - times_columns(pairs.signs, coefficients) / 2
+    residuals[0] = 0
+    residuals[1:] /= (1 - leverage)[:, None]
+    return FittedLinear(coefficients, pairs, residuals)
+
+
+def _without_folds(pairs: Pairs) -> FloatArray:
+    """Least squares without each fold, (folds, n, k): normal equations less those of the fold,
+    of players or of pairs, whichever are fewer.
+    """
+    system = _System.of(pairs)
+    moved, away, fold = system.moved, system.away, fold_of(len(pairs.signs))[1:]
+    found = np.empty((FOLDS, *pairs.signs.shape[1:], len(pairs.total)))
+    by_players = moved.T @ moved if len(moved) >= moved.shape[1] else None
+    by_pairs = moved @ moved.T if by_players is None else None
+    for number in range(FOLDS):
+        kept = fold != number
+        if by_players is not None:
+            left = by_players - moved[~kept].T @ moved[~kept]
+            operator = np.linalg.pinv(left, rcond=NOTHING, hermitian=True) @ moved[kept].T
+        else:
+            assert by_pairs is not None
+            left = by_pairs[np.ix_(kept, kept)]
+            operator = moved[kept].T @ np.linalg.pinv(left, rcond=NOTHING, hermitian=True)
+        moves = times_columns(operator, away[kept])
+        found[number] = efficient(system.shares + moves, pairs.total)
+    return found
 
 
 def _weights(pairs: Pairs) -> FloatArray:

@@ -15,7 +15,7 @@ __all__ = ["Composer", "Table", "as_array", "as_table", "own_copy"]
 
 
 @cache
-def _found() -> dict[str, type[Table]]:
+def _by_package() -> dict[str, type[Table]]:
     return {each.package: each for each in concrete(sys.modules[__name__], Table)}  # type: ignore[type-abstract]
 
 
@@ -38,4 +38,6 @@ def own_copy(data: Any) -> Any:
 
 def _kind(data: Any) -> type[Table]:
     packages = [each.__module__.partition(".")[0] for each in type(data).__mro__]
-    return _found()[next((package for package in packages if package in _found()), "numpy")]
+    return _by_package()[
+        next((package for package in packages if package in _by_package()), "numpy")
+    ]

@@ -42,17 +42,17 @@ class PandasTable(Table):
             raise InputError(
                 "feature_names", "be None for a DataFrame", names, "Its columns are the names"
             )
-        found = [str(name) for name in data.columns]
-        if not found:
+        names = [str(name) for name in data.columns]
+        if not names:
             raise InputError(
                 "data", "have at least one column", "none", "Give the columns that the model takes"
             )
-        double = next((name for place, name in enumerate(found) if name in found[:place]), None)
+        double = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if double is not None:
             raise InputError(
                 "data", "have each column once", f"{double!r} twice", "Rename one of the two"
             )
-        return cls(data, found)
+        return cls(data, names)
 
     def __len__(self) -> int:
         return len(self.frame)

@@ -252,13 +252,13 @@ def submodules(module: Any) -> list[Any]:
     """A module and all below it, each once; its own `modules` makes a name for each and takes twice
     as long.
     """
-    found, known = [module], {id(module)}
-    for each in found:
+    modules, known = [module], {id(module)}
+    for each in modules:
         for child in each._modules.values():
             if child is not None and id(child) not in known:
                 known.add(id(child))
-                found.append(child)
-    return found
+                modules.append(child)
+    return modules
 
 
 def without_gradients() -> Any:

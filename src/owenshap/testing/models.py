@@ -113,12 +113,12 @@ def check_predictions(trial: Trial) -> None:
     """Predictions are finite numbers, one row of them for each row of a batch, named where they
     have names.
     """
-    found = trial.predictions(trial.rows)
-    require(np.isfinite(found).all(), "predictions must be finite; some are not")
+    result = trial.predictions(trial.rows)
+    require(np.isfinite(result).all(), "predictions must be finite; some are not")
     names = trial.model.output_names
     require(
-        names is None or len(names) == found.shape[1],
-        f"output_names must name {found.shape[1]} outputs; got {names}",
+        names is None or len(names) == result.shape[1],
+        f"output_names must name {result.shape[1]} outputs; got {names}",
     )
 
 
@@ -174,18 +174,18 @@ def check_unchanged(trial: Trial) -> None:
 
 def check_efficiency(trial: Trial) -> None:
     """Values add up to the model's own predictions less their mean over the background."""
-    found = trial.explained(trial.rows, trial.background)
+    result = trial.explained(trial.rows, trial.background)
     own, mean = trial.predictions(trial.rows), trial.predictions(trial.background).mean(axis=0)
     _require_same(
-        trial, found.predictions.reshape(own.shape), own, "predictions must be the model's own"
+        trial, result.predictions.reshape(own.shape), own, "predictions must be the model's own"
     )
     _require_same(
         trial,
-        found.base_values.reshape(own.shape),
+        result.base_values.reshape(own.shape),
         mean,
         "base values must be its mean over the background",
     )
-    sums = found.values.sum(axis=1).reshape(own.shape)
+    sums = result.values.sum(axis=1).reshape(own.shape)
     _require_same(trial, sums, own - mean, "values must sum to the prediction less the base value")
 
 
@@ -210,14 +210,14 @@ def check_null_player(trial: Trial) -> None:
         f"a row that is its own background must cost 1 prediction; it cost {cost}",
     )
     spy = _Spy(trial.model)
-    found = Explainer(spy, background.batch())(
+    result = Explainer(spy, background.batch())(
         mixed, method="castro", budget=4 * trial.rows.n_features, progress=False
     )
     require(
-        (found.values[:, fixed] == 0).all(),
-        f"null players must get 0; they got {found.values[:, fixed]}",
+        (result.values[:, fixed] == 0).all(),
+        f"null players must get 0; they got {result.values[:, fixed]}",
     )
-    said, seen = found.model_rows.sum(), sum(spy.sizes)
+    said, seen = result.model_rows.sum(), sum(spy.sizes)
     require(said == seen, f"model_rows must be what the model saw, {seen}; got {said}")
 
 
@@ -303,6 +303,6 @@ def _first(table: Table) -> Table:
     return table.take(np.arange(min(len(table), MOST_ROWS)))
 
 
-def _require_same(trial: Trial, found: FloatArray, wanted: FloatArray, rule: str) -> None:
-    gap = float(np.abs(found - wanted).max())
+def _require_same(trial: Trial, result: FloatArray, wanted: FloatArray, rule: str) -> None:
+    gap = float(np.abs(result - wanted).max())
     require(gap <= trial.rounding, f"{rule}; they are {gap:.3g} apart")

@@ -167,10 +167,10 @@ def truth(game: KnownGame) -> FloatArray:
     return game.shapley_values.reshape(game.n_players, -1)
 
 
-def require_close(found: FloatArray, expected: FloatArray | float, what: str) -> None:
+def require_close(result: FloatArray, expected: FloatArray | float, what: str) -> None:
     """Equal but for rounding."""
-    away = np.abs(found - expected)
-    scale = max(1.0, float(np.abs(found).max()), float(np.abs(expected).max()))
+    away = np.abs(result - expected)
+    scale = max(1.0, float(np.abs(result).max()), float(np.abs(expected).max()))
     require(away.max() <= ROUNDING * scale, f"{what}; it is off by {away.max():.3g}")
 
 

@@ -4,8 +4,18 @@
 then has its values, with a background or, without one, by the trees' own cover.
 """
 
+from owenshap.trees.device import checked_device
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.exact import TreeGame, baseline_values, values
 from owenshap.trees.readers import agrees, read, reader_of
 
-__all__ = ["TreeEnsemble", "TreeGame", "agrees", "baseline_values", "read", "reader_of", "values"]
+__all__ = [
+    "TreeEnsemble",
+    "TreeGame",
+    "agrees",
+    "baseline_values",
+    "checked_device",
+    "read",
+    "reader_of",
+    "values",
+]

@@ -14,7 +14,7 @@ import numpy as np
 
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
-from owenshap.trees.work import EXPECTED_ROWS, WalkWork, cell_work
+from owenshap.trees.work import EXPECTED_ROWS, WalkWork, cell_work, own_bits
 
 NEVER = 1 << 30  # no pattern has this bit
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
@@ -39,8 +39,13 @@ class Cells:
         A row lies in the box of a leaf's slot where pattern & care == ones.
     edges : int (leaves, slots)
         The edges with these boxes; NONE beyond the leaf's own slots.
-    alone : bool (leaves,)
-        Where the leaf is its own cell: its pattern is the cell's.
+    alone : bool
+        Whether each leaf is its own cell: its pattern is the cell's.
+    roots : int (cells,)
+        The nodes that cells begin at.
+    own : int
+        Where cells are a split with its two leaves: how many bits, the last ones, its player has.
+        1, the answer, or 2, a box of the path and the answer. Else 0.
     """
 
     bits: int
@@ -50,7 +55,9 @@ class Cells:
     care: IntArray = field(repr=False)
     ones: IntArray = field(repr=False)
     edges: IntArray = field(repr=False)
-    alone: BoolArray = field(repr=False)
+    alone: bool
+    roots: IntArray = field(repr=False)
+    own: int = 0
 
     @property
     def bound(self) -> int:
@@ -100,7 +107,7 @@ class Plan:
         return np.concatenate([inside(self.block, self.turns, answers), answers])
 
 
-def plan(block: Block, walking: WalkWork) -> Plan:
+def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
     """The cheapest cells for the expected number of rows.
 
     Parameters
@@ -109,8 +116,10 @@ def plan(block: Block, walking: WalkWork) -> Plan:
         The trees.
     walking : WalkWork
         What it costs to do without tables.
+    by_splits : bool
+        Whether a split with its two leaves has a table of its own kind, which is cheaper.
     """
-    roots, deep, once, per_row = _chosen(block, walking)
+    roots, deep, once, per_row = _chosen(block, walking, by_splits)
     cell_of = _cell_of(block, roots)
     _, question = block.conditions
     rank, count = _ranks(cell_of, question, len(roots))
@@ -127,15 +136,24 @@ def plan(block: Block, walking: WalkWork) -> Plan:
     sources = _sources(
         block, roots, prefix, place, len(ordered), cell_of, rank, int(bits.max(initial=0))
     )
+    own, own_slot = own_bits(block, roots)
+    if not by_splits:
+        own[:] = 0
+    last = block.players[roots] - 1
+    moved = np.flatnonzero(own == 2)  # the own player's box comes last of the path's
+    first = sources[moved, own_slot[moved]]
+    sources[moved, own_slot[moved]] = sources[moved, last[moved]]
+    sources[moved, last[moved]] = first
     groups = []
     used = np.unique(cell_of[leaves])
-    for each in np.unique(bits[used]).tolist():
-        for mine in _parts(used[bits[used] == each], each * block.ensemble.values.shape[1] << each):
+    key = np.column_stack([bits, own, ~block.inner[roots]])
+    for each, kind, alone in np.unique(key[used], axis=0).tolist():
+        of_kind = used[(key[used] == (each, kind, alone)).all(axis=1)]
+        for mine in _parts(of_kind, each * block.ensemble.values.shape[1] << each):
             number = np.full(len(roots), NONE)
             number[mine] = np.arange(len(mine))
             of = np.flatnonzero(number[cell_of[leaves]] >= 0)
             cell = number[cell_of[leaves[of]]]
-            alone = roots[mine[cell]] == leaves[of]
             groups.append(
                 Cells(
                     each,
@@ -145,7 +163,9 @@ def plan(block: Block, walking: WalkWork) -> Plan:
                     care[of],
                     ones[of],
                     edges[of],
-                    alone,
+                    bool(alone),
+                    roots[mine],
+                    kind,
                 )
             )
     return Plan(block, turns, groups, deep, once, per_row)
@@ -156,13 +176,15 @@ def _parts(cells: IntArray, entries: int) -> list[IntArray]:
     return np.split(cells, np.arange(0, len(cells), max(1, PART // entries))[1:])
 
 
-def _chosen(block: Block, walking: WalkWork) -> tuple[IntArray, BoolArray, float, float]:
+def _chosen(
+    block: Block, walking: WalkWork, by_splits: bool
+) -> tuple[IntArray, BoolArray, float, float]:
     """Roots of the cells, leaves without a table, and the work, once and per row.
 
     From the leaves up, each node gets the least work with tables alone, and the least work where a
     walk comes by. From the roots down, the better of the two is taken.
     """
-    cells = cell_work(block, MOST_BITS)
+    cells = cell_work(block, MOST_BITS, by_splits)
     cell = cells.total
     tables = cell.copy()
     walk = EXPECTED_ROWS * walking.leaf

@@ -94,8 +94,8 @@ class TreeEnsemble:
         tree[self.roots[1:]] = 1
         return np.cumsum(tree, dtype=np.int32)
 
-    def matrix(self, rows: object) -> FloatArray:
-        """Rows as the trees compare them (m, n_features): rounded, NaN where missing."""
+    def checked(self, rows: object) -> FloatArray:
+        """Rows as they were given (m, n_features), or an error where they are no such table."""
         matrix = np.asarray(rows, np.float64)
         if matrix.ndim != 2 or matrix.shape[1] != self.n_features:
             rule = f"be a table with {self.n_features} columns"
@@ -105,6 +105,11 @@ class TreeEnsemble:
                 f"shape {matrix.shape}",
                 "Give the columns that the model was trained on",
             )
+        return matrix
+
+    def matrix(self, rows: object) -> FloatArray:
+        """Rows as the trees compare them (m, n_features): rounded, NaN where missing."""
+        matrix = self.checked(rows)
         with np.errstate(over="ignore"):  # beyond the precision is infinity, in the library as here
             matrix = matrix.astype(self.precision).astype(np.float64)
         if not np.isnan(self.missing_value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -12,11 +13,18 @@ from owenshap.errors import InputError
 from owenshap.support.arrays import ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
+from owenshap.trees.device import OnDevice, room_on
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_own_values, add_pair_values
 from owenshap.trees.paths import Passes, add_path_values
 from owenshap.trees.tables import Table, histograms, interventional, path_dependent
-from owenshap.trees.work import pair_work, path_work, reached
+from owenshap.trees.work import (
+    EXPECTED_ROWS,
+    PER_SPLIT,
+    pair_work,
+    path_work,
+    reached,
+)
 
 BLOCK_NODES = 1 << 15  # of a block of trees
 ENTRY = 8  # bytes
@@ -105,6 +113,7 @@ class TreeGame:
     weights: FloatArray | None
     player_of: IntArray
     memory: int
+    device: str | None = None
 
     @classmethod
     def of(
@@ -114,8 +123,9 @@ class TreeGame:
         weights: object = None,
         player_of: object = None,
         memory: int = 256_000_000,
+        device: str | None = None,
     ) -> TreeGame:
-        """The game of checked arguments."""
+        """The game of checked arguments; a device of torch's is where rows are looked up."""
         players = (
             np.arange(ensemble.n_features) if player_of is None else np.asarray(player_of, np.int64)
         )
@@ -125,7 +135,7 @@ class TreeGame:
                 "player_of", rule, f"shape {players.shape}", "Give one number per column"
             )
         if background is None:
-            return cls(ensemble, None, None, players, memory)
+            return cls(ensemble, None, None, players, memory, device)
         matrix = ensemble.matrix(background)
         if not len(matrix):
             raise InputError(
@@ -134,7 +144,7 @@ class TreeGame:
                 "none",
                 "Leave it out for path-dependent values",
             )
-        return cls(ensemble, matrix, _shares(weights, len(matrix)), players, memory)
+        return cls(ensemble, matrix, _shares(weights, len(matrix)), players, memory, device)
 
     @property
     def n_players(self) -> int:
@@ -161,10 +171,28 @@ class TreeGame:
             room -= prepared[-1].kept
         return prepared
 
-    def predicted_seconds(self, rows: int) -> float:
-        """About how long so many rows take on one thread, tables included; not by a clock."""
+    @cached_property
+    def work(self) -> float:
+        """Predicted nanoseconds for a row, its share of the tables included; not by a clock.
+
+        It does not depend on how many rows there are, so that what is decided by it does not.
+        """
         plans = [each.plan for each in self.prepared]
-        return 1e-9 * sum(plan.once + rows * plan.per_row for plan in plans)
+        return sum(plan.per_row + plan.once / EXPECTED_ROWS for plan in plans)
+
+    def sampled_work(self, evaluations: int) -> float:
+        """Predicted nanoseconds that the model's own walks through its trees take for a row."""
+        assert self.background is not None
+        return evaluations * len(self.background) * PER_SPLIT * self._splits
+
+    @cached_property
+    def _splits(self) -> float:
+        """Splits that a row comes by in all trees, where it goes either way as often."""
+        total = 0.0
+        for block in self.blocks:
+            depth = block.depth[~block.inner & (block.depth > 0)]
+            total += float((depth * np.exp2(-depth.astype(np.float64))).sum())
+        return total
 
     @cached_property
     def base(self) -> FloatArray:
@@ -175,11 +203,38 @@ class TreeGame:
 
     def values(self, rows: object) -> FloatArray:
         """Shapley values (m, players, K)."""
+        if self.device is None:
+            return self._on_host(rows, self.prepared, [])
+        sent, device = self.on_device
+        found = device.values(self.ensemble.checked(rows))
+        others = [each for each in self.prepared if each not in sent]
+        walked = [each for each in sent if each.plan.deep.any()]
+        return found + self._on_host(rows, others, walked) if others or walked else found
+
+    def _on_host(
+        self, rows: object, blocks: list[_Prepared], walked: list[_Prepared]
+    ) -> FloatArray:
+        """Values of some blocks, and of others what their leaves without a table give."""
         matrix = self.ensemble.matrix(rows)
         total = np.zeros((self.ensemble.n_outputs * self.n_players, len(matrix)))
-        for each in self.prepared:
-            each.add_values(matrix, total)
+        for each in blocks:
+            each.look_up(matrix, total)
+        for each in [*blocks, *walked]:
+            each.walk_down(matrix, total)
         return self.shaped(total)
+
+    @cached_property
+    def on_device(self) -> tuple[list[_Prepared], OnDevice]:
+        """The blocks whose tables have room on the device, and these."""
+        assert self.device is not None
+        room = room_on(self.device)
+        sent = []
+        for each in self.prepared:
+            if each.size <= room:
+                sent.append(each)
+                room -= each.size
+        blocks = ((each.plan, each.in_turn()) for each in sent)
+        return sent, OnDevice(self.ensemble, self.n_players, blocks, self.device)
 
     def shaped(self, total: FloatArray) -> FloatArray:
         """Values by target and row (K × players, m) as (m, players, K)."""
@@ -194,21 +249,29 @@ class _Prepared:
         self.game = game
         self.block = block
         walking = path_work(block) if game.background is None else pair_work(block, game.background)
-        self.plan = plan(block, walking)
-        size = (
+        self.plan = plan(block, walking, by_splits=game.background is not None)
+        self.size = (
             sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
         )
-        self.kept = size if size <= room else 0
+        self.kept = self.size if self.size <= room else 0
         self.rows = max(FEWEST_ROWS, min(ROWS, BITS // len(block)))  # at a time
         self._means: dict[int, FloatArray] = {}
 
-    def add_values(self, matrix: FloatArray, total: FloatArray) -> None:
-        """Add this block's values of rows to (targets, m)."""
+    def look_up(self, matrix: FloatArray, total: FloatArray) -> None:
+        """Add what this block's tables give to rows to (targets, m)."""
         if self.kept:
             self._look_up(self.tables, matrix, total)
         else:
             for part in range(len(self.plan.cells)):
                 self._look_up(self._made([part]), matrix, total)
+
+    def in_turn(self) -> Iterator[Table]:
+        """The tables, one after the other; none is kept."""
+        for part in range(len(self.plan.cells)):
+            yield from self._made([part])
+
+    def walk_down(self, matrix: FloatArray, total: FloatArray) -> None:
+        """Add what this block's leaves without a table give to rows to (targets, m)."""
         if self.plan.deep.any():
             by_cover = self.game.background is None
             for rows in _parts(matrix, max(1, self.rows // PASSES) if by_cover else self.rows):

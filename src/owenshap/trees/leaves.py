@@ -24,6 +24,7 @@ from owenshap.support.arrays import FloatArray, IntArray
 
 WHOLE_PLAYERS = 6  # up to so many players one matrix product gives whole tables soonest
 MATRIX_PLAYERS = 7  # up to so many players one matrix product is faster than sums level by level
+SHORT_RUN = 4  # numbers that lie together
 FEW = 4  # players whose sums are short enough for a matrix product
 LEAST_SHARE = 1e-30  # for a cover share of zero, which would be divided by: values stay the same
 
@@ -120,12 +121,112 @@ def table_of_sums(
     """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from their three numbers per pattern."""
     count, patterns = first.shape
     table = np.empty((count, players, patterns))
-    for player in range(players):
-        halves = (count, -1, 2, 1 << player)
-        mine = table[:, player].reshape(halves)
-        mine[:, :, 0] = -outside.reshape(halves)[:, :, 0]
-        mine[:, :, 1] = first.reshape(halves)[:, :, 1] - second.reshape(halves)[:, :, 0]
+    fill(table, first, second, outside)
     return table
+
+
+def fill(table: FloatArray, first: FloatArray, second: FloatArray, outside: FloatArray) -> None:
+    """Write φ_j(p) into a table (leaves, k, ..., 2^k), from three numbers per pattern (leaves, ...,
+    2^k).
+    """
+    for player in range(table.shape[1]):
+        width = 1 << player
+        mine, one, two, three = (
+            each.reshape(*each.shape[:-1], -1, 2, width)
+            for each in (table[:, player], first, second, outside)
+        )
+        # runs of 2 and 4 are too short for a loop of their own: go by places in them
+        places = range(width) if width <= SHORT_RUN else [slice(None)]
+        for place in places:
+            # not np.negative: with steps of 64 bytes numpy 2.4 returns wrong numbers
+            np.subtract(0.0, three[..., 0, place], out=mine[..., 0, place])
+            np.subtract(one[..., 1, place], two[..., 0, place], out=mine[..., 1, place])
+
+
+def own_tables(
+    worth: FloatArray, shares: FloatArray, values: FloatArray, table: FloatArray
+) -> None:
+    """Tables of subtrees that ask one player more, their own.
+
+    With T the transform to levels over the other d players, A = T of the values that background
+    rows are led to, B = T of their shares, and v the value that the row's own player leads to, the
+    multilinear extension is (1 − q) A + q v B. The own player gets v ∫B − ∫A, and the others have
+    three numbers per pattern, as in a leaf, which are linear in v.
+
+    Parameters
+    ----------
+    worth : float (subtrees, 2^d)
+        For each pattern of the d players: the background's share times the value that its own
+        player leads to.
+    shares : float (subtrees, 2^d)
+        The share.
+    values : float (subtrees, states)
+        What the own player may lead to.
+    table : float (subtrees, d + 1, states, 2^d)
+        What is written to, the own player last.
+    """
+    players = table.shape[1] - 1
+    zeros = players - sizes(players)
+    over_q, worth_within = _path_sums(worth, players, True)
+    over_rest, shares_within = _path_sums(shares, players, False)
+    worth_mean = worth_within + worth[:, -1:] / (zeros + 1)
+    shares_mean = shares_within + shares[:, -1:] / (zeros + 1)
+    outside = over_rest + shares[:, -1:] / np.maximum(zeros, 1) - shares_mean
+    by_value = values[:, :, None]
+    fill(
+        table[:, :-1],
+        (over_q - worth_within)[:, None] + by_value * shares_within[:, None],
+        over_q[:, None] + by_value * over_rest[:, None],
+        worth_mean[:, None] + by_value * outside[:, None],
+    )
+    np.multiply(by_value, shares_mean[:, None], out=table[:, -1])
+    table[:, -1] -= worth_mean[:, None]
+
+
+def _path_sums(shares: FloatArray, players: int, over_q: bool) -> tuple[FloatArray, FloatArray]:
+    """∫T/q dq (or ∫T/(1 − q) dq) and ∫T dq per pattern, without background rows in all boxes."""
+    if players > MATRIX_PLAYERS:
+        return _path_sums_by_levels(shares, players, over_q)
+    both = shares @ _path_matrix(players, over_q)
+    return both[:, : 1 << players], both[:, 1 << players :]
+
+
+@lru_cache(maxsize=32)
+def _path_matrix(players: int, over_q: bool) -> FloatArray:
+    identity = np.eye(1 << players)
+    return np.concatenate(_path_sums_by_levels(identity, players, over_q), axis=1)
+
+
+def _path_sums_by_levels(
+    shares: FloatArray, players: int, over_q: bool
+) -> tuple[FloatArray, FloatArray]:
+    few = min(players, FEW)
+    over = np.zeros(shares.shape)
+    within = np.zeros(shares.shape)
+    for level, before, after in _path_powers(players, over_q):
+        sums = (shares * before).reshape(-1, 1 << few) @ _supersets(few)
+        for player in range(few, players):
+            halves = sums.reshape(-1, 2, 1 << player)
+            halves[:, 0] += halves[:, 1]
+        sums = sums.reshape(shares.shape)
+        sums *= after
+        over += sums
+        sums *= level if over_q else 1 - level
+        within += sums
+    # Sums were by the players that the row lacks: its pattern is the complement.
+    return over[:, ::-1], within[:, ::-1]
+
+
+@lru_cache(maxsize=32)
+def _path_powers(players: int, over_q: bool) -> list[tuple[float, FloatArray, FloatArray]]:
+    """As `_powers`, with q or 1 − q divided by."""
+    size = sizes(players)
+    powers = []
+    for level, weight in zip(*levels(players + 1), strict=True):
+        before = level ** (players - size - float(over_q))
+        before[-1] = 0
+        powers.append((float(level), before, weight * (1 - level) ** (size - float(not over_q))))
+    return powers
 
 
 def cover_table(shares: FloatArray) -> FloatArray:

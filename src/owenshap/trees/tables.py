@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from owenshap.support.arrays import ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import Cells
-from owenshap.trees.leaves import cover_table, leaf_table
+from owenshap.trees.leaves import cover_table, leaf_table, own_tables
 
 CHUNK = 1 << 17  # entries that are worked on at a time
 
@@ -90,6 +90,8 @@ def histograms(
 
 def interventional(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
     """The group's table, and its mean per output, for a background's shares of patterns."""
+    if cells.own:
+        return _by_splits(block, cells, shares)
 
     def tables(
         leaves: IntArray, players: int, maps: IntArray | None
@@ -116,31 +118,102 @@ def path_dependent(block: Block, cells: Cells, shares: FloatArray) -> tuple[Tabl
 
 def _table(block: Block, cells: Cells, tables: LeafTables) -> tuple[Table, FloatArray]:
     """Leaves of equal numbers of players at a time, added to the slots of their cells."""
+    if cells.alone:
+        return _of_leaves(block, cells, tables)
     whole = block.ensemble
     slot, cell, target, targets = _slots(block, cells)
     entries = np.zeros((len(target), 1 << cells.bits))
     mean = np.zeros(whole.n_outputs)
     players_of = (cells.edges >= 0).sum(axis=1)
-    for players, alone in np.unique(np.column_stack([players_of, cells.alone]), axis=0):
-        group = np.flatnonzero((players_of == players) & (cells.alone == alone))
-        step = max(1, CHUNK // int(players << cells.bits))
+    for players in np.unique(players_of).tolist():
+        group = np.flatnonzero(players_of == players)
+        step = max(1, CHUNK // (players << cells.bits))
         for start in range(0, len(group), step):
             leaves = group[start : start + step]
-            maps = None if alone else _maps(cells, leaves, int(players))
-            table, reached = tables(leaves, int(players), maps)
+            maps = _maps(cells, leaves, players)
+            table, reached = tables(leaves, players, maps)
             spread = _spread(table, maps)
             values = whole.values[cells.leaves[leaves] + block.nodes.start]
             np.add.at(
                 mean, whole.outputs[block.tree[cells.leaves[leaves]]], values * reached[:, None]
             )
             for output in range(values.shape[1]):
-                own = slot[leaves, :players, output]
-                if alone:
-                    entries[own.ravel()] = spread * np.repeat(values[:, output], players)[:, None]
-                else:
-                    _add(entries, own, spread, values[:, output])
+                _add(entries, slot[leaves, :players, output], spread, values[:, output])
     order = np.argsort(target, kind="stable")
     return Table(cells, cell[order], target[order], order << cells.bits, entries, targets), mean
+
+
+def _of_leaves(block: Block, cells: Cells, tables: LeafTables) -> tuple[Table, FloatArray]:
+    """The same where each cell is one leaf."""
+    whole = block.ensemble
+    count = len(cells.leaves)
+    values = whole.values[cells.leaves + block.nodes.start]
+    outputs = whole.outputs[block.tree[cells.leaves]]
+    entries = np.empty((count, values.shape[1], cells.bits, 1 << cells.bits))
+    mean = np.zeros(whole.n_outputs)
+    step = max(1, CHUNK // (cells.bits << cells.bits))
+    for start in range(0, count, step):
+        some = slice(start, start + step)
+        table, reached = tables(np.arange(count)[some], cells.bits, None)
+        np.multiply(table[:, None], values[some, :, None, None], out=entries[some])
+        np.add.at(mean, outputs[some], values[some] * reached[:, None])
+    player = block.edge_player[cells.edges[:, : cells.bits]]
+    return _joined(block, cells, entries, outputs, player), mean
+
+
+def _joined(
+    block: Block, cells: Cells, entries: FloatArray, outputs: IntArray, player: IntArray
+) -> Table:
+    """Entries (cells, V, k, ...) of cells with outputs (cells, V) and players (cells, k)."""
+    n_players = int(block.player_of.max(initial=0)) + 1
+    target = (outputs[:, :, None] * n_players + player[:, None]).ravel()
+    cell = np.repeat(np.arange(len(outputs)), outputs.shape[1] * player.shape[1])
+    order = np.argsort(target, kind="stable")
+    return Table(
+        cells,
+        cell[order],
+        target[order],
+        order << cells.bits,
+        entries.reshape(len(target), 1 << cells.bits),
+        n_players * block.ensemble.n_outputs,
+    )
+
+
+def _by_splits(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
+    """The same where each cell is a split with its two leaves."""
+    whole = block.ensemble
+    count = len(cells.roots)
+    others = cells.bits - cells.own
+    children = [block.right[cells.roots], block.left[cells.roots]]  # by the answer
+    values = np.stack([whole.values[child + block.nodes.start] for child in children], axis=1)
+    outputs = whole.outputs[block.tree[cells.roots]]
+    leads_to = values if cells.own == 1 else np.stack([np.zeros_like(values), values], axis=2)
+    leads_to = leads_to.reshape(count, 1 << cells.own, -1)  # (cells, states, V), as patterns are
+    entries = np.empty((count, values.shape[2], others + 1, 1 << cells.own, 1 << others))
+    mean = np.zeros(whole.n_outputs)
+    step = max(1, CHUNK // (others + 1 << cells.bits))
+    for start in range(0, count, step):
+        some = slice(start, start + step)
+        of_states = shares[some].reshape(-1, 1 << cells.own, 1 << others)
+        together = of_states.sum(axis=1)
+        for output in range(values.shape[2]):
+            leads = leads_to[some, :, output]
+            worth = (of_states * leads[:, :, None]).sum(axis=1)
+            own_tables(worth, together, leads, entries[some, output])
+            np.add.at(mean, outputs[some, output], worth[:, -1])
+    player = _players_by_splits(block, cells)
+    return _joined(block, cells, entries, outputs, player), mean
+
+
+def _players_by_splits(block: Block, cells: Cells) -> IntArray:
+    """The players of each cell (cells, d + 1) in the order of its bits, the own one last."""
+    others = cells.bits - cells.own
+    path = block.boxes(cells.roots)
+    own = block.player[cells.roots]
+    if cells.own == 2:
+        row = np.arange(len(path))
+        path[row, block.slot[block.left[cells.roots]]] = path[row, others]
+    return np.column_stack([block.edge_player[path[:, :others]], own])
 
 
 def _slots(block: Block, cells: Cells) -> tuple[IntArray, IntArray, IntArray, int]:
@@ -169,11 +242,9 @@ def _maps(cells: Cells, leaves: IntArray, players: int) -> IntArray:
     return maps
 
 
-def _spread(table: FloatArray, maps: IntArray | None) -> FloatArray:
+def _spread(table: FloatArray, maps: IntArray) -> FloatArray:
     """Leaves' tables (leaves, k, 2^k) over the patterns of their cells (leaves × k, 2^bits)."""
     count, players, patterns = table.shape
-    if maps is None:
-        return table.reshape(-1, patterns)
     first = (np.arange(count * players) * patterns).reshape(count, players, 1)
     place = np.add(maps[:, None, :], first, dtype=np.intp)
     return table.ravel().take(place).reshape(count * players, -1)

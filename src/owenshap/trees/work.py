@@ -13,16 +13,18 @@ import numpy as np
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.trees.boxes import Block, inside
 
-EXPECTED_ROWS = 200  # the rows that tables are weighed for: between a few and thousands
+EXPECTED_ROWS = 150  # the rows that tables are weighed for: between a few and thousands
 
 PER_BIT = 1.0  # of a row's pattern in a cell
 PER_LOOKUP = 4.0  # of one player of a cell, per row
 PER_ENTRY = 15.0  # of a cell's table, per leaf
+PER_OWN_ENTRY = 7.0  # of a table for a split and its two leaves
 PER_STEP = 1.5  # of the transform of a leaf, per pattern and player
 PER_END = 40.0  # of a pair of rows that comes to a leaf
 PER_VAIN = 40.0  # of a pair that comes to a node in vain, since all leaves below have tables
 PER_VISIT = 10.0  # of a pair at an inner node
 PER_LEVEL = 10.0  # of a row at a node, per level of the integral, where there is no background
+PER_SPLIT = 2.0  # of a row in the model's own prediction: xgboost's takes 1 to 3
 SOME = 64  # background rows that tell how many pairs come to a node
 
 
@@ -66,13 +68,32 @@ class WalkWork:
     vain: FloatArray
 
 
-def cell_work(block: Block, most_bits: int) -> CellWork:
+def own_bits(block: Block, nodes: IntArray) -> tuple[IntArray, IntArray]:
+    """Of splits with two leaves and at least one other player on the path: how many bits the own
+    player has (else 0); and its slot.
+    """
+    left = np.maximum(block.left[nodes], 0)
+    right = np.maximum(block.right[nodes], 0)
+    slot = block.slot[left]
+    new = slot == block.players[nodes]
+    others = block.players[nodes] - ~new
+    split = block.inner[nodes] & ~block.inner[left] & ~block.inner[right] & (others > 0)
+    return np.where(split, 2 - new, 0), slot
+
+
+def cell_work(block: Block, most_bits: int, by_splits: bool) -> CellWork:
     """What a cell costs with each node as its root, up to so many bits."""
     questions, leaves, transform = _below(block, most_bits)
     bits = block.players + questions
     small = np.minimum(bits, most_bits)
     width = block.ensemble.values.shape[1]
     table = leaves * small * np.exp2(small) * width * PER_ENTRY + transform
+    if by_splits:
+        own, _ = own_bits(block, np.arange(len(block)))
+        others = np.maximum(small - own, 0)
+        steps = np.exp2(others) * (1 + others * others / 4) * (1 + width) * PER_STEP
+        by_split = (others + 1) * np.exp2(small) * width * PER_OWN_ENTRY + steps
+        table = np.where(own > 0, by_split, table)
     return CellWork(
         np.where(bits <= most_bits, table, np.inf), small * (PER_BIT + width * PER_LOOKUP)
     )

@@ -29,7 +29,7 @@ from owenshap import (
 )
 from owenshap.designs.design import Chains, Stars
 from owenshap.designs.levels import Levels, gauss_legendre, stratified
-from owenshap.estimators import AXIOMS, Estimator, found
+from owenshap.estimators import AXIOMS, Estimator, by_name
 
 EVERY = [
     Exact(),
@@ -205,7 +205,7 @@ def test_an_estimator_says_what_it_is(estimator):
     assert {"linearity", "null player"} <= estimator.axioms
     assert estimator.citation
     assert inspect.getdoc(estimator)
-    assert found()[estimator.name] is type(estimator)
+    assert by_name()[estimator.name] is type(estimator)
 
 
 @every
@@ -217,9 +217,9 @@ def test_an_estimator_is_frozen_data(estimator):
 
 
 def test_estimators_are_found_by_name():
-    assert {each.name for each in EVERY} <= {*found()}
-    assert all(issubclass(each, Estimator) for each in found().values())
-    assert all(name == each.name for name, each in found().items())
+    assert {each.name for each in EVERY} <= {*by_name()}
+    assert all(issubclass(each, Estimator) for each in by_name().values())
+    assert all(name == each.name for name, each in by_name().items())
 
 
 UNBIASED = [estimator for estimator in EVERY if estimator.unbiased(5)]

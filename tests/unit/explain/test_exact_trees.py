@@ -13,6 +13,10 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.decomposition import PCA
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
@@ -311,10 +315,64 @@ def test_functions_of_predictions_are_sampled():
     sampled(explainer, DIABETES.iloc[:2], "a function of its predictions is explained")
 
 
-def test_scores_of_isolation_forests_are_sampled():
-    model = IsolationForest(n_estimators=5, random_state=0).fit(DIABETES.to_numpy())
-    explainer = Explainer(model, DIABETES.to_numpy()[:5])
-    sampled(explainer, DIABETES.to_numpy()[:2], "its trees add up to its mean path length")
+def test_isolation_forests_are_explained_by_the_length_of_their_paths():
+    rows, background = DIABETES.to_numpy()[:2], DIABETES.to_numpy()[:5]
+    model = IsolationForest(n_estimators=20, random_state=0).fit(DIABETES.to_numpy())
+    found = Explainer(model, background)(rows)
+    is_exact(found, 20)
+    assert found.unit == "mean path length"
+    close(found.values, by_shap(model, rows, background))
+    close(found.values, Explainer(model, background)(rows, method="exact").values)
+    piped = make_pipeline(StandardScaler(), model).fit(DIABETES.to_numpy())
+    close(Explainer(piped, background)(rows).values, found.values)
+    score = Explainer(model, background, predict="decision_function")
+    sampled(score, rows, "its trees add up to its mean path length")
+    assert score(rows).unit == "score"
+    np.testing.assert_array_equal(score(rows).predictions, model.decision_function(rows))
+
+
+def test_votes_and_means_of_any_trees():
+    rows, background = DIABETES.iloc[100:102], DIABETES.iloc[:5]
+    votes = AdaBoostClassifier(n_estimators=20).fit(DIABETES, THREE > 0)
+    models = {
+        "log-odds": votes,
+        "score": AdaBoostClassifier(n_estimators=20).fit(DIABETES, THREE),
+        "probability": BaggingClassifier(n_estimators=20).fit(DIABETES, THREE),
+        "prediction": BaggingRegressor(n_estimators=20).fit(DIABETES, PROGRESS),
+    }
+    for unit, model in models.items():
+        explainer = Explainer(model, background)
+        found = explainer(rows)
+        is_exact(found, len(model.estimators_))
+        assert found.unit == unit
+        close(found.values, explainer(rows, method="exact").values)
+    chance = votes.predict_proba(rows)
+    log_odds = Explainer(votes, background)(rows).predictions
+    close(log_odds, np.log(chance[:, 1] / chance[:, 0]))
+
+
+def test_medians_over_trees_are_sampled():
+    model = AdaBoostRegressor(n_estimators=5).fit(DIABETES, PROGRESS)
+    found = Explainer(model, DIABETES.iloc[:5])(DIABETES.iloc[:2])
+    assert found.method == "exact"
+    assert "a median over its trees, which is no sum" in found.because[0]
+
+
+def test_lightgbm_as_a_forest():
+    """Numbers are means over its trees; probabilities are made of a mean, and no mean."""
+    rows, background = DIABETES.to_numpy()[100:102], DIABETES.to_numpy()[:5]
+    forest = {**LIGHTGBM, "boosting_type": "rf", "subsample": 0.6, "subsample_freq": 1}
+    numbers = lightgbm.LGBMRegressor(**forest).fit(DIABETES.to_numpy(), PROGRESS)
+    explainer = Explainer(numbers, background)
+    is_exact(explainer(rows), 20)
+    close(explainer(rows).values, explainer(rows, method="exact").values)
+    classes = lightgbm.LGBMClassifier(**forest).fit(DIABETES.to_numpy(), THREE > 0)
+    piped = make_pipeline(StandardScaler(), lightgbm.LGBMClassifier(**forest))
+    for model in (classes, piped.fit(DIABETES.to_numpy(), THREE > 0)):
+        explainer = Explainer(model, background)
+        sampled(explainer, rows, "its trees add up to its log-odds")
+        assert explainer(rows).unit == "probability"
+        np.testing.assert_array_equal(explainer(rows).predictions, model.predict_proba(rows))
 
 
 def test_categorical_statistics_are_sampled():
@@ -581,3 +639,38 @@ def test_columns_that_are_mixed_are_sampled():
     sampled(
         Explainer(model, DIABETES.iloc[:5]), DIABETES.iloc[:2], "PCA may make a column from several"
     )
+
+
+# --- where sampling would be done sooner
+
+
+def test_trees_that_would_take_longer_are_sampled(monkeypatch):
+    explainer = Explainer(REGRESSORS["forest"]().fit(DIABETES, PROGRESS), DIABETES.iloc[:20])
+    rows = DIABETES.iloc[100:102]
+    is_exact(explainer(rows), 20)
+    monkeypatch.setattr("owenshap.trees.exact.PER_SPLIT", 1e-4)
+    is_exact(explainer(rows), 20)  # it takes no time at all
+    monkeypatch.setattr("owenshap.explain.exact_trees.SOON", 0.0)
+    found = explainer(rows)
+    assert found.method == "exact"
+    assert "so deep that this would take" in found.because[0]
+    assert "1,024 evaluations" in found.because[0]
+    is_exact(explainer(rows, method="trees"), 20)
+
+
+# --- a device
+
+
+def test_rows_can_be_looked_up_on_a_device():
+    pytest.importorskip("torch")
+    model = REGRESSORS["xgboost"]().fit(DIABETES, PROGRESS)
+    rows, background = DIABETES.iloc[100:150], DIABETES.iloc[:30]
+    found = Explainer(model, background, device="cpu")(rows)
+    is_exact(found, 20)
+    close(found.values, Explainer(model, background)(rows).values, 1e-10)
+    close(Explainer(model, device="cpu")(rows).values, Explainer(model)(rows).values, 1e-10)
+
+
+def test_a_device_is_for_trees():
+    with refuses("device", "without trees", "cpu"):
+        Explainer(lambda rows: rows[:, 0], baseline=0.0, device="cpu")

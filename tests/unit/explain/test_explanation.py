@@ -141,6 +141,7 @@ def test_a_tidy_frame():
         "standard_error",
         "lower",
         "upper",
+        "doubtful",
     ]
     assert len(frame) == 5 * 3 * 2
     line = frame[
@@ -167,7 +168,8 @@ def test_a_tidy_frame():
 )
 def test_a_tidy_frame_of_a_slice(found, columns, lines):
     frame = found.to_frame()
-    assert frame.columns.tolist() == [*columns, "data", "value", "standard_error", "lower", "upper"]
+    told = ["data", "value", "standard_error", "lower", "upper", "doubtful"]
+    assert frame.columns.tolist() == [*columns, *told]
     assert len(frame) == lines
     np.testing.assert_array_equal(frame["value"], found.values.reshape(-1))
     assert set(frame["feature"]) <= set(found.feature_names)
@@ -176,6 +178,7 @@ def test_a_tidy_frame_of_a_slice(found, columns, lines):
 def test_a_tidy_frame_without_names_or_interval():
     bare = owenshap.Explainer(model, BACKGROUND)(ROWS, method="castro", budget=4)
     frame = bare.to_frame()
+    assert frame["doubtful"].str.startswith("one replicate alone").all()
     assert frame["output"].tolist() == [0, 1] * 15
     assert frame[["standard_error", "lower", "upper"]].isna().all(axis=None)
 

@@ -59,9 +59,21 @@ def test_it_says_how_it_came_about():
     )
     many = replace(explanation_of(np.ones((3, 2))), evaluations=np.array([50, 100, 1200]))
     assert "50 to 1,200 evaluations per row · 300 model rows per row" in text_of(many)
-    bare = explanation_of([1.0], None, no_interval="it is biased & proud")
+    bare = explanation_of([1.0], None, doubtful="it is biased & proud")
     assert "no intervals: it is biased & proud" in text_of(bare)
     assert "interval" not in text_of(explanation_of([1.0], 0.0))  # exact
+
+
+def test_it_says_what_is_doubtful_and_draws_it_paler():
+    said = "95 % intervals · doubtful: seen too seldom · seed 7"
+    one = explanation_of([1.0, 2.0], doubtful="seen too seldom")
+    assert said in text_of(one)
+    assert html(one).count("opacity:.4'") == 2
+    many = explanation_of(np.ones((40, 2)))
+    assert "doubtful" not in text_of(many)
+    many.doubtful[[3, 5]] = "seen too seldom"
+    assert "95 % intervals · doubtful in 2 of 40 rows: seen too seldom" in text_of(many)
+    assert "opacity:.4'" not in html(many)
 
 
 def test_bars_are_as_long_as_the_values_and_whiskers_as_the_intervals():
@@ -183,7 +195,7 @@ def test_notebooks_call_it():
     assert [line[2] for line in rows_of(explanation[0])] == ["+3.00", "+3.00"]
 
 
-@pytest.mark.parametrize("name", ["method", "seed", "no_interval", "confidence"])
+@pytest.mark.parametrize("name", ["method", "seed", "doubtful", "confidence"])
 def test_nothing_that_is_shown_can_inject(name):
     evil = "<img src=x onerror=alert(1)>"
     explanation = explanation_of([[1.0, 2.0]], half=None)

@@ -240,7 +240,6 @@ ARRAYS = (
     "data",
 )
 SHAPES = {name: getattr(with_intervals(), name).shape for name in ARRAYS}
-OPTIONAL = ("standard_errors", "lower", "upper")
 
 
 def filled(name, value, kind=float):
@@ -253,12 +252,11 @@ WRONG = [
         for name in (*ARRAYS, "feature_names", "output_names", "axes", "confidence", "seed")
     ),
     *({name: 3} for name in (*ARRAYS, "feature_names", "output_names", "axes")),
-    *({name: 3} for name in ("method", "no_interval", "stopped_by", "because", "unit")),
+    *({name: 3} for name in ("method", "doubtful", "stopped_by", "because", "unit")),
     *({name: {"array": ["x"] * 30, "shape": [5, 3, 2]}} for name in ARRAYS),
     *(
         {name: None}
-        for name in (*ARRAYS, "feature_names", "axes", "method", "seed", "confidence")
-        if name not in OPTIONAL
+        for name in (*ARRAYS, "feature_names", "axes", "method", "seed", "confidence", "doubtful")
     ),
     *({name: np.ones((7, 3, 2))} for name in ARRAYS),
     *({name: np.ones((*SHAPES[name], 1))} for name in ARRAYS),
@@ -275,7 +273,6 @@ WRONG = [
     {"standard_errors": filled("standard_errors", -1)},
     {"lower": filled("lower", 1e6)},
     {"upper": filled("upper", -1e6)},
-    {"lower": None},
     *({"confidence": value} for value in (0, 1, -0.5, 95, "95 %", True, float("nan"), [0.95])),
     *(
         {"seed": value}
@@ -301,6 +298,8 @@ WRONG = [
         for name in ("stopped_by", "because")
         for value in ([1] * 5, ["a"] * 4, "abcde")
     ),
+    {"doubtful": {"array": [""] * 5, "shape": [5]}},
+    {"doubtful": {"array": [1] * 10, "shape": [5, 2]}},
     {"data": {"array": [1] * 15, "shape": [3, 5]}},
     {"data": {"array": 15, "shape": [5, 3]}},
     {"data": {"array": [{"time": "soon"}] * 15, "shape": [5, 3]}},
@@ -391,12 +390,14 @@ def zeros_of(rows):
     many = dict.fromkeys(("base_values", "predictions"), np.zeros(rows)) | dict.fromkeys(
         ("evaluations", "model_rows"), np.zeros(rows, int)
     )
-    return many | {"values": np.zeros((rows, 3)), "data": np.zeros((rows, 3))}
+    names = ("values", "standard_errors", "lower", "upper", "data")
+    few = {"array": [""] * rows, "shape": [rows]}
+    return many | dict.fromkeys(names, np.zeros((rows, 3))) | {"doubtful": few}
 
 
 @pytest.mark.parametrize("size", ["arrays", "text"])
 def test_a_small_file_that_unpacks_to_much_is_refused_before_it_is_unpacked(size, tmp_path):
-    bare = dict.fromkeys(("standard_errors", "lower", "upper", "stopped_by", "because"))
+    bare = dict.fromkeys(("stopped_by", "because"))
     changes = zeros_of(1_000_000) | bare if size == "arrays" else {"method": " " * 10_000_000}
     write_changed(lambda: explained()["a"], **changes)(tmp_path / "stored.npz")
     with np.load(tmp_path / "stored.npz") as file:
@@ -565,3 +566,43 @@ def test_a_broken_file_loads_whole_or_not_at_all(tmp_path):
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_many_broken_files_load_whole_or_not_at_all(seed, tmp_path):
     assert 0 < survived(500, seed, tmp_path) < 300
+
+
+@pytest.mark.parametrize(
+    "make",
+    [explained, lambda: explained()["a"], lambda: explained()[0], lambda: explained()[0, :, 0]],
+)
+def test_a_file_whose_intervals_were_none_has_nan(make, tmp_path):
+    make().save(tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    about = json.loads(arrays.pop("about").tobytes())
+    gone = {name: arrays.pop(name) for name in ("standard_errors", "lower", "upper")}
+    about.pop("doubtful")
+    about |= dict.fromkeys(gone) | {"no_interval": "30 replicates"}
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(tmp_path / "old.npz", **arrays)
+    found = owenshap.load(tmp_path / "old.npz")
+    for name, array in gone.items():
+        assert getattr(found, name).shape == array.shape
+        assert np.isnan(getattr(found, name)).all()
+    assert np.shape(found.doubtful) == np.shape(found.base_values)
+    assert np.all(np.asarray(found.doubtful, object) == "30 replicates")
+    found.save(tmp_path / "again.npz")
+    same(found, owenshap.load(tmp_path / "again.npz"))
+
+
+def test_of_an_old_file_only_rows_without_an_interval_are_doubtful(tmp_path):
+    with_intervals().save(tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    about = json.loads(arrays.pop("about").tobytes())
+    about.pop("doubtful")
+    arrays["lower"][2, :, 1] = arrays["upper"][2, :, 1] = np.nan
+    arrays["about"] = np.frombuffer(
+        json.dumps(about | {"no_interval": "too skewed"}).encode(), np.uint8
+    )
+    np.savez(tmp_path / "old.npz", **arrays)
+    expected = np.full((5, 2), "", object)
+    expected[2, 1] = "too skewed"
+    assert (owenshap.load(tmp_path / "old.npz").doubtful == expected).all()

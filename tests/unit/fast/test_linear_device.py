@@ -111,7 +111,7 @@ def test_all_coalitions_by_the_kernel_agree_with_the_plain_arrays(
         _fused_subsets, "shapley", lambda *given: kernels.append(1) or original(*given)
     )
     for fewest in (0, 1 << 62):
-        monkeypatch.setattr(_fused_subsets, "FEWEST_NUMBERS", fewest)
+        monkeypatch.setattr(_fused_stars, "FEWEST_NUMBERS", fewest)
         found.append(Explainer(model, output=output, **instead)(x, method="exact").values)
     assert len(kernels) == 1
     fused, plain = found

@@ -9,12 +9,12 @@ from columns import ABSENT, BACKGROUND, DESIGNS, FEATURES, OUTPUTS, agree, rows
 
 import owenshap
 from owenshap import MLP, Castro, Explainer, InputError
-from owenshap.explain import explainer
-from owenshap.explain.explainer import MOST_COMPARED
-from owenshap.explain.rows import Together
+from owenshap.explain import predicting
+from owenshap.explain.grouping import RowGroups
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_game import CACHES, LinearModelGame
 from owenshap.games.game import AdditiveGame, CompactGame
+from owenshap.games.masking import MOST_COMPARED
 
 
 def network(seed=1, activations=("sigmoid", "tanh", "softmax"), dtype=np.float64):
@@ -135,7 +135,7 @@ def test_it_can_be_switched_off(compact):
 def test_structure_that_does_not_give_the_models_predictions_is_not_used(compact, monkeypatch):
     other = first_step(network(seed=9))
     model = network()
-    monkeypatch.setattr(explainer, "first_step", lambda model: other)
+    monkeypatch.setattr(predicting, "first_step", lambda model: other)
     monkeypatch.setattr(MLP, "predict", lambda self, batch: np.asarray(batch)[:, :3])
     Explainer(model, baseline=0.0)(rows(), method="castro", budget=100)
     assert not compact
@@ -212,14 +212,14 @@ def test_an_estimator_with_a_reduction_of_its_own_is_asked(compact):
 
 def game_of(model, x):
     kept = []
-    original = Together.tasks
+    original = RowGroups.tasks
 
     def tasks(self, *settings):
         kept.extend(original(self, *settings))
         return kept
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Together, "tasks", tasks)
+        patch.setattr(RowGroups, "tasks", tasks)
         Explainer(model, baseline=0.0)(x, budget=100)
     return kept[0].game
 

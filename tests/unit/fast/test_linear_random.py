@@ -11,7 +11,10 @@ import pytest
 from columns import agree
 
 from owenshap import MLP, Castro, Exact, Explainer, HalvedOwen, Linear
-from owenshap.explain.explainer import MOST_COMPARED
+from owenshap.fast import stars
+from owenshap.fast.columns import hidden_at
+from owenshap.fast.linear_first import FIRST_PANEL
+from owenshap.games.masking import MOST_COMPARED
 
 DESIGNS = {
     "exact": (Exact(), None),
@@ -186,3 +189,23 @@ def test_no_thread_is_started_and_none_taken_away():
     for each in (model, MLP([np.ones((5, 2)), np.ones((2, 1))])):
         Explainer(each, baseline=0.0)(np.ones((3, 5), np.float32), method="halved-owen", budget=200)
     assert (threading.active_count(), torch.get_num_threads()) == before
+
+
+def test_tiles_of_few_stars_have_their_centres_from_one_product(monkeypatch):
+    rng = np.random.default_rng(0)
+    shapes = ((100, 40), (40, 2))
+    model = MLP([rng.normal(size=each) / 5 for each in shapes], [np.zeros(40), np.zeros(2)])
+    row = rng.normal(size=(1, 100))
+    made = []
+
+    def counted(arrays, present, *others):
+        made.append(present.shape[1])
+        return hidden_at(arrays, present, *others)
+
+    monkeypatch.setattr(stars, "hidden_at", counted)
+    asked = {"method": "halved-owen", "budget": 20_000}
+    found = Explainer(model, baseline=0.0)(row, **asked)
+    assert len(made) == 1
+    assert made[0] > FIRST_PANEL
+    plain = Explainer(model, baseline=0.0, fast=False)(row, **asked)
+    np.testing.assert_allclose(found.values, plain.values, rtol=1e-9)

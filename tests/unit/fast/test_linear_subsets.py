@@ -7,6 +7,7 @@ import pytest
 
 from owenshap import Explainer
 from owenshap.designs.design import size_weights
+from owenshap.fast import fused_stars as _fused_stars
 from owenshap.fast import fused_subsets as _fused_subsets
 from owenshap.fast.first_step import first_step
 from owenshap.support.bits import from_codes
@@ -35,7 +36,7 @@ def shapley(linear, columns, empty, chosen):
 def kernels(monkeypatch):
     """How many pairs the kernel was given each time."""
     given = []
-    monkeypatch.setattr(_fused_subsets, "FEWEST_NUMBERS", 0)
+    monkeypatch.setattr(_fused_stars, "FEWEST_NUMBERS", 0)
     monkeypatch.setattr(_fused_subsets, "fits", lambda linear, n_players: True)
     monkeypatch.setattr(
         _fused_subsets,

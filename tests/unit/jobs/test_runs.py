@@ -56,7 +56,6 @@ def test_every_field_of_an_explanation_comes_back():
         "method",
         "seed",
         "confidence",
-        "no_interval",
         "axes",
         "unit",
     }

@@ -37,7 +37,6 @@ THREE = np.digitize(TARGET, [-0.5, 0.5])
         (GradientBoostingClassifier(n_estimators=5), TEXTS, "decision_function", ["low"]),
         (HistGradientBoostingClassifier(max_iter=5), THREE, "decision_function", ["0", "1", "2"]),
         (RandomForestClassifier(5, random_state=0), TEXTS, "predict_proba", ["high", "low"]),
-        (IsolationForest(n_estimators=10, random_state=0), TARGET, "decision_function", None),
         (
             make_pipeline(StandardScaler(), LogisticRegression()),
             TEXTS,
@@ -63,6 +62,16 @@ def test_the_method_is_chosen_sensibly(estimator, target, method, names):
     )
     np.testing.assert_allclose(found.gap, 0, atol=1e-12)
     assert found.output_names == names
+
+
+def test_isolation_forests_before_their_power():
+    """The score is −2^(−length / usual length); the mean length is in units of splits."""
+    forest = IsolationForest(n_estimators=10, max_samples=64, random_state=0).fit(ROWS)
+    model = as_model(forest)
+    lengths = model.predict(ROWS)
+    assert model.unit == "mean path length"
+    usual = 2 * (np.log(63) + np.euler_gamma) - 2 * 63 / 64
+    np.testing.assert_allclose(-(2 ** (-lengths / usual)), forest.score_samples(ROWS), rtol=1e-12)
 
 
 def test_the_method_can_be_named():

@@ -22,6 +22,7 @@ from owenshap.explain.summary import lines
 from owenshap.explain.words import Digits, shorten
 from owenshap.plots import canvas
 from owenshap.plots.beeswarm import swarm
+from owenshap.testing import airport
 
 RED, BLUE = POSITIVE, NEGATIVE
 
@@ -102,6 +103,56 @@ def test_a_player_without_interval_has_no_whisker_among_others():
     explanation = explanation_of([0.3, -2.0, 1.0])
     explanation.lower[1] = explanation.upper[1] = np.nan
     assert sorted(whiskers(plots.bar(explanation))) == [0, 1]
+
+
+def strengths(ax):
+    """How far whiskers stand out from white paper, each colour once."""
+    bars = [each for each in ax.containers if type(each).__name__ == "ErrorbarContainer"]
+    return {round(1 - float(each[2][0].get_color()[0][0]), 2) for each in bars}
+
+
+@pytest.mark.parametrize("plot", [plots.bar, plots.waterfall])
+def test_doubtful_intervals_are_paler_and_said(plot):
+    sure = plot(explanation_of([0.3, -2.0]))
+    doubtful = plot(explanation_of([0.3, -2.0], doubtful="few replicates"))
+    assert len(whiskers(doubtful)) == 2
+    (strong,), (pale,) = strengths(sure), strengths(doubtful)
+    assert pale < 0.5 * strong
+    assert "doubtful" not in sure.get_xlabel()
+    assert doubtful.get_xlabel().endswith("(95 % intervals, doubtful)")
+
+
+def test_rows_without_an_interval_take_no_whiskers_from_the_others():
+    values = np.random.default_rng(0).normal(size=(200, 3))
+    whole = whiskers(plots.bar(explanation_of(values)))
+    some = explanation_of(values)
+    some.lower[[3, 7]] = some.upper[[3, 7]] = np.nan
+    some.doubtful[[3, 7]] = "one replicate alone"
+    ax = plots.bar(some)
+    for row, ends in whiskers(ax).items():
+        np.testing.assert_allclose(ends, whole[row])
+    assert ax.get_xlabel().endswith("(95 % intervals, doubtful in 2 of 200 rows)")
+    assert strengths(ax) == strengths(plots.bar(explanation_of(values)))
+
+
+def test_doubtful_rows_have_paler_lines_in_a_scatter():
+    some = explanation_of(np.ones((40, 2)))
+    some.doubtful[:10] = "few replicates"
+    sure, doubtful = plots.scatter(some, 0).collections[:2]
+    assert (len(sure.get_segments()), len(doubtful.get_segments())) == (30, 10)
+    assert doubtful.get_alpha() < 0.5 * sure.get_alpha()
+
+
+def test_doubtful_bands_are_paler():
+    game = airport([1.0, 2.0, 4.0])
+    run = [owenshap.estimate(game, "castro", budget=2 + 2 * count) for count in (3, 6, 30, 60)]
+    assert [each.doubtful is None for each in run] == [False, False, True, True]
+    bands = plots.convergence(run, players=[0]).collections
+    assert [len(band.get_paths()) for band in bands] == [1, 1]
+    whole, sure = (band.get_paths()[0].get_extents() for band in bands)
+    assert whole.x0 == run[0].evaluations
+    assert sure.x0 == run[2].evaluations
+    assert bands[0].get_alpha() < 0.1
 
 
 def test_the_numbers_are_written_beside_the_bars():

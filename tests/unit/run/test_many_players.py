@@ -7,7 +7,8 @@ import pytest
 
 import owenshap
 from owenshap.designs.pairs import even_pairs
-from owenshap.run.plan import Cost, check_feasible, make_plan
+from owenshap.run.cost import Cost
+from owenshap.run.plan import check_feasible, make_plan
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS
 
@@ -77,7 +78,7 @@ def test_a_fit_that_does_not_fit_into_memory_is_an_error(method: str) -> None:
     with pytest.raises(
         owenshap.InputError, match=rf"memory must hold what {method} needs .* Raise it"
     ):
-        owenshap.estimate(game, method, memory="64MB")
+        owenshap.estimate(game, method, memory="64MB", budget=64_064)
 
 
 @pytest.mark.parametrize("n_players", [2, 16, 100, 785, 1_000])

@@ -5,7 +5,7 @@ import pytest
 
 import owenshap
 from owenshap.run import cost as pace
-from owenshap.run.cost import Pace, Trial, magnitude
+from owenshap.run.cost import Cost, Pace, Trial, quickest
 
 ROWS = np.random.default_rng(5).normal(size=(3, 16))
 WEIGHTS = np.linspace(-1, 2, 16)
@@ -54,7 +54,7 @@ def test_a_background_makes_evaluations_longer(monkeypatch):
 
 
 def test_a_tolerance_weighs_it_too(monkeypatch):
-    for row, expected in ((1e-7, "halved-owen"), (10e-3, "gaussian-process-corrected")):
+    for row, expected in ((1e-7, "halved-owen"), (10e-3, "gaussian-process")):
         found = owenshap.Explainer(Timed(monkeypatch, row), baseline=0.0)(ROWS[:1], tolerance=0.05)
         assert found.method == expected
 
@@ -83,9 +83,27 @@ def test_rows_of_another_number_of_players_say_their_own_reason():
     assert found[1].because == found.because[1]
 
 
-@pytest.mark.parametrize(("seconds", "expected"), [(2e-4, 1e-4), (0.9e-2, 1e-2), (0, 1e-9)])
-def test_only_the_order_of_magnitude_counts(seconds, expected):
-    assert magnitude(seconds) == pytest.approx(expected)
+WAYS = {"exact": (4096.0, 0.0), "stars": (9600.0, 0.0), "fit": (300.0, 0.5)}
+
+
+@pytest.mark.parametrize(
+    ("counted", "seconds", "way"),
+    [
+        (1e-3, 1e-3, "fit"),
+        (1e-6, 1e-6, "exact"),
+        (1e-3, 3e-5, "fit"),  # exact values in 0.12 s, a fit in 0.51
+        (1e-3, 1e-5, "exact"),  # in 0.04 s, a twelfth
+        (1e-6, 1e-3, "exact"),  # 4.1 s, a fit 0.8
+        (1e-6, 1e-1, "fit"),  # 410 s, a fit 30
+    ],
+)
+def test_a_clock_overrules_what_is_counted_only_where_it_is_sure(counted, seconds, way):
+    assert quickest(WAYS, Cost(seconds, 1, counted)) == way
+
+
+def test_of_a_usual_way_too():
+    assert quickest(WAYS, Cost(1e-3, 1, 1e-3), usual="stars") == "fit"
+    assert quickest(WAYS, Cost(1e-4, 1, 1e-3), usual="stars") == "stars"
 
 
 def test_a_trial_is_no_longer_than_it_must_be():
@@ -93,11 +111,13 @@ def test_a_trial_is_no_longer_than_it_must_be():
     trial = Trial(known, 3, asked.append, counts=True)
     known.note(3, 3.0)
     assert trial.seconds(lambda seconds: seconds > 2, 10**6) == 1.0  # it does not matter
-    assert trial.seconds(lambda seconds: seconds > 1e-4, 10**6) == 1.0  # it matters for certain
     assert not asked
+    trial.seconds(lambda seconds: seconds > 1e-12, 10**6)
+    assert list(map(len, asked))[:1] == [16]
     assert known.settled
-
-
-def test_what_is_not_known_has_no_magnitude():
-    assert magnitude(np.inf) == np.inf
-    assert magnitude(3e-4) == 10.0 ** round(np.log10(3e-4))
+    # so little is ahead that a batch takes longer
+    known = Pace()
+    known.note(1, 1.0)
+    asked.clear()
+    assert Trial(known, 3, asked.append, counts=True).seconds(lambda _: True, 100) == 1.0
+    assert not asked

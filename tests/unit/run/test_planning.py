@@ -19,9 +19,9 @@ from owenshap import (
     estimate,
     methods,
 )
-from owenshap.estimators import found
-from owenshap.run.plan import Cost, default_budget, make_plan
-from owenshap.statistics.intervals import FEWEST_REPLICATES
+from owenshap.estimators import by_name
+from owenshap.run.cost import Cost
+from owenshap.run.plan import default_budget, make_plan
 from owenshap.statistics.stopping import Until
 
 
@@ -42,7 +42,7 @@ def test_these_are_among_the_methods():
 
 
 def test_the_methods_are_auto_every_estimator_by_name_and_trees():
-    assert methods() == ["auto", *sorted(found()), "trees"]
+    assert methods() == ["auto", *sorted(by_name()), "trees"]
 
 
 @pytest.mark.parametrize(
@@ -146,13 +146,13 @@ def test_auto_weighs_the_fit_against_the_evaluations(n_players, budget, seconds,
 
 def test_what_the_clock_decided_is_in_the_plan():
     def slow(coalitions):
-        time.sleep(0.01 * len(coalitions))
+        time.sleep(0.03 * len(coalitions))
         return np.tanh(coalitions.sum(axis=1) / 5 - 1)
 
     game = FunctionGame(slow, n_players=14)
     chosen = estimate(game, budget=100, progress=False)
     assert chosen.method == "gaussian-process"
-    assert "an evaluation takes about 1e-02 s" in chosen.plan.because
+    assert "an evaluation takes about" in chosen.plan.because
     assert chosen.evaluations == 100
     again = estimate(game, plan=chosen.plan, progress=False)
     np.testing.assert_array_equal(again.values, chosen.values)
@@ -164,11 +164,9 @@ def test_what_the_clock_decided_is_in_the_plan():
         (6e-7, 6e-7, 0.0),
         (9e-4, 9e-4, 0.0),  # a call of a fast model
         (12e-3, 1e-4, 0.0),  # a fast model on a busy machine
-        (2e-3, 2e-3, 1e-3),
-        (2.6e-3, 2.4e-3, 1e-3),
-        (9e-3, 2e-3, 1e-3),  # again on a busy machine
-        (20e-3, 1e-4, 1e-2),  # a model elsewhere
-        (26e-3, 20e-3, 1e-2),
+        (2e-3, 2e-3, 5e-4),
+        (9e-3, 2e-3, 5e-4),  # again on a busy machine
+        (60e-3, 1e-4, 3e-2),  # a model elsewhere
         (2.0, 2.0, 1.0),
     ],
 )
@@ -210,7 +208,9 @@ def test_a_plan_keeps_to_its_budget_and_uses_it(method, n_players, budget):
         return
     cost = plan.estimator.replicate_cost(n_players)
     assert 2 + plan.replicates * cost <= budget
-    assert cost == 0 or 2 + (plan.replicates + 1) * cost > budget
+    exact = plan.estimator.exact_order(n_players) >= n_players  # then one replicate is enough
+    assert cost == 0 or exact or 2 + (plan.replicates + 1) * cost > budget
+    assert not exact or plan.replicates == 1
     assert plan.budget == budget
 
 
@@ -219,9 +219,9 @@ def test_a_plan_keeps_to_its_budget_and_uses_it(method, n_players, budget):
     st.sampled_from([Owen, HalvedOwen]), st.integers(3, 60), st.integers(1, 3), st.integers(0, 5000)
 )
 def test_a_budget_that_allows_thirty_passes_makes_thirty(estimator, n_players, per_level, more):
-    budget = 2 + FEWEST_REPLICATES * 2 * per_level * (n_players + 1) + more
+    budget = 2 + 30 * 2 * per_level * (n_players + 1) + more
     plan = make_plan(n_players, estimator(per_level=per_level), budget)
-    assert plan.replicates >= FEWEST_REPLICATES
+    assert plan.replicates >= 30
 
 
 @same_examples

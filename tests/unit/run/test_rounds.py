@@ -11,8 +11,8 @@ from sklearn.linear_model import LinearRegression
 
 import owenshap
 from owenshap.errors import InputError
-from owenshap.estimators import found
-from owenshap.explain import rows as many_rows
+from owenshap.estimators import by_name
+from owenshap.explain import grouping
 from owenshap.run.plan import settled_for
 
 WEIGHTS = np.linspace(-1, 2, 20)
@@ -42,7 +42,7 @@ def explained(rows=ROWS, model=None, **settings):
 
 
 METHODS = [
-    name for name, each in found().items() if each.random and each().open_ended(20).unbiased(20)
+    name for name, each in by_name().items() if each.random and each().open_ended(20).unbiased(20)
 ]
 
 
@@ -110,10 +110,11 @@ def test_rows_stop_at_their_tolerance_and_leave_the_rest_to_others():
     "settings", [{"total_budget": 9000}, {"total_budget": 30_000, "tolerance": 0.03}]
 )
 def test_neither_workers_nor_memory_nor_the_order_of_rows_matter(settings, monkeypatch):
+    settings = {"method": "halved-owen"} | settings  # 'auto' would ask a clock
     answer = explained(**settings)
     with ThreadPoolExecutor(2) as pool:
         np.testing.assert_array_equal(explained(executor=pool, **settings).values, answer.values)
-    monkeypatch.setattr(many_rows, "ROWS_TOGETHER", 2)
+    monkeypatch.setattr(grouping, "ROWS_TOGETHER", 2)
     np.testing.assert_array_equal(explained(**settings).values, answer.values)
     turned = explained(ROWS[::-1], **settings)
     np.testing.assert_array_equal(turned.values[::-1], answer.values)

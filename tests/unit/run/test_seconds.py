@@ -74,21 +74,19 @@ def test_a_first_replicate_is_finished_and_no_other_begun():
     )
     assert answer.replicates == 1
     assert took <= 4 * 31 * 2e-3 + BUSY
-    assert answer.lower is None
-    assert "20 replicates" in answer.no_interval
+    assert np.isnan(answer.lower).all()
+    assert "one replicate alone" in answer.doubtful
 
 
-def test_spreading_the_gap_takes_three():
-    answer = estimate(
-        FunctionGame(Slow(2e-3), 8), "halved-owen", seconds=0.01, budget=2000, efficient=True
-    )
-    assert answer.replicates == 3
+def test_one_replicate_in_time_sums_to_the_total():
+    answer = estimate(FunctionGame(Slow(2e-3), 8), "halved-owen", seconds=0.01, budget=2000)
+    assert answer.replicates == 1
     assert abs(answer.gap) < 1e-12
 
 
 def test_exact_values_are_taken_only_where_they_fit_the_time():
     slow = Slow(2e-3)  # all 1,024 coalitions take 2 seconds
-    for settings in ({}, {"tolerance": 1e-3}, {"efficient": True}, {"budget": 1024}):
+    for settings in ({}, {"tolerance": 1e-3}, {"efficient": False}, {"budget": 1024}):
         slow.asked = 0
         answer, took = timed(lambda: estimate(FunctionGame(slow, 10), seconds=0.3, **settings))  # noqa: B023
         assert took <= 1.2 * 0.3 + BUSY
@@ -120,7 +118,7 @@ def test_calls_that_are_slow_for_their_size_do_not_keep_from_exact_values():
     )
     answer = estimate(game, seconds=12.0)
     assert answer.method == "exact"
-    assert answer.evaluations == sum(asked) < 1024 + 50
+    assert answer.evaluations == sum(asked) < 1024 + 100
     np.testing.assert_allclose(answer.values, estimate(game, "exact").values, atol=1e-12)
 
 

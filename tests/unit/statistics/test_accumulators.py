@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from owenshap.statistics.accumulators import AT_ONCE, Accumulator
-from owenshap.statistics.efficiency import spread_gap
 from owenshap.statistics.moments import Moments
 
 RNG = np.random.default_rng(0)
@@ -57,32 +56,42 @@ def test_what_is_taken_up_again_goes_on_with_the_same_bits(at_once):
     same(whole.sums, part.sums)
 
 
-def test_gaps_are_spread_over_all_replicates():
-    replicates, total = RNG.normal(size=(30, 4, 2)), np.array([1.0, 2.0])
-    accumulator = added(Accumulator(spread_to=total), replicates, [1, 1])
-    same(accumulator.moments, Moments.of(spread_gap(replicates, total)))
-    again = Accumulator(spread_to=total)
-    again.restore(accumulator.state(), total)
-    same(again.moments, accumulator.moments)
-    same(again.sums, accumulator.sums)
-    raw = Accumulator()
-    raw.restore(accumulator.state(), total)
-    same(raw.moments, Moments.of(replicates))
+@pytest.mark.parametrize("at_once", [0, 40, AT_ONCE])
+def test_going_on_spreads_the_gap_with_the_same_bits(at_once):
+    replicates, more = RNG.normal(size=(2, 33, 4, 2))
+    total = np.array([1.0, 2.0])
+    whole = added(Accumulator(at_once=at_once, total=total), replicates, [1, 1])
+    again = Accumulator(at_once=at_once, total=total)
+    again.restore(whole.state(), total)
+    added(whole, more, [3, 20])
+    added(again, more, [3, 20])
+    same(again.moments, whole.moments)
+    same(again.sums, whole.sums)
 
 
-def test_two_replicates_are_not_enough_to_spread():
-    accumulator = Accumulator(spread_to=np.ones(1))
-    accumulator.add(np.ones((2, 3, 1)))
-    assert (accumulator.enough, accumulator.moments, accumulator.count) == (False, None, 2)
+def test_whoever_goes_on_may_spread_the_gap_or_not():
+    replicates = RNG.normal(size=(33, 4, 2))
+    total = np.array([1.0, 2.0])
+    raw = added(Accumulator(total=total, spread=False), replicates, [10])
+    spread = added(Accumulator(total=total), replicates, [10])
+    same(raw.moments, spread.moments.raw)
+    from_raw = Accumulator(total=total)
+    from_raw.restore(raw.state(), total)
+    from_spread = Accumulator(total=total, spread=False)
+    from_spread.restore(spread.state(), total)
+    same(from_raw.moments, spread.moments)
+    same(from_spread.moments, raw.moments)
 
 
 @pytest.mark.parametrize("spread", [False, True])
 def test_outputs_taken_apart_and_joined_again_are_the_same(spread):
     replicates, total = RNG.normal(size=(30, 4, 6)), np.arange(6.0)
-    whole = added(Accumulator(spread_to=total if spread else None), replicates, [10, 10])
+    held = Accumulator(total=total if spread else None)
+    whole = added(held, replicates, [10, 10])
     parts = [whole.of_outputs(np.arange(at, at + 2)) for at in (0, 2, 4)]
     same(Accumulator.joined(parts).moments, whole.moments)
     same(parts[1].sums, whole.sums.of_outputs(np.arange(2, 4)))
+    same(parts[1].moments, whole.moments.of_outputs(np.arange(2, 4)))
 
 
 def test_sums_that_were_not_kept_are_those_of_a_method_without_a_gap():

@@ -5,86 +5,182 @@ from hypothesis import strategies as st
 from naive import same_examples
 
 from owenshap import HalvedOwen, Owen, estimate
-from owenshap.statistics.efficiency import FEWEST_TO_SPREAD, spread_gap
+from owenshap.statistics.accumulators import Accumulator
+from owenshap.statistics.efficiency import FEWEST_TO_REGRESS, FOLDS
+from owenshap.statistics.moments import Moments
 from owenshap.testing import unanimity
+
+
+def spread(replicates, total, *, blocks=(), at_once=0):
+    """The moments of replicates whose gap is spread, added in blocks that end at these numbers."""
+    held = Accumulator(at_once=at_once, total=np.asarray(total, np.float64))
+    for block in np.split(replicates, blocks):
+        held.add(block)
+    return held.moments
+
+
+def spread_by_hand(replicates, total):
+    """The same replicates, each corrected with shares from the replicates of the other folds."""
+    folds = np.arange(len(replicates)) % FOLDS
+    corrected = np.empty_like(replicates)
+    for fold in np.unique(folds):
+        others = replicates[folds != fold]
+        away = others - others.mean(axis=0)
+        if len(replicates) >= FEWEST_TO_REGRESS:
+            weights = (away * away.sum(axis=1, keepdims=True)).sum(axis=0)
+        else:
+            parts = [away[folds[folds != fold] == other] for other in set(folds) - {fold}]
+            weights = sum(len(part) * np.square(part.mean(axis=0)) for part in parts)
+        own = replicates[folds == fold]
+        gaps = own.sum(axis=1, keepdims=True) - total
+        corrected[folds == fold] = own - weights / weights.sum(axis=0) * gaps
+    return corrected
+
+
+def draws(count, n_players, outputs, seed, offset=0.0):
+    rng = np.random.default_rng(seed)
+    scales = rng.uniform(0.1, 3, (n_players, 1))
+    return offset + scales * rng.normal(size=(count, n_players, outputs)) + rng.normal()
 
 
 @same_examples
 @given(
-    st.integers(FEWEST_TO_SPREAD, 20), st.integers(1, 6), st.integers(1, 3), st.integers(0, 10**6)
+    st.integers(3, 45),
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.sampled_from([0.0, 5.0, -1e4]),
+    st.lists(st.integers(0, 45), max_size=4),
+    st.integers(0, 10**6),
 )
-def test_every_replicate_sums_to_the_total(count, n_players, outputs, seed):
-    rng = np.random.default_rng(seed)
-    total = rng.normal(size=outputs)
-    spread = spread_gap(rng.normal(size=(count, n_players, outputs)), total)
-    np.testing.assert_allclose(spread.sum(axis=1), np.tile(total, (count, 1)), rtol=0, atol=1e-12)
+def test_folds_give_what_replicates_give(count, n_players, outputs, offset, cuts, seed):
+    replicates = draws(count, n_players, outputs, seed, offset)
+    total = replicates.sum(axis=1).mean(axis=0) + 1
+    blocks = sorted({cut for cut in cuts if 0 < cut < count})
+    found = spread(replicates, total, blocks=blocks)
+    expected = Moments.of(spread_by_hand(replicates, total))
+    size = np.abs(replicates).max()
+    spreads = np.sqrt(Moments.of(replicates).squares.max())
+    np.testing.assert_allclose(found.mean, expected.mean, rtol=0, atol=1e-12 * size)
+    np.testing.assert_allclose(
+        np.sqrt(found.squares), np.sqrt(expected.squares), rtol=1e-6, atol=3e-6 * spreads
+    )
+    np.testing.assert_allclose(found.mean.sum(axis=0), total, rtol=0, atol=1e-12 * size)
 
 
 @same_examples
-@given(st.integers(FEWEST_TO_SPREAD, 12), st.integers(0, 10**6))
-def test_weights_are_the_variances_over_the_others(count, seed):
-    rng = np.random.default_rng(seed)
-    replicates = rng.normal(size=(count, 4, 1)) * np.array([0.1, 1, 2, 5])[:, None]
-    spread = spread_gap(replicates, np.ones(1))
-    for i in range(count):
-        variances = np.delete(replicates, i, axis=0).var(axis=0)[:, 0]
-        by_hand = replicates[i, :, 0] + variances / variances.sum() * (1 - replicates[i].sum())
-        np.testing.assert_allclose(spread[i, :, 0], by_hand, rtol=1e-6, atol=1e-9)
+@given(st.integers(1, 30), st.integers(1, 6), st.integers(1, 3), st.integers(0, 10**6))
+def test_the_sum_is_exact_from_the_first_replicate_on(count, n_players, outputs, seed):
+    replicates = draws(count, n_players, outputs, seed)
+    total = np.arange(1.0, 1 + outputs)
+    found = spread(replicates, total)
+    np.testing.assert_allclose(found.mean.sum(axis=0), total, rtol=0, atol=1e-12)
 
 
-def test_a_player_that_never_varies_gets_nothing():
-    replicates = np.random.default_rng(0).normal(size=(9, 3, 1))
+@pytest.mark.parametrize("count", [1, 2, 3, 9, 12, 13, 40])
+def test_whoever_has_nothing_keeps_nothing(count):
+    replicates = draws(count, 4, 2, seed=1)
+    replicates[:, 2] = 0
+    assert (spread(replicates, [1.0, -2.0]).mean[2] == 0).all()
+
+
+@pytest.mark.parametrize("count", [3, 9, 12, 13, 40])
+def test_a_player_that_never_varies_keeps_its_value(count):
+    replicates = draws(count, 3, 1, seed=0)
     replicates[:, 1] = 0.25
-    assert (spread_gap(replicates, np.ones(1))[:, 1] == 0.25).all()
+    found = spread(replicates, [1.0])
+    assert found.mean[1] == 0.25
+    assert found.squares[1] == 0
 
 
-def test_without_any_variance_everyone_gets_the_same():
-    replicates = np.zeros((4, 5, 1))
-    np.testing.assert_allclose(spread_gap(replicates, np.ones(1)), 0.2)
+def test_where_nothing_varies_the_gap_goes_by_size():
+    replicates = np.tile([[0.5], [0.0], [-1.5]], (12, 1, 1))
+    np.testing.assert_allclose(spread(replicates, [3.0]).mean, [[1.5], [0], [1.5]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 20])
+def test_where_nobody_has_anything_all_get_the_same(count):
+    found = spread(np.zeros((count, 5, 1)), [1.0])
+    np.testing.assert_allclose(found.mean, 0.2)
+    np.testing.assert_allclose(found.squares, 0, atol=1e-30)
+
+
+@pytest.mark.parametrize("count", [5, 15])
+def test_where_the_sum_does_not_vary_the_gap_goes_by_variance(count):
+    rng = np.random.default_rng(2)
+    first = rng.normal(size=count)
+    replicates = np.stack([first, -first, np.full(count, 0.5)], axis=1)[..., None]
+    found = spread(replicates, [2.5])
+    np.testing.assert_allclose(
+        found.mean[:, 0], [first.mean() + 1, 1 - first.mean(), 0.5], rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("count", [5, 25])
+@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
+def test_what_rounding_leaves_of_a_variance_is_none(size, count):
+    replicates = np.full((count, 4, 1), 0.1 * size) * (
+        1 + np.random.default_rng(0).uniform(-1, 1, (count, 4, 1)) * 4e-16
+    )
+    replicates[2] += size * np.arange(4.0)[:, None] / 3
+    found = spread(replicates, [size])
+    # The one that differs gets equal shares: the others agree. Their own go by how it differs.
+    shares = np.arange(4.0)[:, None] / 6
+    if count < FEWEST_TO_REGRESS:
+        shares = np.square(shares) / np.square(shares).sum()
+    alike = (count - 1) * (0.1 + 0.6 * shares)
+    odd = replicates[2] / size + (1 - replicates[2].sum() / size) / 4
+    if count >= FOLDS + 3:  # replicates of its own fold share its fate
+        same = len(range(2, count, FOLDS)) - 1
+        alike += same * (0.15 - 0.6 * shares)
+    np.testing.assert_allclose(found.mean / size, (alike + odd) / count, rtol=1e-9)
+
+
+def test_rows_together_and_blocks_reduced_together_change_no_bit():
+    replicates = draws(47, 5, 3, seed=4)
+    total = np.array([1.0, -2.0, 0.5])
+    together = spread(replicates, total, blocks=[7, 20, 21])
+    for output in range(3):
+        alone = spread(replicates[:, :, [output]], total[[output]], blocks=[7, 20, 21])
+        np.testing.assert_array_equal(alone.mean[:, 0], together.mean[:, output])
+        np.testing.assert_array_equal(alone.squares[:, 0], together.squares[:, output])
+    held = spread(replicates, total, blocks=[7, 20, 21], at_once=5 * 10)
+    np.testing.assert_allclose(held.mean, together.mean, rtol=1e-12)
+
+
+def test_what_is_rare_is_looked_for_in_replicates_as_they_were_made():
+    replicates = np.random.default_rng(5).exponential(size=(40, 4, 1))
+    raw = Moments.of(replicates)
+    found = spread(replicates, [4.0])
+    for name in ("skewness", "excess", "ranges", "unseen"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(raw, name))
+    assert (found.squares < raw.squares).any()
 
 
 @pytest.mark.parametrize("method", [HalvedOwen(levels=2), Owen(levels=2), Owen(levels=3)], ids=str)
-def test_the_mean_stays_where_replicates_tie(method):
-    # 600 runs of 3 passes, most of which give a player 0 or 1: false alarm below 3 × 6 × 7e-5 at 4
-    # standard errors. Weights from what rounding leaves of a variance of 0 are up to 10 off.
+@pytest.mark.parametrize("count", [3, 14])
+def test_the_mean_stays_where_replicates_tie(method, count):
+    # 600 runs of few passes, most of which give a player 0 or 1: false alarm below 6 × 6 × 7e-5 at
+    # 4 standard errors. Weights from what rounding leaves of a variance of 0 are up to 10 off.
     game = unanimity(6, range(3))
-    budget = 2 + 3 * method.replicate_cost(6)
-    runs = [
-        estimate(game, method, budget=budget, efficient=True, seed=seed, progress=False)
-        for seed in range(600)
-    ]
+    budget = 2 + count * method.replicate_cost(6)
+    runs = [estimate(game, method, budget=budget, seed=seed, progress=False) for seed in range(600)]
     values = np.array([run.values for run in runs])
-    errors = (values.mean(axis=0) - game.shapley_values) / (
-        values.std(axis=0) / np.sqrt(len(values))
+    errors = (values.mean(axis=0) - game.shapley_values)[:3] / (
+        values.std(axis=0)[:3] / np.sqrt(len(values))
     )
     assert np.abs(errors).max() < 4
+    assert np.abs(values.sum(axis=1) - 1).max() < 1e-12
 
 
-@pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
-def test_where_the_others_agree_but_for_rounding_everyone_gets_the_same(size):
-    replicates = np.full((5, 4, 1), 0.1 * size) * (
-        1 + np.random.default_rng(0).uniform(-1, 1, (5, 4, 1)) * 4e-16
-    )
-    replicates[2] += size * np.arange(4.0)[:, None] / 3
-    spread = spread_gap(replicates, np.array([size]))
-    np.testing.assert_allclose(
-        spread[2] - replicates[2], (size - replicates[2].sum()) / 4, rtol=1e-9
-    )
-
-
-@pytest.mark.parametrize("count", [3, 4, 10])
+@pytest.mark.parametrize("count", [2, 3, 4, 11, 13, 25])
 def test_the_mean_stays_where_replicates_are_skewed(count):
-    # 20,000 spreads of skewed, dependent replicates, 4 players: false alarm below 3e-4 at 4
-    # standard errors. Weights from all replicates, the own included, are 19 to 27 standard errors
-    # off.
+    # 20,000 spreads of skewed, dependent replicates, 4 players, as outputs side by side: false
+    # alarm below 3e-4 at 4 standard errors. Weights from all replicates, the own included, are up
+    # to 19 to 27 standard errors off.
     rng = np.random.default_rng(1)
-    scale = np.array([0.2, 1.0, 1.0, 3.0])
-    means = []
-    for _ in range(20_000):
-        replicates = (
-            rng.exponential(size=(count, 4)) * scale + 0.3 * rng.exponential(size=(count, 1))
-        )[..., None]
-        means.append(spread_gap(replicates, np.array([scale.sum() + 1.2])).mean(axis=0)[:, 0])
-    means = np.array(means)
-    errors = (means.mean(axis=0) - scale - 0.3) / (means.std(axis=0) / np.sqrt(len(means)))
+    scale = np.array([0.2, 1.0, 1.0, 3.0])[:, None]
+    replicates = rng.exponential(size=(count, 4, 20_000)) * scale
+    replicates += 0.3 * rng.exponential(size=(count, 1, 20_000))
+    means = spread(replicates, np.full(20_000, scale.sum() + 1.2)).mean
+    errors = (means.mean(axis=1) - scale[:, 0] - 0.3) / (means.std(axis=1) / np.sqrt(20_000))
     assert np.abs(errors).max() < 4

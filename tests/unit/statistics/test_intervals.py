@@ -1,15 +1,18 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from owenshap import HalvedOwen, estimate
+from owenshap import FunctionGame, HalvedOwen, estimate
 from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
 from owenshap.statistics.intervals import (
-    FEWEST_REPLICATES,
+    ASTRAY,
+    FEW_REPLICATES,
     common_half_width,
+    doubts,
     half_widths,
     rare_half_width,
-    replicates_for_an_interval,
     simultaneous_half_widths,
     stopped_half_widths,
     watched_errors,
@@ -45,8 +48,14 @@ def test_skewed_replicates_have_wider_intervals_and_many_replicates_do_not():
         assert least < ratio < most
 
 
-def test_an_interval_takes_thirty_replicates():
-    assert FEWEST_REPLICATES == 30
+@pytest.mark.parametrize("count", [2, 3, 5, 10])
+def test_intervals_are_finite_from_two_replicates_on(count):
+    moments = Moments.of(np.random.default_rng(0).exponential(size=(count, 5, 2)))
+    for widths in ALL_WIDTHS:
+        assert np.isfinite(widths(moments, 0.95)).all()
+        assert (widths(moments, 0.95) > 0).all()
+    told = doubts(moments, np.zeros(2))
+    assert (told != "").all() == (count < FEW_REPLICATES)
 
 
 def test_a_value_whose_replicates_agree_has_room_for_what_is_rare():
@@ -137,75 +146,73 @@ def test_looking_costs_less_as_replicates_become_many():
     assert ratios[2] < 1.01
 
 
-def test_skewed_replicates_need_more_of_them():
+def told(replicates, strain=0.0):
+    moments = Moments.of(replicates)
+    return doubts(moments, np.full(moments.mean.shape[1], strain)).tolist()
+
+
+def test_replicates_that_are_normal_or_exponential_leave_no_doubt():
     rng = np.random.default_rng(3)
-    plain = Moments.of(rng.normal(size=(40, 6, 1)))
-    rare = Moments.of((rng.random((40, 6, 1)) < 0.03).astype(float))
-    assert replicates_for_an_interval(plain)[0] < 40 < replicates_for_an_interval(rare)[0]
+    for count in (10, 30, 100):
+        for _ in range(50):
+            assert told(rng.normal(size=(count, 6, 1))) == [""]
+            assert told(rng.exponential(size=(30, 6, 1))) == [""]
 
 
-def test_kurtosis_needs_more_replicates_where_nothing_is_skewed():
-    few = symmetric(48)
-    assert (replicates_for_an_interval(Moments.of(few)) < 48).all()
-    few[[0, 24]] *= 12  # a replicate and its negative: no skewness
-    assert (replicates_for_an_interval(Moments.of(few)) > 48).all()
-
-
-@pytest.mark.parametrize(("chance", "needed"), [(0.2, 41), (0.02, 517), (0.005, 2167)])
-def test_replicates_of_two_values_need_what_their_squared_skewness_says(chance, needed):
-    # (1 − 2p)²/p(1 − p) of it, nearly 1/p: the rarer value is seen eleven times, more often where
-    # replicates are few. Kurtosis tells nothing more: asking for it too would take 3,800 in place
-    # of 517.
-    bits = (np.random.default_rng(0).random((200_000, 6, 1)) < chance).astype(float)
-    assert replicates_for_an_interval(Moments.of(bits))[0] == pytest.approx(needed, rel=0.05)
+def test_where_one_replicate_carries_the_spread_all_values_have_room_for_another():
+    replicates = symmetric(60, (6, 2)) * 1e-3
+    replicates[7, :3, 0] = 5.0
+    moments = Moments.of(replicates)
+    assert ["single replicates carry" in each for each in told(replicates)] == [True, False]
+    half = half_widths(moments, 0.95)
+    np.testing.assert_allclose(half[3:, 0], -np.log(0.05) / 60 * 5, rtol=0.01)
+    assert (half[:3, 0] > half[3:, 0]).all()
+    assert half[:, 1].max() < 1e-3
 
 
 def test_one_noisy_player_does_not_cost_the_others_their_intervals():
     replicates = symmetric(100, (30, 1))
     replicates[:, 0, 0] = np.random.default_rng(0).random(100) < 0.04
     moments = Moments.of(replicates)
-    assert replicates_for_an_interval(moments)[0] <= 100
-    assert replicates_for_an_interval(moments.of_players(slice(0, 1)))[0] > 100
+    assert told(replicates) == [""]
     student = stats.t.ppf(0.975, 99) * moments.standard_errors
     wider = (half_widths(moments, 0.95) / student)[:, 0]
     assert wider[0] > 1.05 > 1.01 > wider[1:].max()  # its own is what gets wider
 
 
-def test_a_sum_that_is_off_makes_intervals_doubtful_the_sooner_where_replicates_are_skewed():
-    rng = np.random.default_rng(3)
-    plain = Moments.of(rng.normal(size=(100, 6, 1)))
-    skewed = Moments.of((rng.random((100, 6, 1)) < 0.15).astype(float))
-    for strain, doubtful in (
-        (1.5, set()),
-        (2.5, {"skewed"}),
-        (5.0, {"plain", "skewed"}),
-        (np.inf, {"plain", "skewed"}),
-    ):
-        needed = {
-            name: replicates_for_an_interval(each, np.array([strain]))[0]
-            for name, each in {"plain": plain, "skewed": skewed}.items()
-        }
-        assert {name for name, each in needed.items() if each > 100} == doubtful, strain
+def test_a_sum_that_is_off_is_no_accident_and_no_interval_is_narrower():
+    replicates = symmetric(100, (6, 1))
+    assert told(replicates, 0.99 * ASTRAY) == [""]
+    assert "off by more than 4 standard errors" in told(replicates, 1.01 * ASTRAY)[0]
+    plain = half_widths(Moments.of(replicates), 0.95)
+    np.testing.assert_allclose(half_widths(Moments.of(replicates), 0.95, astray=7.0), 7.0)
+    np.testing.assert_array_equal(half_widths(Moments.of(replicates), 0.95, astray=1e-9), plain)
 
 
-def test_of_two_outputs_the_skewed_one_has_no_interval():
-    game = stacked(unanimity(12, range(12)), product(np.ones(12), np.linspace(1.05, 1.2, 12)))
-    found = estimate(game, "castro", budget=2 + 11 * 60, progress=False)
-    assert np.isnan(found.lower[:, 0]).all()
-    assert np.isfinite(found.lower[:, 1]).all()
-    assert found.no_interval is None
-    alone = estimate(unanimity(12, range(12)), "castro", budget=2 + 11 * 60, progress=False)
-    assert alone.lower is None
-    assert "too skewed for an interval" in alone.no_interval
-
-
-def test_where_nothing_was_seen_there_is_no_interval():
+def test_where_nothing_was_seen_the_interval_is_as_wide_as_the_gap():
     # A pass hardly ever sees all of 30 players: 10 passes agree on 0, and the values must sum to 1.
-    found = estimate(
-        unanimity(40, range(30)), HalvedOwen(levels=2), budget=2 + 82 * 10, progress=False
-    )
-    assert (found.values == 0).all()
-    assert found.lower is None
+    game = unanimity(40, range(30))
+    found = estimate(game, HalvedOwen(levels=2), budget=2 + 82 * 10, progress=False)
+    np.testing.assert_allclose(found.values, 1 / 40)  # nothing tells whom it belongs to
+    assert (found.half_widths == 1).all()
+    assert "sum of the values" in found.doubtful
+    _, upper = found.simultaneous()
+    np.testing.assert_allclose(upper, 1 + 1 / 40)
+
+
+def test_of_two_outputs_each_has_its_own_doubt():
+    game = stacked(unanimity(40, range(30)), additive(np.arange(40.0)))
+    found = estimate(game, HalvedOwen(levels=2), budget=2 + 82 * 10, progress=False)
+    assert found.doubts.tolist() == [estimate_of_one(game, 0), ""]
+    assert found.doubtful == f"output 0: {found.doubts[0]}"
+
+
+def estimate_of_one(game, output):
+    def alone(coalitions):
+        return game.values(coalitions)[:, output]
+
+    one = FunctionGame(alone, game.n_players)
+    return estimate(one, HalvedOwen(levels=2), budget=2 + 82 * 10, progress=False).doubtful
 
 
 def test_quiet_players_have_room_for_what_each_of_them_may_not_have_shown():
@@ -220,33 +227,24 @@ def test_quiet_players_have_room_for_what_each_of_them_may_not_have_shown():
     np.testing.assert_allclose(half[1:], min(common, rare_half_width(moments, 0.05 / 30)[0]))
 
 
-def test_uneven_replicates_need_as_many_as_make_their_spread_certain():
-    even = symmetric(48)
-    few = even.copy()
-    few[[0, 24]] = 50  # a replicate and its negative
-    few[24] *= -1
-    # which alone does not matter
-    skewed = np.random.default_rng(0).exponential(size=(48, 4, 2)) ** 1.5
-    for replicates, enough in ((even, True), (few, False), (skewed, True)):
-        assert (
-            replicates_for_an_interval(Moments.of(replicates), uneven=True) <= 48
-        ).all() == enough
-    assert (replicates_for_an_interval(Moments.of(skewed)) > 48).all()
-
-
-def test_heavy_tails_seldom_have_an_interval_with_the_default_budget_and_others_do():
-    # Few coalitions carry the value of a product whose factors multiply to a log-normal: 30 passes
-    # that missed them look calm.
-    steps = np.random.default_rng(5).normal(0, 0.55, 30)
+def test_heavy_tails_and_needles_are_often_doubtful_and_models_are_not():
+    # Few coalitions carry the value of a product whose factors multiply to a log-normal.
+    steps = np.random.default_rng(5).normal(0, 0.8, 24)
     heavy = product(np.exp(-steps / 2), np.exp(steps / 2))
-    runs = [estimate(heavy, "halved-owen", seed=seed, progress=False) for seed in range(100)]
-    assert all(run.replicates >= FEWEST_REPLICATES for run in runs)
-    assert sum(run.lower is not None for run in runs) < 10
+    runs = [estimate(heavy, "halved-owen", budget=2048, seed=seed) for seed in range(40)]
+    assert sum(run.doubtful is not None for run in runs) > 10
     calm = product(np.ones(30), np.linspace(1.0, 1.05, 30))
-    assert (
-        sum(
-            estimate(calm, "halved-owen", seed=seed, progress=False).lower is not None
-            for seed in range(20)
-        )
-        > 15
-    )
+    runs = [estimate(calm, "halved-owen", budget=2048, seed=seed) for seed in range(20)]
+    assert not any(run.doubtful for run in runs)
+
+
+def test_errors_of_a_fit_give_normal_intervals():
+    fitted = estimate(additive(np.arange(4.0)), "castro", budget=200, progress=False)
+    errors = np.array([[0.1], [0.2], [0.3], [0.4]])
+    found = replace(fitted, fit_errors=errors)
+    np.testing.assert_array_equal(found.standard_errors, errors[:, 0])
+    np.testing.assert_allclose(found.half_widths, stats.norm.ppf(0.975) * errors[:, 0])
+    np.testing.assert_allclose(found.upper - found.values, found.half_widths)
+    lower, upper = found.simultaneous()
+    np.testing.assert_allclose(upper - lower, 2 * stats.norm.ppf(1 - 0.025 / 4) * errors[:, 0])
+    assert found.doubtful is None

@@ -9,6 +9,7 @@ from naive import Watched, random_table, refuses, smooth
 from scipy.special import bdtrc
 
 from owenshap import Castro, Explainer, FunctionGame, HalvedOwen, estimate, estimating
+from owenshap.run import plan
 from owenshap.run.result import Estimate
 from owenshap.statistics import intervals
 from owenshap.statistics.moments import Moments
@@ -59,12 +60,26 @@ def test_seconds_are_a_positive_number(seconds):
         estimate(smooth(8), "castro", seconds=seconds)
 
 
-def test_a_share_of_no_range_is_refused():
+@pytest.mark.parametrize("method", ["castro", "halved-owen", "gaussian-process-corrected"])
+def test_where_the_ends_are_equal_the_range_is_what_was_seen(method):
     game = random_table(8)
     game.table.flags.writeable = True
     game.table[-1] = game.table[0]
-    with refuses("tolerance", "absolute", "range of 0"):
-        estimate(game, "castro", tolerance="1%")
+    result = estimate(game, method, tolerance="5%", progress=False)
+    spread = np.ptp(game.table)
+    assert 0 < result.tolerances[0] <= 0.05 * spread
+    assert result.tolerances[0] > 0.01 * spread
+    exact = estimate(game, "exact").values
+    assert np.abs(result.values - exact).max() <= 0.05 * spread
+
+
+@pytest.mark.parametrize("method", ["auto", "castro", "halved-owen", "gaussian-process-corrected"])
+def test_a_constant_game_is_exactly_0_by_default_and_with_a_share(method):
+    game = FunctionGame(lambda coalitions: np.full(len(coalitions), 3.0), 14)
+    for settings in ({}, {"tolerance": "1%"}):
+        result = estimate(game, method, progress=False, **settings)
+        assert (result.values == 0).all()
+        assert result.stopped_by.startswith("tolerance of 1%")
 
 
 def test_a_biased_method_reaches_no_tolerance():
@@ -225,7 +240,8 @@ def test_intervals_of_fixed_budgets_have_simultaneous_ones_too():
     lower, upper = result.simultaneous()
     assert (lower < result.lower).all()
     assert (upper > result.upper).all()
-    assert estimate(smooth(), "castro", budget=30).simultaneous() is None
+    few = estimate(smooth(), "castro", budget=30)
+    assert np.isfinite(few.simultaneous()).all()
 
 
 # --- top and seconds
@@ -263,13 +279,15 @@ def test_exact_values_settle_what_is_tied_where_those_are_cheaper(tied):
 
 
 def test_ties_are_settled_as_ties():
-    # 20 equal players: within a thousandth of their range, or the tolerance, nobody is larger than
+    # 20 equal players: within a hundredth of their range, or the tolerance, nobody is larger than
     # anybody else.
     alone = estimate(additive([1.0] * 20), "castro", top=2)
     ties = re.search(
         r"top 2: it is settled .*, but for ties within ([\d.]+) after", alone.stopped_by
     )
-    assert float(ties[1]) <= 0.001 * 20
+    assert float(ties[1]) <= 0.01 * 20
+    rough = estimate(FunctionGame(lambda sets: np.tanh(sets.sum(axis=1) / 4), 20), top=3)
+    assert "but for ties within" in rough.stopped_by
     moments = Moments.of(1 + 0.01 * np.random.default_rng(0).normal(size=(100, 6, 1)))
     for tolerance, settled in ((0.003, False), (0.03, True)):
         found = look(
@@ -511,9 +529,11 @@ def test_rows_with_several_outputs_and_a_background_stop_on_their_own():
     alone = explainer(ROWS[4:], method="halved-owen", tolerance="10%")
     np.testing.assert_array_equal(alone.values, explanation.values[4:])
     exact = explainer(ROWS, method="exact").values
-    reference = np.concatenate([two(ROWS[:3]), np.zeros((0, 2))])
+    every = (np.arange(1 << 12)[:, None] >> np.arange(12)) & 1
     for row in range(6):
-        ranges = np.ptp(np.concatenate([reference, two(ROWS[row : row + 1])]), axis=0)
+        # no less than the background and the row come to, no more than all coalitions do
+        seen = np.mean([two(np.where(every, ROWS[row], each)) for each in ROWS[:3]], axis=0)
+        ranges = np.maximum(np.ptp(seen, axis=0), np.ptp(two(ROWS[[0, 1, 2, row]]), axis=0))
         assert (np.abs(explanation.values[row] - exact[row]) <= 0.1 * ranges).all()
 
 
@@ -527,7 +547,8 @@ def test_rows_keep_to_their_budget_and_say_what_they_missed():
     assert all("would reach it" in why for why in missed)
 
 
-def test_rows_go_over_to_exact_values_one_by_one():
+def test_rows_go_over_to_exact_values_one_by_one(monkeypatch):
+    monkeypatch.setattr(plan, "BY_STARS", 100)  # sampling seems to be the shorter way
     explanation = Explainer(model, baseline=0.0)(ROWS, tolerance=0.002)
     ways = {"cheaper" in why for why in explanation.stopped_by}
     assert ways == {True, False}
@@ -548,13 +569,12 @@ def test_workers_take_whole_games_of_rows():
     np.testing.assert_array_equal(alone.evaluations, together.evaluations)
 
 
-def test_rows_sum_to_their_total_where_asked():
-    explanation = Explainer(model, baseline=0.0)(
-        ROWS, method="halved-owen", tolerance=0.05, budget=20_000, efficient=True
-    )
+@pytest.mark.parametrize(
+    "how", [{"tolerance": 0.05}, {"top": 2}, {"total_budget": 3000}, {"budget": 500}]
+)
+def test_rows_sum_to_their_total_whatever_stops_them(how):
+    explanation = Explainer(model, baseline=0.0)(ROWS, method="halved-owen", **how)
     np.testing.assert_allclose(explanation.gap, 0, atol=1e-12)
-    with refuses("budget", "efficient"):
-        Explainer(model, baseline=0.0)(ROWS, method="halved-owen", tolerance=0.05, efficient=True)
 
 
 # --- surrogates that go on learning
@@ -576,7 +596,7 @@ def test_a_surrogate_reaches_a_tolerance_with_fewer_evaluations():
     assert np.abs(result.values - exact).max() <= 0.01
     assert result.evaluations == game.evaluations
     assert abs(result.gap) < 1e-12
-    assert result.lower is not None
+    assert np.isfinite(result.lower).all()
     lower, upper = result.simultaneous()
     # what it has learned promises no less than the tolerance
     np.testing.assert_allclose(upper - lower, 0.02)
@@ -651,11 +671,11 @@ def test_rare_surprises_of_a_surrogate_are_remembered_over_its_next_fit():
 
 def test_auto_learns_where_an_evaluation_takes_long():
     def slow(coalitions):
-        time.sleep(0.03)
+        time.sleep(0.06)
         return wavy(13).values(coalitions)
 
     result = estimate(FunctionGame(slow, 13), tolerance=0.02)
-    assert result.method == LEARNING
+    assert result.method == "gaussian-process"
     assert "worth" in result.plan.because
     assert estimate(wavy(13), tolerance=0.2).method == "halved-owen"
 

@@ -10,8 +10,8 @@ from owenshap.designs.pairs import draw_pairs
 from owenshap.estimators.base import with_complements
 from owenshap.estimators.exact import Exact
 from owenshap.support.bits import from_codes
-from owenshap.surrogates.base import pairs_of
-from owenshap.surrogates.cross_validated import FOLDS, CrossValidated
+from owenshap.surrogates.base import FOLDS, pairs_of
+from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.surrogates.linear import FittedLinear, LinearSurrogate
 from owenshap.testing import random_unanimity_sum, weighted_voting
@@ -28,7 +28,7 @@ class Overconfident(LinearSurrogate):
         fitted = super().fit(coalitions, values)
         shares = fitted.coefficients.mean(axis=0)
         return FittedLinear(
-            shares + 10 * (fitted.coefficients - shares), fitted.centre, 10 * fitted.residuals
+            shares + 10 * (fitted.coefficients - shares), fitted.pairs, 10 * fitted.residuals
         )
 
 
@@ -41,7 +41,7 @@ class Unfitted(LinearSurrogate):
         pairs = pairs_of(coalitions, values)
         return FittedLinear(
             np.zeros((coalitions.shape[1], len(pairs.total))),
-            pairs.centre,
+            pairs,
             np.zeros_like(pairs.odd),
         )
 

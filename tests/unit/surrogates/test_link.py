@@ -9,7 +9,7 @@ from owenshap.surrogates.gaussian_process.parameters import has_index
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.testing import random_unanimity_sum
 
-from .test_surrogates import some_pairs
+from .test_surrogates import all_coalitions, enumerated, some_pairs
 
 
 def drawn_signs(n_players: int, count: int):
@@ -74,3 +74,16 @@ def test_behind_a_sigmoid_a_fit_is_nearly_exact(seed):
     odd = (apart - apart[::-1]) / 2
     exact = values(everything)
     assert np.square(odd).mean() < 1e-6 * np.square((exact - exact[::-1]) / 2).mean()
+
+
+def test_the_weights_behind_a_steep_wave_are_found():
+    """A sigmoid does not tell of them: without the wave there is no index part."""
+    n_players, count = 12, 144
+    weights = np.random.default_rng(3).normal(size=n_players)
+    coalitions = some_pairs(n_players, count, seed=3)
+    values = np.sin(coalitions @ weights + 0.4)[:, None]
+    exact = enumerated(np.sin(all_coalitions(n_players) @ weights + 0.4)[:, None])
+    fitted = GaussianProcessSurrogate().fit(coalitions, values)
+    assert all(has_index(member.learned.vector, n_players) for member in fitted.mixtures[0])
+    error = np.square(fitted.shapley_values - exact).sum() / np.square(exact).sum()
+    assert error < 1e-4

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from owenshap.designs.pairs import even_pairs
+from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.surrogates import Surrogate
 from owenshap.surrogates.cross_validated import CrossValidated
@@ -41,6 +42,8 @@ def pairs(count: int, n_players: int) -> tuple[BoolArray, FloatArray]:
         (LinearSurrogate(), 100, 700),
         (CrossValidated(GaussianProcessSurrogate()), 150, 12),
         (CrossValidated(GaussianProcessSurrogate()), 20, 400),
+        (CrossValidated(GaussianProcessSurrogate()), 600, 12),
+        (CrossValidated(GaussianProcessSurrogate()), 60, 1000),
     ],
 )
 def test_a_fit_takes_no_more_memory_than_it_says(
@@ -52,6 +55,7 @@ def test_a_fit_takes_no_more_memory_than_it_says(
     try:
         fitted = surrogate.fit(coalitions, values)
         assert fitted.shapley_values.shape == (n_players, 1)
+        assert fitted.standard_errors.shape == (n_players, 1)
         used = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -85,8 +89,8 @@ def test_a_factor_in_its_own_memory_has_the_same_diagonal() -> None:
     factor = Factor.of(matrix)
     assert factor is not None
     wanted = np.diagonal(np.linalg.inv(matrix))
-    np.testing.assert_allclose(factor.inverse_diagonal(), wanted, rtol=1e-10)
-    np.testing.assert_allclose(factor.inverse_diagonal(overwrite=True), wanted, rtol=1e-10)
+    np.testing.assert_allclose(factor.inverted().diagonal(), wanted, rtol=1e-10)
+    np.testing.assert_allclose(factor.inverted(overwrite=True).diagonal(), wanted, rtol=1e-10)
 
 
 def test_waves_in_parts_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,3 +108,20 @@ def test_a_linear_guess_is_the_same_by_pairs_and_by_players(count: int) -> None:
     by_players = signs.T @ signs + 1e-2 * count * np.eye(25)
     wanted = np.linalg.solve(by_players, signs.T @ target)
     np.testing.assert_allclose(learning._coefficients(signs, target), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_what_corrects_many_players_is_cut() -> None:
+    """Some megabytes, beside the coalitions and what comes out: not some for each number of all
+    pairs.
+    """
+    learner = GaussianProcessCorrected(pairs=64).learner(1000)
+    assert learner is not None
+    design = learner.draw(1000, np.random.default_rng(0), 64)
+    values = np.random.default_rng(1).normal(size=(len(design), 1))
+    tracemalloc.start()
+    try:
+        learner.replicates(design, values)
+        used = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert used < 3 * 1000 * len(design) + 64e6

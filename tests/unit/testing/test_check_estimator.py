@@ -264,9 +264,9 @@ class Learning(GaussianProcessCorrected):
     def _surrogate(self):
         return LinearSurrogate()
 
-    def noted_replicates(self, design, values):
-        replicates, note = super().noted_replicates(design, values)
-        return self.spoiled(replicates), note
+    def reduced(self, design, values):
+        found = super().reduced(design, values)
+        return found._replace(replicates=self.spoiled(found.replicates))
 
     def spoiled(self, replicates):
         return replicates
@@ -323,9 +323,9 @@ class LearningInThreads(Learning):
 class LearningFirstOutput(Learning):
     """Gives the first output's values for every output."""
 
-    def noted_replicates(self, design, values):
-        replicates, note = super().noted_replicates(design, values[:, :1])
-        return np.repeat(replicates, values.shape[1], axis=2), note
+    def reduced(self, design, values):
+        found = super().reduced(design, values[:, :1])
+        return found._replace(replicates=np.repeat(found.replicates, values.shape[1], axis=2))
 
 
 class LearningFromNeighbours(Learning):

@@ -16,7 +16,7 @@ from slow import exact_values, leaf_by_leaf
 from owenshap.errors import InputError
 from owenshap.trees import cells
 from owenshap.trees.exact import TreeGame, baseline_values, values
-from owenshap.trees.work import WalkWork
+from owenshap.trees.work import PER_SPLIT, WalkWork
 
 CLOSE = 1e-12  # of the largest value
 
@@ -276,16 +276,41 @@ def test_memory_is_bounded() -> None:
 
 
 def test_work_is_predicted_within_reason() -> None:
-    """More rows, more work; and a forest of deep trees costs more per row than one of stumps."""
+    """Deep trees cost more per row than stumps; sampling costs what its walks come by."""
     background = random_rows(23, 50, 6)
-    stumps = TreeGame.of(random_ensemble(24, trees=50, depth=1, features=6), background)
+    stumps = TreeGame.of(random_ensemble(24, trees=50, depth=1, features=6, leafy=0), background)
     deep = TreeGame.of(random_ensemble(24, trees=50, depth=12, features=6, leafy=0.1), background)
-    assert (
-        0
-        < stumps.predicted_seconds(10)
-        < stumps.predicted_seconds(1000)
-        < deep.predicted_seconds(1000)
+    assert 0 < stumps.work < deep.work
+    assert stumps.sampled_work(10) == 10 * 50 * 50 * PER_SPLIT
+    assert stumps.sampled_work(10) < deep.sampled_work(10)
+
+
+def test_pairs_that_part_often_are_more_work_than_sampling() -> None:
+    """In a full tree a pair comes to 1.5 times as many leaves with each level."""
+    background = random_rows(24, 20, 40)
+    shallow, deep = (
+        TreeGame.of(random_ensemble(25, 1, depth, 40, leafy=0), background) for depth in (4, 14)
     )
+    assert shallow.work < shallow.sampled_work(100)
+    assert deep.work > deep.sampled_work(100)
+
+
+@pytest.mark.parametrize("vector", [False, True])
+def test_splits_with_two_leaves(vector: bool) -> None:
+    """Their player may be new on the path, or asked before; both kinds have tables of their own."""
+    shape = {"trees": 6, "depth": 5, "features": 4, "outputs": 2, "vector": vector}
+    ensemble = random_ensemble(37, **shape, leafy=0.1)
+    rows = random_rows(38, 5, 4)
+    background = random_rows(39, 6, 4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("owenshap.trees.work.PER_OWN_ENTRY", 0.0)
+        game = TreeGame.of(ensemble, background, np.arange(1.0, 7.0))
+        found = game.values(rows)
+    kinds = {each.own for prepared in game.prepared for each in prepared.plan.cells}
+    assert {1, 2} <= kinds
+    for row, each in zip(rows, found, strict=True):
+        agree(each, exact_values(ensemble, row, background, np.arange(1.0, 7.0)))
+    agree(found.sum(axis=1) + game.base, ensemble.predict(rows))
 
 
 def test_cells_are_cheaper_than_leaves() -> None:

@@ -10,6 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import (
+    AdaBoostClassifier,
+    AdaBoostRegressor,
+    BaggingClassifier,
+    BaggingRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
     GradientBoostingClassifier,
@@ -95,6 +99,11 @@ SKLEARN = {
         X, COUNTS
     ),
     "isolation": IsolationForest(n_estimators=20, max_features=0.5).fit(X),
+    "bagging": BaggingRegressor(n_estimators=10, max_features=0.7).fit(X, TARGET),
+    "bagging of shares": BaggingClassifier(n_estimators=10, max_samples=4).fit(X, THREE),
+    "bagging with columns twice": BaggingRegressor(bootstrap_features=True).fit(X, TARGET),
+    "votes of two": AdaBoostClassifier(n_estimators=10).fit(X, np.where(TWO, "no", "yes")),
+    "votes of three": AdaBoostClassifier(DecisionTreeClassifier(max_depth=3)).fit(X, THREE),
 }
 
 
@@ -260,7 +269,10 @@ def test_what_cannot_be_read_says_why() -> None:
     )
     linear = lightgbm.LGBMRegressor(n_jobs=1, n_estimators=5, linear_tree=True, verbose=-1)
     start = GradientBoostingRegressor(n_estimators=3, init=LinearRegression())
+    bagged = BaggingRegressor(LinearRegression())
     cases = {
+        "a median over its trees": AdaBoostRegressor(n_estimators=3).fit(X, TARGET),
+        "of LinearRegression": bagged.fit(X, TARGET),
         "statistics": statistics.fit(FRAME, FRAME_TARGET),
         "linear_tree": linear.fit(X, TARGET),
         "gblinear": xgboost.XGBRegressor(booster="gblinear", n_estimators=3).fit(X, TARGET),
@@ -275,6 +287,9 @@ def test_what_cannot_be_read_says_why() -> None:
         lightgbm.LGBMRegressor,
         catboost.CatBoostRegressor,
         RandomForestRegressor,
+        BaggingRegressor,
+        AdaBoostClassifier,
+        IsolationForest,
     ):
         model = kind()
         with pytest.raises(UnreadableModelError, match="not fitted"):
@@ -337,6 +352,35 @@ def test_a_model_stored_in_an_unknown_way_says_so(monkeypatch: Any) -> None:
     )
     with pytest.raises(UnreadableModelError, match="unknown way"):
         read(booster)
+
+
+EXTREMES = (np.nan, np.inf, -np.inf, -0.0, 1e-40, 1e300)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        xgboost.XGBRegressor(n_estimators=10),
+        lightgbm.LGBMRegressor(n_jobs=1, n_estimators=10, min_child_samples=3, verbose=-1),
+        lightgbm.LGBMRegressor(n_jobs=1, n_estimators=10, zero_as_missing=True, verbose=-1),
+        catboost.CatBoostRegressor(**QUIET),
+        HistGradientBoostingRegressor(max_iter=10, min_samples_leaf=3),
+        RandomForestRegressor(10),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_values_at_the_ends_of_all_numbers(model: Any) -> None:
+    """And whole numbers, which lie on thresholds; forests refuse what is no number in float32."""
+    rng = np.random.default_rng(5)
+    rows = rng.integers(-3, 4, size=(200, 3)).astype(np.float64)
+    target = rows[:, 0] * rows[:, 1] + rows[:, 2]
+    rows[rng.random(rows.shape) < 0.1] = np.nan
+    model.fit(rows, target)
+    finite = isinstance(model, RandomForestRegressor)
+    for extreme in EXTREMES:
+        if not finite or np.abs(extreme) < 1 or np.isnan(extreme):
+            rows[rng.random(rows.shape) < 0.1] = extreme
+    check(model, rows)
 
 
 def test_a_value_between_two_single_precision_numbers_goes_where_its_rounded_one_goes() -> None:

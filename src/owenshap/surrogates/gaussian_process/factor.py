@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import FloatArray, IntArray
 
 JITTER = 1e-9  # of the mean variance: what a Cholesky factor in float64 needs
 # rows: a triangle of more is inverted by halves, most of it by products of matrices, which are
@@ -59,17 +59,11 @@ class Factor:
         np.fill_diagonal(whole, diagonal)
         return whole
 
-    def inverse_diagonal(self, overwrite: bool = False) -> FloatArray:
-        """The diagonal of K⁻¹, at half the price; it may take the memory of the factor, which is of
-        no use then.
-        """
-        inverse = (
-            lapack.dtrtri(self.lower, lower=1, overwrite_c=1)[0]
-            if overwrite
-            else self._lower_inverse()
-        )
-        columns = inverse.T
-        return np.einsum("ab,ab->a", columns, columns)
+    def inverted(self, overwrite: bool = False) -> LowerInverse:
+        """L⁻¹; it may take the memory of the factor, which is of no use then."""
+        if overwrite:
+            return LowerInverse(lapack.dtrtri(self.lower, lower=1, overwrite_c=1)[0])
+        return LowerInverse(self._lower_inverse())
 
     @property
     def log_determinant(self) -> float:
@@ -89,6 +83,29 @@ class Factor:
         inverse = np.zeros_like(self.lower)
         _invert(self.lower, inverse)
         return inverse
+
+
+@dataclass(frozen=True, eq=False)
+class LowerInverse:
+    """L⁻¹ of K = LLᵀ, from which parts of K⁻¹ = L⁻ᵀL⁻¹ come at less than the price of all of it."""
+
+    inverse: FloatArray
+
+    def diagonal(self) -> FloatArray:
+        """The diagonal of K⁻¹."""
+        columns = self.inverse.T
+        return np.einsum("ab,ab->a", columns, columns)
+
+    def block(self, which: IntArray) -> FloatArray:
+        """The rows and columns of K⁻¹ of some pairs."""
+        columns = self.inverse[:, which]
+        block: FloatArray = columns.T @ columns
+        return block
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """K⁻¹ times vectors (N, k)."""
+        solved: FloatArray = self.inverse.T @ (self.inverse @ right)
+        return solved
 
 
 def _invert(lower: FloatArray, inverse: FloatArray) -> None:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import blas
 
-from owenshap.designs.levels import gauss_legendre
+from owenshap.designs.levels import Levels, gauss_legendre
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.even import EvenPart
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
@@ -36,10 +36,10 @@ from owenshap.surrogates.gaussian_process.triples import Triples
 
 # the most lengths together with which none of the two halves of the product part is 0 in float64
 HALVES = 650.0
-# Pairs: the matrices of more are filled by so many rows, without buffers for gradients. All that
-# these take with so many pairs, some 17 matrices, is what the default memory holds.
-FILLED_AT_ONCE, ROWS = 1350, 64
-CROSSED_AT_ONCE = 1 << 21  # other coalitions × pairs
+# Pairs: the matrices of more are filled by so many rows, without buffers for gradients, which no
+# step takes with more.
+FILLED_AT_ONCE, ROWS = 500, 64
+CROSSED_AT_ONCE = 1 << 18  # other coalitions × pairs
 
 
 class _Buffers(NamedTuple):
@@ -351,7 +351,7 @@ class Likelihood:
         for side in (1.0, -1.0):
             present = np.exp(lean + (side * signs - 1) * p.lengths / 2)
             absent = np.exp(-lean - (side * signs + 1) * p.lengths / 2)
-            part = _product_shapley(absent, present)
+            part = _product_shapley(absent, present, _levels(p.lengths))
             part *= (p.product / 2 * side * np.exp(side * tilt))[:, None]
             values += part
         values += 2 * p.linear / p.lengths.sum() * p.lengths * signs
@@ -404,9 +404,19 @@ def _size_table(sums: IntArray, steepness: float, n_players: int) -> tuple[Float
     return one - other, along * other - apart * one
 
 
-def _product_shapley(absent: FloatArray, present: FloatArray) -> FloatArray:
+def _levels(lengths: FloatArray) -> Levels:
+    """Levels that integrate a product over players exactly, or to rounding where that takes fewer.
+
+    A factor that hardly depends on its player hardly adds to the degree: what counts grows with the
+    square root of the lengths, as far as each is below 1. No more than the worst of many drawn
+    lengths took, and a quarter (benchmarks/decisions.md#what-a-fit-takes).
+    """
+    enough = 10 + int(4 * np.sqrt(np.tanh(lengths / 2).sum()))
+    return gauss_legendre(min(enough, (len(lengths) + 1) // 2))
+
+
+def _product_shapley(absent: FloatArray, present: FloatArray, levels: Levels) -> FloatArray:
     """Shapley values (N, n) of N games that are products over players, factors > 0."""
-    levels = gauss_legendre((absent.shape[1] + 1) // 2)
     step, values = present - absent, np.zeros_like(absent)
     for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
         factors = absent + level * step
@@ -419,7 +429,7 @@ def _product_variances(p: Parameters) -> FloatArray:
     """Variances (n,) of the Shapley values of a random game whose covariance is the product
     part.
     """
-    levels = gauss_legendre((len(p.lengths) + 1) // 2)
+    levels = _levels(2 * p.lengths)  # each level twice: two games that are alike
     at, weights = levels.lower, levels.weights
     both, neither, apart = (
         np.exp(p.lean * p.lengths),

@@ -11,6 +11,7 @@ from scipy.optimize import OptimizeResult, minimize
 
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.gaussian_process import even as _even
+from owenshap.surrogates.gaussian_process.cost import errors_tell
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, ROWS, Likelihood
 from owenshap.surrogates.gaussian_process.link import fit_link
 from owenshap.surrogates.gaussian_process.members import (
@@ -43,7 +44,7 @@ from owenshap.surrogates.gaussian_process.settings import (
 )
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 
-OF_PARTS = 1_100_000  # numbers in matrices of the few pairs that parameters are first learned from
+OF_PARTS = 2_000_000  # numbers in matrices of the few pairs that parameters are first learned from
 
 
 class _Watch(Protocol):
@@ -249,11 +250,7 @@ class Learner:
         """Whether there are so many pairs that parameters can be learned by errors at left-out
         ones.
         """
-        count, n_players = self._signs.shape
-        return count > max(
-            ERRORS.never_below_each * n_players,
-            min(ERRORS.more_than_each * n_players, ERRORS.more_than),
-        )
+        return errors_tell(*self._signs.shape)
 
     def by_errors(self, members: list[Member], target: FloatArray, scale: float) -> list[Member]:
         """These, and with them those of parameters by errors at left-out pairs: from the best of
@@ -358,7 +355,8 @@ def matrices_needed(count: int) -> int:
     """
     if count <= FILLED_AT_ONCE:
         return int(16.5 * count**2) + min(OF_PARTS, 16 * count**2)
-    return max(int(16.5 * LEARNING.stages[-1][0] ** 2), count**2 + 8 * ROWS * count) + OF_PARTS
+    searched = 2 * min(count, TRIPLES.most_searched) ** 2  # a factor, and the one before it
+    return max(searched, count**2) + 8 * ROWS * count + OF_PARTS
 
 
 def is_alike(vector: FloatArray) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ NEXT_TO_NOTHING = 1e-12  # of the mean square: nothing is left but rounding
 
 
 class Link(NamedTuple):
-    """y ≈ (α/2) [tanh(a + b) + tanh(a − b)] + β a, a = Σ w_i z_i: the odd part of a sigmoid of a
-    linear model, and a line.
+    """y ≈ (α/2) [f(a + b) + f(a − b)] + β a, a = Σ w_i z_i, with f = tanh or sin: the odd part of a
+    sigmoid or a wave of a linear model, and a line.
     """
 
     weights: FloatArray
@@ -35,7 +36,11 @@ class _At(NamedTuple):
 
     along: FloatArray
     upper: FloatArray
+    """f(a + b)."""
     lower: FloatArray
+    """f(a − b)."""
+    steep: tuple[FloatArray, FloatArray]
+    """Derivatives of both."""
     apart: FloatArray
     """y less the link."""
 
@@ -44,20 +49,35 @@ class _At(NamedTuple):
         return float(self.apart @ self.apart)
 
 
+class _Shape(NamedTuple):
+    """What a link makes of a sum."""
+
+    of: Callable[[FloatArray], FloatArray]
+    slope: Callable[[FloatArray], FloatArray]
+
+
+SIGMOID = _Shape(np.tanh, lambda sums: 1 - np.square(np.tanh(sums)))
+WAVE = _Shape(np.sin, np.cos)
+
+
 def fit_link(signs: FloatArray, values: FloatArray, weights: FloatArray) -> Link:
-    """From weights on, by damped Gauss–Newton steps (Levenberg and Marquardt); for values (N,) of
-    mean square 1.
-    """
+    """The likelier of a sigmoid and a wave, from weights on; for values (N,) of mean square 1."""
+    links = (_fit(signs, values, weights, shape) for shape in (SIGMOID, WAVE))
+    return max(links, key=lambda each: each.gain)
+
+
+def _fit(signs: FloatArray, values: FloatArray, weights: FloatArray, shape: _Shape) -> Link:
+    """By damped Gauss–Newton steps (Levenberg and Marquardt)."""
     count, n_players = signs.shape
     vector, damping = np.concatenate([weights, [SHIFT, 1.0, 0.0]]), DAMPING
-    at = _at(signs, values, vector)
+    at = _at(signs, values, vector, shape)
     for _ in range(STEPS):
         slopes = _slopes(signs, vector, at)
         curvature, downhill = slopes.T @ slopes, slopes.T @ at.apart
         diagonal = np.diag(np.diagonal(curvature) + 1e-6 * count)
         for _ in range(TRIES):
             further = vector + np.linalg.solve(curvature + damping * diagonal, downhill)
-            there = _at(signs, values, further)
+            there = _at(signs, values, further, shape)
             if there.square < at.square:
                 break
             damping *= DAMPED_MORE
@@ -82,20 +102,18 @@ def _left_by_line(signs: FloatArray, values: FloatArray) -> float:
     return float(np.square(values - signs @ weights).sum()) / max(count - n_players, 1) + 1e-300
 
 
-def _at(signs: FloatArray, values: FloatArray, vector: FloatArray) -> _At:
+def _at(signs: FloatArray, values: FloatArray, vector: FloatArray, shape: _Shape) -> _At:
     shift, scale, line = vector[-3:].tolist()
     along = signs @ vector[:-3]
-    upper, lower = np.tanh(along + shift), np.tanh(along - shift)
-    return _At(along, upper, lower, values - scale / 2 * (upper + lower) - line * along)
+    upper, lower = shape.of(along + shift), shape.of(along - shift)
+    steep = shape.slope(along + shift), shape.slope(along - shift)
+    return _At(along, upper, lower, steep, values - scale / 2 * (upper + lower) - line * along)
 
 
 def _slopes(signs: FloatArray, vector: FloatArray, at: _At) -> FloatArray:
     """Derivatives of the link by all parameters, (N, n + 3)."""
     _, scale, line = vector[-3:].tolist()
-    by_upper, by_lower = (
-        scale / 2 * (1 - np.square(at.upper)),
-        scale / 2 * (1 - np.square(at.lower)),
-    )
+    by_upper, by_lower = (scale / 2 * each for each in at.steep)
     slopes = np.empty((len(signs), len(vector)))
     np.multiply(signs, (by_upper + by_lower + line)[:, None], out=slopes[:, :-3])
     slopes[:, -3], slopes[:, -2], slopes[:, -1] = (

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from owenshap.support.arrays import FloatArray
-from owenshap.surrogates.gaussian_process.factor import Factor
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.surrogates.base import FOLDS, fold_of
+from owenshap.surrogates.gaussian_process.factor import Factor, LowerInverse
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
 from owenshap.surrogates.gaussian_process.parameters import has_index
 from owenshap.surrogates.gaussian_process.triples import Triples
@@ -36,6 +37,8 @@ class Member:
     share: float
     weights: FloatArray = field(repr=False)
     left_out: FloatArray = field(repr=False)
+    fold_left_out: FloatArray = field(repr=False)
+    by_fold: FloatArray = field(repr=False)
 
 
 class Mean(NamedTuple):
@@ -45,7 +48,13 @@ class Mean(NamedTuple):
     fit: float
     """Minus the log likelihood."""
     weights: FloatArray
+    """K⁻¹y."""
     left_out: FloatArray
+    """The residual at each pair of a fit without that pair."""
+    fold_left_out: FloatArray
+    """The same without the pair's fold."""
+    by_fold: FloatArray
+    """What the weights are less without each fold, (N, folds)."""
 
 
 def means(likelihood: Likelihood, learned: list[Learned], target: FloatArray) -> list[Mean]:
@@ -57,7 +66,7 @@ def means(likelihood: Likelihood, learned: list[Learned], target: FloatArray) ->
 def _mean(likelihood: Likelihood, learned: Learned, target: FloatArray) -> Mean | None:
     """The posterior mean under these parameters, whose factor is gone when the next one is made."""
     factor = likelihood.with_triples(learned.triples).factor(learned.vector)
-    return None if factor is None else Mean(learned, *posterior_mean(factor, target))
+    return None if factor is None else _posterior_mean(learned, factor, target)
 
 
 def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
@@ -83,7 +92,14 @@ def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
     shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
     shares /= shares.sum()
     return [
-        Member(each.learned, share, scale * each.weights, scale * each.left_out)
+        Member(
+            each.learned,
+            share,
+            scale * each.weights,
+            scale * each.left_out,
+            scale * each.fold_left_out,
+            scale * each.by_fold,
+        )
         for each, share in zip(found, shares.tolist(), strict=True)
         if share > 0
     ]
@@ -116,12 +132,25 @@ def together(groups: list[list[Member]], n_players: int) -> list[Member]:
     ]
 
 
-def posterior_mean(factor: Factor, target: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-    """Minus the log likelihood, K⁻¹y, and the residual at each pair of a fit without that pair;
-    takes the factor's memory.
-    """
+def _posterior_mean(learned: Learned, factor: Factor, target: FloatArray) -> Mean:
+    """The posterior mean of values (N,); takes the factor's memory."""
     weights, fit = factor.solve(target), minus_log_likelihood(factor, target)
-    return fit, weights, weights / factor.inverse_diagonal(overwrite=len(target) > FILLED_AT_ONCE)
+    inverse = factor.inverted(overwrite=len(target) > FILLED_AT_ONCE)
+    fold = fold_of(len(target))
+    apart = _without_folds(inverse, weights, fold)
+    by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), apart[:, None], 0.0))
+    return Mean(learned, fit, weights, weights / inverse.diagonal(), apart, by_fold)
+
+
+def _without_folds(inverse: LowerInverse, weights: FloatArray, fold: IntArray) -> FloatArray:
+    """The residual at each pair of a fit without its fold F, parameters kept: (K⁻¹_FF)⁻¹ α_F, with
+    α = K⁻¹y. The weights of that fit are less by K⁻¹ times it.
+    """
+    apart = np.zeros_like(weights)
+    for number in range(FOLDS):
+        which = np.flatnonzero(fold == number)
+        apart[which] = np.linalg.solve(inverse.block(which), weights[which])
+    return apart
 
 
 def minus_log_likelihood(factor: Factor, target: FloatArray) -> float:

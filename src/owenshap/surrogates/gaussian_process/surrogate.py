@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.surrogates.base import (
+    FOLDS,
     FittedSurrogate,
     Pairs,
     Surrogate,
@@ -26,9 +28,14 @@ from owenshap.surrogates.gaussian_process.learning import (
     matrices_needed,
 )
 from owenshap.surrogates.gaussian_process.members import Learned, Member
-from owenshap.surrogates.gaussian_process.parameters import OTHERS
+from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
+from owenshap.surrogates.gaussian_process.settings import LEARNING
 
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
+# of the root mean square of the odd part: what jitter leaves of values that are exact otherwise
+ROUNDING = 1e-8
+# times the pairs that parameters are learned from: with more, pairs that they have not seen tell
+LEARNED_BY_HEART = 1.5
 MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
 # what a fit takes grows with their square: of so many a minute, of ten times as many hours
 MOST_PLAYERS = 10_000
@@ -142,14 +149,32 @@ class FittedProcess(FittedSurrogate):
 
     @property
     def shapley_values(self) -> FloatArray:
-        values = np.zeros((self.likelihood.signs.shape[1], len(self.pairs.centre)))
+        return self._whole_and_by_fold[0]
+
+    @property
+    def without_folds(self) -> FloatArray:
+        """Those of the same parameters."""
+        values, by_fold = self._whole_and_by_fold
+        return np.stack([efficient(values - each, self.pairs.total) for each in by_fold])
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        odd = self.pairs.odd[: len(self.likelihood.signs)]
+        rounding = ROUNDING * np.sqrt(column_sums(np.square(odd)) / len(odd))
+        return np.maximum(super().standard_errors, rounding)
+
+    @cached_property
+    def _whole_and_by_fold(self) -> tuple[FloatArray, FloatArray]:
+        """The Shapley values (n, k), and what they are less without each fold, (folds, n, k)."""
+        n_players, outputs = self.likelihood.signs.shape[1], len(self.pairs.centre)
+        values, by_fold = np.zeros((n_players, outputs)), np.zeros((FOLDS, n_players, outputs))
         for k, members in self.mixtures.items():
             for member in members:
                 likelihood = self.likelihood.with_triples(member.learned.triples)
-                values[:, k] += member.share * (
-                    likelihood.shapley(member.learned.vector).T @ member.weights
-                )
-        return efficient(values, self.pairs.total)
+                operator = member.share * likelihood.shapley(member.learned.vector).T
+                values[:, k] += operator @ member.weights
+                by_fold[..., k] += (operator @ member.by_fold).T
+        return efficient(values, self.pairs.total), by_fold
 
     @property
     def standard_deviations(self) -> FloatArray:
@@ -173,6 +198,24 @@ class FittedProcess(FittedSurrogate):
         for k, members in self.mixtures.items():
             left_out[:, k] = sum(member.share * member.left_out for member in members)
         return left_out
+
+    @property
+    def leave_fold_out(self) -> FloatArray:
+        left_out = np.zeros((len(self.likelihood.signs), len(self.pairs.centre)))
+        for k, members in self.mixtures.items():
+            left_out[:, k] = sum(member.share * member.fold_left_out for member in members)
+        return left_out
+
+    @property
+    def flexible(self) -> BoolArray:
+        """Those with an index part whose weights were learned from nearly all pairs."""
+        count, n_players = self.likelihood.signs.shape
+        found = np.zeros(len(self.pairs.centre), np.bool_)
+        if count > LEARNED_BY_HEART * LEARNING.stages[-1][0]:
+            return found
+        for k, members in self.mixtures.items():
+            found[k] = any(has_index(member.learned.vector, n_players) for member in members)
+        return found
 
     def most_telling(self, candidates: BoolArray, count: int) -> IntArray:
         """Which of these pairs (m, n) to evaluate next: those that say most about Shapley values of

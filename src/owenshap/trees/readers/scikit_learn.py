@@ -1,7 +1,8 @@
-"""scikit-learn: decision trees, forests, gradient boosting of both kinds, isolation forests.
+"""scikit-learn: decision trees, forests, bagging, boosting of all kinds, isolation forests.
 
 An isolation forest's score is a function of the mean length of the paths, which is a sum over
-trees: that length is what is read.
+trees: that length is what is read. AdaBoost for classes is a vote, a sum over trees; for numbers it
+is a median over trees, which is not.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.readers.base import (
     LOG_ODDS,
     LOG_PREDICTION,
+    PATH_LENGTH,
     PREDICTION,
     PROBABILITY,
     SCORE,
@@ -23,7 +25,6 @@ from owenshap.trees.readers.base import (
     unreadable,
 )
 
-PATH_LENGTH = "mean path length"
 BITS = 256  # categories that a set of a histogram tree has room for
 
 Piece = tuple[Any, float, Any]
@@ -37,8 +38,10 @@ class ScikitLearnReader(Reader):
 
     types = {  # noqa: RUF012
         "sklearn": (
+            "BaseBagging",
             "BaseDecisionTree",
             "BaseForest",
+            "BaseWeightBoosting",
             "BaseGradientBoosting",
             "BaseHistGradientBoosting",
             "IsolationForest",
@@ -54,6 +57,10 @@ class ScikitLearnReader(Reader):
             return _boosted(model)
         if hasattr(model, "_average_path_length_per_tree"):
             return _isolation(model)
+        if hasattr(model, "estimator_weights_"):
+            return _votes(model)
+        if hasattr(model, "estimators_features_"):
+            return _bagged(model)
         return _forest(model, getattr(model, "estimators_", [model]))
 
     @classmethod
@@ -69,6 +76,8 @@ class ScikitLearnReader(Reader):
     def margins(cls, model: Any, rows: Any) -> FloatArray:
         if hasattr(model, "_average_path_length_per_tree"):
             return _path_lengths(model, rows)
+        if hasattr(model, "estimator_weights_"):
+            return np.asarray(model.decision_function(rows))
         raw = getattr(model, "_raw_predict", None)
         if raw is not None:
             return np.asarray(
@@ -108,6 +117,63 @@ def _shares(tree: Any, classes: Any) -> FloatArray:
     shares = tree.value / np.where(totals == 0, 1, totals)
     of_target = zip(np.atleast_1d(classes), range(shares.shape[1]), strict=True)
     return np.concatenate([shares[:, target, :count] for count, target in of_target], axis=1)
+
+
+def _trees_of(model: Any) -> list[Any]:
+    """What an ensemble of any estimators is made of, where they are trees."""
+    for each in model.estimators_:
+        if not hasattr(each, "tree_"):
+            raise unreadable(model, f"of {type(each).__name__}, which is no single tree")
+    return list(model.estimators_)
+
+
+def _bagged(model: Any) -> TreeEnsemble:
+    """The mean over trees that were given some of the rows and columns each."""
+    trees = _trees_of(model)
+    classes = len(model.classes_) if hasattr(model, "predict_proba") else None
+    values = [
+        tree.tree_.value[:, :, 0] if classes is None else _of_classes(tree, classes)
+        for tree in trees
+    ]
+    pieces: list[Piece] = [
+        (tree.tree_, 1 / len(trees), columns)
+        for tree, columns in zip(trees, model.estimators_features_, strict=True)
+    ]
+    outputs = np.tile(np.arange(values[0].shape[1]), (len(trees), 1))
+    base = np.zeros(outputs.shape[1])
+    unit = PREDICTION if classes is None else PROBABILITY
+    return _joined(model, pieces, values, outputs, base, unit)
+
+
+def _of_classes(tree: Any, classes: int) -> FloatArray:
+    """A tree's shares, in the columns of the classes that its rows had."""
+    shares = _shares(tree.tree_, tree.n_classes_)
+    spread = np.zeros((len(shares), classes))
+    spread[:, tree.classes_.astype(np.int64)] = shares
+    return spread
+
+
+def _votes(model: Any) -> TreeEnsemble:
+    """Each tree votes for one class with its weight, and a little against all others."""
+    if not hasattr(model, "decision_function"):
+        raise unreadable(model, "whose prediction is a median over its trees, which is no sum")
+    trees = _trees_of(model)
+    weights = np.asarray(model.estimator_weights_, np.float64)[: len(trees)]
+    classes = len(model.classes_)
+    against = -1 / (classes - 1)
+    votes = [
+        np.where(np.eye(classes)[tree.tree_.value[:, 0].argmax(axis=1)] > 0, 1.0, against)
+        for tree in trees
+    ]
+    if classes == 2:
+        votes = [each[:, 1:] - each[:, :1] for each in votes]
+    pieces: list[Piece] = [
+        (tree.tree_, weight / weights.sum(), None)
+        for tree, weight in zip(trees, weights.tolist(), strict=True)
+    ]
+    outputs = np.tile(np.arange(votes[0].shape[1]), (len(trees), 1))
+    base = np.zeros(outputs.shape[1])
+    return _joined(model, pieces, votes, outputs, base, LOG_ODDS if classes == 2 else SCORE)
 
 
 def _boosted(model: Any) -> TreeEnsemble:

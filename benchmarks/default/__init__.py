@@ -1,0 +1,1 @@
+"""One call without settings, beside shap's: `make bench-default`."""

@@ -1,0 +1,388 @@
+"""One job, in a process of its own: `python -m benchmarks.default.measure JOB --rows … --turns …`.
+
+Both contenders make the whole call, from a model to values, in turn. Seconds are the processor's:
+other work on the machine makes a contender wait, and waiting is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+import owenshap
+from benchmarks.default.cases import CASES, OUT, Case
+
+LONG = 0.5  # of the limit: a first call that takes longer counts as a turn
+GIVEN_UP = 3  # a call is ended after so many limits
+LOOKS = 20  # at a call before it is ended
+LADDER = ("1%", "0.3%", "0.1%", "0.03%", "0.01%")
+EXACT = 1e-10  # squared relative errors below are rounding, of float32 at that
+ROUNDING = 1e-6  # of the range: truths and models are known to that
+SHORT = 300  # characters of a message that is kept
+
+
+class TooLongError(Exception):
+    """A call was ended."""
+
+
+@dataclass
+class Times:
+    """Seconds of one contender with some number of rows, turn by turn."""
+
+    rows_run: int
+    seconds: list[float] = field(default_factory=list)
+    clock: list[float] = field(default_factory=list)
+    failed: str | None = None
+    """Why there is no result."""
+    result: Any = None
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.seconds)) if self.seconds else float("nan")
+
+
+@dataclass
+class Contender:
+    """Whole calls of one library."""
+
+    call: Callable[[np.ndarray, int], Any]
+    """Of rows and of a seed."""
+    limit: float
+    times: dict[int, Times] = field(default_factory=dict)
+    first: dict[str, Any] | None = None
+    """The first call of the process: its seconds and method."""
+
+    def begin(self, rows: int) -> Times:
+        """How many of the rows can be run within the limit, by what is known."""
+        within = rows
+        if self.times:
+            a_row = self._each_row()
+            within = int(np.clip(self.limit / max(a_row, 1e-9), max(self.times), rows))
+        self.times[rows] = Times(within)
+        failed = [each.failed for each in self.times.values() if each.failed]
+        self.times[rows].failed = failed[0] if failed else None
+        return self.times[rows]
+
+    def turn(self, rows: np.ndarray, times: Times, seed: int) -> None:
+        if times.failed or sum(times.seconds) > self.limit:
+            return
+        began, clock = time.process_time(), time.perf_counter()
+        try:
+            with ended_after(GIVEN_UP * self.limit):
+                times.result = self.call(rows[: times.rows_run], seed)
+        except TooLongError:
+            times.failed = f"ended after {GIVEN_UP * self.limit:.0f} s"
+        except Exception as error:  # told in the table
+            times.failed = f"{type(error).__name__}: {error}"[:SHORT]
+        else:
+            times.seconds.append(time.process_time() - began)
+            times.clock.append(time.perf_counter() - clock)
+
+    def seconds(self, rows: int) -> float:
+        """The median, carried on to all rows where only some were run."""
+        times = self.times[rows]
+        missing = rows - times.rows_run
+        return times.median + missing * self._each_row() if missing else times.median
+
+    def _each_row(self) -> float:
+        """Seconds of one more row, from the two largest runs."""
+        known = {each.rows_run: each.median for each in self.times.values() if each.seconds}
+        if not known:
+            return 0.0
+        *_, (count, most) = [(0, 0.0), *sorted(known.items())]
+        smaller = {rows: took for rows, took in known.items() if rows < count}
+        if not smaller:
+            return most / count
+        less = max(smaller)
+        return max(most - smaller[less], 0.0) / (count - less)
+
+
+@contextmanager
+def ended_after(seconds: float) -> Iterator[None]:
+    """A call that takes more of the processor is ended, between two steps of Python.
+
+    Looked at now and then by the clock: a timer of the processor would make its seconds coarse.
+    """
+    began = time.process_time()
+
+    def look(*_: object) -> None:
+        if time.process_time() - began > seconds:
+            raise TooLongError
+
+    before = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, seconds / LOOKS, seconds / LOOKS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def ours(case: Case, **settings: Any) -> Callable[[np.ndarray, int], Any]:
+    extra = {} if case.players is None else {"players": case.players}
+
+    def call(rows: np.ndarray, seed: int) -> Any:
+        explainer = owenshap.Explainer(case.model, case.background, **extra)
+        return explainer(rows, seed=seed, **settings)
+
+    return call
+
+
+def shap(case: Case) -> Callable[[np.ndarray, int], Any]:
+    import shap as peer
+
+    model = case.question if case.peer is None else case.peer
+    masker = case.background if case.masker is None else case.masker
+
+    def call(rows: np.ndarray, seed: int) -> Any:
+        np.random.seed(seed)  # noqa: NPY002 — shap draws from it
+        return peer.Explainer(model, masker)(rows, **case.peer_call)
+
+    return call
+
+
+@dataclass
+class Judge:
+    """What is known of a case: the true values of its first rows."""
+
+    values: np.ndarray
+    noise: np.ndarray
+    """Standard errors of the true values."""
+    range: np.ndarray
+    """(rows, outputs): the largest of a row's own difference and of the background's range."""
+    difference: np.ndarray
+    """v(N) − v(∅), (rows, outputs)."""
+
+    @classmethod
+    def of(cls, name: str, case: Case, peer: bool = False) -> Judge:
+        question = case.peer_question if peer and case.peer_question else case.question
+        truth = case.peer_truth if peer and case.peer_truth else case.truth
+        rows = case.rows[: min(case.judged, case.most_rows)]
+        values, noise = _cached(name, question, lambda: truth(case, rows), case, rows)
+        predicted = _outputs(question(rows), values.shape[-1])
+        absent = _outputs(question(case.background), values.shape[-1])
+        difference = predicted - absent.mean(axis=0)
+        spread = absent.max(axis=0) - absent.min(axis=0)
+        return cls(values, noise, np.maximum(np.abs(difference), spread), difference)
+
+    def error(self, values: np.ndarray) -> float:
+        """Squared, over the squares of the true values; what the truth's own noise adds is off."""
+        found = self._alike(values)
+        true = self.values[: len(found)]
+        noise = (self.noise[: len(found)] ** 2).sum()
+        return float(max(((found - true) ** 2).sum() - noise, 0) / (true**2).sum())
+
+    def noise_share(self, rows: int) -> float:
+        return float((self.noise[:rows] ** 2).sum() / (self.values[:rows] ** 2).sum())
+
+    def gap(self, values: np.ndarray) -> float:
+        """The most that a sum misses its prediction by, of the range."""
+        found = self._alike(values)
+        off = np.abs(found.sum(axis=1) - self.difference[: len(found)])
+        return float((off / self.range[: len(found)]).max())
+
+    def intervals(self, explanation: Any) -> dict[str, float | None]:
+        bounds = explanation.lower, explanation.upper
+        if any(each is None for each in bounds):
+            return {"finite": 0.0, "coverage": None, "half_width": None}
+        lower, upper = (self._alike(each) for each in bounds)
+        finite = np.isfinite(lower) & np.isfinite(upper)
+        found = {"finite": float(finite.mean()), "coverage": None, "half_width": None}
+        if not finite.any():
+            return found
+        true = self.values[: len(lower)]
+        within = self.range[: len(lower), None]
+        slack = ROUNDING * within + 2 * self.noise[: len(lower)]
+        held = (lower - slack <= true) & (true <= upper + slack)
+        widths = ((upper - lower) / 2 / within)[finite]
+        return {
+            "finite": float(finite.mean()),
+            "coverage": float(held[finite].mean()),
+            "half_width": float(widths.mean()),
+        }
+
+    def _alike(self, values: np.ndarray) -> np.ndarray:
+        """As the truth: its rows, (rows, players, outputs), the last of two classes where one does."""
+        wide = np.asarray(values, float)
+        wide = wide if wide.ndim == 3 else wide[..., None]
+        outputs = self.values.shape[-1]
+        if wide.shape[-1] == 1 and outputs == 2:
+            wide = np.concatenate([-wide, wide], axis=-1)
+        return wide[: len(self.values), :, -outputs:]
+
+
+def _outputs(predicted: np.ndarray, outputs: int) -> np.ndarray:
+    wide = np.asarray(predicted, float).reshape(len(predicted), -1)
+    return wide[:, -outputs:]
+
+
+def _cached(
+    name: str,
+    question: Callable[[np.ndarray], np.ndarray],
+    compute: Callable[[], tuple[np.ndarray, np.ndarray]],
+    case: Case,
+    rows: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Kept in out/, under what the model says of these rows and of the background."""
+    said = [np.asarray(question(each)).astype(np.float32) for each in (rows, case.background)]
+    told = b"".join(np.asarray(each).tobytes() for each in (rows, case.background, *said))
+    path = OUT / f"{name}-{hashlib.sha256(told).hexdigest()[:12]}.npz"
+    if not path.exists():
+        values, noise = compute()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(path, values=values, noise=noise)
+    kept = np.load(path)
+    return kept["values"], kept["noise"]
+
+
+def measure(name: str, counts: list[int], turns: int, limit: float) -> dict[str, Any]:
+    """All cells of a job."""
+    case = CASES[name]()
+    contenders = {"owenshap": Contender(ours(case), limit), "shap": Contender(shap(case), limit)}
+    told = _told(contenders, case)  # first of all, as some things are said once a process
+    judges = {who: Judge.of(name, case, peer=who == "shap") for who in contenders}
+    cells = {}
+    for count in sorted(counts):
+        if count > case.most_rows:
+            continue
+        cell = _race(contenders, case, count, turns)
+        cells[str(count)] = _judged(cell, contenders, judges, count, case)
+    return {"cells": cells, "warnings": told, "players": int(judges["owenshap"].values.shape[1])}
+
+
+def _told(contenders: dict[str, Contender], case: Case) -> list[str]:
+    """The first call of each, with its imports and compilation; what owenshap says meanwhile."""
+    texts: list[str] = []
+    for who, contender in contenders.items():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            times = contender.begin(1)
+            contender.turn(case.rows, times, seed=0)
+        if who == "owenshap":
+            texts = sorted({str(each.message)[:SHORT] for each in caught})
+        if not times.failed:
+            method = getattr(times.result, "method", None)
+            contender.first = {"seconds": times.seconds[0], "method": method}
+            if times.seconds[0] < LONG * contender.limit:
+                contender.times.clear()
+    return texts
+
+
+def _race(contenders: dict[str, Contender], case: Case, count: int, turns: int) -> dict[str, Times]:
+    """Each turn times both, another first."""
+    cell = {who: each.times.get(count) or each.begin(count) for who, each in contenders.items()}
+    names = list(cell)
+    for turn in range(turns):
+        for who in names[turn % 2 :] + names[: turn % 2]:
+            if len(cell[who].seconds) <= turn:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    contenders[who].turn(case.rows, cell[who], seed=turn)
+    return cell
+
+
+def _judged(
+    cell: dict[str, Times],
+    contenders: dict[str, Contender],
+    judges: dict[str, Judge],
+    count: int,
+    case: Case,
+) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for who, times in cell.items():
+        found[who] = {"rows_run": times.rows_run, "turns": len(times.seconds)}
+        if times.failed or times.result is None:
+            found[who]["failed"] = times.failed or "not run"
+            continue
+        judge = judges[who]
+        found[who] |= {
+            "seconds": contenders[who].seconds(count),
+            "measured": times.seconds,
+            "clock": times.clock,
+            "first": contenders[who].first,
+            "error": judge.error(times.result.values),
+            "gap": judge.gap(times.result.values),
+        }
+        if who == "owenshap":
+            found[who] |= judge.intervals(times.result) | _words(times.result)
+            found[who]["noise"] = judge.noise_share(times.rows_run)
+    found["ratio"] = _ratio(found, contenders, judges["owenshap"], count, case)
+    return found
+
+
+def _words(explanation: Any) -> dict[str, Any]:
+    """What the explanation says of itself."""
+    said = {"method": explanation.method, "doubtful": _doubtful(explanation)}
+    for name in ("because", "stopped_by"):
+        texts = getattr(explanation, name)
+        said[name] = None if texts is None else str(np.atleast_1d(texts)[0])[:SHORT]
+    said["no_interval"] = getattr(explanation, "no_interval", None)
+    said["evaluations"] = float(np.mean(explanation.evaluations))
+    return said
+
+
+def _doubtful(explanation: Any) -> float | None:
+    """The share of rows marked so, where this is told: reasons, empty where there is none."""
+    if not hasattr(explanation, "doubtful"):
+        return None
+    if explanation.doubtful is None:
+        return 0.0
+    return float(np.mean([bool(np.any(each)) for each in np.atleast_1d(explanation.doubtful)]))
+
+
+def _ratio(
+    found: dict[str, Any],
+    contenders: dict[str, Contender],
+    judge: Judge,
+    count: int,
+    case: Case,
+) -> dict[str, Any]:
+    """Our time to shap's error over shap's time: by default, else with the first tolerance that does."""
+    mine, theirs = found["owenshap"], found["shap"]
+    if "failed" in theirs:
+        return {"value": None, "why": "shap has no result"}
+    wanted = max(theirs["error"], EXACT)
+    if "failed" not in mine and mine["error"] <= wanted:
+        return {"value": mine["seconds"] / theirs["seconds"], "with": "default"}
+    limit = contenders["owenshap"].limit
+    rows = case.rows[: min(count, 10)]
+    for tolerance in LADDER:
+        tried = Contender(ours(case, tolerance=tolerance), limit)
+        times = tried.begin(len(rows))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tried.turn(rows, times, seed=0)
+        if times.failed:
+            return {"value": None, "why": f"{tolerance}: {times.failed}"}
+        if judge.error(times.result.values) <= wanted:
+            seconds = times.median * count / len(rows)
+            return {"value": seconds / theirs["seconds"], "with": tolerance}
+    return {"value": None, "why": f"not with {LADDER[-1]}"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.default.measure")
+    parser.add_argument("job", choices=CASES)
+    parser.add_argument("--rows", type=int, nargs="+", required=True)
+    parser.add_argument("--turns", type=int, required=True)
+    parser.add_argument("--limit", type=float, required=True)
+    asked = parser.parse_args()
+    with threadpool_limits(1):
+        found = measure(asked.job, asked.rows, asked.turns, asked.limit)
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""What was found for the rows of a call becomes one Explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.explain.exact_trees import TreeValues
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.games.model_game import ModelGame
+from owenshap.games.players import Players
+from owenshap.run.plan import TREES
+from owenshap.run.result import Estimate
+from owenshap.run.settings import Settings
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.tables import Table
+
+NOTHING_TO_DO = "nothing to do: no player differs from what stands in for it"
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """What the explanation of a call says, however its values come about."""
+
+    rows: Table = field(repr=False)
+    players: Players
+    explained: FloatArray = field(repr=False)
+    """What is explained of the model's predictions of the rows, (rows, outputs)."""
+    output_names: list[str] | None
+    unit: str | None
+    settings: Settings
+
+    def of_trees(self, exact: TreeValues) -> Explanation:
+        """Rows whose values come from trees: nothing evaluated, nothing in doubt."""
+        rows = len(self.rows)
+        return self._explanation(
+            None,
+            TREES,
+            values=exact.values,
+            base_values=exact.base,
+            standard_errors=np.zeros_like(exact.values),
+            lower=exact.values.copy(),
+            upper=exact.values.copy(),
+            doubtful=np.full(exact.base.shape, "", object),
+            evaluations=np.zeros(rows, np.int64),
+            model_rows=1 + exact.predicted,
+            stopped_by=np.full(rows, exact.words, object),
+            because=np.full(rows, f"{TREES}: {exact.words}", object),
+        )
+
+    def of_games(
+        self,
+        done: Sequence[tuple[ModelGame, Estimate]],
+        live: BoolArray,
+        draws: int | None,
+        predicted: IntArray,
+        not_exact: str | None,
+    ) -> Explanation:
+        """All rows whose games are done; null players have value 0.
+
+        Parameters
+        ----------
+        done : sequence of (ModelGame, Estimate)
+            The games of the rows that have live players, or of some of them.
+        live : bool (rows, players)
+            The others are null players.
+        draws : int or None
+            Background rows drawn for each star or chain; None: all of them.
+        predicted : int (rows,)
+            Rows that the model predicted for each row besides those of its game.
+        not_exact : str or None
+            Why rows are not explained exactly, where that could be expected of the model.
+        """
+        shape = (len(self.rows), len(self.players), self.explained.shape[1])
+        finished: BoolArray = np.logical_not(live.any(axis=1))
+        values = np.zeros(shape)
+        errors = np.zeros(shape)
+        half_widths = np.zeros(shape)
+        base = self.explained.copy()
+        doubtful = np.full(base.shape, "", object)
+        evaluations = np.ones(len(self.rows), np.int64)
+        model_rows = predicted + 1
+        stopped_by = np.full(len(self.rows), NOTHING_TO_DO, object)
+        because = stopped_by.copy()
+        for game, estimate in done:
+            which = game.labels
+            at = (which[:, None], game.live)
+            finished[which] = True
+            values[at] = _by_row(estimate.moments.mean, len(which))
+            base[which] = estimate.ends.empty.reshape(len(which), -1)
+            errors[at] = _by_row(estimate.standard_errors, len(which))
+            half_widths[at] = _by_row(estimate.half_widths, len(which))
+            doubtful[which] = estimate.doubts.reshape(len(which), -1)
+            stopped_by[which] = estimate.stopped_by
+            because[which] = _because(estimate, not_exact)
+            evaluations[which] = estimate.evaluations
+            averaged = draws or len(game.absent)
+            model_rows[which] += 2 * len(game.absent) + (estimate.evaluations - 2) * averaged
+        return self._explanation(
+            None if finished.all() else finished,
+            " and ".join(sorted({estimate.method for _, estimate in done})) or "exact",
+            values=values,
+            base_values=base,
+            standard_errors=errors,
+            lower=values - half_widths,
+            upper=values + half_widths,
+            doubtful=doubtful,
+            evaluations=evaluations,
+            model_rows=model_rows,
+            stopped_by=stopped_by,
+            because=because,
+        )
+
+    def _explanation(self, finished: BoolArray | None, method: str, **arrays: Any) -> Explanation:
+        """From arrays of all rows and outputs: of the finished rows (None: all), and without the
+        axis of outputs where there is only one.
+        """
+        one_output = self.explained.shape[1] == 1
+        arrays |= {"predictions": self.explained, "data": _data(self.rows, self.players)}
+        for name, array in arrays.items():
+            kept = array if finished is None else array[finished]
+            arrays[name] = kept[..., 0] if one_output and OUTPUTS in AXES_OF[name] else kept
+        return Explanation(
+            **arrays,
+            feature_names=self.players.names,
+            output_names=self.output_names,
+            method=method,
+            seed=self.settings.seed,
+            confidence=self.settings.confidence,
+            axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
+            unit=self.unit,
+        )
+
+
+def _because(estimate: Estimate, not_exact: str | None) -> str:
+    reasons = (estimate.plan.because, not_exact, estimate.note)
+    return f"{estimate.method}: {'; '.join(reason for reason in reasons if reason)}"
+
+
+def _data(table: Table, players: Players) -> NDArray[Any]:
+    """The rows as players see them: a group's features put together as text."""
+    cells = table.cells()
+    if not players.grouped:
+        return cells
+    data = np.full((len(table), len(players)), None, object)
+    for player in range(len(players)):
+        features = np.flatnonzero(players.player_of == player)
+        for row in range(len(table)):
+            texts = [_short(cells[row, f]) for f in features]
+            data[row, player] = cells[row, features[0]] if len(features) == 1 else ", ".join(texts)
+    return data
+
+
+def _short(cell: Any) -> str:
+    return f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+
+
+def _by_row(values: FloatArray, rows: int) -> FloatArray:
+    """Values (players, rows × outputs) of a game as (rows, players, outputs)."""
+    return values.reshape(len(values), rows, -1).swapaxes(0, 1)

@@ -1,0 +1,96 @@
+"""Rows sorted into games: those with the same number of live players play one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from owenshap.fast.linear_first import LinearFirst
+from owenshap.fast.linear_game import LinearModelGame
+from owenshap.games.masking import Absent
+from owenshap.games.model_game import ModelGame
+from owenshap.games.outputs import Output
+from owenshap.games.players import Players
+from owenshap.models import Model
+from owenshap.run.allocation import Task
+from owenshap.run.blocks import LARGEST_BLOCK
+from owenshap.run.plan import Plan
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.tables import Table
+
+# the most rows of one game: enough to fill a batch, few enough to give several workers something to
+# do
+ROWS_TOGETHER = 256
+
+
+@dataclass(frozen=True, eq=False)
+class RowGroups:
+    """Rows to explain with one model.
+
+    Rows with the same number of live players play one game together and so share its designs; which
+    other rows are there changes nothing for any of them.
+    """
+
+    model: Model
+    rows: Table
+    absent: Absent
+    players: Players
+    output: Output
+    draws: int | None
+    """Background rows drawn for each star or chain; None: all of them."""
+    batch_rows: int | None
+    """The most rows that the model takes at once; None: any number."""
+    linear: LinearFirst | None
+    """The model's linear first step, where it has one that is to be used."""
+
+    @cached_property
+    def live(self) -> BoolArray:
+        """Which players differ from something that may stand in for them, (rows, players): the
+        others are null players.
+        """
+        return self.players.any_of(self.absent.differs(self.rows))
+
+    def tasks(
+        self, plans: Mapping[int, Plan], ranges: FloatArray | None, outputs: int, memory: int
+    ) -> list[Task]:
+        """The games to estimate, each with the plan for its number of players.
+
+        A relative tolerance is a share of the ranges (rows, outputs). A model's outputs bound how
+        many rows fit into memory together.
+        """
+        counts = self.live.sum(axis=1)
+        # from columns a game takes as much memory as it is given, however many rows it has
+        most = ROWS_TOGETHER
+        if self.linear is None:
+            most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
+        tasks = []
+        for n_players, plan in plans.items():
+            same = np.flatnonzero(counts == n_players)
+            alone = plan.learns(n_players) or plan.estimator.adaptive(n_players, outputs)
+            step = 1 if alone else most  # every row learns for itself
+            for which in (same[start : start + step] for start in range(0, len(same), step)):
+                own = None if ranges is None else ranges[which]
+                tasks.append(Task(self._game(which, outputs, memory), plan, own))
+        return tasks
+
+    def _game(self, which: IntArray, outputs: int, memory: int) -> ModelGame:
+        rows = self.rows if len(which) == len(self.rows) else self.rows.take(which)
+        fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
+        busy = self.model.rows_at_once(rows.n_features, self.batch_rows)
+        game = ModelGame(
+            model=self.model,
+            rows=rows,
+            absent=self.absent.of_rows(which),
+            players=self.players,
+            live=np.nonzero(self.live[which])[1].reshape(len(which), -1),
+            output=self.output.of_rows(which),
+            labels=which,
+            batch_rows=max(1, min(fitting, busy)),
+            draws=self.draws,
+        )
+        if self.linear is None:
+            return game
+        return LinearModelGame(**vars(game), memory=memory, known=self.linear)

@@ -1,0 +1,191 @@
+"""Which plan for how many live players: what a row may cost, and what it begins with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.estimators import Estimator
+from owenshap.estimators.base import ClosedForm
+from owenshap.explain.call import Call
+from owenshap.fast.columns import is_additive
+from owenshap.fast.linear_first import LinearFirst
+from owenshap.games.outputs import Output
+from owenshap.run.allocation import Shared
+from owenshap.run.cost import Cost, Trial
+from owenshap.run.plan import (
+    Plan,
+    check_feasible,
+    default_budget,
+    make_plan,
+    settled_for,
+)
+from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
+from owenshap.support.arrays import IntArray
+
+LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
+
+
+@dataclass(frozen=True, eq=False)
+class Planner:
+    """Plans for the rows of a call."""
+
+    call: Call
+    live: IntArray = field(repr=False)
+    """How many live players each row has."""
+    background: int
+    """Background rows that an evaluation averages over."""
+    row_seconds: float
+    """That the model usually takes for a row."""
+    outputs: int
+    """Of the model."""
+    output: Output
+    """What is explained of them."""
+    linear: LinearFirst | None = field(repr=False)
+    """The model's linear first step, where it has one that is to be used."""
+    trial: Trial = field(repr=False)
+    """How to find out what a prediction takes."""
+
+    def plan(self, n_players: int) -> Plan:
+        """What is done for a row with so many live players."""
+        share = self._share
+        memory = self.call.settings.memory
+        additive = self.linear is not None and is_additive(self.linear, self.output)
+        if additive and self.call.method == "auto":
+            check_feasible(LINEAR, n_players, memory)
+            return LINEAR
+        plan = self._plan(n_players)
+        check_feasible(plan, n_players, memory)
+        return plan if share == math.inf else self._within_share(plan, n_players)
+
+    @property
+    def shared(self) -> Shared | None:
+        """What the rows that are to be estimated share: a row without live players has had its
+        evaluation.
+        """
+        shared = self.call.shared
+        if shared is None or shared.total is None:
+            return shared
+        before = int((self.live == 0).sum())
+        return replace(shared, total=shared.total - before, before=before)
+
+    def _plan(self, n_players: int) -> Plan:
+        """The plan as for a row alone."""
+        method = self.call.method
+        draws = self.call.draws
+        if draws is not None and method == "auto":
+            # exact values average over the whole background, which drawing is to avoid
+            method = "halved-owen"
+        plan = self._made(n_players, method, None)
+        if method == "auto" and (plan.estimator.random or self.call.until is not None):
+            plan = self._made(n_players, method, self._cost(plan, n_players))
+        if (
+            draws is not None
+            and plan.estimator.draw(n_players, np.random.default_rng(0), 1).units is None
+        ):
+            rule = f"be None for method '{plan.estimator.name}'"
+            advice = "Use another method, or leave out background_draws"
+            raise InputError("background_draws", rule, draws, advice)
+        return plan
+
+    def _made(self, n_players: int, method: str | Estimator, cost: Cost | None) -> Plan:
+        budget = self.call.budget
+        hashable = isinstance(method, str) and isinstance(budget, int | None)
+        make = _kept_plan if hashable else make_plan
+        return make(n_players, method, budget, cost, self.call.until, self.call.settings.memory)
+
+    def _cost(self, cheap: Plan, n_players: int) -> Cost:
+        """What an evaluation takes; as exactly as it takes to know whether another plan is
+        better.
+        """
+        call = self.call
+        chosen = self.output.column is not None or self.output.predicted is not None
+        outputs = 1 if chosen else self.outputs
+
+        def cost_of(seconds: float) -> Cost:
+            rows = self.background
+            return Cost(seconds * rows, outputs, self.row_seconds * rows)
+
+        def matters(seconds: float) -> bool:
+            if math.isinf(seconds):
+                return True
+            dear = make_plan(
+                n_players, "auto", call.budget, cost_of(seconds), call.until, call.settings.memory
+            )
+            return dear.estimator.name != cheap.estimator.name
+
+        expected = default_budget(n_players) if cheap.budget == ENDLESS else cheap.budget
+        return cost_of(self.trial.seconds(matters, expected * len(self.live) * self.background))
+
+    @cached_property
+    def _share(self) -> float:
+        """Evaluations of a row where all have as many; infinite where nothing is shared that could
+        be too little.
+        """
+        shared = self.shared
+        rows = int((self.live > 0).sum())
+        if shared is None or not rows:
+            return math.inf
+        share = math.inf if shared.total is None else shared.total // rows
+        if shared.seconds is None:
+            return share
+        budget = self.call.budget
+        plenty = 4 * default_budget(int(self.live.max())) if budget is None else budget
+        # seconds for one row of the model per evaluation
+        whole = shared.seconds / (rows * (self.call.draws or self.background))
+        seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0)
+        return min(share, whole / seconds)
+
+    def _within_share(self, plan: Plan, n_players: int) -> Plan:
+        """The plan with which a row can begin well within its share of what rows have together, and
+        then go on.
+        """
+        call = self.call
+        share = self._share
+        assert call.shared is not None
+        assert call.until is not None
+        total = call.shared.total
+        exact = (
+            plan.until is not None
+            and plan.until.exact
+            and (total is None or 1 << n_players <= share)
+        )
+        because = plan.because
+        if plan.until is None:
+            if call.method != "auto" or 1 << n_players <= share:
+                return plan
+            because = (
+                f"all 2^{n_players} coalitions do not fit an equal share of {int(share):,} "
+                "evaluations"
+            )
+        estimator = plan.estimator
+        cost = estimator.replicate_cost(n_players)
+        learner = estimator.learner(n_players)
+        first = next_look(0, cost) if learner is None else learner.first + LEARNER_LOOK
+        if plan.until is None or 2 * (2 + first * cost) > share:
+            method = "halved-owen" if call.method == "auto" else call.method
+            estimator = settled_for(method, n_players, int(share) // 4)
+        most = plan.budget if plan.until is not None else call.budget or ENDLESS
+        replicates = ENDLESS if most == ENDLESS else estimator.replicates_within(n_players, most)
+        if plan.until is None and replicates < 1:
+            return plan  # the error then speaks of all rows
+        return Plan(estimator, replicates, most, because, replace(call.until, exact=exact))
+
+
+@lru_cache(maxsize=64, typed=True)
+def _kept_plan(
+    n_players: int,
+    method: str,
+    budget: int | None,
+    cost: Cost | None,
+    until: Until | None,
+    memory: int,
+) -> Plan:
+    """One plan for all calls that ask for the same: its estimator keeps what its draws have in
+    common.
+    """
+    return make_plan(n_players, method, budget, cost, until, memory)

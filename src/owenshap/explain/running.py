@@ -1,0 +1,90 @@
+"""The games of a call estimated: one by one, by workers, or together where rows share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+import numpy as np
+
+from owenshap.explain.call import Call
+from owenshap.explain.prefetch import valued_ahead
+from owenshap.fast.linear_first import CLOSE
+from owenshap.games.model_game import ModelGame
+from owenshap.run.allocation import Allocation, Shared, Task
+from owenshap.run.result import Estimate
+from owenshap.run.settings import Settings
+from owenshap.support.arrays import FloatArray
+from owenshap.support.executors import in_order
+from owenshap.support.progress import Meter, close, meter, silent
+
+UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
+
+
+def estimates(
+    tasks: list[Task], shared: Shared | None, call: Call
+) -> Iterator[tuple[ModelGame, Estimate]]:
+    """The games with their estimates. Workers take whole games; where there is only one, or rows
+    share, blocks.
+    """
+    report = meter(call.progress, "explaining")
+    try:
+        if shared is not None:
+            run = Allocation(tasks, call.settings, shared, call.executor, report)
+            yield from _of_rows(run)
+            return
+        costs = [task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost) for task in tasks]
+        expected = max(1, sum(costs))
+        before = 0
+        for of_task, cost in zip(_one_by_one(tasks, call, report, costs), costs, strict=True):
+            yield from of_task
+            before += cost
+            report(min(before, expected), expected)
+    finally:
+        close(report)
+
+
+def grand_coalitions_agree(done: list[tuple[ModelGame, Estimate]], explained: FloatArray) -> bool:
+    """Whether the games' grand coalitions have the values (rows, outputs) that the model itself
+    gives the rows.
+    """
+    for game, estimate in done:
+        grand = estimate.ends.grand.reshape(len(game.labels), -1)
+        wanted = explained[game.labels]
+        largest = max(np.abs(wanted).max(), np.abs(estimate.ends.empty).max())
+        if not np.abs(grand - wanted).max() <= CLOSE * largest:
+            return False
+    return True
+
+
+def _one_by_one(
+    tasks: list[Task], call: Call, report: Meter, costs: list[int]
+) -> Iterator[Iterable[tuple[ModelGame, Estimate]]]:
+    """The estimates of each task, by itself."""
+    settings = call.settings
+    executor = call.executor
+    if executor is not None and len(tasks) > 1:
+        yield from in_order(_finished, ((task, settings) for task in tasks), executor)
+        return
+    expected = max(1, sum(costs))
+    before = 0
+    for task, cost in zip(valued_ahead(tasks, settings), costs, strict=True):
+        share = silent if report is silent else partial(_share, report, before, expected)
+        yield _of_rows(Allocation([task], settings, None, executor, share))
+        before += cost
+
+
+def _finished(task: Task, settings: Settings) -> list[tuple[ModelGame, Estimate]]:
+    """What a worker does with a whole task."""
+    return list(_of_rows(Allocation([task], settings)))
+
+
+def _of_rows(run: Allocation) -> Iterator[tuple[ModelGame, Estimate]]:
+    for game, estimate in run.results():
+        assert isinstance(game, ModelGame)
+        yield game, estimate
+
+
+def _share(report: Meter, before: int, expected: int, done: int, _: int) -> None:
+    """A task's own progress as a share of all tasks'."""
+    report(min(before + done, expected - 1), expected)

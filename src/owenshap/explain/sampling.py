@@ -1,0 +1,113 @@
+"""Rows explained from evaluations: sorted into games, estimated, and put together again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from owenshap.errors import OwenshapError
+from owenshap.explain.assembly import Assembly
+from owenshap.explain.call import Call
+from owenshap.explain.explanation import Explanation
+from owenshap.explain.grouping import RowGroups
+from owenshap.explain.planning import Planner
+from owenshap.explain.predicting import Predictor, explained_of
+from owenshap.explain.running import estimates, grand_coalitions_agree
+from owenshap.games.masking import Absent
+from owenshap.games.model_game import ModelGame
+from owenshap.games.outputs import Output
+from owenshap.run.cost import Trial
+from owenshap.run.result import Estimate
+from owenshap.support.arrays import FloatArray
+
+LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
+
+
+def sampled(
+    call: Call,
+    predictor: Predictor,
+    assembly: Assembly,
+    absent: Absent,
+    predictions: FloatArray,
+    output: Output,
+    not_exact: str | None,
+) -> Explanation:
+    """The explanation of rows whose predictions (rows, k) are known; `not_exact` says why it is not
+    from trees.
+    """
+    rows = assembly.rows
+    outputs = predictions.shape[1]
+    linear, checked = predictor.linear(rows, absent, predictions, output)
+    explained = explained_of(linear, output, rows, predictions, np.arange(len(rows)))
+    assembly = replace(assembly, explained=explained)
+    output = replace(output, gives=explained.shape[1])
+    groups = RowGroups(
+        predictor.model,
+        rows,
+        absent,
+        assembly.players,
+        output,
+        call.draws,
+        predictor.batch_rows,
+        linear,
+    )
+    trial = predictor.trial(rows, linear, checked)
+    done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
+    # where a function of the predictions is explained, this was asked beforehand
+    asked = linear is None or output.function is not None
+    if not asked and not grand_coalitions_agree(done, explained):
+        # the model is not what it was when its first step was found linear
+        groups = replace(groups, linear=None)
+        trial = predictor.trial(rows, None, checked)
+        done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
+    return assembly.of_games(done, groups.live, call.draws, trial.predicted, not_exact)
+
+
+def _estimated(
+    call: Call,
+    groups: RowGroups,
+    predictor: Predictor,
+    trial: Trial,
+    outputs: int,
+    assembly: Assembly,
+    not_exact: str | None,
+) -> list[tuple[ModelGame, Estimate]]:
+    """All games with their estimates; an error has the explanation of the rows that are done."""
+    counts = groups.live.sum(axis=1)
+    background = len(groups.absent)
+    linear = groups.linear
+    row_seconds = groups.model.row_seconds if linear is None else LINEAR_SECONDS
+    planner = Planner(call, counts, background, row_seconds, outputs, groups.output, linear, trial)
+    plans = {each: planner.plan(each) for each in sorted({*counts.tolist()} - {0})}
+    ranges = None
+    # of one row that stands in for absent features the game itself tells the range
+    shares = any(plan.until is not None and plan.until.share is not None for plan in plans.values())
+    if shares and background > 1:
+        trial.also(len(groups.absent.table))
+        ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
+    tasks = groups.tasks(plans, ranges, outputs, call.settings.memory)
+    done: list[tuple[ModelGame, Estimate]] = []
+    try:
+        done.extend(estimates(tasks, planner.shared, call))
+    except (OwenshapError, KeyboardInterrupt) as error:
+        finished = None
+        if done:
+            predicted = trial.predicted
+            finished = assembly.of_games(done, groups.live, call.draws, predicted, not_exact)
+        error.explanation = finished  # type: ignore[union-attr]
+        if isinstance(error, KeyboardInterrupt):
+            error.add_note(_interrupted(finished, len(assembly.rows)))
+        raise
+    return done
+
+
+def _interrupted(finished: Explanation | None, rows: int) -> str:
+    """Where to find what was done before an interrupt."""
+    if finished is None:
+        return "owenshap: no row is explained yet; fewer rows a call are done sooner."
+    where = (
+        "the exception's `explanation` holds them, as in `except KeyboardInterrupt as stop: "
+        "stop.explanation`"
+    )
+    return f"owenshap: {len(finished.values):,} of {rows:,} rows are explained; {where}."

@@ -1,0 +1,59 @@
+"""What a fit takes, counted: before it begins, and the same on every machine but for one factor."""
+
+from __future__ import annotations
+
+from owenshap.surrogates.gaussian_process.settings import ERRORS, LEARNING, TRIPLES
+
+# Seconds on one core of the machine that it was measured on: of a likelihood with its gradient, and
+# for each number in its matrices and each in the products of a factor; and of the Shapley values
+# for each pair, player and level (benchmarks/decisions.md#what-a-fit-takes).
+LOSS, NUMBER, PRODUCT, LEVEL = 4.5e-4, 1.6e-8, 4.1e-12, 1.4e-8
+FIRST, LATER = (
+    30,
+    8,
+)  # losses of the first stage, the start of an index part among them, and of the next
+A_ROUND = 7  # of a round of triples
+BY_ERRORS = 32  # of both searches by errors, twice as long each
+MEMBERS, LEVELS = 3, 18  # of a mixture, and of the Shapley values, about
+
+
+def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
+    """Seconds that a process of so many pairs and players takes to fit, for each output by itself,
+    with Shapley values and standard errors; within a factor of two.
+
+    Parameters do not depend on how many players there are as much as on how many pairs they are
+    learned from; cross-validation, which may fit a process again for each fold, is not in it.
+    """
+    few, more = LEARNING.stages[0][0], LEARNING.stages[1][0]
+    seconds = FIRST * _loss(_seen(few, pairs))
+    if pairs > 1.5 * few:
+        second = LEARNING.seen_of_few if pairs <= LEARNING.few_pairs else _seen(more, pairs)
+        seconds += LATER * _loss(second)
+    if pairs >= TRIPLES.pairs_each * n_players and 3 <= n_players <= TRIPLES.most_players:
+        many = pairs >= TRIPLES.many_each * n_players
+        rounds, seen, _ = TRIPLES.many if many else TRIPLES.few
+        seconds += rounds * (A_ROUND * _loss(_seen(seen, pairs)) + _factor(pairs))
+    if errors_tell(pairs, n_players):
+        seconds += BY_ERRORS * _loss(_seen(ERRORS.pairs, pairs))
+    levels = min((n_players + 1) // 2, LEVELS)
+    seconds += 2 * MEMBERS * (_factor(pairs) + LEVEL * pairs * n_players * levels)
+    return outputs * seconds
+
+
+def errors_tell(pairs: int, n_players: int) -> bool:
+    """Whether there are so many pairs that parameters can be learned by errors at left-out ones."""
+    least = min(ERRORS.more_than_each * n_players, ERRORS.more_than)
+    return pairs > max(ERRORS.never_below_each * n_players, least)
+
+
+def _seen(count: int, pairs: int) -> int:
+    """Pairs that steps see: all where they would leave only few."""
+    return count if pairs > 1.5 * count else pairs
+
+
+def _loss(pairs: int) -> float:
+    return LOSS + NUMBER * pairs**2 + PRODUCT * pairs**3
+
+
+def _factor(pairs: int) -> float:
+    return 2 * NUMBER * pairs**2 + PRODUCT * pairs**3

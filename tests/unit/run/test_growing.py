@@ -1,0 +1,132 @@
+"""A process that grows until its own standard errors are within the tolerance."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from naive import Watched
+
+from owenshap import Explainer, FunctionGame, GaussianProcess, estimate
+from owenshap.run.cost import Cost
+from owenshap.run.plan import make_plan
+from owenshap.statistics.stopping import USUAL
+from owenshap.testing import product
+
+GROWING = "gaussian-process"
+WEIGHTS = np.linspace(-1, 2, 14)
+
+
+def wavy(coalitions):
+    return np.tanh(coalitions @ WEIGHTS / 3) + 0.3 * coalitions[:, 0] * coalitions[:, 5]
+
+
+def rough(coalitions):
+    """Nothing that a process could learn."""
+    codes = coalitions @ (1 << np.arange(14))
+    return np.sin(codes * 12.9898) * 43758.5453 % 1.0
+
+
+@pytest.mark.parametrize("tolerance", ["3%", "1%", 0.02])
+def test_it_stops_within_the_tolerance_and_counts_what_it_evaluates(tolerance):
+    game = Watched(product([1.0] * 16, np.linspace(1.01, 1.4, 16)))
+    found = estimate(game, GROWING, tolerance=tolerance, seed=1)
+    assert found.stopped_by.startswith(f"tolerance of {tolerance}: all values are within")
+    assert found.evaluations == game.evaluations < 1000
+    away = np.abs(found.values - game.game.shapley_values).max()
+    assert away <= found.tolerances[0]
+    assert (found.standard_errors > 0).all()
+    assert (found.upper - found.values <= found.tolerances[0]).all()
+    assert np.isclose(found.values.sum(), found.grand_value - found.empty_value)
+
+
+def test_a_tighter_tolerance_goes_on_from_a_wider_one():
+    game = FunctionGame(wavy, 14)
+    wide = estimate(game, GROWING, tolerance="5%")
+    tight = estimate(game, GROWING, tolerance="0.05%")
+    assert wide.evaluations < tight.evaluations
+    resumed = estimate(game, resume=wide, tolerance="0.05%")
+    np.testing.assert_array_equal(resumed.values, tight.values)
+    assert resumed.evaluations == tight.evaluations
+
+
+def test_the_plan_repeats_it_and_workers_change_nothing():
+    game = FunctionGame(wavy, 14)
+    first = estimate(game, GROWING, tolerance="1%", seed=4)
+    again = estimate(game, plan=first.plan, seed=4)
+    with ThreadPoolExecutor(2) as pool:
+        together = estimate(game, GROWING, tolerance="1%", seed=4, executor=pool)
+    for each in (again, together):
+        np.testing.assert_array_equal(each.values, first.values)
+        assert each.evaluations == first.evaluations
+
+
+def test_where_it_can_grow_no_more_further_pairs_correct_it():
+    game = Watched(FunctionGame(rough, 14))
+    found = estimate(game, GROWING, tolerance="6%", budget=30_000)
+    assert "further pairs correct it" in found.note or "left-out" in found.note
+    assert found.evaluations == game.evaluations > 1002
+    exact = estimate(FunctionGame(rough, 14), "exact").values
+    assert np.abs(found.values - exact).max() <= found.tolerances[0]
+    assert np.isfinite(found.upper).all()
+
+
+def test_a_budget_holds():
+    for budget in (3, 40, 300, 1500):
+        game = Watched(FunctionGame(rough, 14))
+        settings = {"tolerance": "1%", "budget": budget}
+        if budget == 3:
+            with pytest.raises(ValueError, match="budget must be at least 6"):
+                estimate(game, GROWING, **settings)
+            continue
+        found = estimate(game, GROWING, **settings)
+        assert found.evaluations == game.evaluations <= budget
+        assert found.stopped_by.startswith(f"budget of {budget:,} evaluations")
+
+
+def test_each_row_grows_for_itself():
+    rows = np.random.default_rng(3).normal(size=(3, 14))
+    explainer = Explainer(lambda rows: np.tanh(rows @ WEIGHTS / 3), baseline=0.0)
+    together = explainer(rows, method=GROWING, tolerance="1%")
+    alone = explainer(rows[1:2], method=GROWING, tolerance="1%")
+    np.testing.assert_array_equal(together.values[1], alone.values[0])
+    assert together.evaluations[1] == alone.evaluations[0]
+    np.testing.assert_allclose(together.gap, 0, atol=1e-9)
+
+
+def test_a_number_of_pairs_is_one_fit_and_has_no_tolerance():
+    game = FunctionGame(wavy, 14)
+    assert estimate(game, GaussianProcess(pairs=30)).evaluations == 62
+    with pytest.raises(ValueError, match="unbiased"):
+        estimate(game, GaussianProcess(pairs=30), tolerance="1%")
+
+
+# --- what 'auto' takes
+
+JOBS = {  # seconds of a row, players, outputs, whether from columns
+    "neighbours": (2.7e-6, 30, 2, False),
+    "perceptron": (1e-7, 30, 2, True),
+    "support vectors": (6.5e-6, 30, 1, False),
+    "boosted": (5.3e-6, 30, 2, False),
+    "forest": (6.4e-6, 30, 2, False),
+    "naive Bayes": (3.3e-7, 30, 2, False),
+    "process": (1.3e-5, 30, 1, False),
+    "convolutions": (2e-5, 49, 10, False),
+    "a slow function": (1e-3, 20, 1, False),
+    "8 features": (5e-6, 8, 1, False),
+    "150 features": (1e-6, 150, 1, False),
+}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_busy_machine_changes_no_choice(job):
+    """Seconds of 100 background rows, as they were measured and off by factors up to 5."""
+    seconds, n_players, outputs, columns = JOBS[job]
+    counted = 100 * (1e-7 if columns else 1e-5)
+    taken = {
+        make_plan(
+            n_players, "auto", None, Cost(100 * seconds * factor, outputs, counted), USUAL, 256e6
+        ).estimator.name
+        for factor in np.geomspace(1 / 5, 5, 11)
+    }
+    expected = "halved-owen" if columns else "exact" if n_players == 8 else GROWING
+    assert taken == {expected}
