@@ -4,6 +4,9 @@ its time.
 
 from __future__ import annotations
 
+import copy
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +18,7 @@ from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Names, Output, as_predictions, check_outputs
 from owenshap.models import Model
-from owenshap.run.cost import Pace, Trial, timed
+from owenshap.run.cost import LONG, TRIALS, Pace, Trial, timed
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import checked_names, whole_number
 from owenshap.tables import Table, as_table
@@ -45,7 +48,7 @@ class Predictor:
             batch_rows = whole_number("batch_rows", batch_rows, 1, "It counts rows")
         self.model = model
         self.batch_rows = batch_rows
-        self._output_names = output_names
+        self.own_names = output_names
         self._fast = fast
         self._agreed: Absent | None = None
         self._pace = Pace()
@@ -74,9 +77,26 @@ class Predictor:
         self._pace.note(len(rows), took)
         return predictions
 
+    def pace_of(self, rows: Table) -> dict[str, float]:
+        """Seconds that a prediction takes, by the model itself and from its linear first step,
+        where it has one.
+        """
+        pace = {"model": _seconds(self.predictions, rows)}
+        linear = self._first_step() if self._fast else None
+        if linear is not None and linear.arrays.of_table(rows) is not None:
+            pace["linear"] = _seconds(linear.predict, rows)
+        return pace
+
+    def at_pace(self, pace: Mapping[str, float]) -> Predictor:
+        """A copy that takes these times for granted, and asks no clock."""
+        settled = copy.copy(self)
+        settled._pace = Pace.known(pace["model"])
+        settled._linear_pace = Pace.known(pace.get("linear", pace["model"]))
+        return settled
+
     def output_names(self, outputs: int) -> Names:
         """The user's names of the outputs, and the model's where it has one for each."""
-        own = self._output_names
+        own = self.own_names
         if own is not None and len(own) != outputs:
             rule = f"have a name for each of the model's {outputs} outputs"
             raise InputError("output_names", rule, own, "Leave them out for the model's own")
@@ -170,6 +190,17 @@ class Predictor:
             theirs = explained_of(linear, output, table, instead[which], labels)
             ranges[row] = np.ptp(np.concatenate([theirs, value[None]]), axis=0)
         return ranges
+
+
+def _seconds(predict: Callable[[Table], object], rows: Table) -> float:
+    """Seconds of a row, from batches that grow until one takes long enough to tell."""
+    took = math.inf
+    count = 1
+    for count in (1, *TRIALS):
+        took = timed(predict, rows.take(np.arange(count) % len(rows)))[1]
+        if took > LONG:
+            break
+    return took / count
 
 
 def explained_of(

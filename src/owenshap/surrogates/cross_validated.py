@@ -301,7 +301,8 @@ class FittedChoice(FittedSurrogate):
         own, sizes = (
             column_sums(np.square(self.candidates[at].leave_one_out[1:])) for at in (0, 2)
         )
-        return np.minimum(own / np.maximum(sizes, np.finfo(float).tiny), 1.0)
+        less = own < sizes
+        return np.where(less, own / np.where(less, sizes, 1.0), 1.0)
 
     def values(self, coalitions: BoolArray) -> FloatArray:
         return self._picked(lambda each: each.values(coalitions))
