@@ -28,7 +28,7 @@ from benchmarks.runs import jobs
 from owenshap.jobs.folder import Folder, Part
 
 HERE = Path(__file__).parent
-TURNS = 5
+TURNS = 3
 
 
 def seconds(work: Callable[[], object]) -> float:
