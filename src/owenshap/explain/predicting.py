@@ -153,6 +153,7 @@ class Predictor:
             len(rows),
             lambda which: self.predictions(rows.take(which)),
             counts=True,
+            largest=self.model.rows_at_once(rows.n_features, self.batch_rows),
         )
         trial.also(checked)
         return trial
