@@ -137,8 +137,8 @@ CORRECTED = {
 @pytest.mark.parametrize("game", CORRECTED.values(), ids=CORRECTED)
 def test_intervals_hold_where_the_sum_explains_nearly_all_that_was_seen(game):
     # 150 runs of 30 passes, as those above. What the sum does not explain is rare: many runs show
-    # none of it for some player. By the corrected replicates of each player alone 71 to 83 % hold
-    # at 95 %; found here: 94 to 96 %.
+    # none of it for some player. By the corrected variance of each player alone 71 to 85 % hold
+    # at 95 %; found here: 97 to 99.8 %.
     method = HalvedOwen(levels=2)
     budget = 2 + 30 * method.replicate_cost(game.n_players)
     runs = [estimate(game, method, budget=budget, seed=seed) for seed in range(150)]
