@@ -1,4 +1,4 @@
-.PHONY: demo test test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default clean
+.PHONY: demo test test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -74,6 +74,9 @@ bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance cost
 
 bench-trees: $(PEERS)/.ready  ## Exact values of trees beside the peers; JOBS="depth_6 forest"
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m benchmarks.trees $(JOBS)
+
+bench-runs: $(READY)  ## Runs on disk: rate, memory, workers, going on, kills; SECTIONS="overhead kills"
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks.runs $(SECTIONS)
 
 bench-default: $(PEERS)/.ready $(READY)  ## One call without settings beside shap's; ARGS="--jobs forest --rows 1 10 --turns 1", --table
 	@$(PEERS)/bin/python -m benchmarks.default $(ARGS)

@@ -21,12 +21,13 @@ if _typing.TYPE_CHECKING:
     from owenshap.estimators.linear import Linear
     from owenshap.estimators.owen import Owen
     from owenshap.estimators.printed import HalvedOwenPrinted, OwenPrinted
-    from owenshap.explain.explainer import Explainer
     from owenshap.explain.explanation import Explanation
     from owenshap.explain.saving import load
     from owenshap.games.game import FunctionGame, Game, TableGame
     from owenshap.games.outputs import position
     from owenshap.games.players import patches
+    from owenshap.jobs.explainer import Explainer
+    from owenshap.jobs.run import open_run
     from owenshap.models.mlp import MLP
     from owenshap.run.estimate import estimate, estimating
     from owenshap.run.plan import Plan, methods
@@ -51,12 +52,13 @@ _HOMES = {
     "estimators.linear": ["Linear"],
     "estimators.owen": ["Owen"],
     "estimators.printed": ["HalvedOwenPrinted", "OwenPrinted"],
-    "explain.explainer": ["Explainer"],
     "explain.explanation": ["Explanation"],
     "explain.saving": ["load"],
     "games.game": ["FunctionGame", "Game", "TableGame"],
     "games.outputs": ["position"],
     "games.players": ["patches"],
+    "jobs.explainer": ["Explainer"],
+    "jobs.run": ["open_run"],
     "models.mlp": ["MLP"],
     "run.estimate": ["estimate", "estimating"],
     "run.plan": ["Plan", "methods"],
@@ -94,6 +96,7 @@ __all__ = [
     "estimating",
     "load",
     "methods",
+    "open_run",
     "patches",
     "plots",
     "position",

@@ -1,10 +1,14 @@
 """Every kind of model that is found keeps every promise, with each type of data that it takes."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
+from owenshap import Explainer
+from owenshap.jobs.pickling import pickled
 from owenshap.models import kinds
 from owenshap.tables.array import ArrayTable
 from owenshap.testing import check_model
@@ -180,6 +184,21 @@ def test_every_kind_has_an_example_and_keeps_every_promise(kind):
         trial = trial_of(model, rows[:6], rows[30:36])
         assert isinstance(trial.model, kind), what
         check_model(model, rows[:6], rows[30:36])
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
+def test_explainers_of_every_kind_travel_and_explain_the_same(kind):
+    """Before and after they have explained: what they keep goes along, or is made again."""
+    settings = {"method": "auto", "budget": 100, "progress": False}
+    for what, model, rows in EXAMPLES[kind.__name__]():
+        made = Explainer(model, rows[30:36])
+        sent = pickle.loads(pickled(made))
+        first = made(rows[:6], **settings)
+        again = pickle.loads(pickled(made))
+        for each in (sent, again):
+            explained = each(rows[:6], **settings)
+            assert explained.values.tobytes() == first.values.tobytes(), what
+            assert explained.base_values.tobytes() == first.base_values.tobytes(), what
 
 
 class Broken:

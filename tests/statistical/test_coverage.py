@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Polynomial
 
-from owenshap import Castro, HalvedOwen, Owen, TableGame, estimate
+from owenshap import Castro, FunctionGame, HalvedOwen, Owen, TableGame, estimate
 from owenshap.statistics.intervals import unseen_half_width
 from owenshap.support.bits import from_codes
 from owenshap.support.draws import Draws
@@ -127,6 +127,49 @@ def test_intervals_of_few_skewed_replicates_hold_with_every_run_counted(game, le
     assert np.mean(held) > least - (0.95 - level)
 
 
+CORRECTED = {
+    "unanimity, 7 of 22": unanimity(22, range(7)),
+    "unanimity of 12": unanimity(12, range(12)),
+    "product": product([0.5] * 8, np.linspace(1.2, 2.0, 8)),
+}
+
+
+@pytest.mark.parametrize("game", CORRECTED.values(), ids=CORRECTED)
+def test_intervals_hold_where_the_sum_explains_nearly_all_that_was_seen(game):
+    # 150 runs of 30 passes, as those above. What the sum does not explain is rare: many runs show
+    # none of it for some player. By the corrected replicates of each player alone 71 to 83 % hold
+    # at 95 %; found here: 94 to 96 %.
+    method = HalvedOwen(levels=2)
+    budget = 2 + 30 * method.replicate_cost(game.n_players)
+    runs = [estimate(game, method, budget=budget, seed=seed) for seed in range(150)]
+    values = game.shapley_values != 0
+    held = [(run.lower <= game.shapley_values) & (game.shapley_values <= run.upper) for run in runs]
+    assert np.array(held)[:, values].mean() > 0.9
+
+
+def test_a_rare_gap_does_not_spoil_the_values():
+    # Coalitions of 15 of 30 that hold player 0 are worth much more. With shares that gaps without
+    # such a coalition tell of, the squared error is ten times that of the raw values.
+    rng = np.random.default_rng(3)
+    weights = rng.normal(size=30)
+
+    def values(coalitions):
+        smooth = np.tanh(coalitions @ weights * 0.3)
+        return smooth + 20 * (coalitions[:, 0] & (coalitions.sum(axis=1) == 15))
+
+    game = FunctionGame(values, 30)
+    method = HalvedOwen(levels=2)
+    budget = 2 + 30 * method.replicate_cost(30)
+    errors = {}
+    for efficient in (True, False):
+        found = [
+            estimate(game, method, budget=budget, seed=seed, efficient=efficient).values
+            for seed in range(60)
+        ]
+        errors[efficient] = np.var(found, axis=0).sum()
+    assert errors[True] < 2 * errors[False]
+
+
 @cache
 def variance(game, method, budget, **settings):
     """Variance of an estimate, summed over the players, and its standard error, from 1,000 runs."""
@@ -154,8 +197,9 @@ def test_halved_owen_varies_less_than_owen_and_owen_less_than_castro(game):
 
 def test_halving_gains_most_where_the_game_is_smooth():
     budget = 2 + 120 * 9
-    halved, _ = variance(GAMES["smooth"], "halved-owen", budget)
-    owen, _ = variance(GAMES["smooth"], "owen", budget)
+    # as they are: spreading the gap helps owen more
+    halved, _ = variance(GAMES["smooth"], "halved-owen", budget, efficient=False)
+    owen, _ = variance(GAMES["smooth"], "owen", budget, efficient=False)
     assert halved < 0.25 * owen
 
 

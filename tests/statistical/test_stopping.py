@@ -194,7 +194,10 @@ def test_the_top_is_not_settled_before_what_decides_it_could_have_been_seen(meth
         result = estimate(game, method, top=3, budget=20_000, seed=seed, progress=False)
         if result.stopped_by.startswith("top"):
             settled += 1
-            right += set(np.argsort(-np.abs(result.values))[:3]) == {8, 9, 3}
+            first = {*np.argsort(-np.abs(result.values))[:3].tolist()}
+            # 3 and 4 are 0.01 apart, less than 1 % of the range: a tie, where that is said
+            tied = "ties within" in result.stopped_by and first == {8, 9, 4}
+            right += tied or first == {8, 9, 3}
     assert settled - right <= next(
         count for count in range(runs) if bdtrc(count, runs, 0.05) < 1e-5
     )

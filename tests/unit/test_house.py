@@ -17,6 +17,7 @@ ROOMS = [
     "explain",
     "fast",
     "games",
+    "jobs",
     "models",
     "plots",
     "run",

@@ -32,6 +32,7 @@ PUBLIC = [
     "estimating",
     "load",
     "methods",
+    "open_run",
     "patches",
     "plots",
     "position",

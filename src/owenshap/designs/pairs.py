@@ -60,6 +60,23 @@ def draw_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
     return _distinct(both ^ swapped[:, None])[:count]
 
 
+def more_pairs(given: BoolArray, count: int, rng: np.random.Generator) -> BoolArray:
+    """One coalition of each of so many pairs, (count, n), of which these (m, n) are the first: any
+    beginning of them tells much.
+
+    The others are chosen as in `draw_pairs`, after these; where they are not chosen, they come at
+    random.
+    """
+    n_players = given.shape[1]
+    chosen = n_players <= MOST_PLAYERS and count < all_pairs(n_players)
+    wanted = min(CANDIDATES * count if chosen else count + len(given), all_pairs(n_players))
+    drawn = even_pairs(n_players, wanted, rng)
+    candidates = _distinct(np.concatenate([given, rng.permutation(drawn)]))
+    if not chosen:
+        return candidates[:count]
+    return candidates[_most_telling(candidates, count, rng, len(given))]
+
+
 def even_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArray:
     """One coalition of each of so many different pairs, (count, n): sizes as even as can be, small
     sizes complete first.
@@ -74,9 +91,11 @@ def even_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
     return np.concatenate(drawn) if drawn else np.zeros((0, n_players), np.bool_)
 
 
-def _most_telling(candidates: BoolArray, count: int, rng: np.random.Generator) -> IntArray:
+def _most_telling(
+    candidates: BoolArray, count: int, rng: np.random.Generator, given: int = 0
+) -> IntArray:
     """Which of these pairs (m, n) to evaluate: each leaves the least variance of Shapley values,
-    given those before it.
+    given those before it. So many are taken as they come.
 
     The prior is the kernel of `surrogates` with one length for all players. A pair with value
     f lowers the variance by |cov(φ, f)|²/var f. The next few are chosen among those that tell most
@@ -90,8 +109,11 @@ def _most_telling(candidates: BoolArray, count: int, rng: np.random.Generator) -
     tie_breaks = 1 + 1e-6 * rng.random(m + 1)
     smaller = np.minimum(sizes, n_players - sizes)
     missing = np.append(0, (LEAST_SHARE * _counts_by_size(n_players, count, rng)).astype(np.int64))
-    known, chosen = _Known(signs, count + 1), np.zeros(1, np.int64)
-    known.add(chosen)  # the ends are always there, and come first
+    # the ends are always there, and come first
+    known, chosen = _Known(signs, count + 1), np.arange(1 + given)
+    known.add(chosen)
+    np.subtract.at(missing, smaller[1 : 1 + given], 1)
+    missing = np.maximum(missing, 0)
     while len(chosen) <= count:
         worth = known.told() / known.variance * tie_breaks
         worth[chosen] = -1.0  # never again

@@ -102,6 +102,11 @@ class GrowingLearner(Learner, Protocol):
     def fit(self) -> None:
         """Fit to all that was seen."""
 
+    def confirm(self) -> bool:
+        """Make the checks of the last fit that were left until it matters; whether there were
+        any.
+        """
+
     @property
     def fitted(self) -> tuple[FloatArray, FloatArray]:
         """The values (n, k) of the last fit, and their standard errors."""

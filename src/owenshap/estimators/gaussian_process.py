@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from owenshap.designs.design import Design, Sets
-from owenshap.designs.pairs import MOST_CHOSEN, MOST_PLAYERS, all_pairs, draw_pairs, even_pairs
+from owenshap.designs.pairs import MOST_CHOSEN, MOST_PLAYERS, all_pairs, even_pairs, more_pairs
 from owenshap.estimators.base import FittedPairs, with_complements
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import pack
@@ -20,6 +20,7 @@ from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.forward import Forward, design_of, of_pairs
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS, GaussianProcessSurrogate
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
+from owenshap.surrogates.multiples import OncePerGame
 
 # The second half of the pairs is chosen by what the first half says with up to so many pairs for
 # each player, from so many players on (with fewer there is nothing to choose from), and among so
@@ -115,7 +116,8 @@ class GaussianProcess(FittedPairs):
     def learner(self, n_players: int) -> Growing | None:
         if self.batch is None or n_players < 2:
             return None
-        return Growing(self.surrogate(), n_players, self.batch)
+        surrogate = CrossValidated(GaussianProcessSurrogate(), when_asked=True)
+        return Growing(OncePerGame(surrogate), n_players, self.batch)
 
     def draws(self, n_players: int) -> Draws:
         return super().draws(n_players) if self.batch is None else of_pairs(n_players, self.batch)
@@ -163,6 +165,8 @@ class GaussianProcess(FittedPairs):
 
 
 FIRST_FIT = 2.5  # pairs for each player
+# pairs for each player that are chosen at once, for three fits; choosing all takes as long as a fit
+FIRST_CHOSEN = 6
 GROWTH = 1.5  # of the pairs, from one fit to the next: fits take less time than all before them
 
 
@@ -176,8 +180,11 @@ class Growing(Forward):
         self.first = 0  # no pair serves for a fit alone
         self.grows = True
         self._n_players = n_players
-        self._order: BoolArray | None = None  # all pairs that it may see, the most telling first
+        self._order = np.zeros((0, n_players), np.bool_)  # pairs to see, the most telling first
+        self._drawn = 0
+        self._seed: int | None = None  # of all pairs: blocks are not always the same
         self._errors: FloatArray | None = None
+        self._confirmed = False
 
     @property
     def most(self) -> int:
@@ -198,9 +205,16 @@ class Growing(Forward):
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
         if not self.grows:
             return super().draw(n_players, rng, replicates)
-        if self._order is None:
-            self._order = draw_pairs(n_players, self.most * self._pairs, rng)
-        return design_of(self._order[self._seen : self._seen + replicates * self._pairs])
+        if self._seed is None:
+            self._seed = int(rng.integers(1 << 62))
+        end, most = self._drawn + replicates * self._pairs, self.most * self._pairs
+        for count in (min(FIRST_CHOSEN * n_players, most), most):
+            if len(self._order) < min(end, count):
+                drawing = np.random.default_rng([self._seed, len(self._order)])
+                self._order = more_pairs(self._order, count, drawing)
+        drawn = self._order[self._drawn : end]
+        self._drawn = end
+        return design_of(drawn)
 
     def see(self, design: Design, values: FloatArray) -> None:
         """Keep the values of a design for the next fit."""
@@ -211,6 +225,19 @@ class Growing(Forward):
         self._fit()
         assert self._fitted is not None
         self._errors = self._fitted.standard_errors
+        self._confirmed = False
+
+    def confirm(self) -> bool:
+        """Make the checks of the last fit that were left until it matters; whether there were
+        any.
+        """
+        assert self._fitted is not None
+        fitted = self._fitted.confirmed()
+        if fitted is self._fitted:
+            return False
+        self._fitted, self._errors = fitted, fitted.standard_errors
+        self._confirmed = True
+        return True
 
     @property
     def fitted(self) -> tuple[FloatArray, FloatArray]:
@@ -230,15 +257,24 @@ class Growing(Forward):
         return "the process could grow no more: further pairs correct it"
 
     def state(self) -> dict[str, Any]:
-        return super().state() | {"order": self._order, "grows": self.grows}
+        return super().state() | {
+            "order": self._order,
+            "seed": self._seed,
+            "grows": self.grows,
+            "confirmed": self._confirmed,
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         super().restore(state)
         self._order = state["order"]
+        self._seed = state["seed"]
+        self._drawn = self._seen
         self.grows = state["grows"]
         if self.begun:
             assert self._fitted is not None
             self._errors = self._fitted.standard_errors
+            if state["confirmed"]:
+                self.confirm()
 
 
 def _half(count: int) -> int:

@@ -27,6 +27,7 @@ from owenshap.surrogates.forward import (
     of_pairs,
 )
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS, GaussianProcessSurrogate
+from owenshap.surrogates.multiples import OncePerGame
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
 GROWTH = 1.5  # of what a process is fitted on, from one to the next
@@ -137,7 +138,9 @@ class GaussianProcessCorrected(Estimator):
         )
 
     def learner(self, n_players: int) -> Forward | None:
-        return Forward(self._surrogate, n_players, self.pairs or 1) if n_players > 1 else None
+        if n_players == 1:
+            return None
+        return Forward(OncePerGame(self._surrogate), n_players, self.pairs or 1)
 
     def open_ended(self, n_players: int) -> Self:
         return self if self.pairs is not None else replace(self, pairs=max(2, n_players // 16))

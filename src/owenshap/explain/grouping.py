@@ -24,6 +24,8 @@ from owenshap.tables import Table
 # the most rows of one game: enough to fill a batch, few enough to give several workers something to
 # do
 ROWS_TOGETHER = 256
+# of a value, while its game runs: sums of ten folds, moments, and as much again while they change
+KEPT_BYTES = 40 * 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,8 @@ class RowGroups:
         for n_players, plan in plans.items():
             same = np.flatnonzero(counts == n_players)
             alone = plan.learns(n_players) or plan.estimator.adaptive(n_players, outputs)
-            step = 1 if alone else most  # every row learns for itself
+            fitting = max(1, memory // (KEPT_BYTES * n_players * outputs))
+            step = 1 if alone else min(most, fitting)  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):
                 own = None if ranges is None else ranges[which]
                 game = self._game(which, draws[n_players], outputs, memory)

@@ -43,27 +43,27 @@ class Inputs:
         if feature_names is not None:
             feature_names = checked_names("feature_names", feature_names)
         self._model = model
-        self._feature_names = feature_names
-        self._groups = None if players is None else checked_groups(players)
-        self._baseline = own_copy(baseline)
-        self._background: Absent | None = None
+        self.feature_names = feature_names
+        self.groups = None if players is None else checked_groups(players)
+        self.baseline = own_copy(baseline)
+        self.background: Absent | None = None
         self._constant: tuple[Table, Absent] | None = None
         self._last_players: tuple[list[str], Players] | None = None
         if background is not None:
             given = of_background(background, background_weights, feature_names)
-            self._background = Absent(model.prepare(given.table), given.weights)
+            self.background = Absent(model.prepare(given.table), given.weights)
             # a wrong group is an error now, not at the first explanation
-            Players.of(given.table.names, self._groups)
+            Players.of(given.table.names, self.groups)
 
     @property
     def by_cover(self) -> bool:
         """Whether nothing stands in for absent features: they follow the cover of the trees."""
-        return self._background is None and self._baseline is None
+        return self.background is None and self.baseline is None
 
     def rows(self, X: Any) -> tuple[Table, Absent | None]:
         """The explained rows and what replaces absent features, both as the model takes them."""
-        rows = self._model.prepare(as_table(X, self._feature_names))
-        background = self._background
+        rows = self._model.prepare(as_table(X, self.feature_names))
+        background = self.background
         if background is not None and type(rows) is not type(background.table):
             rule = f"be of the background's type, {background.table.package}"
             raise InputError("X", rule, type(X).__name__, "Give both as the model takes them")
@@ -71,21 +71,21 @@ class Inputs:
             raise InputError("X", "have at least one row", "none", "Give the rows to explain")
         if background is not None:
             return rows.like(background.table, "X"), background
-        return rows, None if self._baseline is None else self._absent(rows)
+        return rows, None if self.baseline is None else self._absent(rows)
 
     def _absent(self, rows: Table) -> Absent:
         """What the baseline comes to beside these rows; that of a number is kept for the next rows
         of the same kind.
         """
-        if not isinstance(self._baseline, (int, float)):
-            return of_baseline(self._baseline, rows)
+        if not isinstance(self.baseline, (int, float)):
+            return of_baseline(self.baseline, rows)
         if self._constant is None or not rows.alike(self._constant[0]):
-            self._constant = (rows.take(np.arange(0)), of_baseline(self._baseline, rows))
+            self._constant = (rows.take(np.arange(0)), of_baseline(self.baseline, rows))
         return self._constant[1]
 
     def players(self, rows: Table) -> Players:
         """The players of these rows; those of the last rows where features are called the same."""
         last = self._last_players
         if last is None or last[0] != rows.names:
-            last = self._last_players = [*rows.names], Players.of(rows.names, self._groups)
+            last = self._last_players = [*rows.names], Players.of(rows.names, self.groups)
         return Players([*last[1].names], last[1].player_of)  # names are the user's to change

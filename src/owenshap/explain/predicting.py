@@ -4,6 +4,8 @@ its time.
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -45,7 +47,7 @@ class Predictor:
             batch_rows = whole_number("batch_rows", batch_rows, 1, "It counts rows")
         self.model = model
         self.batch_rows = batch_rows
-        self._output_names = output_names
+        self.own_names = output_names
         self._fast = fast
         self._agreed: Absent | None = None
         self._pace = Pace()
@@ -74,9 +76,26 @@ class Predictor:
         self._pace.note(len(rows), took)
         return predictions
 
+    def pace_of(self, rows: Table) -> dict[str, float]:
+        """Seconds that a prediction takes, by the model itself and from its linear first step,
+        where it has one.
+        """
+        pace = {"model": _seconds(self.predictions, rows)}
+        linear = self._first_step() if self._fast else None
+        if linear is not None and linear.arrays.of_table(rows) is not None:
+            pace["linear"] = _seconds(linear.predict, rows)
+        return pace
+
+    def at_pace(self, pace: Mapping[str, float]) -> Predictor:
+        """A copy that takes these times for granted, and asks no clock."""
+        settled = copy.copy(self)
+        settled._pace = Pace.known(pace["model"])
+        settled._linear_pace = Pace.known(pace.get("linear", pace["model"]))
+        return settled
+
     def output_names(self, outputs: int) -> Names:
         """The user's names of the outputs, and the model's where it has one for each."""
-        own = self._output_names
+        own = self.own_names
         if own is not None and len(own) != outputs:
             rule = f"have a name for each of the model's {outputs} outputs"
             raise InputError("output_names", rule, own, "Leave them out for the model's own")
@@ -171,6 +190,14 @@ class Predictor:
             theirs = explained_of(linear, output, table, instead[which], labels)
             ranges[row] = np.ptp(np.concatenate([theirs, value[None]]), axis=0)
         return ranges
+
+
+def _seconds(predict: Callable[[Table], object], rows: Table) -> float:
+    """Seconds of a row, from batches that grow until one takes long enough to tell."""
+    pace = Pace()
+    pace.note(1, timed(predict, rows.take(np.arange(1)))[1])
+    trial = Trial(pace, len(rows), lambda which: predict(rows.take(which)), counts=False)
+    return trial.seconds(lambda _: True, 0)
 
 
 def explained_of(

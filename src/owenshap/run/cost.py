@@ -110,6 +110,14 @@ class Pace:
         """At most; as it is where `settled`."""
         self.settled = False
 
+    @classmethod
+    def known(cls, seconds: float) -> Pace:
+        """A pace that nobody needs to find."""
+        pace = cls()
+        pace.seconds = seconds
+        pace.settled = True
+        return pace
+
     def note(self, rows: int, seconds: float) -> None:
         """A batch of so many rows took so long."""
         if not self.settled:
@@ -146,6 +154,11 @@ class Trial:
         self._largest = largest
         self.predicted: IntArray = np.zeros(rows, np.int64)
         """How many rows were predicted for each row besides those of its game."""
+
+    @property
+    def known(self) -> float:
+        """Seconds of a row; NaN where nobody asked for it."""
+        return self._pace.seconds if self._pace.settled else math.nan
 
     def also(self, predicted: int) -> None:
         """So many rows were predicted for all explained rows together: each has its share."""

@@ -438,14 +438,10 @@ class Session:
         moments = self.moments
         assert moments is not None
         if self._growing is not None:
-            return look_at_fit(
-                *self._growing.fitted,
-                self.count,
-                self.ends.grand - self.ends.empty,
-                self.plan.until,
-                self.tolerances,
-                self.settings.confidence,
-            )
+            verdict = self._look_at_fit(self._growing)
+            if (verdict.done or self.count >= self._affordable) and self._confirm():
+                verdict = self._look_at_fit(self._growing)
+            return verdict
         room = self.room()
         return look(
             moments,
@@ -459,6 +455,27 @@ class Session:
             weight_of_skewness(self.learner is not None),
             self.plan.estimator.draws(self.game.n_players),
         )
+
+    def _look_at_fit(self, growing: GrowingLearner) -> Verdict:
+        assert self.plan.until is not None
+        return look_at_fit(
+            *growing.fitted,
+            self.count,
+            self.ends.grand - self.ends.empty,
+            self.plan.until,
+            self.tolerances,
+            self.settings.confidence,
+        )
+
+    def _confirm(self) -> bool:
+        """Check the last fit of a growing process, as the last one must be; whether there was
+        anything to check.
+        """
+        growing = self._growing
+        if growing is None or not growing.confirm():
+            return False
+        self.note = growing.note
+        return True
 
     def over(self, verdict: Verdict) -> str | None:
         """Why the session stops here, in words with numbers; None where it goes on."""
@@ -555,6 +572,8 @@ class Session:
 
     def result(self, stopped_by: str | None = None, finished: bool = True) -> Estimate:
         """What it has come to; a finished one has the plan that repeats it."""
+        if finished:
+            self._confirm()
         moments = self.moments
         assert moments is not None
         return Estimate(

@@ -3,8 +3,10 @@
 A replicate x misses the total by the gap g, its sum over the players less v(N) − v(∅). Spread in
 the shares β, which add up to 1, it becomes x − β g: the gap is gone whatever the shares are, and
 the mean stays as long as they come from *other* replicates. With β_i = Cov(x_i, g) / Var(g) it is a
-control variate: the error falls too. Replicate r belongs to fold r mod 10 and has its shares from
-the other nine folds, of which sums are enough: memory does not grow with the replicates.
+control variate: the error falls too. Few replicates tell little of covariances: they are shrunk
+towards those of players that vary independently. Replicate r belongs to fold r mod 10 and has its
+shares from the other nine folds, of which sums are enough: memory does not grow with the
+replicates.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from owenshap.statistics.moments import Moments, sums_over_players
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.arrays import FloatArray, IntArray
 
 FOLDS = 10  # of the replicates: what is spread in one is learned from the others
-# replicates for shares by covariance: with fewer those by variance are better
-# (benchmarks/decisions.md#sums-that-add-up)
-FEWEST_TO_REGRESS = 13
+# replicates that independent players are worth where shares are learned: without them shares have
+# no bound where the gap hardly varies (benchmarks/decisions.md#sums-that-add-up)
+INDEPENDENT = 20
 CORRECTED_AT_ONCE = 1 << 12  # values: what is made of ten folds of so many fits a cache
 ROUNDING = 1e-12  # of the numbers that a difference is taken of: what is smaller is rounding
 
@@ -101,39 +103,34 @@ class Folds:
     def _shares(self) -> FloatArray:
         """The players' shares of the gap of each fold, (folds, n, k), from the other folds.
 
-        By covariance with the gap; by variance where replicates are few or the gap of the others
-        does not vary; by size where nothing varies; and evenly where nobody has anything. One
-        replicate has no others, and goes by itself.
+        By covariance with the gap, of the others' replicates and of some more in which players vary
+        independently, so that it is their variance; by size where nothing varies; and evenly where
+        nobody has anything. One replicate has no others, and goes by itself.
         """
         if self.count == 1:
             return _normed(np.abs(self.centre[None, :-1] + self.sums[:, 0, :-1]))
-        if self.count < FEWEST_TO_REGRESS:
-            return self._by_variance()
         _, others = _counts(self.count)
-        every = np.add.reduce(self.sums, axis=0)
-        rest = every - self.sums
-        with_gap = rest[:, 1] - rest[:, 0] * (rest[:, 0, -1:] / others)
-        # What rounding leaves of a variance would go with the fold that is left out.
-        varies = with_gap[:, -1:] > ROUNDING * every[1, -1] + self._noise
-        weights = with_gap[:, :-1]
-        if varies.all():
-            shares: FloatArray = weights / sums_over_players(weights)
-            return shares
-        return np.where(varies, _normed(weights), self._by_variance())
+        rest = np.add.reduce(self.sums, axis=0) - self.sums
+        deviations = rest[:, 0, :-1]
+        variances = self._variances(deviations)
+        products = rest[:, 1, :-1] - deviations * (rest[:, 0, -1:] / others)
+        if variances.any(axis=1).all():
+            return _normed(products + INDEPENDENT * variances)
+        sizes = np.abs(self.centre[:-1] + deviations / others)
+        varies = np.any(variances, axis=1, keepdims=True)
+        return _normed(np.where(varies, products + INDEPENDENT * variances, sizes))
 
-    def _by_variance(self) -> FloatArray:
-        """Shares by the variance of the means of the other folds: of single replicates, where they
-        are few.
+    def _variances(self, rest: FloatArray) -> FloatArray:
+        """Variances of a replicate in the other folds, (folds, n, k), by the means of folds: of
+        single replicates, where they are few. `rest` are the sums of deviations there.
         """
         counts, others = _counts(self.count)
-        deviations = self.sums[:, 0, :-1]
-        squares = np.square(deviations) / counts
-        every = squares.sum(axis=0)
-        rest = deviations.sum(axis=0) - deviations
-        variances = every - squares - np.square(rest) / others
-        variances = np.where(variances > ROUNDING * every + self._noise, variances, 0)
-        sizes = np.abs(self.centre[:-1] + rest / others)
-        return _normed(np.where(_some(variances), variances, sizes))
+        squares = np.square(self.sums[:, 0, :-1]) / counts
+        every = np.add.reduce(squares, axis=0)
+        about_mean = every - squares - np.square(rest) / others
+        about_mean = np.where(about_mean > ROUNDING * every + self._noise, about_mean, 0)
+        variances: FloatArray = about_mean / max(1, len(squares) - 2)
+        return variances
 
     @property
     def _noise(self) -> FloatArray:
@@ -176,9 +173,3 @@ def _normed(weights: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = weights / added
     return np.where(added != 0, shares, 1 / weights.shape[1])
-
-
-def _some(weights: FloatArray) -> BoolArray:
-    """Where any player has weight, (f, 1, k)."""
-    some: BoolArray = np.any(weights > 0, axis=1, keepdims=True)
-    return some

@@ -70,13 +70,13 @@ def half_widths(
 
     Where all replicates of a value agree and those of others do not, an event that changes it may
     be too rare to have been seen: its interval then has room for one of probability 3/r (at 95 %)
-    that is as large as any seen. So have all values where single replicates carry the spread.
-    Skewness is a value's own and that of all in equal parts: few replicates tell too little of one.
+    that is as large as any seen. Skewness is a value's own and that of all in equal parts: few
+    replicates tell too little of one.
     """
     tail = (1 - confidence) / 2
     own, of_all = moments.squared_skewness
     wider = 1 + (own + of_all) / 2 * _second_order(normal_quantile(tail), moments.count)
-    widened = quantile_of(moments.count - 1, tail) * moments.standard_errors * wider
+    widened = quantile_of(moments.count - 1, tail) * _cautious_errors(moments) * wider
     floor = unseen_half_width(moments, 1 - confidence, total, draws)
     rare = _room_for_what_is_rare(moments, confidence)
     return np.maximum(np.maximum(widened, rare), np.maximum(floor, astray))
@@ -113,10 +113,24 @@ def few(count: int, what: str) -> str:
 
 
 def _room_for_what_is_rare(moments: Moments, confidence: float) -> FloatArray:
-    """Half-widths (n, k) with room for an unseen event, where one may be; else 0."""
-    unsure = moments.unseen | _carried_by_few(moments)
-    room: FloatArray = np.where(unsure, rare_half_width(moments, 1 - confidence), 0)
+    """Half-widths (n, k) with room for an unseen event, where replicates agree; else 0."""
+    room: FloatArray = np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0)
     return room
+
+
+def _cautious_errors(moments: Moments) -> FloatArray:
+    """Standard errors (n, k), no smaller than rare events let them be known.
+
+    The heavier the tails, the less replicates tell of a value's spread. The mean of all values
+    then counts too, as much as so many replicates as their mean excess kurtosis; it only adds.
+    """
+    own = np.square(moments.standard_errors)
+    excess = np.maximum(0, moments.mean_of_varying(moments.excess))
+    missing = np.maximum(0, moments.mean_of_varying(own) - own) * (
+        excess / (moments.count + excess)
+    )
+    errors: FloatArray = np.sqrt(own + np.where(moments.unseen, 0, missing))
+    return errors
 
 
 def stopped_half_widths(
@@ -124,14 +138,13 @@ def stopped_half_widths(
 ) -> FloatArray:
     """Half-widths (n, k), per value, at a number of replicates that the spread decided.
 
-    As those of a fixed number, but for what a look may overlook; and where single replicates carry
-    most of the spread, intervals of all players have room for what is rare. None is narrower than
+    As those of a fixed number, but for what a look may overlook. None is narrower than
     `unseen_half_width`, which takes `total` and `draws`.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
     widened = (
         quantile
-        * moments.standard_errors
+        * _cautious_errors(moments)
         * (1 + 2 * _for_skewness(moments, quantile, moments.count))
     )
     room = _room_for_what_is_rare(moments, confidence)

@@ -117,15 +117,24 @@ class Moments:
         assert joined is not None
         return joined
 
-    @property
+    @cached_property
     def variances(self) -> FloatArray:
-        """Variances of a replicate; needs two of them."""
-        return self.squares / (self.count - 1)
+        """Variances of a replicate; needs two of them.
+
+        Where the gap was spread, what that leaves of a value's variance is in halves its own and
+        that of all values: what is left is often rare, and one value may not have shown it.
+        """
+        if self.raw is None:
+            return self.squares / (self.count - 1)
+        before = column_sums(self.raw.squares)
+        after = column_sums(self.squares)
+        left = np.divide(after, before, out=np.zeros_like(after), where=before > 0)
+        return (self.squares + left * self.raw.squares) / (2 * (self.count - 1))
 
     @cached_property
     def standard_errors(self) -> FloatArray:
         """Standard errors of the mean; needs two replicates."""
-        result: FloatArray = np.sqrt(self.squares / (self.count - 1) / self.count)
+        result: FloatArray = np.sqrt(self.variances / self.count)
         return result
 
     @cached_property
@@ -188,12 +197,13 @@ class Moments:
         """Squared skewness of each value (n, k), and its mean over the players whose replicates
         differ (k,).
 
-        Less what normal replicates show by accident, 6/r.
+        Less what normal replicates show by accident, 6 (r − 2) / ((r + 1) (r + 3)).
         """
-        squares = np.square(self.adjusted_skewness)
-        return np.maximum(0, squares - 6 / self.count), np.maximum(
-            0, self.mean_of_varying(squares) - 6 / self.count
-        )
+        by_accident = 6 * (self.count - 2) / ((self.count + 1) * (self.count + 3))
+        squares = np.square(self.skewness)
+        own = np.maximum(0, squares - by_accident)
+        of_all = np.maximum(0, self.mean_of_varying(squares) - by_accident)
+        return own, of_all
 
     def mean_of_varying(self, of_each: FloatArray) -> FloatArray:
         """The mean of something (n, k) over the players whose replicates differ, (k,)."""

@@ -64,6 +64,10 @@ class FittedSurrogate(ABC):
         """
         return jackknife(self.shapley_values, self.without_folds, len(self.leave_one_out) - 1)
 
+    def confirmed(self) -> FittedSurrogate:
+        """The same with all checks made, where some were left until its errors matter."""
+        return self
+
     @abstractmethod
     def values(self, coalitions: BoolArray) -> FloatArray:
         """The surrogate's values (m, k); its even part, which no Shapley value sees, is

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,11 +62,15 @@ class CrossValidated(Surrogate):
         Whether it may be fitted again for that.
     margin : float
         Times the usual squared errors that the others must stay below.
+    when_asked : bool
+        Whether it is fitted again only when the fit is to be `confirmed`: until then the surrogate
+        is preferred, and where it errs too much even so, nothing else need be known.
     """
 
     surrogate: Surrogate
     refitted: bool = True
     margin: float = 1.0
+    when_asked: bool = False
 
     name = "cross-validated"
 
@@ -77,11 +82,25 @@ class CrossValidated(Surrogate):
 
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedChoice:
         pairs = pairs_of(coalitions, values)
-        count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
         fitted = self.surrogate.fit(coalitions, values, start)
         candidates = [fitted, LinearSurrogate().fit(coalitions, values), _equal_shares(pairs)]
-        # with fewer pairs than players nothing can be told
-        errors = np.array([[0.0], [1.0], [1.0]]).repeat(len(pairs.total), axis=1)
+        if not self.when_asked or not self._refits(pairs, fitted):
+            return self._choice(pairs, candidates)
+        errors = _nothing_told(pairs, fitted)
+        chosen = _chosen(errors, self.margin)
+        confirm = partial(self._choice, pairs, candidates)
+        return FittedChoice(candidates, chosen, errors, self.surrogate.name, None, confirm)
+
+    def _refits(self, pairs: Pairs, fitted: FittedSurrogate) -> bool:
+        """Whether it is fitted again; with fewer pairs than players nothing can be told."""
+        count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
+        few = n_players <= count <= most_refitted(n_players)
+        return self.refitted and (few or (count >= n_players and bool(fitted.flexible.any())))
+
+    def _choice(self, pairs: Pairs, candidates: list[FittedSurrogate]) -> FittedChoice:
+        count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
+        fitted = candidates[0]
+        errors = _nothing_told(pairs, fitted)
         again = None
         if count >= n_players:
             # Of one fit: without the largest, because a pair that nothing else is near to is far
@@ -93,7 +112,7 @@ class CrossValidated(Surrogate):
                 ]
             )
             few = count <= most_refitted(n_players)
-            if self.refitted and (few or fitted.flexible.any()):
+            if self._refits(pairs, fitted):
                 again = self._again(pairs, fitted, few & (of_one[0] > SUSPECT * of_one[2]), few)
             if again is None or not few:
                 errors = of_one
@@ -184,6 +203,11 @@ class FittedChoice(FittedSurrogate):
     preferred: str
     again: _Again | None = field(repr=False)
     """What fits of the preferred one without folds say, where they were made."""
+    confirm: Callable[[], FittedChoice] | None = field(default=None, repr=False)
+    """Makes those fits, where that was left until it matters."""
+
+    def confirmed(self) -> FittedSurrogate:
+        return self if self.confirm is None else self.confirm()
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
@@ -277,7 +301,8 @@ class FittedChoice(FittedSurrogate):
         own, sizes = (
             column_sums(np.square(self.candidates[at].leave_one_out[1:])) for at in (0, 2)
         )
-        return np.minimum(own / np.maximum(sizes, np.finfo(float).tiny), 1.0)
+        less = own < sizes
+        return np.where(less, own / np.where(less, sizes, 1.0), 1.0)
 
     def values(self, coalitions: BoolArray) -> FloatArray:
         return self._picked(lambda each: each.values(coalitions))
@@ -294,6 +319,13 @@ class FittedChoice(FittedSurrogate):
 def most_refitted(n_players: int) -> int:
     """The most pairs with which a surrogate is fitted again."""
     return min(MOST_REFITTED, EACH * n_players)
+
+
+def _nothing_told(pairs: Pairs, fitted: FittedSurrogate) -> FloatArray:
+    """Squared errors (3, k) by which a surrogate is preferred unless it failed."""
+    errors = np.array([[0.0], [1.0], [1.0]]).repeat(len(pairs.total), axis=1)
+    errors[0, _failed(fitted, pairs)] = np.inf
+    return errors
 
 
 def _chosen(errors: FloatArray, margin: float) -> IntArray:

@@ -17,7 +17,7 @@ from scipy.special import bdtr, chdtri, ndtri
 from owenshap.estimators import AXIOMS, Estimator
 from owenshap.run.estimate import estimate
 from owenshap.run.result import Estimate
-from owenshap.statistics.efficiency import FEWEST_TO_REGRESS
+from owenshap.statistics.efficiency import FOLDS
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.testing.games import KnownGame, airport, constant, product, stacked, unanimity
 from owenshap.testing.trials import (
@@ -146,7 +146,7 @@ def check_sums(estimator: Estimator) -> None:
     if method.together or method.keeps_gap or not method.unbiased(game.n_players):
         return
     wanted = truth(game)
-    for count in (4, FEWEST_TO_REGRESS + 2) if varies(method, game.n_players) else (2,):
+    for count in (4, FOLDS + 5) if varies(method, game.n_players) else (2,):
         runs = affordable(method, game.n_players, SUMMED_RUNS, share=count)
         made = [run(method, game, count, seed) for seed in range(runs)]
         gaps = np.array([each.gap for each in made])

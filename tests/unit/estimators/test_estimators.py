@@ -141,9 +141,11 @@ def test_exact_values_of_twins_are_the_same(table, one, other):
 @same_examples
 @given(tables(players=4), tables(players=4), st.integers(-3, 3), st.integers(-3, 3))
 def test_estimates_are_linear_in_the_game(estimator, first, second, a, b):
-    together = values(a * first + b * second, estimator)
-    apart = a * values(first, estimator) + b * values(second, estimator)
-    np.testing.assert_allclose(together, apart, rtol=0, atol=1e-9)
+    # as they are: what spreads a gap depends on the game
+    of_sum = values(a * first + b * second, estimator, efficient=False)
+    one = values(first, estimator, efficient=False)
+    other = values(second, estimator, efficient=False)
+    np.testing.assert_allclose(of_sum, a * one + b * other, rtol=0, atol=1e-9)
 
 
 @every

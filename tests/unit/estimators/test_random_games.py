@@ -237,7 +237,7 @@ def test_errors_over_many_games_have_mean_zero(method):
             game.game, method, budget=2 + 60 * method.replicate_cost(n_players), seed=number
         )
         error = np.atleast_1d(result.values[player] - game.shapley_values[player])[0]
-        spread = np.atleast_1d(result.moments.standard_errors[player])[0]
+        spread = np.atleast_1d(result.standard_errors[player])[0]
         if spread > ROUNDING:
             scores.append(error / spread)
         else:

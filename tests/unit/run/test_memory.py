@@ -86,9 +86,22 @@ def test_rows_of_many_outputs_have_the_same_bits_alone_and_together() -> None:
     def model(inputs: FloatArray) -> FloatArray:
         return np.tanh(np.cumsum(inputs, axis=1)[:, -1:]) * scales
 
-    explainer = owenshap.Explainer(model, baseline=0.0)
+    explainer = owenshap.Explainer(model, baseline=0.0, memory="10MB")
     for method in ("castro", "halved-owen"):
         together = explainer(rows, method=method, budget=3_000)
         alone = explainer(rows[1:2], method=method, budget=3_000)
         assert np.array_equal(together.values[1], alone.values[0])
         assert np.array_equal(together.standard_errors[1], alone.standard_errors[0])
+
+
+def test_rows_together_keep_to_the_memory_whatever_their_values() -> None:
+    # All 64 rows at once, of 1,000 players and 10 outputs, take 500 MB.
+    rng = np.random.default_rng(0)
+    model = owenshap.MLP([rng.normal(size=(1_000, 4)), rng.normal(size=(4, 10))])
+    rows = rng.normal(size=(64, 1_000))
+    explainer = owenshap.Explainer(model, baseline=0.0, memory="10MB")
+    method = owenshap.HalvedOwen(levels=2)
+    answer = rows.size * 10 * 8
+    used = peak(lambda: explainer(rows, method=method, budget=2 + 2_004 * 12, progress=False))
+    # raw and corrected moments of all rows stay until the end; folds and replicates do not
+    assert used < MEMORY + 2 * LIKE_THE_ANSWER * answer

@@ -6,7 +6,7 @@ from naive import same_examples
 
 from owenshap import HalvedOwen, Owen, estimate
 from owenshap.statistics.accumulators import Accumulator
-from owenshap.statistics.efficiency import FEWEST_TO_REGRESS, FOLDS
+from owenshap.statistics.efficiency import FOLDS, INDEPENDENT
 from owenshap.statistics.moments import Moments
 from owenshap.testing import unanimity
 
@@ -26,11 +26,12 @@ def spread_by_hand(replicates, total):
     for fold in np.unique(folds):
         others = replicates[folds != fold]
         away = others - others.mean(axis=0)
-        if len(replicates) >= FEWEST_TO_REGRESS:
-            weights = (away * away.sum(axis=1, keepdims=True)).sum(axis=0)
-        else:
-            parts = [away[folds[folds != fold] == other] for other in set(folds) - {fold}]
-            weights = sum(len(part) * np.square(part.mean(axis=0)) for part in parts)
+        weights = (away * away.sum(axis=1, keepdims=True)).sum(axis=0)
+        parts = [away[folds[folds != fold] == other] for other in set(folds) - {fold}]
+        between = sum(len(part) * np.square(part.mean(axis=0)) for part in parts)
+        weights += INDEPENDENT * between / (len(parts) - 1)
+        if not weights.any():
+            weights = np.abs(others.mean(axis=0))
         own = replicates[folds == fold]
         gaps = own.sum(axis=1, keepdims=True) - total
         corrected[folds == fold] = own - weights / weights.sum(axis=0) * gaps
@@ -118,21 +119,25 @@ def test_where_the_sum_does_not_vary_the_gap_goes_by_variance(count):
 @pytest.mark.parametrize("count", [5, 25])
 @pytest.mark.parametrize("size", [1e-9, 1.0, 1e9])
 def test_what_rounding_leaves_of_a_variance_is_none(size, count):
-    replicates = np.full((count, 4, 1), 0.1 * size) * (
-        1 + np.random.default_rng(0).uniform(-1, 1, (count, 4, 1)) * 4e-16
-    )
-    replicates[2] += size * np.arange(4.0)[:, None] / 3
-    found = spread(replicates, [size])
+    alike = np.full((count, 4, 1), 0.1 * size)
+    alike[2] += size * np.arange(4.0)[:, None] / 3
+    rounding = np.random.default_rng(0).uniform(-1, 1, alike.shape) * 4e-16
     # The one that differs gets equal shares: the others agree. Their own go by how it differs.
-    shares = np.arange(4.0)[:, None] / 6
-    if count < FEWEST_TO_REGRESS:
-        shares = np.square(shares) / np.square(shares).sum()
-    alike = (count - 1) * (0.1 + 0.6 * shares)
-    odd = replicates[2] / size + (1 - replicates[2].sum() / size) / 4
-    if count >= FOLDS + 3:  # replicates of its own fold share its fate
-        same = len(range(2, count, FOLDS)) - 1
-        alike += same * (0.15 - 0.6 * shares)
-    np.testing.assert_allclose(found.mean / size, (alike + odd) / count, rtol=1e-9)
+    expected = spread_by_hand(alike, size).mean(axis=0)
+    found = spread(alike * (1 + rounding), [size]).mean
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_a_gap_that_hardly_varies_tells_nothing_of_one_that_is_large():
+    # Two players cancel in all replicates but one. Covariances with what is left would give them
+    # shares of ±1,000 of its gap.
+    rng = np.random.default_rng(7)
+    large = rng.normal(size=30)
+    small = 1e-3 * rng.normal(size=30)
+    replicates = np.stack([large, small - large, 0 * large], axis=1)[..., None]
+    replicates[11, 2] = 10
+    found = spread(replicates, [10 / 30])
+    assert np.abs(found.mean - replicates.mean(axis=0)).max() < 1
 
 
 def test_rows_together_and_blocks_reduced_together_change_no_bit():
@@ -184,3 +189,17 @@ def test_the_mean_stays_where_replicates_are_skewed(count):
     means = spread(replicates, np.full(20_000, scale.sum() + 1.2)).mean
     errors = (means.mean(axis=1) - scale[:, 0] - 0.3) / (means.std(axis=1) / np.sqrt(20_000))
     assert np.abs(errors).max() < 4
+
+
+def test_what_is_left_of_a_variance_is_in_halves_of_all_values():
+    # Four players share what makes the sum vary; three of them show a rare event of their own.
+    rng = np.random.default_rng(8)
+    replicates = np.repeat(rng.normal(size=(40, 1, 1)), 4, axis=1)
+    for player in range(3):
+        replicates[5 + player, player] += 2
+    found = spread(replicates, [0.0])
+    left = found.squares / found.raw.squares
+    assert left[3] < 0.5 * left[:3].min()
+    by_all = found.squares.sum() / found.raw.squares.sum() * found.raw.variances
+    np.testing.assert_allclose(found.variances, (found.squares / 39 + by_all) / 2, rtol=1e-12)
+    np.testing.assert_allclose(found.variances.sum(), found.squares.sum() / 39, rtol=1e-12)

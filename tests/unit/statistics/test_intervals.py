@@ -159,15 +159,28 @@ def test_replicates_that_are_normal_or_exponential_leave_no_doubt():
             assert told(rng.exponential(size=(30, 6, 1))) == [""]
 
 
-def test_where_one_replicate_carries_the_spread_all_values_have_room_for_another():
+def test_one_replicate_that_carries_the_spread_leaves_doubt():
     replicates = symmetric(60, (6, 2)) * 1e-3
     replicates[7, :3, 0] = 5.0
-    moments = Moments.of(replicates)
     assert ["single replicates carry" in each for each in told(replicates)] == [True, False]
+
+
+def test_the_heavier_the_tails_the_more_the_spread_of_all_values_counts():
+    # Events of 1 in 40 that three of four players have shown: the fourth looks a hundred times more
+    # certain than it is.
+    replicates = symmetric(40, (4, 2)) * 0.01
+    for player in range(3):
+        replicates[5 + player, player, 0] += 1
+    moments = Moments.of(replicates)
+    excess = moments.excess[:, 0].mean()
+    squares = np.square(moments.standard_errors[:, 0])
+    expected = squares[3] + (squares.mean() - squares[3]) * excess / (40 + excess)
+    _, skewed = moments.squared_skewness
+    hall = skewed[0] / 2 * (1.96**4 + 2 * 1.96**2 - 3) / (18 * 40)
     half = half_widths(moments, 0.95)
-    np.testing.assert_allclose(half[3:, 0], -np.log(0.05) / 60 * 5, rtol=0.01)
-    assert (half[:3, 0] > half[3:, 0]).all()
-    assert half[:, 1].max() < 1e-3
+    student = stats.t.ppf(0.975, 39)
+    np.testing.assert_allclose(half[3, 0], student * np.sqrt(expected) * (1 + hall), rtol=1e-3)
+    np.testing.assert_allclose(half[:, 1], student * moments.standard_errors[:, 1], rtol=0.01)
 
 
 def test_one_noisy_player_does_not_cost_the_others_their_intervals():

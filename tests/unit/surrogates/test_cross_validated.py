@@ -184,3 +184,25 @@ def test_a_process_on_halved_stars_beats_the_stars():
             relative_error(plain, game.shapley_values) / relative_error(fitted, game.shapley_values)
         )
     assert np.log(gains).mean() > np.log(1.1)
+
+
+def test_checks_may_wait_until_they_matter(monkeypatch):
+    fits = []
+    fit = GaussianProcessSurrogate.fit
+
+    def watched(self, coalitions, values, start=None):
+        fits.append(len(values))
+        return fit(self, coalitions, values, start)
+
+    monkeypatch.setattr(GaussianProcessSurrogate, "fit", watched)
+    game = weighted_voting(np.random.default_rng(3).integers(1, 30, 20).tolist(), 150)
+    coalitions = pairs_for(20, 50)
+    values = game.values(coalitions).reshape(len(coalitions), -1)
+    waiting = CrossValidated(GaussianProcessSurrogate(), when_asked=True).fit(coalitions, values)
+    assert len(fits) == 1
+    confirmed, at_once = waiting.confirmed(), PROCESS.fit(coalitions, values)
+    assert len(fits) > 2
+    np.testing.assert_array_equal(confirmed.shapley_values, at_once.shapley_values)
+    np.testing.assert_array_equal(confirmed.standard_errors, at_once.standard_errors)
+    assert confirmed.note == at_once.note
+    assert confirmed.confirmed() is confirmed

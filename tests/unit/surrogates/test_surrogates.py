@@ -6,7 +6,13 @@ from naive import refuses
 
 import owenshap
 from owenshap.designs.levels import gauss_legendre
-from owenshap.designs.pairs import all_pairs, draw_independent_pairs, draw_pairs, even_pairs
+from owenshap.designs.pairs import (
+    all_pairs,
+    draw_independent_pairs,
+    draw_pairs,
+    even_pairs,
+    more_pairs,
+)
 from owenshap.estimators.exact import Exact
 from owenshap.support.bits import from_codes
 from owenshap.surrogates.gaussian_process import kernel
@@ -470,3 +476,20 @@ def test_what_a_fit_takes_grows_with_pairs_players_and_outputs():
         seconds = [fit_seconds(pairs, n_players) for pairs in (30, 120, 480, 1000, 4000)]
         assert seconds == sorted(seconds)
     assert fit_seconds(400, 1000) > fit_seconds(400, 200)
+
+
+@pytest.mark.parametrize(
+    ("n_players", "first", "count"), [(6, 12, 31), (14, 50, 200), (110, 8, 60)]
+)
+def test_more_pairs_come_after_those_that_are_given(n_players, first, count):
+    rng = np.random.default_rng(0)
+    given = more_pairs(np.zeros((0, n_players), np.bool_), first, rng)
+    more = more_pairs(given, count, rng)
+    assert given.shape == (first, n_players)
+    assert more.shape == (count, n_players)
+    np.testing.assert_array_equal(more[:first], given)
+    both = np.concatenate([more, ~more])
+    assert len(np.unique(both, axis=0)) == 2 * count
+    # any beginning has pairs of all kinds of sizes
+    sizes = np.minimum(given.sum(axis=1), n_players - given.sum(axis=1))
+    assert sizes.min() <= n_players // 4 < sizes.max()

@@ -440,6 +440,7 @@ ALSO = [
     (ReusedGenerator, "check_independence"),
     (SharedNoise, "check_coverage"),
     (WrongWeight, "check_efficiency"),
+    (WrongWeightUnclaimed, "check_sums"),
 ]
 
 

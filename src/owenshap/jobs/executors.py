@@ -1,0 +1,163 @@
+"""Parts in the order in which workers finish them: here, in threads, in processes, on a cluster.
+
+The model and the background travel once to each worker. Threads have them already; other
+processes read them from a file in the run's folder, which they must see; on Dask they are the
+result of a task, which Dask keeps on its workers and makes again where all that had it are gone.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, TypeAlias
+
+from owenshap.errors import GameError, OwenshapError
+from owenshap.jobs.child import end_child
+from owenshap.jobs.pickling import pickled
+from owenshap.jobs.sources import Chunk
+from owenshap.jobs.work import Content, Work
+from owenshap.support.arrays import IntArray
+from owenshap.support.executors import Executor
+from owenshap.support.threads import shared_among_workers
+
+Task: TypeAlias = tuple[int, Chunk, IntArray]
+Submit: TypeAlias = Callable[[Chunk, IntArray], Any]
+
+TRIES = 3  # of a part, before a worker that fails it ends the run
+AHEAD = 2  # parts handed out for each worker: the next one is there when one is done
+KEPT = "What is done is kept: call it again to go on"
+
+
+def workers_of(executor: Executor | None) -> int:
+    """How many parts are made at once, as far as the executor says it."""
+    if executor is None:
+        return 1
+    if _is_dask(executor):
+        return max(1, sum(executor.nthreads().values()))  # type: ignore[attr-defined]
+    return int(getattr(executor, "_max_workers", None) or os.cpu_count() or 1)
+
+
+def completed(
+    work: Work, tasks: Iterable[Task], executor: Executor | None, folder: Path
+) -> Iterator[tuple[int, Content]]:
+    """The finished parts with their numbers; what goes to other processes lies in the folder
+    meanwhile.
+    """
+    if executor is None:
+        try:
+            for number, chunk, which in tasks:
+                yield number, work.part(chunk, which)
+        finally:
+            end_child()
+        return
+    with _delivered(work, executor, folder) as submit:
+        yield from _as_completed(submit, tasks, lambda: AHEAD * workers_of(executor))
+
+
+def _as_completed(
+    submit: Submit, tasks: Iterable[Task], most: Callable[[], int]
+) -> Iterator[tuple[int, Content]]:
+    """What tasks come to as they do; one that fails is tried again."""
+    waiting, done = iter(tasks), SimpleQueue[Any]()
+    running: dict[Any, tuple[Task, int]] = {}
+
+    def start(task: Task, tries: int) -> None:
+        future = submit(task[1], task[2])
+        running[future] = (task, tries)
+        future.add_done_callback(done.put)
+
+    try:
+        while True:
+            while len(running) < most() and (task := next(waiting, None)) is not None:
+                start(task, 1)
+            if not running:
+                return
+            future = done.get()
+            task, tries = running.pop(future)
+            content = _result(future, task, tries)
+            if content is None:
+                start(task, tries + 1)
+            else:
+                yield task[0], content
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _result(future: Any, task: Task, tries: int) -> Content | None:
+    """What a task has come to; None where it is to be tried again."""
+    try:
+        return future.result()
+    except OwenshapError:
+        raise
+    except BrokenExecutor as error:
+        raise _lost(error, task) from error
+    except (Exception, CancelledError) as error:
+        if tries < TRIES:
+            return None
+        raise _lost(error, task) from error
+
+
+def _lost(error: BaseException, task: Task) -> GameError:
+    got = f"{type(error).__name__}({error}) on rows from {task[1].first:,} on"
+    rule = "make every part"
+    return GameError(
+        "the executor", rule, got, f"Give its workers more memory, or smaller parts. {KEPT}"
+    )
+
+
+@contextmanager
+def _delivered(work: Work, executor: Any, folder: Path) -> Iterator[Submit]:
+    """What hands a part to a worker that has the work, or comes by it."""
+    if isinstance(executor, ThreadPoolExecutor):
+        yield lambda chunk, which: executor.submit(_made, work, chunk, which)
+        return
+    content = pickled(work)
+    if _is_dask(executor):
+        there = executor.submit(_restored, content, pure=False)
+        yield partial(executor.submit, _made, there, pure=False)
+        return
+    token = uuid.uuid4().hex
+    file = folder / f".owenshap-{token}.tmp"
+    file.write_bytes(content)
+    try:
+        yield partial(executor.submit, _made_from, token, str(file))
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _is_dask(executor: object) -> bool:
+    return type(executor).__module__.partition(".")[0] == "distributed" and hasattr(
+        executor, "nthreads"
+    )
+
+
+_kept: dict[str, Work] = {}
+"""What this process was given to work with, the last of it."""
+
+
+def _made(work: Work, chunk: Chunk, which: IntArray) -> Content:
+    """What a worker does: its part, and leave the cores to the other workers."""
+    with shared_among_workers():
+        return work.part(chunk, which)
+
+
+def _made_from(token: str, file: str, chunk: Chunk, which: IntArray) -> Content:
+    """The same with work that lies in a file."""
+    if token not in _kept:
+        content = Path(file).read_bytes()
+        _kept.clear()
+        _kept[token] = _restored(content)
+    return _made(_kept[token], chunk, which)
+
+
+def _restored(content: bytes) -> Work:
+    work: Work = pickle.loads(content)
+    return work

@@ -1,0 +1,286 @@
+"""Rows from Parquet and CSV files, read in order and a piece at a time."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.jobs.layout import NUMBER, TEXT, arrow, kinds_of
+from owenshap.jobs.sources import Chunk, Source, check_ids, no_ids
+from owenshap.support.extras import needed
+from owenshap.tables import as_table
+
+Wanted: TypeAlias = deque[tuple[int, int]]
+"""First and last row of each chunk that is still to come, in ascending order."""
+Types: TypeAlias = Callable[[list[str]], dict[str, Any]]
+
+BATCH = 1 << 14  # rows that are read at a time: little memory, and no time lost
+MEND = "Mend or remove it: what is done is kept"
+ALL_ALIKE = "Give files of the same columns, or a run for each kind"
+
+
+class FileSource(Source):
+    """Rows of a file, or of all files of a folder in the order of their names.
+
+    Parameters
+    ----------
+    path : Path
+        Of a Parquet or CSV file, or of a folder with files of one of these kinds.
+    ids : list of str
+        Columns that are carried along.
+    like : rows or None
+        A few rows in the type that the model takes; None: a pandas DataFrame.
+    """
+
+    def __init__(self, path: Path, ids: list[str], like: Any) -> None:
+        files = _listed(path)
+        kind = _kind_of(files)
+        types = _types(like, ids)
+        self._files = [kind(each, types) for each in files]
+        self.columns = self._files[0].columns
+        for file in self._files:
+            _check_columns(file, self._files[0])
+        check_ids(ids, self.columns, path.name)
+        self._ids = ids
+        self._features = [each for each in self.columns if each not in ids]
+        self._convert = _converter(like)
+        self.rows = sum(file.rows for file in self._files)
+        self.kinds = kinds_of({name: self._files[0].types[name] for name in self._features})
+        self._path = path
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        above = self._path.parent
+        files = {str(each.path.relative_to(above)): _digest(each) for each in self._files}
+        return {"rows": self.rows, "files": files}
+
+    def chunks(self, starts: Sequence[int], size: int) -> Iterator[Chunk]:
+        pa = arrow()
+        wanted = deque((start, min(start + size, self.rows)) for start in starts)
+        waiting: list[Any] = []
+        for first, table in self._pieces(wanted):
+            last = first + len(table)
+            while wanted and wanted[0][0] < last:
+                start, stop = wanted[0]
+                begin = max(start, first)
+                waiting.append(table.slice(begin - first, min(stop, last) - begin))
+                if stop > last:
+                    break
+                yield self._chunk(start, pa.concat_tables(waiting, promote_options="permissive"))
+                waiting = []
+                wanted.popleft()
+
+    def _pieces(self, wanted: Wanted) -> Iterator[tuple[int, Any]]:
+        """Tables of rows in order, with the number of their first row; what nobody wants is left
+        out as far as it can be.
+        """
+        first = 0
+        for file in self._files:
+            yield from file.pieces(first, wanted)
+            first += file.rows
+
+    def _chunk(self, start: int, table: Any) -> Chunk:
+        carried = table.select(self._ids) if self._ids else no_ids(len(table))
+        return Chunk(start, self._convert(table.select(self._features)), carried.combine_chunks())
+
+
+class File(ABC):
+    """A file of rows."""
+
+    path: Path
+    rows: int
+    columns: list[str]
+    types: dict[str, Any]
+    """Of the columns, as Arrow has them."""
+
+    @abstractmethod
+    def pieces(self, first: int, wanted: Wanted) -> Iterator[tuple[int, Any]]:
+        """Tables of its rows, the first of which has this number, as far as any is wanted."""
+
+
+class ParquetFile(File):
+    """A Parquet file: row groups that nobody wants are not read."""
+
+    def __init__(self, path: Path, types: Types) -> None:  # noqa: ARG002 (it has its own)
+        self.path = path
+        with self._open() as file:
+            self.rows = file.metadata.num_rows
+            self._groups = [
+                file.metadata.row_group(each).num_rows for each in range(file.num_row_groups)
+            ]
+            self.columns = file.schema_arrow.names
+            self.types = {each.name: each.type for each in file.schema_arrow}
+
+    def pieces(self, first: int, wanted: Wanted) -> Iterator[tuple[int, Any]]:
+        pa = arrow()
+        with self._open() as file:
+            for group, rows in enumerate(self._groups):
+                if _is_wanted(wanted, first + rows):
+                    at = first
+                    for batch in file.iter_batches(BATCH, row_groups=[group]):
+                        yield at, pa.Table.from_batches([batch])
+                        at += len(batch)
+                first += rows
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        parquet = needed("pyarrow.parquet", extra="runs")
+        with _readable(self.path, "Parquet"), parquet.ParquetFile(self.path) as file:
+            yield file
+
+
+class CsvFile(File):
+    """A CSV file with a line of names; what the model does not say of its columns is read from its
+    first rows.
+    """
+
+    def __init__(self, path: Path, types: Types) -> None:
+        self.path, self._types = path, types
+        self.rows = 0
+        with self._open() as reader:
+            self.columns = reader.schema.names
+            self.types = {each.name: each.type for each in reader.schema}
+            for batch in reader:
+                self.rows += len(batch)
+
+    def pieces(self, first: int, wanted: Wanted) -> Iterator[tuple[int, Any]]:
+        pa = arrow()
+        if not _is_wanted(wanted, first + self.rows):
+            return
+        with self._open() as reader:
+            for batch in reader:
+                if _is_wanted(wanted, first + len(batch)):
+                    yield first, pa.Table.from_batches([batch])
+                first += len(batch)
+
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        csv = needed("pyarrow.csv", extra="runs")
+        options = csv.ConvertOptions(column_types=self._types(self._names()))
+        with (
+            _readable(self.path, "CSV"),
+            csv.open_csv(self.path, convert_options=options) as reader,
+        ):
+            yield reader
+
+    def _names(self) -> list[str]:
+        csv = needed("pyarrow.csv", extra="runs")
+        with _readable(self.path, "CSV"), csv.open_csv(self.path) as reader:
+            return list(reader.schema.names)
+
+
+def _listed(path: Path) -> list[Path]:
+    """The file, or those of a folder by name; hidden ones are nobody's rows."""
+    if path.is_dir():
+        found = sorted(each for each in path.rglob("*") if each.is_file())
+        found = [each for each in found if not each.name.startswith((".", "_"))]
+        if not found:
+            raise InputError("X", "be a folder with files of rows", f"{path}, which is empty", MEND)
+        return found
+    if not path.is_file():
+        raise InputError("X", "be rows, or the path of rows", f"{path}, which is not there", MEND)
+    return [path]
+
+
+def _kind_of(files: list[Path]) -> type[ParquetFile] | type[CsvFile]:
+    kinds = {_suffix(each) for each in files}
+    if kinds == {".parquet"}:
+        return ParquetFile
+    if kinds == {".csv"}:
+        return CsvFile
+    other = next(each for each in files if _suffix(each) != _suffix(files[0]) or len(kinds) == 1)
+    advice = "Give .parquet or .csv files, and one kind of them"
+    raise InputError("X", "be Parquet or CSV files", str(other), advice)
+
+
+def _suffix(path: Path) -> str:
+    """.csv, however it is packed."""
+    suffixes = [each.lower() for each in path.suffixes]
+    return ".csv" if ".csv" in suffixes[-2:] else (suffixes or [""])[-1]
+
+
+@contextmanager
+def _readable(path: Path, kind: str) -> Iterator[None]:
+    """An error of ours where a file is not what its name says."""
+    pa = arrow()
+    try:
+        yield
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OSError) as error:
+        got = f"{path} ({str(error).strip().splitlines()[0]})"
+        raise InputError("X", f"be {kind} files that can be read", got, MEND) from error
+
+
+def _check_columns(file: File, first: File) -> None:
+    missing = [each for each in first.columns if each not in file.columns]
+    more = [each for each in file.columns if each not in first.columns]
+    if missing or more:
+        got = f"{file.path.name} {f'without {missing[0]!r}' if missing else f'with {more[0]!r}'}"
+        raise InputError("X", f"be files with the columns of {first.path.name}", got, ALL_ALIKE)
+
+
+def _is_wanted(wanted: Wanted, last: int) -> bool:
+    """Whether a row before this one is wanted: those before a piece have been had."""
+    return bool(wanted) and wanted[0][0] < last
+
+
+def _digest(file: File) -> str:
+    with open(file.path, "rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _types(like: Any, ids: list[str]) -> Types:
+    """What columns of text files hold, as far as the model says it."""
+    pa = arrow()
+
+    def of(columns: list[str]) -> dict[str, Any]:
+        features = [each for each in columns if each not in ids]
+        if like is None:
+            return {}
+        if not hasattr(like, "columns"):
+            return dict.fromkeys(features, pa.float64())
+        kinds = kinds_of(dict(zip(map(str, like.columns), like.dtypes, strict=True)))
+        known = {NUMBER: pa.float64(), TEXT: pa.string()}
+        return {each: known[kinds[each]] for each in features if kinds.get(each) in known}
+
+    return of
+
+
+def _converter(like: Any) -> Callable[[Any], Any]:
+    """What makes rows of the type that the model takes of an Arrow table."""
+    kind = "pandas" if like is None else as_table(like).package
+    if kind == "pandas":
+        needed("pandas", extra="pandas")
+        return _to_pandas
+    if kind == "polars":
+        return _to_polars
+    return partial(_to_array, like=like)
+
+
+def _to_pandas(table: Any) -> Any:
+    return table.to_pandas()
+
+
+def _to_polars(table: Any) -> Any:
+    return needed("polars", extra="polars").from_arrow(table)
+
+
+def _to_array(table: Any, like: Any) -> Any:
+    """By position, in the dtype of `like`; an array or, where that is one, a tensor."""
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            columns.append(column.cast("float64").to_numpy())
+        except arrow().ArrowInvalid as error:
+            advice = "Name it in ids= to carry it along"
+            raise InputError("X", f"hold numbers in column {name!r}", str(error), advice) from None
+    rows = np.stack(columns, axis=1)
+    return rows.astype(like.dtype) if isinstance(like, np.ndarray) else like.new_tensor(rows)

@@ -1,0 +1,188 @@
+"""The folder of a run: a manifest that is written once, a journal of finished parts, the parts.
+
+Nothing here is ever rewritten in place. A part is written beside its place, brought to the disk and
+renamed; only then a line of the journal says that it is there, with its checksum. A line that is
+torn or wrong says nothing, and its part is made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from owenshap.errors import InputError
+from owenshap.jobs.locking import locked
+from owenshap.support.archive import replacing
+
+FORMAT = 1
+"""Of the folder; a higher one was written by a newer version."""
+MANIFEST, JOURNAL, LOCK, PARTS = "manifest.json", "journal.jsonl", "lock", "parts"
+ELSEWHERE = "Give another folder"
+KEPT = "What is done is kept: mend it, and call it again"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A finished part, as the journal has it."""
+
+    part: int
+    rows: int
+    failed: int
+    evaluations: int
+    model_rows: int
+    sha256: str
+    session: int
+    """Which start of the run made it."""
+    elapsed: float
+    """Seconds since that start, by a clock that never jumps."""
+
+
+class Folder:
+    """The folder of one run.
+
+    Parameters
+    ----------
+    path : path
+        Of the folder.
+    manifest : dict
+        What the run is.
+    """
+
+    def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
+        self.path, self.manifest = path, manifest
+
+    @classmethod
+    def opened(cls, path: Path) -> Folder | None:
+        """The run that the folder holds; None where it holds nothing yet."""
+        if not (path / MANIFEST).exists():
+            _check_vacant(path)
+            return None
+        return cls(path, _manifest(path))
+
+    @classmethod
+    def begun(cls, path: Path, manifest: dict[str, Any]) -> Folder:
+        """A new run in an empty folder."""
+        with _writing(path):
+            (path / PARTS).mkdir(exist_ok=True)
+            content = {"format": FORMAT, **manifest}
+            write_whole(path / MANIFEST, json.dumps(content, indent=1).encode())
+        return cls(path, content)
+
+    def finished(self) -> dict[int, Part]:
+        """The finished parts by number; of one that was made again, the last."""
+        lines = (_line(each) for each in self._journal().split(b"\n"))
+        return {line["part"]: Part(**line) for line in lines if line is not None}
+
+    def add(self, part: Part, content: bytes) -> None:
+        """Write a part, and then that it is there."""
+        line = json.dumps(asdict(part)).encode()
+        with _writing(self.path):
+            write_whole(self.file(part.part), content)
+            with open(self.path / JOURNAL, "ab") as journal:
+                journal.write(b"%s\t%08x\n" % (line, zlib.crc32(line)))
+                journal.flush()
+                os.fsync(journal.fileno())
+
+    def file(self, part: int) -> Path:
+        """Where a part lies."""
+        return self.path / PARTS / f"part-{part:07}.parquet"
+
+    def whole(self, part: Part) -> bool:
+        """Whether the part is as it was written."""
+        try:
+            with open(self.file(part.part), "rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest() == part.sha256
+        except OSError:
+            return False
+
+    def tidy(self) -> None:
+        """Take away what a start that was killed has left: half a line, files never renamed."""
+        with _writing(self.path):
+            for folder in (self.path, self.path / PARTS):
+                for left in folder.glob(".owenshap-*.tmp"):
+                    left.unlink()
+            journal = self._journal()
+            whole = journal.rfind(b"\n") + 1
+            if whole < len(journal):
+                os.truncate(self.path / JOURNAL, whole)
+
+    def _journal(self) -> bytes:
+        try:
+            return (self.path / JOURNAL).read_bytes()
+        except FileNotFoundError:
+            return b""
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """The folder, made where it is missing, for this process alone."""
+    with _writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+        if not (path / MANIFEST).exists():
+            _check_vacant(path)
+        (path / LOCK).touch()
+    with locked(path / LOCK):
+        yield
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """A file that is there whole or not at all, whenever the machine stops."""
+    with replacing(path) as file:
+        file.write(content)
+    if os.name == "nt":  # folders cannot be opened there
+        return
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # its name is on the disk, too
+    finally:
+        os.close(folder)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """An error of ours where the folder cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        got = f"{path} ({error.strerror or error})"
+        raise InputError("out", "be a folder that can be written", got, KEPT) from error
+
+
+def _check_vacant(path: Path) -> None:
+    """An error where the folder holds anything that no run has put there."""
+    if path.exists() and not path.is_dir():
+        raise InputError("out", "be a folder", f"the file {path}", ELSEWHERE)
+    ours = (LOCK, PARTS)
+    others = [] if not path.exists() else [each.name for each in path.iterdir()]
+    others = [name for name in others if name not in ours and not name.startswith(".owenshap-")]
+    if others:
+        got = f"{path} with {', '.join(sorted(others)[:3])}"
+        raise InputError("out", "be empty, or the folder of a run", got, ELSEWHERE)
+
+
+def _manifest(path: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((path / MANIFEST).read_bytes())
+        written = int(manifest["format"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        got = f"{path / MANIFEST} ({type(error).__name__}: {error})"
+        raise InputError("out", "hold a manifest that can be read", got, ELSEWHERE) from error
+    if written > FORMAT:
+        rule = f"hold a run of format {FORMAT} at most"
+        raise InputError("out", rule, f"{path} of format {written}", "Update owenshap")
+    return dict(manifest)
+
+
+def _line(line: bytes) -> dict[str, Any] | None:
+    """What a line of the journal says; None where it is torn or wrong."""
+    said, _, check = line.rpartition(b"\t")
+    if check != b"%08x" % zlib.crc32(said):
+        return None
+    return dict(json.loads(said))

@@ -1,0 +1,270 @@
+"""The columns of a part, and the way from an explanation to them and back.
+
+One column per player, so that any tool reads them: `value:age`, `lower:age`, … (`value:age:class 1`
+with several outputs). Standard errors and bounds are null where a row's values are exact, and nan
+where there is no interval. Of a failed row all but its number, ids and error are null, and it has
+no evaluations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.errors import InputError
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.support.arrays import BoolArray, IntArray
+from owenshap.support.extras import needed
+
+SINGULAR = {
+    "values": "value",
+    "standard_errors": "standard_error",
+    "base_values": "base_value",
+    "predictions": "prediction",
+}
+DOUBT = ("standard_errors", "lower", "upper")
+"""What is null where values are exact."""
+ROW, ERROR = "row", "error"
+NUMBER, INTEGER, TRUTH, TEXT, TIME = "number", "integer", "truth", "text", "time"
+
+
+def arrow() -> Any:
+    """The package pyarrow."""
+    return needed("pyarrow", extra="runs")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the parts of a run have in common: fixed before the first of them."""
+
+    players: list[str]
+    outputs: list[str] | None
+    """A name for each output; None: there is one, and values have no axis for it."""
+    output_names: list[str] | None
+    fields: dict[str, str]
+    """What each array of an explanation holds: numbers, integers, truth values or text."""
+    data: list[str]
+    """The same of each player's data."""
+    ids: list[str]
+    seed: int
+    confidence: float
+    unit: str | None
+
+    @classmethod
+    def of(cls, explanation: Explanation, data: Mapping[str, str], ids: list[str]) -> Layout:
+        """Of explanations like this one; `data` says what the columns of the rows hold."""
+        names = explanation.output_names
+        outputs = None
+        if OUTPUTS in explanation.axes:
+            count = explanation.shape[-1]
+            outputs = [str(each) for each in range(count)] if names is None else names
+        layout = cls(
+            explanation.feature_names,
+            outputs,
+            names,
+            {name: _kind(getattr(explanation, name)) for name in AXES_OF if name != "data"},
+            [data.get(player, _kind(explanation.data)) for player in explanation.feature_names],
+            ids,
+            explanation.seed,
+            explanation.confidence,
+            explanation.unit,
+        )
+        layout.check()
+        return layout
+
+    def state(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+    def check(self) -> None:
+        """An error where an id is called as something else is."""
+        taken = {ROW, ERROR}
+        taken |= {column for name in AXES_OF for column in self.columns(name)}
+        both = [each for each in self.ids if each in taken]
+        if both:
+            raise InputError("ids", "not be called as a column of results", both[0], "Rename it")
+
+    def columns(self, name: str) -> list[str]:
+        """The columns of an array of an explanation, in the order of its cells."""
+        axes = AXES_OF[name]
+        found = [SINGULAR.get(name, name)]
+        if PLAYERS in axes:
+            found = [f"{stem}:{player}" for stem in found for player in self.players]
+        if OUTPUTS in axes and self.outputs is not None:
+            found = [f"{stem}:{output}" for stem in found for output in self.outputs]
+        if len(set(found)) < len(found):  # 'a' with 'b:c' and 'a:b' with 'c'
+            return [f"{SINGULAR.get(name, name)}:{place}" for place in range(len(found))]
+        return found
+
+    def table(
+        self, rows: IntArray, ids: Any, explanation: Explanation, *, exact_is_null: bool = True
+    ) -> Any:
+        """An explanation of these rows as a table; without nulls where they would be lost."""
+        pa = arrow()
+        exact = _exact(explanation) if exact_is_null else np.zeros(len(rows), np.bool_)
+        columns: dict[str, Any] = {ROW: pa.array(rows, pa.int64()), **_columns_of(ids)}
+        for name, kind in self.fields.items():
+            names = self.columns(name)
+            absent = exact if name in DOUBT else None
+            cells = _split(getattr(explanation, name), kind, absent, len(names))
+            columns |= dict(zip(names, cells, strict=True))
+        data = zip(self.columns("data"), self.data, explanation.data.T, strict=True)
+        columns |= {column: _arrow_array(cells, kind, None) for column, kind, cells in data}
+        columns[ERROR] = pa.nulls(len(rows), pa.string())
+        return pa.table(columns)
+
+    def failed(self, rows: IntArray, ids: Any, errors: list[str]) -> Any:
+        """Rows that could not be explained as a table."""
+        pa = arrow()
+        columns = {ROW: pa.array(rows, pa.int64()), **_columns_of(ids)}
+        kinds = {
+            column: kind for name, kind in self.fields.items() for column in self.columns(name)
+        }
+        kinds |= dict(zip(self.columns("data"), self.data, strict=True))
+        columns |= {column: pa.nulls(len(rows), _type(kind)) for column, kind in kinds.items()}
+        for name in ("evaluations", "model_rows"):
+            columns[name] = pa.array(np.zeros(len(rows), np.int64))
+        columns[ERROR] = pa.array(errors, pa.string())
+        return pa.table(columns)
+
+    def explanation(self, table: Any) -> Explanation:
+        """The explanation that rows of a table are of, none of them failed."""
+        exact = ~table.column(self.columns("lower")[0]).is_valid().to_numpy()
+        parts: dict[str, Any] = {
+            name: self._cells(table, name, kind) for name, kind in self.fields.items()
+        }
+        parts["standard_errors"][exact] = 0.0
+        parts["lower"][exact] = parts["values"][exact]
+        parts["upper"][exact] = parts["values"][exact]
+        return Explanation(
+            **parts,
+            data=self._data(table),
+            feature_names=[*self.players],
+            output_names=None if self.output_names is None else [*self.output_names],
+            method=_methods(parts["because"]),
+            seed=self.seed,
+            confidence=self.confidence,
+            axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
+            unit=self.unit,
+        )
+
+    def _cells(self, table: Any, name: str, kind: str) -> NDArray[Any]:
+        """An array of the explanation from its columns."""
+        columns = [_numpy(table.column(each), kind) for each in self.columns(name)]
+        return np.stack(columns, axis=1).reshape(len(table), *self.shape(name))
+
+    def _data(self, table: Any) -> NDArray[Any]:
+        columns = [table.column(each) for each in self.columns("data")]
+        if all(kind in (NUMBER, INTEGER, TRUTH) for kind in self.data):
+            cells = [_numpy(each, kind) for each, kind in zip(columns, self.data, strict=True)]
+            whole = all(_floats_hold(each) for each in cells)
+            return np.stack(cells, axis=1).astype(np.float64 if whole else np.object_)
+        data: NDArray[Any] = np.empty((len(table), len(columns)), object)
+        for place, column in enumerate(columns):
+            data[:, place] = column.to_pylist()
+        return data
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Of an array of the explanation, but for its rows."""
+        sizes = {PLAYERS: len(self.players), OUTPUTS: len(self.outputs or [])}
+        return tuple(sizes[axis] for axis in AXES_OF[name] if sizes.get(axis))
+
+
+def kinds_of(dtypes: Mapping[str, Any]) -> dict[str, str]:
+    """What columns hold, by the kind of their numpy, pandas or polars dtype."""
+    return {name: _kind_of(str(dtype).lower()) for name, dtype in dtypes.items()}
+
+
+def _kind_of(dtype: str) -> str:
+    if dtype.startswith(("datetime", "timestamp", "date")):
+        return TIME
+    if dtype.startswith("bool"):
+        return TRUTH
+    if dtype.startswith(("int", "uint")):
+        return INTEGER
+    return NUMBER if dtype.startswith(("float", "double", "half")) else TEXT
+
+
+def _kind(array: NDArray[Any]) -> str:
+    kinds = {"f": NUMBER, "i": INTEGER, "u": INTEGER, "b": TRUTH}
+    return kinds.get(array.dtype.kind, TEXT)
+
+
+def _type(kind: str) -> Any:
+    pa = arrow()
+    return {
+        NUMBER: pa.float64(),
+        INTEGER: pa.int64(),
+        TRUTH: pa.bool_(),
+        TEXT: pa.string(),
+        TIME: pa.timestamp("us"),
+    }[kind]
+
+
+def _columns_of(ids: Any) -> dict[str, Any]:
+    return dict(zip(ids.column_names, ids.columns, strict=True))
+
+
+def _split(cells: NDArray[Any], kind: str, absent: BoolArray | None, columns: int) -> list[Any]:
+    """The columns of an array (rows, …)."""
+    by_column = cells.reshape(len(cells), columns).T
+    return [_arrow_array(each, kind, absent) for each in by_column]
+
+
+def _arrow_array(cells: NDArray[Any], kind: str, absent: BoolArray | None) -> Any:
+    pa = arrow()
+    if absent is not None and absent.all():
+        return pa.nulls(len(cells), _type(kind))
+    if kind == TEXT:
+        return _texts(cells)
+    if cells.dtype.kind == "O":
+        cells = np.array([None if _missing(each) else each for each in cells], object)
+    missing = np.isnan(cells) if kind in (INTEGER, TRUTH) and cells.dtype.kind == "f" else None
+    if missing is not None:
+        cells = np.where(missing, 0, cells)
+        absent = missing if absent is None else absent | missing
+    array = pa.array(cells, mask=absent)
+    return array if array.type == _type(kind) else array.cast(_type(kind))
+
+
+def _texts(cells: NDArray[Any]) -> Any:
+    pa = arrow()
+    try:
+        return pa.array(cells, pa.string(), from_pandas=True)
+    except (pa.ArrowTypeError, pa.ArrowInvalid):  # not all of them are texts
+        texts = [None if _missing(each) else str(each) for each in cells.tolist()]
+        return pa.array(texts, pa.string())
+
+
+def _missing(cell: Any) -> bool:
+    return cell is None or bool(cell != cell)  # noqa: PLR0124 (nan differs from itself)
+
+
+def _numpy(column: Any, kind: str) -> NDArray[Any]:
+    """A column as explanations have it."""
+    if kind == TEXT:
+        return np.array(column.to_pylist(), object)
+    cells = column.combine_chunks().to_numpy(zero_copy_only=False)
+    return cells if cells.flags.writeable else cells.copy()
+
+
+def _floats_hold(cells: NDArray[Any]) -> bool:
+    """Whether floats have these cells exactly."""
+    return cells.dtype.kind != "i" or bool((np.abs(cells) <= 1 << 53).all())
+
+
+def _exact(explanation: Explanation) -> BoolArray:
+    """Rows whose values are certain, all of them."""
+    same = (explanation.lower == explanation.values) & (explanation.upper == explanation.values)
+    same &= explanation.standard_errors == 0
+    return same.reshape(len(explanation), -1).all(axis=1)
+
+
+def _methods(because: NDArray[Any]) -> str:
+    """The methods that rows were estimated by."""
+    found = {each.partition(": ")[0] for each in set(because.tolist())} - {"nothing to do"}
+    return " and ".join(sorted(found)) or "exact"

@@ -1,0 +1,223 @@
+"""A run as its reader sees it: how far it is, what failed, and what was found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.explain.explanation import Explanation
+from owenshap.jobs.folder import LOCK, MANIFEST, Folder, Part
+from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
+from owenshap.jobs.locking import in_use
+from owenshap.jobs.work import unpacked
+from owenshap.support.arrays import IntArray
+from owenshap.support.extras import needed
+from owenshap.support.progress import clock
+
+GO_ON = "Call explainer.run with the same folder to go on"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is."""
+
+    rows: int
+    """In all."""
+    done: int
+    """Rows of finished parts, failed ones among them."""
+    failed: int
+    parts: int
+    parts_done: int
+    evaluations: int
+    model_rows: int
+    rows_per_second: float
+    """Since its last start, up to the part that was finished last; nan before the first."""
+    seconds_left: float
+    """At that pace; 0 at the end, nan where nothing is known."""
+    running: bool
+    """Whether a process works on it."""
+
+    def __str__(self) -> str:
+        left = "" if np.isnan(self.seconds_left) else f", {clock(self.seconds_left)} left"
+        pace = "" if np.isnan(self.rows_per_second) else f", {self.rows_per_second:,.3g} rows/s"
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        return f"{self.done:,} of {self.rows:,} rows{failed}{pace}{left}"
+
+
+@dataclass(frozen=True)
+class RowError:
+    """A row that could not be explained."""
+
+    row: int
+    """Its number, from 0 on over all files."""
+    ids: dict[str, Any]
+    error: str
+
+
+class Run:
+    """A run on disk, finished or not; `owenshap.open_run` and `Explainer.run` give it.
+
+    It reads what is on the disk whenever it is asked, also while another process works on it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        folder = Folder.opened(self.path) if (self.path / MANIFEST).exists() else None
+        if folder is None:
+            rule = "be the folder of a run"
+            raise InputError(
+                "path", rule, str(self.path), "Explainer.run(rows, out=path) makes one"
+            )
+        self._folder = folder
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r}: {self.progress})"
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the run is: settings, seed, digests, versions, plan."""
+        return self._folder.manifest
+
+    @property
+    def progress(self) -> Progress:
+        """How far it is, and how fast it goes, also where another process works on it."""
+        parts = [*self._folder.finished().values()]
+        rows, size = self.manifest["rows"], self.manifest["part_rows"]
+        done = sum(part.rows for part in parts)
+        pace = _pace(parts)
+        left = (rows - done) / pace if done < rows else 0.0
+        return Progress(
+            rows,
+            done,
+            sum(part.failed for part in parts),
+            -(-rows // size),
+            len(parts),
+            sum(part.evaluations for part in parts),
+            sum(part.model_rows for part in parts),
+            pace,
+            left,
+            in_use(self.path / LOCK),
+        )
+
+    @property
+    def errors(self) -> list[RowError]:
+        """The rows that could not be explained, in their order."""
+        found = []
+        for _, part in sorted(self._folder.finished().items()):
+            if part.failed:
+                table = self._table(part)
+                found += self._failed(table.filter(table.column(ERROR).is_valid()))
+        return found
+
+    def scan(self) -> Any:
+        """All finished rows as a `pyarrow.dataset.Dataset`, which reads nothing until it is asked.
+
+        `scan().to_table(columns=["row", "value:age"], filter=...)` reads what it needs;
+        `polars.scan_pyarrow_dataset(run.scan())` is polars' lazy frame of it. Standard errors and
+        bounds are null where values are exact.
+        """
+        dataset = needed("pyarrow.dataset", extra="runs")
+        files = [str(self._folder.file(part)) for part in sorted(self._folder.finished())]
+        if not files:
+            raise InputError("run", "have a finished part", "none yet", GO_ON)
+        return dataset.dataset(files, format="parquet")
+
+    def explanation(self, rows: int | slice | Sequence[int] | None = None) -> Explanation:
+        """The explanation of some rows, in the order in which they are named.
+
+        Parameters
+        ----------
+        rows : slice or sequence of int, optional
+            Numbers of rows, from 0 on over all files; a negative one counts from the end. By
+            default all that were explained, which must fit into memory.
+        """
+        pa = arrow()
+        wanted = _numbers(rows, self.manifest["rows"])
+        parts = self._folder.finished()
+        size = self.manifest["part_rows"]
+        numbers = sorted(parts) if wanted is None else np.unique(wanted // size).tolist()
+        unfinished = [each for each in numbers if each not in parts]
+        if unfinished:
+            got = f"row {unfinished[0] * size:,} and following"
+            raise InputError("rows", "be finished", f"{got}, which are not", GO_ON)
+        tables = [_of_rows(self._table(parts[each]), wanted) for each in numbers]
+        table = pa.concat_tables(tables) if tables else None
+        if table is None or not len(table):
+            raise InputError("run", "have an explained row", "none", GO_ON)
+        found = self._layout.explanation(table)
+        if wanted is None:
+            return found
+        place = np.searchsorted(table.column(ROW).to_numpy(), wanted)
+        return found[place]
+
+    @cached_property
+    def _layout(self) -> Layout:
+        return Layout(**self.manifest["layout"])
+
+    def _table(self, part: Part) -> Any:
+        """The rows of a part, or an error where it is not as it was written."""
+        if not self._folder.whole(part):
+            got = f"{self._folder.file(part.part)}, which was changed or lost"
+            raise InputError("part", "be as it was written", got, f"{GO_ON}: it is made again")
+        return unpacked(self._folder.file(part.part).read_bytes())
+
+    def _failed(self, table: Any) -> list[RowError]:
+        ids = table.select(self._layout.ids).to_pylist() if self._layout.ids else [{}] * len(table)
+        numbers, errors = table.column(ROW).to_pylist(), table.column(ERROR).to_pylist()
+        return [RowError(*each) for each in zip(numbers, ids, errors, strict=True)]
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """A run on disk, finished or not, also one that another process works on.
+
+    Parameters
+    ----------
+    path : path
+        The folder that was `out=` of `Explainer.run`.
+
+    Returns
+    -------
+    Run
+        With `.progress`, `.errors`, `.scan()` and `.explanation(rows=…)`.
+    """
+    return Run(path)
+
+
+def _pace(parts: list[Part]) -> float:
+    """Rows per second of the last start."""
+    last = max((part.session for part in parts), default=0)
+    of_last = [part for part in parts if part.session == last]
+    elapsed = max((part.elapsed for part in of_last), default=0.0)
+    return sum(part.rows for part in of_last) / elapsed if elapsed > 0 else float("nan")
+
+
+def _numbers(rows: int | slice | Sequence[int] | None, count: int) -> IntArray | None:
+    if rows is None:
+        return None
+    if isinstance(rows, slice):
+        return np.arange(count)[rows]
+    numbers = np.atleast_1d(np.asarray(rows))
+    inside = numbers.dtype.kind in "iu" and (-count <= numbers).all() and (numbers < count).all()
+    if not inside or numbers.ndim != 1:
+        advice = "Give a slice or a list of them"
+        raise InputError("rows", f"be numbers of {count:,} rows", rows, advice)
+    return np.where(numbers < 0, numbers + count, numbers).astype(np.int64)
+
+
+def _of_rows(table: Any, wanted: IntArray | None) -> Any:
+    """The wanted rows of a part; those that failed cannot be had."""
+    if wanted is None:
+        return table.filter(table.column(ERROR).is_null())
+    table = table.filter(arrow().array(np.isin(table.column(ROW).to_numpy(), wanted)))
+    failed = table.filter(table.column(ERROR).is_valid())
+    if len(failed):
+        got = f"row {failed.column(ROW)[0]} ({failed.column(ERROR)[0]})"
+        raise InputError("rows", "have been explained", got, "Leave it out, or retry=True")
+    return table

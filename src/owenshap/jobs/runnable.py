@@ -1,0 +1,81 @@
+"""An explainer that can be asked what a run must know of it."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+
+from owenshap.errors import OwenshapError
+from owenshap.explain.explainer import Explainer
+from owenshap.jobs.digests import described, digest_of
+from owenshap.tables import Table
+
+PROBED = 128  # rows of the background, or of the data, that a model is known by
+NO_CLOCK = {"model": 0.0}
+"""Predictions count as cheap: what 'auto' takes then depends on no machine."""
+
+
+class Runnable(Explainer):
+    """An explainer, and what is known of its model, its background and its settings."""
+
+    def example(self) -> Any:
+        """A row in the type that the model takes; None where nothing tells."""
+        background, baseline = self._inputs.background, self._inputs.baseline
+        if background is not None:
+            return background.table.take(np.arange(1)).batch()
+        return baseline if hasattr(baseline, "shape") else None
+
+    def described(self) -> dict[str, Any]:
+        """The explainer's settings as plain data."""
+        inputs, background = self._inputs, None
+        if inputs.background is not None:
+            background = {
+                "rows": len(inputs.background.table),
+                "digest": digest_of(inputs.background.table.batch()),
+                "weights": described(inputs.background.weights),
+            }
+        return {
+            "background": background,
+            "baseline": described(inputs.baseline),
+            "output": described(self._output),
+            "players": described(inputs.groups),
+            "feature_names": inputs.feature_names,
+            "output_names": self._predictor.own_names,
+            "fast": self._fast,
+            "memory": self._memory,
+        }
+
+    def model_described(self, rows: Any) -> dict[str, Any]:
+        """What the model is known by: its type, and its predictions of some rows."""
+        fitted = self._model.fitted
+        kind = type(self._model if fitted is None else fitted).__name__
+        background = self._inputs.background
+        if background is not None:
+            count = len(background.table)
+            few = np.linspace(0, count - 1, min(PROBED, count)).astype(np.intp)
+            tables = [background.table.take(few)]
+        else:
+            table, _ = self._inputs.rows(rows)
+            tables = [table.take(np.array([row])) for row in range(min(len(table), PROBED))]
+        return {"type": kind, "predictions": [self._probed(each) for each in tables]}
+
+    def _probed(self, table: Table) -> list[float] | str:
+        """Predictions of rows, or that there are none."""
+        try:
+            return [float(each) for each in self._predictor.predictions(table).ravel()]
+        except OwenshapError as error:
+            return type(error).__name__
+
+    def pace_of(self, rows: Any) -> dict[str, float]:
+        """Seconds that predictions take: of background rows, where there are any."""
+        background = self._inputs.background
+        table = self._inputs.rows(rows)[0] if background is None else background.table
+        return self._predictor.pace_of(table)
+
+    def at_pace(self, pace: dict[str, float]) -> Self:
+        """A copy that takes these times for granted: what 'auto' chooses depends on no clock."""
+        settled = copy.copy(self)
+        settled._predictor = self._predictor.at_pace(pace)
+        return settled

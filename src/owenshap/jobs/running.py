@@ -1,0 +1,150 @@
+"""A run: begun or continued, part after part, here or on workers."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from owenshap.jobs.beginning import begun
+from owenshap.jobs.executors import completed, workers_of
+from owenshap.jobs.folder import Folder, Part, held
+from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
+from owenshap.jobs.run import Run
+from owenshap.jobs.runnable import PROBED, Runnable
+from owenshap.jobs.sameness import check_same, identity, made_with
+from owenshap.jobs.sources import Chunk, Source, source_of
+from owenshap.jobs.work import Content, Explaining, Work, packed, unpacked
+from owenshap.support.arrays import IntArray
+from owenshap.support.executors import Executor, checked_executor
+from owenshap.support.progress import Meter, close, meter, note
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a run is asked to do."""
+
+    settings: Mapping[str, Any]
+    """Keywords of a call of the explainer."""
+    ids: list[str]
+    part_rows: int | None
+    retry: bool
+    timeout: float | None
+
+
+def run(
+    explainer: Runnable,
+    rows: Any,
+    out: str | os.PathLike[str],
+    asked: Asked,
+    executor: Executor | None,
+    progress: bool | Meter | None,
+) -> Run:
+    """Begin a run in a folder, or go on with the one that is there."""
+    path, workers = Path(out), checked_executor(executor)
+    arrow()
+    with held(path):
+        source = source_of(rows, asked.ids, explainer.example())
+        folder = _folder(path, explainer, source, asked, workers_of(workers))
+        manifest = folder.manifest
+        settled = explainer.at_pace(manifest["pace"])
+        explaining = Explaining(settled, asked.settings, asked.timeout, manifest["row_seconds"])
+        work = Work(explaining, Layout(**manifest["layout"]))
+        _complete(folder, source, work, asked.retry, workers, progress)
+    done = Run(path)
+    _tell_failed(done)
+    return done
+
+
+def _folder(path: Path, explainer: Runnable, source: Source, asked: Asked, workers: int) -> Folder:
+    """The folder of the run, which is the same as the one that is there, if there is one."""
+    first = next(iter(source.chunks([0], PROBED)))
+    here = identity(explainer, asked.settings, asked.ids, source, first)
+    folder = Folder.opened(path)
+    if folder is None:
+        explaining = Explaining(explainer, asked.settings, asked.timeout)
+        new = begun(explaining, source, first, asked.ids, workers)
+        given = {} if asked.part_rows is None else {"part_rows": asked.part_rows}
+        return Folder.begun(path, here | new | given | {"made_with": made_with()})
+    check_same(folder.manifest, here, asked.part_rows)
+    folder.tidy()
+    return folder
+
+
+def _complete(
+    folder: Folder,
+    source: Source,
+    work: Work,
+    retry: bool,
+    executor: Executor | None,
+    progress: bool | Meter | None,
+) -> None:
+    """Make all parts that are not there."""
+    finished = folder.finished()
+    whole = {number: part for number, part in finished.items() if folder.whole(part)}
+    session = 1 + max((part.session for part in finished.values()), default=0)
+    again = {number for number, part in whole.items() if retry and part.failed}
+    size, report = folder.manifest["part_rows"], meter(progress, "explaining")
+    numbers = range(-(-source.rows // size))
+    missing = [each for each in numbers if each not in whole or each in again]
+    done = source.rows - sum(min(size, source.rows - each * size) for each in missing)
+    before, began = done, time.monotonic()
+    tasks = _tasks(folder, source, missing, again, size)
+    try:
+        for number, made in completed(work, tasks, executor, folder.path):
+            content = _merged(folder, number, made) if number in again else made
+            elapsed = time.monotonic() - began
+            folder.add(_part(number, content, session, elapsed), content.content)
+            done += content.rows
+            speed = (done - before) / max(elapsed, 1e-9)
+            note(report, f"{done:,} of {source.rows:,} rows, {speed:,.3g} rows/s")
+            report(done, source.rows)
+    finally:
+        close(report)
+
+
+def _tasks(
+    folder: Folder, source: Source, missing: list[int], again: set[int], size: int
+) -> Iterator[tuple[int, Chunk, IntArray]]:
+    """The parts to make: their number, their chunk, and which of its rows."""
+    for chunk in source.chunks([each * size for each in missing], size):
+        number = chunk.first // size
+        which = np.arange(len(chunk))
+        if number in again:
+            failed = unpacked(folder.file(number).read_bytes()).column(ERROR).is_valid()
+            which = which[failed.to_numpy()]
+        yield number, chunk, which
+
+
+def _merged(folder: Folder, number: int, again: Content) -> Content:
+    """A part with its rows that were tried again."""
+    pa = arrow()
+    before = unpacked(folder.file(number).read_bytes())
+    kept = before.filter(before.column(ERROR).is_null())
+    return packed(pa.concat_tables([kept, unpacked(again.content)]).sort_by(ROW))
+
+
+def _part(number: int, content: Content, session: int, elapsed: float) -> Part:
+    return Part(
+        number,
+        content.rows,
+        content.failed,
+        content.evaluations,
+        content.model_rows,
+        content.sha256,
+        session,
+        elapsed,
+    )
+
+
+def _tell_failed(done: Run) -> None:
+    progress = done.progress
+    if progress.failed:
+        words = f"{progress.failed:,} of {progress.rows:,} rows could not be explained"
+        warnings.warn(f"{words}: run.errors says why, retry=True tries again", stacklevel=4)

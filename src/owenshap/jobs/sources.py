@@ -1,0 +1,146 @@
+"""Rows that stream in: from an array, a frame, or files that need not fit into memory."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.jobs.digests import digest_of
+from owenshap.jobs.layout import NUMBER, arrow, kinds_of
+from owenshap.support.arrays import IntArray
+from owenshap.tables import as_table
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Rows that follow one another: what is explained, and what goes along."""
+
+    first: int
+    """The number of its first row, from 0 on over all files."""
+    rows: Any
+    """In the type that the model takes."""
+    ids: Any
+    """A table of as many rows."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def taken(self, which: IntArray) -> Any:
+        """Some of the rows."""
+        if len(which) == len(self):
+            return self.rows
+        return as_table(self.rows).take(which).batch()
+
+
+class Source(ABC):
+    """All rows of a run, in an order that never changes."""
+
+    rows: int
+    """How many there are."""
+    kinds: dict[str, str]
+    """What columns hold, by name; empty where all are numbers."""
+
+    @property
+    @abstractmethod
+    def identity(self) -> dict[str, Any]:
+        """What the rows are known by: the same rows have the same."""
+
+    @abstractmethod
+    def chunks(self, starts: Sequence[int], size: int) -> Iterator[Chunk]:
+        """The chunks of so many rows that begin at these rows, in ascending order."""
+
+
+def source_of(data: Any, ids: list[str], like: Any) -> Source:
+    """The rows of an array, a frame, a file or a folder.
+
+    Parameters
+    ----------
+    data
+        An array, a frame, or the path of a Parquet or CSV file, or of a folder of such files.
+    ids : list of str
+        Columns that are carried along.
+    like : rows
+        Of files: what their rows become, a few rows of the type that the model takes.
+    """
+    source: Source
+    if isinstance(data, (str, os.PathLike)):
+        from owenshap.jobs.files import FileSource
+
+        source = FileSource(Path(data), ids, like)
+    else:
+        source = MemorySource(data, ids)
+    if source.rows == 0:
+        raise InputError("X", "have at least one row", "none", "Give the rows to explain")
+    return source
+
+
+class MemorySource(Source):
+    """Rows in memory."""
+
+    def __init__(self, data: Any, ids: list[str]) -> None:
+        if not hasattr(data, "shape"):
+            data = np.asarray(data)
+        self._data, self._ids = data, ids
+        self.rows = len(data)
+        named = hasattr(data, "columns")
+        if ids and not named:
+            raise InputError("ids", "be None for rows without names", ids, "Give a DataFrame")
+        if named:
+            check_ids(ids, [str(each) for each in data.columns], "X")
+        features = self._features(0, min(1, self.rows))
+        self.kinds = dict.fromkeys(as_table(features).names, NUMBER)
+        if named:
+            self.kinds = kinds_of(dict(zip(features.columns, features.dtypes, strict=True)))
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        return {"rows": self.rows, "digest": digest_of(self._data)}
+
+    def chunks(self, starts: Sequence[int], size: int) -> Iterator[Chunk]:
+        for start in starts:
+            stop = min(start + size, self.rows)
+            yield Chunk(start, self._features(start, stop), self._carried(start, stop))
+
+    def _features(self, start: int, stop: int) -> Any:
+        rows = _sliced(self._data, start, stop)
+        if not self._ids:
+            return rows
+        return rows.drop(self._ids) if _is_polars(rows) else rows.drop(columns=self._ids)
+
+    def _carried(self, start: int, stop: int) -> Any:
+        pa = arrow()
+        if not self._ids:
+            return no_ids(stop - start)
+        rows = _sliced(self._data, start, stop)[self._ids]
+        if _is_polars(rows):
+            return rows.to_arrow()
+        return pa.Table.from_pandas(rows, preserve_index=False).replace_schema_metadata()
+
+
+def no_ids(rows: int) -> Any:
+    """A table of so many rows without a column."""
+    pa = arrow()
+    return pa.table({"": pa.nulls(rows)}).select([])
+
+
+def check_ids(ids: list[str], columns: list[str], where: str) -> None:
+    """An error where there is no such column."""
+    missing = [each for each in ids if each not in columns]
+    if missing:
+        rule = f"be columns of {where}"
+        raise InputError("ids", rule, missing[0], f"It has {', '.join(columns[:20])}")
+
+
+def _sliced(data: Any, start: int, stop: int) -> Any:
+    return data.iloc[start:stop] if hasattr(data, "iloc") else data[start:stop]
+
+
+def _is_polars(data: Any) -> bool:
+    return type(data).__module__.partition(".")[0] == "polars"
