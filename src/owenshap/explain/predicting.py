@@ -80,10 +80,11 @@ class Predictor:
         """Seconds that a prediction takes, by the model itself and from its linear first step,
         where it has one.
         """
-        pace = {"model": _seconds(self.predictions, rows)}
+        most = self.model.rows_at_once(rows.n_features, self.batch_rows)
+        pace = {"model": _seconds(self.predictions, rows, most)}
         linear = self._first_step() if self._fast else None
         if linear is not None and linear.arrays.of_table(rows) is not None:
-            pace["linear"] = _seconds(linear.predict, rows)
+            pace["linear"] = _seconds(linear.predict, rows, most)
         return pace
 
     def at_pace(self, pace: Mapping[str, float]) -> Predictor:
@@ -192,11 +193,11 @@ class Predictor:
         return ranges
 
 
-def _seconds(predict: Callable[[Table], object], rows: Table) -> float:
+def _seconds(predict: Callable[[Table], object], rows: Table, most: int) -> float:
     """Seconds of a row, from batches that grow until one takes long enough to tell."""
     pace = Pace()
     pace.note(1, timed(predict, rows.take(np.arange(1)))[1])
-    trial = Trial(pace, len(rows), lambda which: predict(rows.take(which)), counts=False)
+    trial = Trial(pace, len(rows), lambda which: predict(rows.take(which)), False, most)
     return trial.seconds(lambda _: True, 0)
 
 

@@ -217,6 +217,7 @@ def test_a_time_that_is_too_short_for_a_star_holds(rows):
     assert answer.evaluations.max() < 0.14 / 5e-3
     assert slow.asked == answer.model_rows.sum()
     assert "share of the time" in answer.because[0]
+    assert answer.stopped_by[0].startswith("0.14 seconds for all rows: a row has about ")
     assert np.abs(answer.gap).max() < 1e-12
     assert took <= 1.2 * 0.14 + BUSY
 
