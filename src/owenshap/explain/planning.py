@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
@@ -24,12 +25,18 @@ from owenshap.run.plan import (
     default_budget,
     drawn_pays,
     least_ahead,
+    least_of_a_star,
     make_plan,
     settled_for,
 )
 from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import IntArray
+from owenshap.support.progress import clock
 
+IN_TIME = (
+    0.8  # of the evaluations that fit a time, where they cannot be stopped: others may compute
+)
+MINUTES = 60.0  # seconds ahead that a user should know of
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 
 
@@ -64,6 +71,22 @@ class Planner:
         plan = self._plan(n_players)
         check_feasible(plan, n_players, memory)
         return plan if share == math.inf else self._within_share(plan, n_players)
+
+    def warning(self, plans: Mapping[int, Plan]) -> str | None:
+        """What to say beforehand where minutes are ahead, as far as is known."""
+        predictions = 0
+        for n_players, plan in plans.items():
+            averaged = self.draws(n_players) or self.background
+            rows = int((self.live == n_players).sum())
+            predictions += rows * averaged * least_ahead(plan, n_players)
+        seconds = predictions * self.trial.known
+        limit = math.inf if self.call.until is None else self.call.until.seconds or math.inf
+        if not min(seconds, limit) > MINUTES:
+            return None
+        return (
+            f"owenshap: {predictions:,} predictions, about {clock(seconds)}, are ahead; fewer "
+            "background rows, a wider tolerance='5%' or seconds=60 are sooner done"
+        )
 
     @property
     def shared(self) -> Shared | None:
@@ -187,6 +210,8 @@ class Planner:
                 return plan
             equal = "the time" if total is None else f"{int(share):,} evaluations"
             because = f"2^{n_players} coalitions do not fit a row's equal share of {equal}"
+        if total is None and call.method == "auto" and share < least_of_a_star(n_players):
+            return self._less_than_a_star(n_players)
         estimator = plan.estimator
         cost = estimator.replicate_cost(n_players)
         learner = estimator.learner(n_players)
@@ -199,6 +224,12 @@ class Planner:
         if plan.until is None and replicates < 1:
             return plan  # the error then speaks of all rows
         return Plan(estimator, replicates, most, because, replace(call.until, exact=exact))
+
+    def _less_than_a_star(self, n_players: int) -> Plan:
+        """What a row can have in a time in which not even the first estimate by stars fits."""
+        within = max(4, int(IN_TIME * self._share))
+        plan = make_plan(n_players, "auto", within, memory=self.call.settings.memory)
+        return replace(plan, because=f"a row's share of the time is about {within:,} evaluations")
 
 
 @lru_cache(maxsize=64, typed=True)

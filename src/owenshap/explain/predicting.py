@@ -17,7 +17,7 @@ from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Names, Output, as_predictions, check_outputs
 from owenshap.models import Model
-from owenshap.run.cost import FIRST_TRIAL, LONG, MORE, Pace, Trial, timed
+from owenshap.run.cost import Pace, Trial, timed
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import checked_names, whole_number
 from owenshap.tables import Table, as_table
@@ -195,12 +195,10 @@ class Predictor:
 
 def _seconds(predict: Callable[[Table], object], rows: Table, most: int) -> float:
     """Seconds of a row, from batches that grow until one takes long enough to tell."""
-    took = timed(predict, rows.take(np.arange(1)))[1]
-    count = FIRST_TRIAL
-    while took < LONG and count <= most:
-        took = timed(predict, rows.take(np.arange(count) % len(rows)))[1]
-        count *= MORE
-    return took / (1 if count == FIRST_TRIAL else count // MORE)
+    pace = Pace()
+    pace.note(1, timed(predict, rows.take(np.arange(1)))[1])
+    trial = Trial(pace, len(rows), lambda which: predict(rows.take(which)), False, most)
+    return trial.seconds(lambda _: True, 0)
 
 
 def explained_of(

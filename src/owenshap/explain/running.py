@@ -16,18 +16,20 @@ from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import in_order
-from owenshap.support.progress import Meter, close, meter, silent
+from owenshap.support.progress import Meter, close, meter, silent, tell
 
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
 
 def estimates(
-    tasks: list[Task], shared: Shared | None, call: Call
+    tasks: list[Task], shared: Shared | None, call: Call, warning: str | None = None
 ) -> Iterator[tuple[ModelGame, Estimate]]:
     """The games with their estimates. Workers take whole games; where there is only one, or rows
-    share, blocks.
+    share, blocks. A warning is told beforehand.
     """
     report = meter(call.progress, "explaining")
+    if warning is not None:
+        tell(report, warning)
     try:
         if shared is not None:
             run = Allocation(tasks, call.settings, shared, call.executor, report)

@@ -89,7 +89,7 @@ def _estimated(
     tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory)
     done: list[tuple[ModelGame, Estimate]] = []
     try:
-        done.extend(estimates(tasks, planner.shared, call))
+        done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))
     except (OwenshapError, KeyboardInterrupt) as error:
         finished = None
         if done:

@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -258,12 +259,21 @@ class Allocation:
         """A session that is never looked at: a snapshot after every block."""
         session = self._session(task)
         self._expected = self._spent + task.rows * task.plan.evaluations(task.game.n_players)
+        result = partial(session.result, self._in_time(session))
         for _ in session.advancing(task.plan.replicates):
             if session.count:
-                self._latest = session.result
-                yield task.game, session.result, session.count >= task.plan.replicates
+                self._latest = result
+                yield task.game, result, session.count >= task.plan.replicates
         self._release(session)
         self._spend(session.evaluations * task.rows)
+
+    def _in_time(self, session: Session) -> str | None:
+        """Why a budget was fixed that nobody gave: it is what fits the time."""
+        by_clock = self._shared is not None and self._shared.total is None
+        if not by_clock or not session.plan.estimator.random:
+            return None
+        budget = session.plan.budget
+        return f"{self._clock} for all rows: a row has about {budget:,} evaluations in them"
 
     # --- what is told
 

@@ -155,6 +155,11 @@ class Trial:
         self.predicted: IntArray = np.zeros(rows, np.int64)
         """How many rows were predicted for each row besides those of its game."""
 
+    @property
+    def known(self) -> float:
+        """Seconds of a row; NaN where nobody asked for it."""
+        return self._pace.seconds if self._pace.settled else math.nan
+
     def also(self, predicted: int) -> None:
         """So many rows were predicted for all explained rows together: each has its share."""
         self.predicted += np.bincount(np.arange(predicted) % self._rows, minlength=self._rows)

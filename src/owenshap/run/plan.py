@@ -109,7 +109,14 @@ def usual_cap(n_players: int) -> int:
 
 def least_ahead(plan: Plan, n_players: int) -> int:
     """Evaluations that a game of n players takes at least, about."""
-    return plan.budget if plan.until is None else min(plan.budget, BY_PROCESS * n_players)
+    if plan.until is None:
+        return plan.evaluations(n_players)
+    return min(plan.budget, BY_PROCESS * n_players)
+
+
+def least_of_a_star(n_players: int) -> int:
+    """Evaluations of the first estimate by halved stars."""
+    return 2 * (n_players + 1) + 2
 
 
 def drawn_pays(n_players: int, background: int) -> bool:
@@ -397,7 +404,7 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     because = f"{n_players} players are too many for all coalitions"
     if given:
         because = f"2^{n_players} coalitions do not fit the budget of {budget:,}"
-    if budget < 2 * (n_players + 1) + 2:
+    if budget < least_of_a_star(n_players):
         return _less_than_a_star(n_players, budget, f"{because}, nor does a star", memory)
     if cost is None:
         return _planned(by_name()["halved-owen"](), n_players, budget, because)

@@ -38,6 +38,12 @@ def note(progress: Meter, words: str) -> None:
         progress.words = words
 
 
+def tell(progress: Meter, words: str) -> None:
+    """Write a line that stays, above a bar."""
+    if isinstance(progress, Bar):
+        progress.tell(words)
+
+
 def silent(done: int, expected: int) -> None:
     """Say nothing."""
 
@@ -81,6 +87,12 @@ class Bar:
             return os.get_terminal_size(self._stream.fileno()).columns or 80
         except (OSError, ValueError):  # not a terminal
             return 80
+
+    def tell(self, words: str) -> None:
+        """Write a line that stays."""
+        self.clear()
+        self._stream.write(f"{words}\n")
+        self._stream.flush()
 
     def clear(self) -> None:
         """Leave no trace."""

@@ -166,3 +166,22 @@ def test_a_trial_is_no_longer_than_it_must_be():
     asked.clear()
     assert Trial(known, 3, asked.append, counts=True).seconds(lambda _: True, 100) == 1.0
     assert not asked
+
+
+@pytest.mark.parametrize(("row", "said"), [(5e-3, True), (5e-6, False)])
+def test_minutes_ahead_are_told_beforehand(monkeypatch, capsys, row, said):
+    background = np.random.default_rng(6).normal(size=(100, 16))
+    explainer = owenshap.Explainer(Timed(monkeypatch, row), background)
+    explainer(ROWS[:1], progress=True)
+    told = "19,200 predictions, about 1:36, are ahead; fewer background rows"
+    assert (told in capsys.readouterr().err) == said
+
+
+def test_a_constant_game_is_settled_at_the_first_look(monkeypatch):
+    for row in (1e-7, 1e-5, 1e-2):
+        model = Timed(monkeypatch, row)
+        explainer = owenshap.Explainer(lambda batch: 0 * model(batch) + 3.0, baseline=0.0)  # noqa: B023
+        found = explainer(ROWS[:1])
+        assert not found.values.any()
+        assert not found.upper.any()
+        assert found.evaluations[0] <= 2 + 20 * 4 * 17  # a first look at stars
