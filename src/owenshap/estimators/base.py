@@ -102,9 +102,9 @@ class GrowingLearner(Learner, Protocol):
     def fit(self) -> None:
         """Fit to all that was seen."""
 
-    def confirm(self) -> bool:
-        """Make the checks of the last fit that were left until it matters; whether there were
-        any.
+    def confirm(self, within: FloatArray | None = None) -> bool:
+        """Make the checks of the last fit that were left until it matters; whether there were any.
+        They may end where standard errors are not `within` these (k,).
         """
 
     @property

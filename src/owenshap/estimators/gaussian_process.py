@@ -227,16 +227,16 @@ class Growing(Forward):
         self._errors = self._fitted.standard_errors
         self._confirmed = False
 
-    def confirm(self) -> bool:
+    def confirm(self, within: FloatArray | None = None) -> bool:
         """Make the checks of the last fit that were left until it matters; whether there were
         any.
         """
         assert self._fitted is not None
-        fitted = self._fitted.confirmed()
+        fitted = self._fitted.confirmed(within)
+        self._confirmed = self._confirmed or within is None
         if fitted is self._fitted:
             return False
         self._fitted, self._errors = fitted, fitted.standard_errors
-        self._confirmed = True
         return True
 
     @property
