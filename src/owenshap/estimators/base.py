@@ -111,6 +111,11 @@ class GrowingLearner(Learner, Protocol):
     def fitted(self) -> tuple[FloatArray, FloatArray]:
         """The values (n, k) of the last fit, and their standard errors."""
 
+    def is_grown(self, needed: float) -> bool:
+        """Whether further replicates should correct the last fit, where so many are needed for one
+        that is good enough.
+        """
+
     def go_over(self) -> None:
         """From now on make replicates that correct the last fit."""
 

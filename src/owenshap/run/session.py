@@ -393,7 +393,8 @@ class Session:
         learner = self.learner
         growing = self._growing
         if growing is not None:
-            if self.count >= growing.most:
+            needed = math.nan if verdict is None else verdict.replicates_needed
+            if growing.is_grown(needed):
                 growing.go_over()
             return False
         if learner is None:
