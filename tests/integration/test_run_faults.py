@@ -250,13 +250,16 @@ def test_workers_of_a_cluster_are_killed(tmp_path, undisturbed):
         distributed.LocalCluster(n_workers=2, **settings) as cluster,
         distributed.Client(cluster) as client,
     ):
-        stop = threading.Event()
+        stop, kills = threading.Event(), []
 
         def kill():
             for count, rows in ((1, 40), (1, 120), (2, 200)):
                 wait_for(lambda rows=rows: done(out) > rows or stop.is_set())
-                for process in [*client.run(os.getpid).values()][:count]:
-                    os.kill(process, signal.SIGKILL)
+                processes = [nanny.pid for nanny in cluster.workers.values() if nanny.pid]
+                for process in processes[:count]:
+                    with suppress(ProcessLookupError):
+                        os.kill(process, signal.SIGKILL)
+                        kills.append(process)
 
         killer = threading.Thread(target=kill)
         killer.start()
@@ -265,4 +268,5 @@ def test_workers_of_a_cluster_are_killed(tmp_path, undisturbed):
         finally:
             stop.set()
             killer.join()
+    assert len(kills) >= 3
     assert_right(run, undisturbed)

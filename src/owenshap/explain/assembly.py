@@ -56,7 +56,6 @@ class Assembly:
         self,
         done: Sequence[tuple[ModelGame, Estimate]],
         live: BoolArray,
-        draws: int | None,
         predicted: IntArray,
         not_exact: str | None,
     ) -> Explanation:
@@ -68,8 +67,6 @@ class Assembly:
             The games of the rows that have live players, or of some of them.
         live : bool (rows, players)
             The others are null players.
-        draws : int or None
-            Background rows drawn for each star or chain; None: all of them.
         predicted : int (rows,)
             Rows that the model predicted for each row besides those of its game.
         not_exact : str or None
@@ -98,7 +95,7 @@ class Assembly:
             stopped_by[which] = estimate.stopped_by
             because[which] = _because(estimate, not_exact)
             evaluations[which] = estimate.evaluations
-            averaged = draws or len(game.absent)
+            averaged = game.draws or len(game.absent)
             model_rows[which] += 2 * len(game.absent) + (estimate.evaluations - 2) * averaged
         return self._explanation(
             None if finished.all() else finished,

@@ -41,8 +41,6 @@ class RowGroups:
     absent: Absent
     players: Players
     output: Output
-    draws: int | None
-    """Background rows drawn for each star or chain; None: all of them."""
     batch_rows: int | None
     """The most rows that the model takes at once; None: any number."""
     linear: LinearFirst | None
@@ -56,9 +54,15 @@ class RowGroups:
         return self.players.any_of(self.absent.differs(self.rows))
 
     def tasks(
-        self, plans: Mapping[int, Plan], ranges: FloatArray | None, outputs: int, memory: int
+        self,
+        plans: Mapping[int, Plan],
+        draws: Mapping[int, int | None],
+        ranges: FloatArray | None,
+        outputs: int,
+        memory: int,
     ) -> list[Task]:
-        """The games to estimate, each with the plan for its number of players.
+        """The games to estimate, each with the plan for its number of players, and the background
+        rows drawn for each star or chain; None: all of them.
 
         A relative tolerance is a share of the ranges (rows, outputs). A model's outputs bound how
         many rows fit into memory together.
@@ -76,10 +80,11 @@ class RowGroups:
             step = 1 if alone else min(most, fitting)  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):
                 own = None if ranges is None else ranges[which]
-                tasks.append(Task(self._game(which, outputs, memory), plan, own))
+                game = self._game(which, draws[n_players], outputs, memory)
+                tasks.append(Task(game, plan, own))
         return tasks
 
-    def _game(self, which: IntArray, outputs: int, memory: int) -> ModelGame:
+    def _game(self, which: IntArray, draws: int | None, outputs: int, memory: int) -> ModelGame:
         rows = self.rows if len(which) == len(self.rows) else self.rows.take(which)
         fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
         busy = self.model.rows_at_once(rows.n_features, self.batch_rows)
@@ -92,7 +97,7 @@ class RowGroups:
             output=self.output.of_rows(which),
             labels=which,
             batch_rows=max(1, min(fitting, busy)),
-            draws=self.draws,
+            draws=draws,
         )
         if self.linear is None:
             return game

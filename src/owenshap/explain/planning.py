@@ -18,9 +18,12 @@ from owenshap.games.outputs import Output
 from owenshap.run.allocation import Shared
 from owenshap.run.cost import Cost, Trial
 from owenshap.run.plan import (
+    DRAWN,
     Plan,
     check_feasible,
     default_budget,
+    drawn_pays,
+    least_ahead,
     make_plan,
     settled_for,
 )
@@ -76,10 +79,11 @@ class Planner:
     def _plan(self, n_players: int) -> Plan:
         """The plan as for a row alone."""
         method = self.call.method
-        draws = self.call.draws
+        draws = self.draws(n_players)
         if draws is not None and method == "auto":
             # exact values average over the whole background, which drawing is to avoid
-            method = "halved-owen"
+            plan = self._made(n_players, "halved-owen", None)
+            return replace(plan, because=self._because_drawn(draws))
         plan = self._made(n_players, method, None)
         if method == "auto" and (plan.estimator.random or self.call.until is not None):
             plan = self._made(n_players, method, self._cost(plan, n_players))
@@ -91,6 +95,24 @@ class Planner:
             advice = "Use another method, or leave out background_draws"
             raise InputError("background_draws", rule, draws, advice)
         return plan
+
+    def draws(self, n_players: int) -> int | None:
+        """Background rows that are drawn for each star or chain of a row with so many live players;
+        None: all of them are averaged over.
+        """
+        call = self.call
+        if call.draws is not None or call.method != "auto":
+            return call.draws
+        accurate = call.until is not None and call.until.tolerance is not None
+        return DRAWN if accurate and drawn_pays(n_players, self.background) else None
+
+    def _because_drawn(self, draws: int) -> str:
+        return (
+            f"{draws:,} of {self.background:,} background rows are drawn for each star, and their "
+            "error is in the interval; a method by name averages over all of them"
+            if self.call.draws is None
+            else f"{draws:,} background rows are drawn for each star, as asked for"
+        )
 
     def _made(self, n_players: int, method: str | Estimator, cost: Cost | None) -> Plan:
         budget = self.call.budget
@@ -118,8 +140,13 @@ class Planner:
             )
             return dear.estimator.name != cheap.estimator.name
 
-        expected = default_budget(n_players) if cheap.budget == ENDLESS else cheap.budget
-        return cost_of(self.trial.seconds(matters, expected * len(self.live) * self.background))
+        ahead = least_ahead(cheap, n_players) * len(self.live) * self.background
+        return cost_of(self.trial.seconds(matters, ahead))
+
+    @property
+    def _averaged(self) -> int:
+        """Background rows that an evaluation of the largest game averages over."""
+        return self.draws(int(self.live.max())) or self.background
 
     @cached_property
     def _share(self) -> float:
@@ -136,7 +163,7 @@ class Planner:
         budget = self.call.budget
         plenty = 4 * default_budget(int(self.live.max())) if budget is None else budget
         # seconds for one row of the model per evaluation
-        whole = shared.seconds / (rows * (self.call.draws or self.background))
+        whole = shared.seconds / (rows * self._averaged)
         seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0)
         return min(share, whole / seconds)
 
@@ -158,10 +185,8 @@ class Planner:
         if plan.until is None:
             if call.method != "auto" or 1 << n_players <= share:
                 return plan
-            because = (
-                f"all 2^{n_players} coalitions do not fit an equal share of {int(share):,} "
-                "evaluations"
-            )
+            equal = "the time" if total is None else f"{int(share):,} evaluations"
+            because = f"2^{n_players} coalitions do not fit a row's equal share of {equal}"
         estimator = plan.estimator
         cost = estimator.replicate_cost(n_players)
         learner = estimator.learner(n_players)

@@ -5,7 +5,6 @@ its time.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,7 +17,7 @@ from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Names, Output, as_predictions, check_outputs
 from owenshap.models import Model
-from owenshap.run.cost import LONG, TRIALS, Pace, Trial, timed
+from owenshap.run.cost import FIRST_TRIAL, LONG, MORE, Pace, Trial, timed
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import checked_names, whole_number
 from owenshap.tables import Table, as_table
@@ -81,10 +80,11 @@ class Predictor:
         """Seconds that a prediction takes, by the model itself and from its linear first step,
         where it has one.
         """
-        pace = {"model": _seconds(self.predictions, rows)}
+        most = self.model.rows_at_once(rows.n_features, self.batch_rows)
+        pace = {"model": _seconds(self.predictions, rows, most)}
         linear = self._first_step() if self._fast else None
         if linear is not None and linear.arrays.of_table(rows) is not None:
-            pace["linear"] = _seconds(linear.predict, rows)
+            pace["linear"] = _seconds(linear.predict, rows, most)
         return pace
 
     def at_pace(self, pace: Mapping[str, float]) -> Predictor:
@@ -173,6 +173,7 @@ class Predictor:
             len(rows),
             lambda which: self.predictions(rows.take(which)),
             counts=True,
+            largest=self.model.rows_at_once(rows.n_features, self.batch_rows),
         )
         trial.also(checked)
         return trial
@@ -192,15 +193,14 @@ class Predictor:
         return ranges
 
 
-def _seconds(predict: Callable[[Table], object], rows: Table) -> float:
+def _seconds(predict: Callable[[Table], object], rows: Table, most: int) -> float:
     """Seconds of a row, from batches that grow until one takes long enough to tell."""
-    took = math.inf
-    count = 1
-    for count in (1, *TRIALS):
+    took = timed(predict, rows.take(np.arange(1)))[1]
+    count = FIRST_TRIAL
+    while took < LONG and count <= most:
         took = timed(predict, rows.take(np.arange(count) % len(rows)))[1]
-        if took > LONG:
-            break
-    return took / count
+        count *= MORE
+    return took / (1 if count == FIRST_TRIAL else count // MORE)
 
 
 def explained_of(

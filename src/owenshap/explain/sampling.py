@@ -48,7 +48,6 @@ def sampled(
         absent,
         assembly.players,
         output,
-        call.draws,
         predictor.batch_rows,
         linear,
     )
@@ -61,7 +60,7 @@ def sampled(
         groups = replace(groups, linear=None)
         trial = predictor.trial(rows, None, checked)
         done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
-    return assembly.of_games(done, groups.live, call.draws, trial.predicted, not_exact)
+    return assembly.of_games(done, groups.live, trial.predicted, not_exact)
 
 
 def _estimated(
@@ -86,7 +85,8 @@ def _estimated(
     if shares and background > 1:
         trial.also(len(groups.absent.table))
         ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
-    tasks = groups.tasks(plans, ranges, outputs, call.settings.memory)
+    draws = {each: planner.draws(each) for each in plans}
+    tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory)
     done: list[tuple[ModelGame, Estimate]] = []
     try:
         done.extend(estimates(tasks, planner.shared, call))
@@ -94,7 +94,7 @@ def _estimated(
         finished = None
         if done:
             predicted = trial.predicted
-            finished = assembly.of_games(done, groups.live, call.draws, predicted, not_exact)
+            finished = assembly.of_games(done, groups.live, predicted, not_exact)
         error.explanation = finished  # type: ignore[union-attr]
         if isinstance(error, KeyboardInterrupt):
             error.add_note(_interrupted(finished, len(assembly.rows)))

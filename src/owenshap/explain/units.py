@@ -13,11 +13,11 @@ from owenshap.models import Model, as_model
 from owenshap.support.units import LOG_ODDS, PROBABILITY, SCORE
 
 LOGIT = "logit"
-BEFORE = {PROBABILITY: "output='probability'", SCORE: "predict='decision_function'"}
-"""How to have what was explained before; else by predict='predict'."""
+INSTEAD = {PROBABILITY: "output='probability'", SCORE: "predict='decision_function'"}
+"""How to have something else explained; else by predict='predict'."""
 
 _warned = False
-"""Whether this process was told that another thing is explained by default than before."""
+"""Whether this process was told what is explained by default."""
 
 
 def settled_model(given: Any, predict: str | None, output: Choice) -> tuple[Model, Choice]:
@@ -57,14 +57,14 @@ def _probabilities(model: Model) -> Model:
 
 
 def _warn(unit: str | None, formerly: str) -> None:
-    """Tell once what is explained now, and how to have what was explained before."""
+    """Tell once what is explained, and how to have the other thing that may be expected."""
     global _warned  # noqa: PLW0603 (once per process)
     if _warned:
         return
     _warned = True
-    before = BEFORE.get(formerly, "predict='predict'")
+    instead = INSTEAD.get(formerly, "predict='predict'")
     message = (
-        f"The {unit} of this model is explained, and no longer its {formerly}: "
-        f"{before} explains that, as before. This is told once, and for this release."
+        f"The {unit} of this model is explained; {instead} explains its {formerly}. This is told "
+        "once."
     )
     warnings.warn(message, UserWarning, stacklevel=4)

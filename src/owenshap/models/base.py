@@ -22,8 +22,8 @@ class Model(ABC):
     batch_elements: int = 1 << 21
     """Rows × features of a batch that keeps the model busy."""
 
-    row_seconds: float = 1e-5
-    """Seconds that a row of a large batch usually takes, to a power of ten: what 'auto' counts."""
+    row_seconds: float = 3e-6
+    """Seconds that a row of a large batch usually takes: what 'auto' counts."""
 
     launches: bool = False
     """Whether `begin` returns before the predictions are there: a device goes on with them
@@ -37,7 +37,7 @@ class Model(ABC):
     """What its predictions are, as in `owenshap.support.units`; None where that is not known."""
 
     formerly: str | None = None
-    """What was predicted by default in the release before, where that was something else."""
+    """What else might be expected to be explained by default; None where nothing is."""
 
     def probabilities(self) -> Model | None:
         """The same model predicting the probabilities of all classes; None where it has none."""

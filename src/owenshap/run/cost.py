@@ -26,10 +26,13 @@ GAME_SECONDS = 1e-4  # of an evaluation, where nothing is known of a game but th
 CALLING = 1e-3  # seconds that a call may take without any evaluation
 HICCUP = 50e-3  # seconds that a busy machine may keep a call waiting
 
-TRIALS = (16, 128, 1024)  # rows of trial batches: the next one where the last was too short to tell
-LONG = 0.02  # seconds of a batch in which what a call takes for itself no longer counts
-LITTLE = 0.2  # seconds that a trial may take however short the explanation
-SHARE = 50  # a longer one takes at most one row in so many of those that the explanation takes
+FIRST_TRIAL, MORE = 16, 4  # rows of the first trial batch, and times as many in each that follows
+# times as long as the batch before must a batch take for the difference to be that of its rows
+TOLD = 1.5
+LONG = 0.01  # seconds of a batch that tells what its rows take
+LITTLE = 0.2  # seconds: a shorter trial batch may have so many rows, or one in `FEW` of those ahead
+LITTLE_ROWS, FEW = 1024, 4
+SHARE = 50  # a longer one has at most one row in so many of those ahead
 
 
 @dataclass(frozen=True)
@@ -62,18 +65,25 @@ class Cost:
         return cls(max(computing - CALLING, waited, 0.0) / evaluations, outputs)
 
     def __str__(self) -> str:
-        return (
-            f"an evaluation takes about {self.seconds:.0e} s"
-            if self.seconds > HARDLY
-            else "an evaluation takes hardly any time"
-        )
+        if self.seconds <= HARDLY:
+            return "an evaluation takes hardly any time"
+        return f"an evaluation takes about {duration(self.seconds)}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words: '0.4 ms'."""
+    size, unit = next(
+        (each for each in ((1.0, "s"), (1e-3, "ms")) if seconds >= 0.095 * each[0]), (1e-6, "µs")
+    )
+    return f"{float(f'{seconds / size:.1g}'):g} {unit}"
 
 
 def quickest(ways: Mapping[str, tuple[float, float]], cost: Cost, usual: str | None = None) -> str:
     """Of ways by name, each so many evaluations and seconds besides, the one to take.
 
     The usual one, by default the quickest by counted work; another where by the clock the usual one
-    takes more than `SURE` times as long.
+    takes more than `SURE` times as long. Where nobody says what is usual, and evaluations take more
+    than `SURE` times what there is besides, the fewest evaluations.
     """
 
     def taking(seconds: float) -> dict[str, float]:
@@ -82,9 +92,13 @@ def quickest(ways: Mapping[str, tuple[float, float]], cost: Cost, usual: str | N
     def least(times: Mapping[str, float]) -> str:
         return min(times, key=times.__getitem__)
 
-    usual = usual or least(taking(cost.counted))
-    times = taking(max(cost.seconds, HARDLY))
+    seconds = max(cost.seconds, HARDLY)
+    times = taking(seconds)
     best = least(times)
+    if usual is None:
+        usual = least(taking(cost.counted))
+        if all(count * seconds > SURE * besides for count, besides in ways.values()):
+            return best
     return best if times[usual] > SURE * times[best] else usual
 
 
@@ -124,6 +138,8 @@ class Trial:
         Predicts some of these rows, given by number.
     counts : bool
         Whether that asks the model itself.
+    largest : int
+        Rows of a batch of the explanation, at most.
     """
 
     def __init__(
@@ -132,8 +148,10 @@ class Trial:
         rows: int,
         predict: Callable[[IntArray], object],
         counts: bool,
+        largest: int = 1 << 16,
     ) -> None:
         self._pace, self._rows, self._predict, self._counts = pace, rows, predict, counts
+        self._largest = largest
         self.predicted: IntArray = np.zeros(rows, np.int64)
         """How many rows were predicted for each row besides those of its game."""
 
@@ -141,24 +159,36 @@ class Trial:
         """So many rows were predicted for all explained rows together: each has its share."""
         self.predicted += np.bincount(np.arange(predicted) % self._rows, minlength=self._rows)
 
-    def seconds(self, matters: Callable[[float], bool], most: int) -> float:
+    def seconds(self, matters: Callable[[float], bool], ahead: int) -> float:
         """Seconds of a row in batches as large as those of an explanation that takes so many rows
-        at most.
+        at least.
 
         No more than at most, where that is little enough not to matter.
         """
         pace = self._pace
         if pace.settled or not matters(pace.seconds):
             return pace.seconds
-        for count in TRIALS:
-            if LITTLE / count < pace.seconds < math.inf and count > most // SHARE:
-                break
+        count, fewer, before = FIRST_TRIAL, 0, 0.0
+        while count <= self._largest and self._little(count, ahead):
             took = self._time(count)
             pace.note(count, took)
+            if fewer and took > TOLD * before:
+                # what a call takes for itself is in both
+                pace.note(count - fewer, took - before)
             if took > LONG or not matters(pace.seconds):
                 break
+            count, fewer, before = MORE * count, count, took
         pace.settled = True
         return pace.seconds
+
+    def _little(self, count: int, ahead: int) -> bool:
+        """Whether predicting so many rows is little, or little beside what is ahead."""
+        seconds = self._pace.seconds
+        return (
+            math.isinf(seconds)
+            or count <= ahead // SHARE
+            or (count <= max(LITTLE_ROWS, ahead // FEW) and count * seconds < LITTLE)
+        )
 
     def _time(self, count: int) -> float:
         which = np.arange(count) % self._rows
@@ -168,9 +198,20 @@ class Trial:
 
 
 def timed(function: Callable[[Argument], Result], argument: Argument) -> tuple[Result, float]:
-    """What a function gives, and the seconds that it took."""
+    """What a function gives, and the seconds that it took: those in which it computed, and those
+    in which it waited only where these are by far the most, as for a machine elsewhere.
+    """
     began = clock()
-    return function(argument), clock() - began
+    computed = processor_clock()
+    result = function(argument)
+    computing = processor_clock() - computed
+    elapsed = clock() - began
+    return result, elapsed if elapsed > SURE * computing else min(elapsed, computing)
+
+
+def processor_clock() -> float:
+    """Seconds that this process has computed, in all its threads."""
+    return time.process_time()
 
 
 def clock() -> float:

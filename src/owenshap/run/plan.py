@@ -12,7 +12,7 @@ from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.errors import InputError, UnknownMethodError
 from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.exact import MOST_PLAYERS
-from owenshap.run.cost import Cost, quickest
+from owenshap.run.cost import Cost, duration, quickest
 from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Until
 from owenshap.support.checks import whole_number
 from owenshap.surrogates.base import FOLDS
@@ -31,7 +31,14 @@ WORTH = 10  # times the evaluations, at most, that halved stars take to be as ac
 # (benchmarks/decisions.md#by-the-clock-or-by-count)
 BY_STARS = 320
 BY_PROCESS = 12  # the same by a process that grows
-BY_CORRECTED = 30  # the same where players are too many for a process alone
+BY_CORRECTED = 25  # the same by one that is corrected
+# a background of more rows is drawn from where that takes less work: fewer may have been chosen
+LARGE_BACKGROUND = 1000
+DRAWN = 10  # background rows for each star then (benchmarks/decisions.md#drawn-backgrounds)
+DRAWN_MORE = 2  # times the evaluations, as the rows that are drawn differ
+# times the predictions that averaging over all must take for drawing to be worth its error: few of
+# a sampled estimate, many of exact values
+DRAWN_WORTH, EXACT_WORTH = 2, 10
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,23 @@ def usual_cap(n_players: int) -> int:
     a user should know before more is spent.
     """
     return 16 * default_budget(n_players)
+
+
+def least_ahead(plan: Plan, n_players: int) -> int:
+    """Evaluations that a game of n players takes at least, about."""
+    return plan.budget if plan.until is None else min(plan.budget, BY_PROCESS * n_players)
+
+
+def drawn_pays(n_players: int, background: int) -> bool:
+    """Whether drawing background rows for each star takes far fewer predictions than averaging over
+    all of them, with whatever method.
+    """
+    if background <= LARGE_BACKGROUND:
+        return False
+    drawn = DRAWN_MORE * BY_STARS * (n_players + 1) * DRAWN
+    if n_players <= MOST_PLAYERS and background << n_players <= EXACT_WORTH * drawn:
+        return False
+    return background * BY_PROCESS * n_players > DRAWN_WORTH * drawn
 
 
 def methods() -> list[str]:
@@ -260,7 +284,8 @@ def _auto_until(
 ) -> tuple[Plan, int | None]:
     """What reaches a goal the soonest, and the evaluations it may have."""
     default = default_budget(n_players)
-    plan = _auto(n_players, default if budget is None else min(budget, default), None, memory)
+    within = None if budget is None or budget > default or until.usual else budget
+    plan = _auto(n_players, within, None, memory)
     exact = not plan.estimator.random
     if exact and until.seconds is not None:
         plan, budget = _sampled_first(plan, n_players, budget)
@@ -270,33 +295,46 @@ def _auto_until(
         plan = replace(plan, estimator=stars)
     if cost is None or (budget is not None and budget < default):
         return plan, budget
-    every = 1 << n_players
-    # the last fit, and about as much for all before it
-    alone = BY_PROCESS * n_players <= 4 * MOST_CHOSEN
-    by_process = (BY_PROCESS if alone else BY_CORRECTED) * n_players
-    fitting = 2 * fit_seconds(min(by_process // 2, MOST_CHOSEN), n_players, cost.outputs)
-    ways = {"fit": (by_process, fitting), "stars": (_by_stars(n_players, until), 0.0)}
-    possible = n_players <= MOST_PLAYERS and (budget is None or every <= budget)
+    ways = _ways(n_players, until, cost)
+    possible = n_players <= MOST_PLAYERS and (budget is None or 1 << n_players <= budget)
     if exact or (possible and until.seconds is None):
-        ways = {"exact": (every, 0.0)} | ways
+        ways = {"exact": (1 << n_players, 0.0)} | ways
     way = quickest(ways, cost, "exact" if exact else None)
-    times = f"{cost} and fits about {fitting:.1g} s"
     if way == "exact":
-        because = f"all 2^{n_players} coalitions take no longer than sampling: {cost}"
+        because = f"{cost}, so all 2^{n_players} coalitions take no longer than sampling"
         return (plan if exact else exact_plan(n_players, because)), budget
     if exact:
         plan = replace(plan, because=f"all 2^{n_players} coalitions take too long")
         plan = replace(plan, estimator=by_name()["halved-owen"]().open_ended(n_players))
-    because = f"{plan.because}, and {times}"
-    if way == "stars":
-        return replace(plan, because=f"{because}, in which stars reach more"), budget
-    name = "gaussian-process" if alone else "gaussian-process-corrected"
-    fitted = by_name()[name]().open_ended(n_players)
-    better = replace(plan, estimator=fitted, because=f"{because}, which they are worth")
+    fitting = duration(min(besides for _, besides in ways.values() if besides))
+    if way == "halved-owen":
+        because = f"{plan.because}; {cost}, so many of them are sooner done than fits of {fitting}"
+        return replace(plan, because=because), budget
+    fitting = duration(ways[way][1])
+    because = f"{plan.because}; {cost}, so fewer of them are worth fits of about {fitting}"
+    better = replace(plan, estimator=by_name()[way]().open_ended(n_players), because=because)
     if _feasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory):
         return better, budget
-    because = f"{because}, which they are worth, but not within this memory"
-    return replace(plan, because=because), budget
+    return replace(plan, because=f"{because}, but these need more memory"), budget
+
+
+def _ways(n_players: int, until: Until, cost: Cost) -> dict[str, tuple[float, float]]:
+    """Evaluations that methods take until they are good enough, about, and seconds for fits."""
+
+    def fits(pairs: float) -> float:
+        return fit_seconds(min(int(pairs * n_players), MOST_CHOSEN), n_players, cost.outputs)
+
+    ways = {
+        "halved-owen": (_by_stars(n_players, until), 0.0),
+        # two fits to few pairs, each with its cross-validation
+        "gaussian-process-corrected": (BY_CORRECTED * n_players, 4 * fits(3)),
+    }
+    if BY_PROCESS * n_players <= 4 * MOST_CHOSEN:
+        # the first fit again without each fold, for its errors; the last one, and about as much
+        # for those in between
+        growing = (1 + FOLDS) * fits(2.5) + 2 * fits(BY_PROCESS / 2)
+        ways["gaussian-process"] = (BY_PROCESS * n_players, growing)
+    return ways
 
 
 def _by_stars(n_players: int, until: Until) -> float:
@@ -350,15 +388,15 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     is fitted on a part of them, and errors several times as large are the price of its interval.
     Past that more pairs cannot teach it, but correct it.
     """
+    given = budget is not None
     budget = default_budget(n_players) if budget is None else budget
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
-        return _planned(
-            by_name()["exact"](),
-            n_players,
-            budget,
-            f"all 2^{n_players} coalitions fit a budget of {budget}",
-        )
-    because = f"2^{n_players} coalitions do not fit a budget of {budget}"
+        few = f"fit the budget of {budget:,}" if given else "are few enough"
+        because = f"all 2^{n_players} coalitions {few}"
+        return _planned(by_name()["exact"](), n_players, budget, because)
+    because = f"{n_players} players are too many for all coalitions"
+    if given:
+        because = f"2^{n_players} coalitions do not fit the budget of {budget:,}"
     if budget < 2 * (n_players + 1) + 2:
         return _less_than_a_star(n_players, budget, f"{because}, nor does a star", memory)
     if cost is None:
@@ -367,25 +405,20 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
     # what a fit saves: with few evaluations for each player it learns less
     saved = min(WORTH, budget / n_players) * budget
-    pays = quickest({"stars": (saved, 0.0), "fit": (0.0, fitting)}, cost) == "fit"
-    times = f"{cost} and a fit about {fitting:.1g} s"
+    pays = quickest({"stars": (saved, 0.0), "fit": (0.0, fitting)}, cost, None) == "fit"
+    takes = f"a fit of about {duration(fitting)}"
     if not pays:
-        return _planned(
-            by_name()["halved-owen"](),
-            n_players,
-            budget,
-            f"{because}, and {times}, in which stars reach more",
-        )
-    because = f"{because}, and {times}, which it is worth"
+        because = f"{because}; {cost}, so many of them are sooner done than {takes}"
+        return _planned(by_name()["halved-owen"](), n_players, budget, because)
+    because = f"{because}; {cost}, so few of them are worth {takes}"
     if corrected:
         because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
     name = "gaussian-process-corrected" if corrected else "gaussian-process"
     plan = _planned(by_name()[name](), n_players, budget, because)
     if _feasible(plan, n_players, memory):
         return plan
-    return _planned(
-        by_name()["halved-owen"](), n_players, budget, f"{because}, but not within this memory"
-    )
+    because = f"{because}, but it needs more memory"
+    return _planned(by_name()["halved-owen"](), n_players, budget, because)
 
 
 def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) -> Plan:

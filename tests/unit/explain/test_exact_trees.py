@@ -540,7 +540,8 @@ def test_the_new_default_is_told_once(monkeypatch):
         Explainer(model, DIABETES, output="logit")
         Explainer(model, DIABETES, predict="margin")
     with pytest.warns(
-        UserWarning, match=r"The log-odds of this model is explained.*output='probability'"
+        UserWarning,
+        match=r"The log-odds of this model is explained; output='probability' explains its probability",
     ) as told:
         Explainer(model, DIABETES)
     assert told[0].filename == __file__

@@ -299,7 +299,7 @@ def test_a_callable_sees_progress_and_another_process_can(tmp_path):
         ({"rows": ROWS[:50]}, "the data's rows 100 there and 50 here"),
         ({"model": lambda batch: product(batch) + 1e-3}, "the model's predictions not the same"),
     ],
-    ids=str,
+    ids=lambda given: ", ".join(given) if isinstance(given, dict) else given,
 )
 def test_what_differs_is_refused_and_named(tmp_path, changed, what):
     finished(tmp_path)
@@ -318,7 +318,7 @@ def test_what_differs_is_refused_and_named(tmp_path, changed, what):
         ({"output": lambda found: found * 2}, "the explainer's output"),
         ({"output_names": ["x"]}, "the explainer's output_names"),
     ],
-    ids=str,
+    ids=lambda given: ", ".join(given) if isinstance(given, dict) else given,
 )
 def test_another_explainer_is_refused(tmp_path, changed, what):
     finished(tmp_path)

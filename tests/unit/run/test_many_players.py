@@ -69,7 +69,7 @@ def test_auto_takes_no_fit_that_does_not_fit_into_memory(budget: int) -> None:
     )
     plan = make_plan(30, "auto", budget, dear, memory=20e6)
     assert plan.estimator.name == "halved-owen"
-    assert "not within this memory" in plan.because
+    assert "needs more memory" in plan.because
 
 
 @pytest.mark.parametrize("method", ["gaussian-process", "gaussian-process-corrected", "linear"])

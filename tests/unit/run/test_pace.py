@@ -6,6 +6,8 @@ import pytest
 import owenshap
 from owenshap.run import cost as pace
 from owenshap.run.cost import Cost, Pace, Trial, quickest
+from owenshap.run.plan import make_plan
+from owenshap.statistics.stopping import USUAL, Until
 
 ROWS = np.random.default_rng(5).normal(size=(3, 16))
 WEIGHTS = np.linspace(-1, 2, 16)
@@ -17,6 +19,7 @@ class Timed:
     def __init__(self, monkeypatch, row, call=0.0):
         self.row, self.call, self.now, self.rows = row, call, 0.0, 0
         monkeypatch.setattr(pace, "clock", lambda: self.now)
+        monkeypatch.setattr(pace, "processor_clock", lambda: self.now)
 
     def __call__(self, batch):
         self.now += self.call + self.row * len(batch)
@@ -38,9 +41,10 @@ def test_auto_weighs_what_a_prediction_takes(monkeypatch, row, call, budget, exp
     model = Timed(monkeypatch, row, call)
     found = owenshap.Explainer(model, baseline=0.0)(ROWS[:1], budget=budget)
     assert found.method == expected
-    assert found.because[0].startswith(
-        f"{expected}: 2^16 coalitions do not fit a budget of {budget or 2048}"
-    )
+    why = f"2^16 coalitions do not fit the budget of {budget}"
+    if budget is None:
+        why = "16 players are too many for all coalitions"
+    assert found.because[0].startswith(f"{expected}: {why}")
     assert model.rows == found.model_rows.sum()
     by_name = owenshap.Explainer(model, baseline=0.0)(ROWS[:1], budget=budget, method=found.method)
     np.testing.assert_array_equal(by_name.values, found.values)
@@ -78,7 +82,7 @@ def test_rows_of_another_number_of_players_say_their_own_reason():
     rows[1, :10], rows[2] = 0, 0
     found = owenshap.Explainer(lambda batch: np.tanh(batch @ WEIGHTS), baseline=0.0)(rows)
     assert found.method == "exact and halved-owen"
-    assert found.because[1] == "exact: all 2^6 coalitions fit a budget of 2048"
+    assert found.because[1] == "exact: all 2^6 coalitions are few enough"
     assert found.because[2] == "nothing to do: no player differs from what stands in for it"
     assert found[1].because == found.because[1]
 
@@ -104,6 +108,47 @@ def test_a_clock_overrules_what_is_counted_only_where_it_is_sure(counted, second
 def test_of_a_usual_way_too():
     assert quickest(WAYS, Cost(1e-3, 1, 1e-3), usual="stars") == "fit"
     assert quickest(WAYS, Cost(1e-4, 1, 1e-3), usual="stars") == "stars"
+
+
+def test_dear_evaluations_decide_alone():
+    ways = {"growing": (360.0, 0.5), "corrected": (750.0, 0.1)}
+    assert quickest(ways, Cost(1e-2, 1, 1e-4)) == "corrected"  # 3.6 + 0.5 s, and 7.6 s
+    assert quickest(ways, Cost(2e-2, 1, 1e-4)) == "growing"  # 7.2 s, more than 10 × its fits
+    assert quickest(ways, Cost(2e-2, 1, 1e-4), usual="corrected") == "corrected"
+
+
+def test_rows_are_told_from_calls(monkeypatch):
+    """A call of 1 ms and rows of 0.5 µs, as naive Bayes takes for a data frame."""
+    model = Timed(monkeypatch, 5e-7, 1e-3)
+    trial = Trial(Pace(), 3, lambda which: model(ROWS[which]), counts=True)
+    assert trial.seconds(lambda _: True, 36_000) == pytest.approx(5e-7)
+    assert trial.predicted.sum() == model.rows < 36_000 / 6
+
+
+def test_computing_counts_and_waiting_only_where_it_is_by_far_the_most(monkeypatch):
+    for computing, elapsed, seconds in ((1.0, 5.0, 1.0), (0.01, 5.0, 5.0), (4.0, 2.0, 2.0)):
+        times = {"clock": [0.0, elapsed], "processor_clock": [0.0, computing]}
+        for name, each in times.items():
+            monkeypatch.setattr(pace, name, iter(each).__next__)
+        assert pace.timed(len, "abc") == (3, seconds)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(3.7e-4, "0.4 ms"), (4.2e-5, "40 µs"), (0.2, "0.2 s"), (0.033, "30 ms"), (96.0, "100 s")],
+)
+def test_durations_in_words(seconds, words):
+    assert pace.duration(seconds) == words
+
+
+def test_no_reason_speaks_of_a_budget_that_nobody_gave():
+    for n_players in (6, 12, 30, 400):
+        for seconds in (0.0, 1e-6, 1e-3, 1.0):
+            for until in (USUAL, Until("2%"), Until(0.1), Until(seconds=3.0), Until(top=2)):
+                for memory in (256e6, 17e6):
+                    cost = Cost(seconds, 1)
+                    plan = make_plan(n_players, "auto", None, cost, until, memory)
+                    assert "budget" not in plan.because
 
 
 def test_a_trial_is_no_longer_than_it_must_be():

@@ -129,7 +129,7 @@ def test_rows_of_other_numbers_of_players_share_too():
     assert answer.evaluations.sum() <= 9000
     assert model.rows == answer.model_rows.sum()
     assert answer.evaluations[2] == 1
-    assert answer.because[0] == "exact: all 2^6 coalitions fit a budget of 2048"
+    assert answer.because[0] == "exact: all 2^6 coalitions are few enough"
 
 
 def test_exact_values_must_fit_the_share():
