@@ -102,14 +102,19 @@ class GrowingLearner(Learner, Protocol):
     def fit(self) -> None:
         """Fit to all that was seen."""
 
-    def confirm(self) -> bool:
-        """Make the checks of the last fit that were left until it matters; whether there were
-        any.
+    def confirm(self, within: FloatArray | None = None) -> bool:
+        """Make the checks of the last fit that were left until it matters; whether there were any.
+        They may end where standard errors are not `within` these (k,).
         """
 
     @property
     def fitted(self) -> tuple[FloatArray, FloatArray]:
         """The values (n, k) of the last fit, and their standard errors."""
+
+    def is_grown(self, needed: float) -> bool:
+        """Whether further replicates should correct the last fit, where so many are needed for one
+        that is good enough.
+        """
 
     def go_over(self) -> None:
         """From now on make replicates that correct the last fit."""

@@ -167,6 +167,9 @@ class GaussianProcess(FittedPairs):
 FIRST_FIT = 2.5  # pairs for each player
 # pairs for each player that are chosen at once, for three fits; choosing all takes as long as a fit
 FIRST_CHOSEN = 6
+# pairs for each player, from which on errors tell how many are needed: what the first fits say of
+# themselves may change tenfold with the next
+LEARNED = 5
 GROWTH = 1.5  # of the pairs, from one fit to the next: fits take less time than all before them
 
 
@@ -227,16 +230,16 @@ class Growing(Forward):
         self._errors = self._fitted.standard_errors
         self._confirmed = False
 
-    def confirm(self) -> bool:
+    def confirm(self, within: FloatArray | None = None) -> bool:
         """Make the checks of the last fit that were left until it matters; whether there were
         any.
         """
         assert self._fitted is not None
-        fitted = self._fitted.confirmed()
+        fitted = self._fitted.confirmed(within)
+        self._confirmed = self._confirmed or within is None
         if fitted is self._fitted:
             return False
         self._fitted, self._errors = fitted, fitted.standard_errors
-        self._confirmed = True
         return True
 
     @property
@@ -246,15 +249,22 @@ class Growing(Forward):
         assert self._errors is not None
         return self._fitted.shapley_values, self._errors
 
+    def is_grown(self, needed: float) -> bool:
+        """Whether further pairs should correct it: it has as many as it may, or knows its lengths
+        by now and more are needed than it may have.
+        """
+        learned = self._seen >= LEARNED * self._n_players
+        return self.count >= self.most or (learned and needed > self.most)
+
     def go_over(self) -> None:
         """From now on make replicates that correct the last fit."""
         self.grows = False
 
     @property
     def note(self) -> str | None:
-        if self.grows or super().note:
+        if self.grows:
             return super().note
-        return "the process could grow no more: further pairs correct it"
+        return "growing more would not be enough: further pairs correct the process"
 
     def state(self) -> dict[str, Any]:
         return super().state() | {

@@ -32,7 +32,7 @@ from owenshap.run.plan import (
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.statistics.accumulators import AT_ONCE, Accumulator
-from owenshap.statistics.intervals import surprises, weight_of_skewness
+from owenshap.statistics.intervals import normal_quantile, surprises, weight_of_skewness
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.stopping import (
     ENDLESS,
@@ -393,7 +393,8 @@ class Session:
         learner = self.learner
         growing = self._growing
         if growing is not None:
-            if self.count >= growing.most:
+            needed = math.nan if verdict is None else verdict.replicates_needed
+            if growing.is_grown(needed):
                 growing.go_over()
             return False
         if learner is None:
@@ -439,7 +440,8 @@ class Session:
         assert moments is not None
         if self._growing is not None:
             verdict = self._look_at_fit(self._growing)
-            if (verdict.done or self.count >= self._affordable) and self._confirm():
+            last = self.count >= self._affordable
+            if (verdict.done or last) and self._confirm(None if last else self._errors_needed):
                 verdict = self._look_at_fit(self._growing)
             return verdict
         room = self.room()
@@ -467,12 +469,22 @@ class Session:
             self.settings.confidence,
         )
 
-    def _confirm(self) -> bool:
+    @property
+    def _errors_needed(self) -> FloatArray | None:
+        """Standard errors (k,) that a fit must have for the tolerance; None where that is not all
+        that is asked for.
+        """
+        assert self.plan.until is not None
+        if self.tolerances is None or self.plan.until.top is not None:
+            return None
+        return self.tolerances / normal_quantile((1 - self.settings.confidence) / 2)
+
+    def _confirm(self, within: FloatArray | None = None) -> bool:
         """Check the last fit of a growing process, as the last one must be; whether there was
-        anything to check.
+        anything to check. Checks may end where standard errors are not within these.
         """
         growing = self._growing
-        if growing is None or not growing.confirm():
+        if growing is None or not growing.confirm(within):
             return False
         self.note = growing.note
         return True

@@ -64,8 +64,12 @@ class FittedSurrogate(ABC):
         """
         return jackknife(self.shapley_values, self.without_folds, len(self.leave_one_out) - 1)
 
-    def confirmed(self) -> FittedSurrogate:
-        """The same with all checks made, where some were left until its errors matter."""
+    def confirmed(self, within: FloatArray | None = None) -> FittedSurrogate:  # noqa: ARG002
+        """The same with all checks made, where some were left until its errors matter.
+
+        Where it matters only whether standard errors are `within` these (k,), checks end when they
+        are not.
+        """
         return self
 
     @abstractmethod

@@ -16,6 +16,7 @@ from owenshap.surrogates.base import (
     Pairs,
     Surrogate,
     fold_of,
+    jackknife,
     pairs_of,
 )
 from owenshap.surrogates.linear import FittedLinear, LinearSurrogate, fit_linear
@@ -97,7 +98,9 @@ class CrossValidated(Surrogate):
         few = n_players <= count <= most_refitted(n_players)
         return self.refitted and (few or (count >= n_players and bool(fitted.flexible.any())))
 
-    def _choice(self, pairs: Pairs, candidates: list[FittedSurrogate]) -> FittedChoice:
+    def _choice(
+        self, pairs: Pairs, candidates: list[FittedSurrogate], within: FloatArray | None = None
+    ) -> FittedChoice:
         count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
         fitted = candidates[0]
         errors = _nothing_told(pairs, fitted)
@@ -113,19 +116,29 @@ class CrossValidated(Surrogate):
             )
             few = count <= most_refitted(n_players)
             if self._refits(pairs, fitted):
-                again = self._again(pairs, fitted, few & (of_one[0] > SUSPECT * of_one[2]), few)
+                suspect = few & (of_one[0] > SUSPECT * of_one[2])
+                again = self._again(pairs, fitted, suspect, few, within)
             if again is None or not few:
                 errors = of_one
             else:
                 errors = np.where(again.suspect, again.squares / count, errors)
         errors[0, _failed(fitted, pairs)] = np.inf
         chosen = _chosen(errors, self.margin)
-        return FittedChoice(candidates, chosen, errors, self.surrogate.name, again)
+        left = partial(self._choice, pairs, candidates)
+        confirm = left if again is not None and again.ended else None
+        return FittedChoice(candidates, chosen, errors, self.surrogate.name, again, confirm)
 
     def _again(
-        self, pairs: Pairs, fitted: FittedSurrogate, suspect: BoolArray, few: bool
+        self,
+        pairs: Pairs,
+        fitted: FittedSurrogate,
+        suspect: BoolArray,
+        few: bool,
+        within: FloatArray | None,
     ) -> _Again:
-        """What fits without folds say, of all of them where any output (k,) is in doubt."""
+        """What fits without folds say, of all of them where any output (k,) is in doubt; unless the
+        first says by itself that standard errors are not within these (k,).
+        """
         folds = [self._without_fold(pairs, 0)]
         kept = np.square(fitted.leave_fold_out)
         fold = fold_of(len(pairs.odd))
@@ -134,6 +147,11 @@ class CrossValidated(Surrogate):
         suspect = suspect | by_chance
         missed = apart[0] > BY_HEART * column_sums(kept[fold == 0])
         doubted = suspect | (missed & (few | fitted.flexible))
+        if within is not None:
+            beyond = _standard_errors(fitted, folds).max(axis=0) > within
+            known = missed & (few | fitted.flexible)
+            if (known & beyond).any():
+                return _Again(apart, folds[0].values[None], np.zeros_like(known), known, ended=True)
         if doubted.any():
             folds += [self._without_fold(pairs, each) for each in range(1, FOLDS)]
         squares = np.sum([each.squares for each in folds], axis=0)
@@ -178,6 +196,8 @@ class _Again(NamedTuple):
     """Outputs (k,) that the squared errors decide about."""
     by_heart: BoolArray
     """Outputs (k,) whose parameters know the pairs by heart."""
+    ended: bool = False
+    """Whether other folds need not be left out."""
 
 
 class _WithoutFold(NamedTuple):
@@ -203,11 +223,11 @@ class FittedChoice(FittedSurrogate):
     preferred: str
     again: _Again | None = field(repr=False)
     """What fits of the preferred one without folds say, where they were made."""
-    confirm: Callable[[], FittedChoice] | None = field(default=None, repr=False)
+    confirm: Callable[[FloatArray | None], FittedChoice] | None = field(default=None, repr=False)
     """Makes those fits, where that was left until it matters."""
 
-    def confirmed(self) -> FittedSurrogate:
-        return self if self.confirm is None else self.confirm()
+    def confirmed(self, within: FloatArray | None = None) -> FittedSurrogate:
+        return self if self.confirm is None else self.confirm(within)
 
     @property
     def note(self) -> str | None:  # type: ignore[override]
@@ -319,6 +339,12 @@ class FittedChoice(FittedSurrogate):
 def most_refitted(n_players: int) -> int:
     """The most pairs with which a surrogate is fitted again."""
     return min(MOST_REFITTED, EACH * n_players)
+
+
+def _standard_errors(fitted: FittedSurrogate, folds: list[_WithoutFold]) -> FloatArray:
+    """By fits without some of the folds: at least so much."""
+    values = np.stack([each.values for each in folds])
+    return jackknife(fitted.shapley_values, values, len(fitted.leave_one_out) - 1)
 
 
 def _nothing_told(pairs: Pairs, fitted: FittedSurrogate) -> FloatArray:

@@ -101,8 +101,11 @@ class FittedMultiples(FittedSurrogate):
     def standard_errors(self) -> FloatArray:
         return self.fitted.standard_errors * np.abs(self.times)
 
-    def confirmed(self) -> FittedSurrogate:
-        fitted = self.fitted.confirmed()
+    def confirmed(self, within: FloatArray | None = None) -> FittedSurrogate:
+        if within is not None:
+            live = self.times != 0
+            within = (within[live] / np.abs(self.times[live])).min(keepdims=True)
+        fitted = self.fitted.confirmed(within)
         return self if fitted is self.fitted else replace(self, fitted=fitted)
 
     def values(self, coalitions: BoolArray) -> FloatArray:

@@ -7,12 +7,13 @@ import pytest
 from naive import Watched
 
 from owenshap import Explainer, FunctionGame, GaussianProcess, estimate
+from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.explain.sampling import LINEAR_SECONDS
 from owenshap.models import Model
 from owenshap.run.cost import Cost
 from owenshap.run.plan import make_plan
 from owenshap.statistics.stopping import USUAL
-from owenshap.testing import product
+from owenshap.testing import product, unanimity
 
 GROWING = "gaussian-process"
 WEIGHTS = np.linspace(-1, 2, 14)
@@ -65,7 +66,7 @@ def test_the_plan_repeats_it_and_workers_change_nothing():
 def test_where_it_can_grow_no_more_further_pairs_correct_it():
     game = Watched(FunctionGame(rough, 14))
     found = estimate(game, GROWING, tolerance="6%", budget=30_000)
-    assert "further pairs correct it" in found.note or "left-out" in found.note
+    assert "further pairs correct the process" in found.note
     assert found.evaluations == game.evaluations > 1002
     exact = estimate(FunctionGame(rough, 14), "exact").values
     assert np.abs(found.values - exact).max() <= found.tolerances[0]
@@ -133,3 +134,13 @@ def test_a_busy_machine_changes_no_choice(job):
         for factor in np.geomspace(1 / 5, 5, 11)
     }
     assert taken == {expected}
+
+
+def test_it_is_corrected_as_soon_as_growing_would_not_be_enough():
+    found = estimate(unanimity(30, range(12)), GROWING, tolerance="1%", seed=0)
+    assert found.stopped_by.startswith("tolerance of 1%")
+    assert "further pairs correct the process" in found.note
+    assert found.evaluations < 2 * MOST_CHOSEN  # as many as it may grow to
+    np.testing.assert_allclose(found.values[:12], 1 / 12, atol=0.01)
+    again = estimate(unanimity(30, range(12)), plan=found.plan, seed=0)
+    np.testing.assert_array_equal(again.values, found.values)

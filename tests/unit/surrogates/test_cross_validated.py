@@ -206,3 +206,25 @@ def test_checks_may_wait_until_they_matter(monkeypatch):
     np.testing.assert_array_equal(confirmed.standard_errors, at_once.standard_errors)
     assert confirmed.note == at_once.note
     assert confirmed.confirmed() is confirmed
+
+
+def test_checks_end_where_errors_are_too_large_anyway(monkeypatch):
+    game = weighted_voting(np.random.default_rng(3).integers(1, 30, 20).tolist(), 150)
+    coalitions = pairs_for(20, 50)
+    values = game.values(coalitions).reshape(len(coalitions), -1)
+    waiting = CrossValidated(GaussianProcessSurrogate(), when_asked=True).fit(coalitions, values)
+    fits = []
+    fit = GaussianProcessSurrogate.fit
+
+    def watched(self, coalitions, values, start=None):
+        fits.append(len(values))
+        return fit(self, coalitions, values, start)
+
+    monkeypatch.setattr(GaussianProcessSurrogate, "fit", watched)
+    within = waiting.standard_errors.max(axis=0)
+    ended = waiting.confirmed(within)
+    assert len(fits) == 1
+    assert (ended.standard_errors.max(axis=0) > within).all()
+    whole = ended.confirmed()
+    assert len(fits) == 1 + FOLDS
+    np.testing.assert_array_equal(whole.standard_errors, waiting.confirmed().standard_errors)
