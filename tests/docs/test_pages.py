@@ -45,7 +45,9 @@ def test_examples_print_what_the_page_says(page, tmp_path, monkeypatch):
 def test_the_demo_explains_and_draws(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(ROOT / "examples" / "demo.py"), run_name="__main__")
-    assert re.search(r"(9|10) of 10 intervals hold the exact value", capsys.readouterr().out)
+    holds = re.search(r"(\d+) of 30 intervals hold those values", capsys.readouterr().out)
+    assert holds is not None
+    assert int(holds[1]) >= 27
     assert (tmp_path / "out" / "demo.png").stat().st_size > 10_000
 
 

@@ -33,9 +33,8 @@ from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import IntArray
 from owenshap.support.progress import clock
 
-IN_TIME = (
-    0.8  # of the evaluations that fit a time, where they cannot be stopped: others may compute
-)
+# of the evaluations that fit a time, where they cannot be stopped: others may compute
+IN_TIME = 0.8
 MINUTES = 60.0  # seconds ahead that a user should know of
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 

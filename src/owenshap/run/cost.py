@@ -30,8 +30,9 @@ FIRST_TRIAL, MORE = 16, 4  # rows of the first trial batch, and times as many in
 # times as long as the batch before must a batch take for the difference to be that of its rows
 TOLD = 1.5
 LONG = 0.01  # seconds of a batch that tells what its rows take
-LITTLE = 0.2  # seconds: a shorter trial batch may have so many rows, or one in `FEW` of those ahead
-LITTLE_ROWS, FEW = 1024, 4
+LITTLE = 0.2  # seconds: a batch that takes less is no loss
+LITTLE_ROWS = 1024  # of such a batch, at most, or one in `FEW` of those ahead
+FEW = 4  # so that finding out takes less than a fourth of what follows
 SHARE = 50  # a longer one has at most one row in so many of those ahead
 
 
