@@ -14,7 +14,7 @@ from owenshap.designs.design import Design
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game, TableGame
 from owenshap.run.estimate import estimate
-from owenshap.run.plan import Plan
+from owenshap.run.plan import Plan, default_budget
 from owenshap.run.result import Estimate
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import from_codes
@@ -93,7 +93,11 @@ def _tabled(game: KnownGame) -> KnownGame:
 
 def settled(estimator: Estimator, n_players: int) -> Estimator:
     """The estimator with nothing left open."""
-    return estimator.open_ended(n_players)
+    going_on = estimator.open_ended(n_players)
+    if going_on.together or going_on.learner(n_players) is None:
+        return going_on
+    # its batches are for growing: a fixed number of evaluations is one fit
+    return estimator.within(n_players, default_budget(n_players))
 
 
 def affordable(
