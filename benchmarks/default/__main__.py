@@ -136,7 +136,7 @@ def _source() -> str:
 def _kept(folder: Path) -> dict[str, Any]:
     path = folder / "results.json"
     kept = json.loads(path.read_text()) if path.exists() else {"jobs": {}, "machine": {}}
-    return {**kept, "command": COMMAND}
+    return {**kept, "command": COMMAND, "wanted": list(CASES)}
 
 
 def _write(folder: Path, results: dict[str, Any]) -> None:

@@ -31,6 +31,8 @@ def table(results: dict[str, Any]) -> str:
     """results.md."""
     jobs = results["jobs"]
     lines = [HEAD.format(command=results["command"])]
+    missing = [name for name in results["wanted"] if name not in jobs]
+    lines += [f"**Not measured yet**: {', '.join(missing)}.\n"] if missing else []
     lines += _goals(jobs)
     lines += [
         "",

@@ -23,7 +23,7 @@ def cell(**ours):
 
 def results(**cells):
     job = {"what": "A job", "date": "today", "source": "abc", "cells": cells, "warnings": []}
-    return {"command": "make", "machine": {}, "jobs": {"job": job}}
+    return {"command": "make", "wanted": ["job", "other"], "machine": {}, "jobs": {"job": job}}
 
 
 def line(found, start="| job | 10 |"):
@@ -92,6 +92,7 @@ def test_the_table_marks_what_is_missed_and_what_was_not_run():
         found
     )
     text = report.table(found)
+    assert "**Not measured yet**: other." in text
     assert "| sums within 1e-6 of the range | 0 of 1 | job 10 |" in text
     assert "| time to shap's error ≤ 1.1 × shap's time | 1 of 1 | – |" in text
     assert "| at most 10 % of rows doubtful | 0 of 0 | – |" in text
