@@ -150,7 +150,8 @@ def test_games_valued_together_agree_with_each_alone(output, baseline, budget, m
     monkeypatch.setattr(_fused_stars, "FEWEST_NUMBERS", 1 << 62)
     for row in range(0, 30, 3):
         alone = explained(x[[row]], baseline if isinstance(baseline, float) else baseline[[row]])
-        atol = 1e-4 * np.abs(alone.values).max()
+        # values far below the outputs have the last digits of these, where one replicate is exact
+        atol = max(1e-4 * np.abs(alone.values).max(), 5e-7 * np.abs(alone.base_values).max())
         np.testing.assert_allclose(together.values[row], alone.values[0], rtol=0, atol=atol)
         np.testing.assert_allclose(together.base_values[row], alone.base_values[0], rtol=1e-5)
         assert together.evaluations[row] == alone.evaluations[0]
