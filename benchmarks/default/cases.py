@@ -52,9 +52,6 @@ class Case:
     """What shap gets in place of the background."""
     peer_call: dict[str, Any] = field(default_factory=dict)
     players: dict[str, list[int]] | None = None
-    peer_question: Function | None = None
-    """Where shap explains another number than owenshap: judged by its own."""
-    peer_truth: Truth | None = None
     most_rows: int = ROWS
     judged: int = 10
     """Rows whose true values are computed."""
@@ -345,7 +342,7 @@ def naive_bayes() -> Case:
 
 
 def isolation_forest() -> Case:
-    """Isolation forest, diabetes, 10 features; shap explains the path length, we the score."""
+    """Isolation forest, diabetes, 10 features, by its mean path length."""
     from sklearn.ensemble import IsolationForest
     from sklearn.ensemble._iforest import _average_path_length
 
@@ -359,16 +356,7 @@ def isolation_forest() -> Case:
     def length(rows: np.ndarray) -> np.ndarray:
         return -np.log2(-model.score_samples(rows)) * usual
 
-    return Case(
-        model,
-        background,
-        rows,
-        model.decision_function,
-        truth.enumerated(model.decision_function, background),
-        peer=model,
-        peer_question=length,
-        peer_truth=truth.enumerated(length, background),
-    )
+    return Case(model, background, rows, length, truth.enumerated(length, background), peer=model)
 
 
 def onnx() -> Case:

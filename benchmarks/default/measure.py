@@ -166,13 +166,11 @@ class Judge:
     """v(N) − v(∅), (rows, outputs)."""
 
     @classmethod
-    def of(cls, name: str, case: Case, peer: bool = False) -> Judge:
-        question = case.peer_question if peer and case.peer_question else case.question
-        truth = case.peer_truth if peer and case.peer_truth else case.truth
+    def of(cls, name: str, case: Case) -> Judge:
         rows = case.rows[: min(case.judged, case.most_rows)]
-        values, noise = _cached(name, question, lambda: truth(case, rows), case, rows)
-        predicted = _outputs(question(rows), values.shape[-1])
-        absent = _outputs(question(case.background), values.shape[-1])
+        values, noise = _cached(name, case.question, lambda: case.truth(case, rows), case, rows)
+        predicted = _outputs(case.question(rows), values.shape[-1])
+        absent = _outputs(case.question(case.background), values.shape[-1])
         difference = predicted - absent.mean(axis=0)
         spread = absent.max(axis=0) - absent.min(axis=0)
         return cls(values, noise, np.maximum(np.abs(difference), spread), difference)
@@ -252,14 +250,14 @@ def measure(name: str, counts: list[int], turns: int, limit: float) -> dict[str,
     case = CASES[name]()
     contenders = {"owenshap": Contender(ours(case), limit), "shap": Contender(shap(case), limit)}
     told = _told(contenders, case)  # first of all, as some things are said once a process
-    judges = {who: Judge.of(name, case, peer=who == "shap") for who in contenders}
+    judge = Judge.of(name, case)
     cells = {}
     for count in sorted(counts):
         if count > case.most_rows:
             continue
         cell = _race(contenders, case, count, turns)
-        cells[str(count)] = _judged(cell, contenders, judges, count, case)
-    return {"cells": cells, "warnings": told, "players": int(judges["owenshap"].values.shape[1])}
+        cells[str(count)] = _judged(cell, contenders, judge, count, case)
+    return {"cells": cells, "warnings": told, "players": int(judge.values.shape[1])}
 
 
 def _told(contenders: dict[str, Contender], case: Case) -> list[str]:
@@ -296,7 +294,7 @@ def _race(contenders: dict[str, Contender], case: Case, count: int, turns: int) 
 def _judged(
     cell: dict[str, Times],
     contenders: dict[str, Contender],
-    judges: dict[str, Judge],
+    judge: Judge,
     count: int,
     case: Case,
 ) -> dict[str, Any]:
@@ -306,7 +304,6 @@ def _judged(
         if times.failed or times.result is None:
             found[who]["failed"] = times.failed or "not run"
             continue
-        judge = judges[who]
         found[who] |= {
             "seconds": contenders[who].seconds(count),
             "measured": times.seconds,
@@ -318,7 +315,7 @@ def _judged(
         if who == "owenshap":
             found[who] |= judge.intervals(times.result) | _words(times.result)
             found[who]["noise"] = judge.noise_share(times.rows_run)
-    found["ratio"] = _ratio(found, contenders, judges["owenshap"], count, case)
+    found["ratio"] = _ratio(found, contenders, judge, count, case)
     return found
 
 
