@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import runpy
 from pathlib import Path
@@ -59,3 +60,29 @@ def test_a_page_that_lies_is_noticed(tmp_path):
 
 def test_the_readme_has_an_example_with_output():
     assert any(expected for _, expected in examples(ROOT / "README.md"))
+
+
+def test_the_table_of_the_readme_is_that_of_the_benchmark():
+    jobs = json.loads((ROOT / "benchmarks" / "default" / "results.json").read_text())["jobs"]
+    named = {
+        "xgboost": "xgboost",
+        "k-nearest neighbours": "nearest_neighbours",
+        "support vectors": "support_vectors",
+        "network": "mlp_pipeline",
+        "naive Bayes": "naive_bayes",
+    }
+    text = (ROOT / "README.md").read_text()
+    rows = [line.split(" | ") for line in re.findall(r"^\| (.*\d.*) \|$", text, re.MULTILINE)]
+    assert [row[0].split(",")[0] for row in rows] == [*named]
+    for name, *theirs_and_ours in rows:
+        cell = jobs[named[name.split(",")[0]]]["cells"]["10"]
+        for who, (seconds, error, _) in zip(
+            ("shap", "owenshap"), (theirs_and_ours[:3], theirs_and_ours[3:]), strict=True
+        ):
+            assert float(seconds) == pytest.approx(cell[who]["seconds"], rel=0.05)
+            measured = cell[who]["error"]
+            assert (
+                measured < 1e-10
+                if error == "exact"
+                else error == f"{measured:.1e}".replace("-0", "-")
+            )

@@ -310,8 +310,9 @@ def _auto_until(
     if way == "exact":
         because = f"{cost}, so all 2^{n_players} coalitions take no longer than sampling"
         return (plan if exact else exact_plan(n_players, because)), budget
+    if "exact" in ways:
+        plan = replace(plan, because=f"all 2^{n_players} coalitions would take longer")
     if exact:
-        plan = replace(plan, because=f"all 2^{n_players} coalitions take too long")
         plan = replace(plan, estimator=by_name()["halved-owen"]().open_ended(n_players))
     fitting = duration(min(besides for _, besides in ways.values() if besides))
     if way == "halved-owen":

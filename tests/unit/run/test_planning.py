@@ -25,6 +25,12 @@ from owenshap.run.plan import default_budget, make_plan
 from owenshap.statistics.stopping import Until
 
 
+def test_coalitions_that_could_all_be_evaluated_are_not_too_many():
+    plan = make_plan(13, "auto", None, Cost(1e-3, 1), Until("1%"))
+    assert plan.estimator.random
+    assert plan.because.startswith("all 2^13 coalitions would take longer; ")
+
+
 def test_these_are_among_the_methods():
     assert {
         "auto",

@@ -315,13 +315,6 @@ class Likelihood:
         ]
         return np.concatenate(parts)
 
-    def shapley_variances(self, vector: FloatArray, factor: Factor) -> FloatArray:
-        """Variances (n,) of the Shapley values given the values of the pairs."""
-        operator = self.shapley(vector)
-        return np.maximum(
-            self.shapley_priors(vector) - np.einsum("ai,ai->i", operator, factor.solve(operator)), 0
-        )
-
     def shapley_priors(self, vector: FloatArray) -> FloatArray:
         """Variances (n,) of the Shapley values before any value is known."""
         n_players = self.signs.shape[1]

@@ -177,22 +177,6 @@ class FittedProcess(FittedSurrogate):
         return efficient(values, self.pairs.total), by_fold
 
     @property
-    def standard_deviations(self) -> FloatArray:
-        """Posterior standard deviations of the Shapley values, (n, k): too small on games unlike
-        the prior, so no interval.
-        """
-        deviations = np.zeros((self.likelihood.signs.shape[1], len(self.pairs.centre)))
-        for k, members in self.mixtures.items():
-            scale = np.sqrt(np.mean(np.square(self.pairs.odd[: len(self.likelihood.signs), k])))
-            for member in members:
-                likelihood = self.likelihood.with_triples(member.learned.triples)
-                factor = likelihood.factor(member.learned.vector)
-                assert factor is not None
-                variances = likelihood.shapley_variances(member.learned.vector, factor)
-                deviations[:, k] += member.share * scale * np.sqrt(variances)
-        return deviations
-
-    @property
     def leave_one_out(self) -> FloatArray:
         left_out = np.zeros((len(self.likelihood.signs), len(self.pairs.centre)))
         for k, members in self.mixtures.items():
