@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.core.timing import Watch
+from benchmarks.core.timing import Watch, rounded
 from benchmarks.default.cases import CASES, IN_TORCH
 from benchmarks.default.report import table
 
@@ -141,18 +141,9 @@ def _kept(folder: Path) -> dict[str, Any]:
 
 def _write(folder: Path, results: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(_rounded(results), indent=1, ensure_ascii=False)
+    text = json.dumps(rounded(results), indent=1, ensure_ascii=False)
     (folder / "results.json").write_text(text + "\n")
     (folder / "results.md").write_text(table(results))
-
-
-def _rounded(value: object) -> object:
-    """Numbers with the digits that mean something."""
-    if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_rounded(each) for each in value]
-    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def _machine() -> dict[str, str]:

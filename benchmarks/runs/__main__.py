@@ -44,45 +44,29 @@ def fresh(name: str) -> Path:
 
 def table_of_trees() -> dict[str, Any]:
     """A million rows, exact, on 2 processes; and the rate of one beside the same work in memory."""
-    million, explainer = jobs.rows_file(1_000_000), jobs.trees()
-    some = jobs.rows_of(50_000)
-    explainer(some[:10], progress=False)
-    ratios = []
-    for _ in range(TURNS):
-        call = seconds(lambda: explainer(some, progress=False))
-        run = seconds(lambda: explainer.run(some, fresh("rate"), progress=False))
-        ratios.append(call / run)
-    with ProcessPoolExecutor(2) as executor:
-        out = fresh("million")
-        took = seconds(lambda: explainer.run(million, out, executor=executor, progress=False))
-    progress = owenshap.open_run(out).progress
-    return {
-        "rows": progress.done,
-        "failed": progress.failed,
-        "seconds": took,
-        "rows_per_second": progress.done / took,
-        "rate_of_memory": float(np.median(ratios)),
-        "rates_of_memory": ratios,
-        "peak_mb": jobs.peak(),
-        "peak_worker_mb": jobs.peak(resource.RUSAGE_CHILDREN),
-    }
+    return _table(jobs.rows_file(1_000_000), jobs.trees(), jobs.rows_of(50_000), "million", {})
 
 
 def table_of_network() -> dict[str, Any]:
     """100,000 of them with a small network."""
-    rows, explainer = jobs.rows_file(100_000), jobs.network()
-    some = jobs.rows_of(4096)
-    explainer(some[:10], progress=False, **jobs.NETWORK)
+    rows, some = jobs.rows_file(100_000), jobs.rows_of(4096)
+    return _table(rows, jobs.network(), some, "network", jobs.NETWORK)
+
+
+def _table(
+    rows: Path, explainer: owenshap.Explainer, some: Any, name: str, settings: dict[str, Any]
+) -> dict[str, Any]:
+    """A run of all rows on 2 processes, and the rate of some beside the same work in memory."""
+    asked = {**settings, "progress": False}
+    explainer(some[:10], **asked)
     ratios = []
     for _ in range(TURNS):
-        call = seconds(lambda: explainer(some, progress=False, **jobs.NETWORK))
-        run = seconds(lambda: explainer.run(some, fresh("rate"), progress=False, **jobs.NETWORK))
+        call = seconds(lambda: explainer(some, **asked))
+        run = seconds(lambda: explainer.run(some, fresh("rate"), **asked))
         ratios.append(call / run)
     with ProcessPoolExecutor(2) as executor:
-        out = fresh("network")
-        took = seconds(
-            lambda: explainer.run(rows, out, executor=executor, progress=False, **jobs.NETWORK)
-        )
+        out = fresh(name)
+        took = seconds(lambda: explainer.run(rows, out, executor=executor, **asked))
     progress = owenshap.open_run(out).progress
     return {
         "rows": progress.done,

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks.core.timing import Watch
+from benchmarks.core.timing import Watch, rounded
 from benchmarks.trees.jobs import JOBS
 from benchmarks.trees.rational import rational
 from benchmarks.trees.report import table
@@ -90,18 +90,9 @@ def _kept() -> dict:
 
 
 def _write(results: dict) -> None:
-    text = json.dumps(_rounded(results), indent=1, ensure_ascii=False)
+    text = json.dumps(rounded(results), indent=1, ensure_ascii=False)
     (HERE / "results.json").write_text(text + "\n")
     (HERE / "results.md").write_text(table(results))
-
-
-def _rounded(value: object) -> object:
-    """Numbers with the digits that mean something."""
-    if isinstance(value, dict):
-        return {key: _rounded(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_rounded(each) for each in value]
-    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def _machine() -> dict[str, str]:
