@@ -15,7 +15,7 @@ from owenshap.explain.summary import FEWEST_ROWS, told_unit
 from owenshap.explain.words import Digits, shorten
 from owenshap.report.importance import Importance
 from owenshap.report.material import Material, Reasons
-from owenshap.report.packing import clean, output_names
+from owenshap.report.packing import clean, named, output_names
 from owenshap.support.arrays import FloatArray
 
 Piece = tuple[Literal["text", "name"], str]
@@ -192,7 +192,7 @@ def _listed(material: Material, players: list[int], last: str) -> list[Piece]:
     pieces: list[Piece] = []
     for place, player in enumerate(players):
         between = "" if place == 0 else last if place == len(players) - 1 else ", "
-        name = shorten(clean(material.shown.feature_names[player]), LONGEST_NAME)
+        name = shorten(named(material.shown.feature_names[player]), LONGEST_NAME)
         pieces += [("text", between), ("name", name)]
     return pieces
 
@@ -221,7 +221,7 @@ def _bars(
         settled = first[player] == last[player]
         bars.append(
             Bar(
-                clean(material.shown.feature_names[player]),
+                named(material.shown.feature_names[player]),
                 (digits.signed if material.one_row else digits.unsigned)(value)
                 + ("" if reach else digits.suffix),
                 _doubt(digits, reach),

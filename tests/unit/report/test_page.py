@@ -112,7 +112,9 @@ def test_contributions_and_intervals_come_back(scale):
     assert (found >= half * (1 - 1e-12)).all()
 
 
-@pytest.mark.parametrize(("rows", "players"), [(1, 5), (1, 500), (3, 1), (1200, 5), (300, 500)])
+@pytest.mark.parametrize(
+    ("rows", "players"), [(1, 5), (1, 500), (3, 1), (1200, 5), (300, 500), (40, 5000)]
+)
 def test_it_works_small_and_large(rows, players):
     values = np.random.default_rng(0).normal(size=(rows, players))
     html = report.page(explanation_of(values)).html
@@ -244,3 +246,20 @@ def test_data_of_any_kind_comes_back():
     assert columns[1]["names"] == ["city 0", "city 1", "city 2"]
     whole = np.frombuffer(base64.b64decode(columns[0]["cells"]), "<f8")
     assert whole.tolist() == data[:, 0].tolist()
+
+
+def test_of_many_outputs_the_strongest_are_shown():
+    values = (
+        np.random.default_rng(0).normal(size=(30, 4, 40)) * np.r_[np.ones(28), np.full(12, 5.0)]
+    )
+    page = page_of(explanation_of(values, output_names=[f"class {i}" for i in range(40)]))
+    assert page.data["outputs"] == [f"class {i}" for i in range(28, 40)]
+    unnamed = page_of(explanation_of(values))
+    assert unnamed.data["outputs"][0] == "output 28"
+
+
+def test_names_and_cells_that_cannot_be_seen_are_named():
+    data = np.array([["", " x "]] * 12, object)
+    page = page_of(explanation_of(np.ones((12, 2)), names=["", " "], data=data))
+    assert page.data["features"] == ["(no name)", "(no name)"]
+    assert [each["names"] for each in page.data["columns"]] == [["(empty)"], ["x"]]
