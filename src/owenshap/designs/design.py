@@ -108,8 +108,8 @@ class Sets(Design):
         return np.bitwise_count(self.packed).sum(axis=1, dtype=np.int64)
 
     def joined(self, others: Sequence[Design]) -> Design:
-        every = [self, *(each for each in others if isinstance(each, Sets))]
-        return Sets(np.concatenate([each.packed for each in every]), self.n_players)
+        every = [self, *(design for design in others if isinstance(design, Sets))]
+        return Sets(np.concatenate([design.packed for design in every]), self.n_players)
 
     def coalitions(self, index: IntArray) -> BoolArray:
         return unpack(self.packed[index], self.n_players)
@@ -205,10 +205,10 @@ class Chains(Design):
     def joined(self, others: Sequence[Design]) -> Design:
         if not others:
             return self
-        every = [self, *(each for each in others if isinstance(each, Chains))]
+        every = [self, *(design for design in others if isinstance(design, Chains))]
         return Chains(
-            np.concatenate([each.ranks for each in every]),
-            _together([each.background for each in every]),
+            np.concatenate([design.ranks for design in every]),
+            _together([design.background for design in every]),
         )
 
     def some(self, start: int, stop: int) -> Design:
@@ -296,9 +296,9 @@ class Stars(Design):
     def joined(self, others: Sequence[Design]) -> Design:
         if not others:
             return self
-        every = [self, *(each for each in others if isinstance(each, Stars))]
-        background = _together([each.background for each in every])
-        return Stars(np.concatenate([each.centres for each in every]), self.weights, background)
+        every = [self, *(design for design in others if isinstance(design, Stars))]
+        background = _together([design.background for design in every])
+        return Stars(np.concatenate([design.centres for design in every]), self.weights, background)
 
     def some(self, start: int, stop: int) -> Design:
         background = None if self.background is None else self.background[start:stop]
@@ -389,7 +389,7 @@ def _of_units_at(
 
 
 def _together(backgrounds: Sequence[IntArray | None]) -> IntArray | None:
-    some = [each for each in backgrounds if each is not None]
+    some = [background for background in backgrounds if background is not None]
     return np.concatenate(some) if some else None
 
 

@@ -64,7 +64,7 @@ class Levels:
 
     def state(self) -> dict[str, Any]:
         """The rule as plain data."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Levels:

@@ -86,7 +86,7 @@ def even_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
     """
     counts = _counts_by_size(n_players, count, rng)
     drawn = [
-        _of_size(n_players, size, each, rng) for size, each in enumerate(counts.tolist(), 1) if each
+        _of_size(n_players, size, some, rng) for size, some in enumerate(counts.tolist(), 1) if some
     ]
     return np.concatenate(drawn) if drawn else np.zeros((0, n_players), np.bool_)
 
@@ -231,17 +231,16 @@ def _alike_shapley(n_players: int) -> FloatArray:
     """Its Shapley values at a pair by the size of its coalition, as level + slope × sign of the
     player, (2, n + 1).
     """
-    rule, each = gauss_legendre((n_players + 1) // 2), LENGTHS / 2 / n_players
-    joins = np.log(rule.lower * np.exp(each) + (1 - rule.lower) * np.exp(-each))
-    leaves = np.log(rule.lower * np.exp(-each) + (1 - rule.lower) * np.exp(each))
+    rule = gauss_legendre((n_players + 1) // 2)
+    length = LENGTHS / 2 / n_players  # of one player
+    joins = np.log(rule.lower * np.exp(length) + (1 - rule.lower) * np.exp(-length))
+    leaves = np.log(rule.lower * np.exp(-length) + (1 - rule.lower) * np.exp(length))
     sizes = np.arange(n_players + 1)[:, None]
-    together = np.exp(sizes * joins + (n_players - sizes) * leaves - LENGTHS / 2) * (
-        2 * np.sinh(each) * rule.weights
+    terms = np.exp(sizes * joins + (n_players - sizes) * leaves - LENGTHS / 2) * (
+        2 * np.sinh(length) * rule.weights
     )
-    member, other = (
-        (together * np.exp(-joins)).sum(axis=1),
-        -(together * np.exp(-leaves)).sum(axis=1),
-    )
+    member = (terms * np.exp(-joins)).sum(axis=1)
+    other = -(terms * np.exp(-leaves)).sum(axis=1)
     return np.stack([(member + other) / 2, (member - other) / 2 + 2 * LINEAR / n_players])
 
 
@@ -300,9 +299,8 @@ def _of_size(n_players: int, size: int, count: int, rng: np.random.Generator) ->
     half = 2 * size == n_players
     available = _pairs_of_size(n_players, size, 2 * count)
     if 2 * count > available:
-        members = [
-            each for each in combinations(range(n_players), size) if not half or each[0] == 0
-        ]
+        every = combinations(range(n_players), size)
+        members = [players for players in every if not half or players[0] == 0]
         sets = np.zeros((count, n_players), np.bool_)
         chosen = np.array(members)[rng.permutation(available)[:count]]
         np.put_along_axis(sets, chosen, True, axis=1)

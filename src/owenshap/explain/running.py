@@ -144,7 +144,7 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
     if not fused_stars.fits(game.linear):
         return None
     first, *others = all_drawn(game, plan.estimator, settings.seed, in_draws(plan, game.n_players))
-    design = first.design.joined([each.design for each in others])
+    design = first.design.joined([block.design for block in others])
     return (
         (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None
     )

@@ -106,8 +106,8 @@ def units_of(work: Sequence[tuple[Pairs, Stars]]) -> tuple[_fused_stars.Units, A
         star.append(np.tile(np.arange(at_star, at_star + stars, dtype=np.int32), rows))
         at_row, at_star = at_row + rows, at_star + stars
     unit_row, unit_star, present, index, of_rows, weight = (
-        arrays.put(np.concatenate(each), exact=True)
-        for each in (row, star, centres, lives, counts, weights)
+        arrays.put(np.concatenate(parts), exact=True)
+        for parts in (row, star, centres, lives, counts, weights)
     )
     own, stand_in = _rows_of(games)
     away = own - stand_in

@@ -223,8 +223,8 @@ class Pairs:
                     total = total + exact.sum(2).swapaxes(0, 1)
                     continue
                 # one by one: wherever tiles end, sums have one order
-                for each in exact.swapaxes(0, 2):
-                    total = total + each
+                for part in exact.swapaxes(0, 2):
+                    total = total + part
             parts.append(total.swapaxes(0, 1))
         return arrays.joined(parts, 1)
 

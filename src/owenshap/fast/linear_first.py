@@ -344,10 +344,10 @@ class LinearFirst:
         """Whether it gives the model's own predictions (rows, k): structure is found, never
         believed.
         """
-        own = self.predict(rows)
-        if own is None or own.shape != predictions.shape:
+        here = self.predict(rows)
+        if here is None or here.shape != predictions.shape:
             return False
-        return bool(np.abs(own - predictions).max() <= CLOSE * np.abs(predictions).max())
+        return bool(np.abs(here - predictions).max() <= CLOSE * np.abs(predictions).max())
 
     def predict(self, rows: Table) -> FloatArray | None:
         """Predictions (rows, k); None where the rows are not what it takes."""
@@ -434,8 +434,8 @@ def layered(
     """
     dtype = np.result_type(np.float32, *weights, *biases)
     layers = [
-        affine(each.astype(dtype), bias.astype(dtype))
-        for each, bias in zip(weights, biases, strict=True)
+        affine(weight.astype(dtype), bias.astype(dtype))
+        for weight, bias in zip(weights, biases, strict=True)
     ]
     steps: list[Step] = []
     for layer, activation in zip(layers, activations, strict=True):

@@ -209,8 +209,8 @@ def value_ahead(work: Sequence[tuple[LinearModelGame, Stars]]) -> None:
             axis=2,
         )
         parts = together.joined([(game.pairs, design) for game, design in work])
-        everything = arrays.get(arrays.joined([each.flatten() for each in parts], 0))
-    flat = np.split(everything, np.cumsum([each.numel() for each in parts])[:-1])
+        everything = arrays.get(arrays.joined([part.flatten() for part in parts], 0))
+    flat = np.split(everything, np.cumsum([part.numel() for part in parts])[:-1])
     for (game, design), own, part, of_game in zip(work, flat, parts, ends, strict=True):
         replicates = (
             own.reshape(part.shape).transpose(3, 2, 1, 0).reshape(part.shape[3], game.n_players, -1)

@@ -156,9 +156,11 @@ class TorchArrays:
 def linear_first_of(module: Any) -> LinearFirst | None:
     """A module's linear first step; None where it is not known to begin with one."""
     torch = needed("torch", extra="torch")
-    if _hooked_everywhere(torch) or any(_changed(each, torch) for each in submodules(module)):
+    if _hooked_everywhere(torch) or any(
+        _changed(submodule, torch) for submodule in submodules(module)
+    ):
         return None
-    layers = [each for each in _layers(module, torch) if type(each).__name__ not in NOTHING]
+    layers = [layer for layer in _layers(module, torch) if type(layer).__name__ not in NOTHING]
     flat = (
         bool(layers)
         and type(layers[0]) is torch.nn.Flatten
@@ -166,8 +168,8 @@ def linear_first_of(module: Any) -> LinearFirst | None:
     )
     layers = layers[flat:]
     if layers and type(layers[0]) is torch.nn.Linear:
-        first, steps = layers[0], tuple([_step(each, torch) for each in layers[1:]])
-        if any(step.kind == "other" for step in steps) and any(each.training for each in layers):
+        first, steps = layers[0], tuple([_step(layer, torch) for layer in layers[1:]])
+        if any(step.kind == "other" for step in steps) and any(layer.training for layer in layers):
             return None  # what it does in evaluation mode is for the plain way to find out
     else:
         seen = watched(module)
@@ -187,7 +189,7 @@ def _layers(module: Any, torch: Any) -> list[Any]:
         isinstance(module, torch.nn.Sequential)
         and type(module).forward is torch.nn.Sequential.forward
     ):
-        return [layer for each in module for layer in _layers(each, torch)]
+        return [layer for child in module for layer in _layers(child, torch)]
     return [module]
 
 

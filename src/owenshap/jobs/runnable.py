@@ -59,12 +59,12 @@ class Runnable(Explainer):
         else:
             table, _ = self._inputs.rows(rows)
             tables = [table.take(np.array([row])) for row in range(min(len(table), PROBED))]
-        return {"type": kind, "predictions": [self._probed(each) for each in tables]}
+        return {"type": kind, "predictions": [self._probed(table) for table in tables]}
 
     def _probed(self, table: Table) -> list[float] | str:
         """Predictions of rows, or that there are none."""
         try:
-            return [float(each) for each in self._predictor.predictions(table).ravel()]
+            return [float(prediction) for prediction in self._predictor.predictions(table).ravel()]
         except OwenshapError as error:
             return type(error).__name__
 

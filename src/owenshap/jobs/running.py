@@ -91,8 +91,8 @@ def _complete(
     again = {number for number, part in whole.items() if retry and part.failed}
     size, report = folder.manifest["part_rows"], meter(progress, "explaining")
     numbers = range(-(-source.rows // size))
-    missing = [each for each in numbers if each not in whole or each in again]
-    done = source.rows - sum(min(size, source.rows - each * size) for each in missing)
+    missing = [number for number in numbers if number not in whole or number in again]
+    done = source.rows - sum(min(size, source.rows - number * size) for number in missing)
     before, began = done, time.monotonic()
     tasks = _tasks(folder, source, missing, again, size)
     try:
@@ -112,7 +112,7 @@ def _tasks(
     folder: Folder, source: Source, missing: list[int], again: set[int], size: int
 ) -> Iterator[tuple[int, Chunk, IntArray]]:
     """The parts to make: their number, their chunk, and which of its rows."""
-    for chunk in source.chunks([each * size for each in missing], size):
+    for chunk in source.chunks([number * size for number in missing], size):
         number = chunk.first // size
         which = np.arange(len(chunk))
         if number in again:

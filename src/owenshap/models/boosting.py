@@ -219,7 +219,7 @@ def _lightgbm_objective(model: Any) -> str:
     header = booster.model_to_string(num_iteration=1).partition("\nTree=")[0].splitlines()
     if "average_output" in header:
         return "random forest"  # predicts a mean, while its margins are sums
-    line = next(each for each in header if each.startswith("objective="))
+    line = next(line for line in header if line.startswith("objective="))
     return line.removeprefix("objective=").split()[0]
 
 
@@ -235,9 +235,9 @@ def _wrapper_call(
     `predict` return margins.
     """
     methods = {
-        name: each
+        name: method
         for name in ("predict_proba", "predict")
-        if callable(each := getattr(model, name, None))
+        if callable(method := getattr(model, name, None))
     }
     if "predict" not in methods:
         advice = "Give the fitted model, or a function of a batch"

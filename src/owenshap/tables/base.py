@@ -91,8 +91,8 @@ class Table(ABC):
         """Where a row's feature differs from that of the same row of another table, (rows,
         features).
         """
-        each = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
-        return np.concatenate(each)
+        by_row = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
+        return np.concatenate(by_row)
 
     @abstractmethod
     def composer(self, background: Self, player_of: IntArray) -> Composer:
@@ -140,7 +140,7 @@ class Table(ABC):
 
 @cache
 def _by_package() -> dict[str, type[Table]]:
-    return {each.package: each for each in concrete(sys.modules[__package__], Table)}  # type: ignore[type-abstract]
+    return {kind.package: kind for kind in concrete(sys.modules[__package__], Table)}  # type: ignore[type-abstract]
 
 
 def as_table(data: Any, names: list[str] | None = None) -> Table:
@@ -161,7 +161,7 @@ def own_copy(data: Any) -> Any:
 
 
 def _kind(data: Any) -> type[Table]:
-    packages = [each.__module__.partition(".")[0] for each in type(data).__mro__]
+    packages = [kind.__module__.partition(".")[0] for kind in type(data).__mro__]
     return _by_package()[
         next((package for package in packages if package in _by_package()), "numpy")
     ]

@@ -87,7 +87,9 @@ class PolarsTable(Table):
 
     def cells(self) -> NDArray[Any]:
         pl = _polars()
-        if all(_is_number(each.dtype) and not _rounded(each) for each in self.frame.get_columns()):
+        if all(
+            _is_number(column.dtype) and not _rounded(column) for column in self.frame.get_columns()
+        ):
             return self.frame.select(pl.all().cast(pl.Float64)).to_numpy()
         cells = np.empty((len(self), self.n_features), object)
         for place, column in enumerate(self.frame.get_columns()):

@@ -250,7 +250,7 @@ def _numbered(features: int) -> tuple[str, ...]:
 
 def is_module(model: object) -> bool:
     """Whether it is a torch module; nothing is imported for what is none."""
-    return any(each.__module__ == "torch.nn.modules.module" for each in type(model).__mro__)
+    return any(kind.__module__ == "torch.nn.modules.module" for kind in type(model).__mro__)
 
 
 def submodules(module: Any) -> list[Any]:
@@ -258,8 +258,8 @@ def submodules(module: Any) -> list[Any]:
     as long.
     """
     modules, known = [module], {id(module)}
-    for each in modules:
-        for child in each._modules.values():
+    for parent in modules:
+        for child in parent._modules.values():
             if child is not None and id(child) not in known:
                 known.add(id(child))
                 modules.append(child)

@@ -134,7 +134,9 @@ def check_efficiency(estimator: Estimator) -> None:
     """Values sum to v(N) − v(∅)."""
     game = smooth(PLAYERS)
     empty, grand = game.values([[False] * PLAYERS, [True] * PLAYERS])
-    _require_axiom(estimator, "efficiency", game, lambda each: each.sum(axis=1) - (grand - empty))
+    _require_axiom(
+        estimator, "efficiency", game, lambda replicates: replicates.sum(axis=1) - (grand - empty)
+    )
 
 
 def check_sums(estimator: Estimator) -> None:
@@ -149,25 +151,29 @@ def check_sums(estimator: Estimator) -> None:
     for count in (4, FOLDS + 5) if varies(method, game.n_players) else (2,):
         runs = affordable(method, game.n_players, SUMMED_RUNS, share=count)
         made = [run(method, game, count, seed) for seed in range(runs)]
-        gaps = np.array([each.gap for each in made])
+        gaps = np.array([result.gap for result in made])
         require_close(gaps, 0.0, f"estimates of {count} replicates must sum to v(N) − v(∅)")
-        found = np.stack([each.moments.mean for each in made])
-        require_zero_mean(found - wanted, f"estimates of {count} replicates must be unbiased")
+        means = np.stack([result.moments.mean for result in made])
+        require_zero_mean(means - wanted, f"estimates of {count} replicates must be unbiased")
         if "null player" in method.axioms:
             require_close(
-                found[:, NULL], 0.0, "a null player must get nothing when a gap is spread"
+                means[:, NULL], 0.0, "a null player must get nothing when a gap is spread"
             )
 
 
 def check_symmetry(estimator: Estimator) -> None:
     """Players that do the same get the same."""
     game = product([0.5, 1.5, 0.8, 0.8, 1.2, 0.6], [1.1, 0.7, 1.4, 1.4, 0.5, 1.0])
-    _require_axiom(estimator, "symmetry", game, lambda each: each[:, 2] - each[:, 3])
+    _require_axiom(
+        estimator, "symmetry", game, lambda replicates: replicates[:, 2] - replicates[:, 3]
+    )
 
 
 def check_null_player(estimator: Estimator) -> None:
     """A player that changes nothing gets nothing."""
-    _require_axiom(estimator, "null player", _with_null_player(), lambda each: each[:, NULL])
+    _require_axiom(
+        estimator, "null player", _with_null_player(), lambda replicates: replicates[:, NULL]
+    )
 
 
 def check_linearity(estimator: Estimator) -> None:
@@ -177,8 +183,8 @@ def check_linearity(estimator: Estimator) -> None:
     def gaps(block: int) -> FloatArray:
         design = method.draw(PLAYERS, block_generator(0, block), affordable(method, PLAYERS, 2000))
         first, second = values_of(smooth(PLAYERS), design), values_of(rough(PLAYERS), design)
-        together = method.replicates(design, 2 * first - 3 * second)
-        return together - (
+        of_sum = method.replicates(design, 2 * first - 3 * second)
+        return of_sum - (
             2 * method.replicates(design, first) - 3 * method.replicates(design, second)
         )
 
@@ -200,7 +206,7 @@ def check_unbiasedness(estimator: Estimator) -> None:
     if method.together and method.unbiased(game.n_players) and varies(method, game.n_players):
         # The replicates of a run that learns are few and differ in weight: many runs show what one
         # cannot.
-        means = np.stack([each.moments.mean for each in _runs(method, game)])
+        means = np.stack([result.moments.mean for result in _runs(method, game)])
         require_zero_mean(means - truth(game), "estimates must be unbiased over runs")
 
 
@@ -222,12 +228,12 @@ def check_coverage(estimator: Estimator) -> None:
         _require_no_interval(run(method, game, RUN_REPLICATES))
         return
     runs = _runs(method, game)
-    known = sum(bool(np.isfinite([each.lower, each.upper]).all()) for each in runs)
+    known = sum(bool(np.isfinite([result.lower, result.upper]).all()) for result in runs)
     require(
         known == len(runs),
         f"every estimate must have an interval; {known} of {len(runs)} have",
     )
-    hits = np.sum([_covered(each, game) for each in runs], axis=0)
+    hits = np.sum([_covered(result, game) for result in runs], axis=0)
     alarm = ALARM / (2 * game.n_players)
     too_few, too_many = (
         bdtr(hits, len(runs), 0.95) < alarm,
@@ -247,8 +253,8 @@ def check_spread(estimator: Estimator) -> None:
     if not varies(method, game.n_players):
         return
     runs = _runs(method, game)
-    spread = np.var([each.moments.mean for each in runs], axis=0, ddof=1)
-    reported = np.mean([np.square(each.moments.standard_errors) for each in runs], axis=0)
+    spread = np.var([result.moments.mean for result in runs], axis=0, ddof=1)
+    reported = np.mean([np.square(result.moments.standard_errors) for result in runs], axis=0)
     ratio = spread / np.maximum(reported, 1e-24)
     # The spread has a χ² distribution; the mean of the reported ones varies too, √20 times less or
     # better: hence 10 % on top.

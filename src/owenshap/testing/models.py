@@ -290,7 +290,7 @@ class _Spy(Model):
 def _signature(batch: Any) -> tuple[object, ...]:
     """Type, columns, dtypes with their categories, and shape of a row."""
     dtypes = getattr(batch, "dtypes", None)
-    kinds = [repr(batch.dtype)] if dtypes is None else [repr(each) for each in dtypes]
+    kinds = [repr(batch.dtype)] if dtypes is None else [repr(dtype) for dtype in dtypes]
     return type(batch).__name__, as_table(batch).names, kinds, tuple(batch.shape[1:])
 
 
