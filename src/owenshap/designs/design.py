@@ -146,7 +146,8 @@ class Subsets(Design):
         By halves: the upper one has the last player, and both added are a table without it. For 2^m
         coalitions that start at a multiple of 2^m, as `parts` makes them.
         """
-        left, sums = values.T.copy(), np.zeros((self.n_players, values.shape[1]))
+        left = values.T.copy()
+        sums = np.zeros((self.n_players, values.shape[1]))
         free = len(self).bit_length() - 1
         for player in reversed(range(free)):
             half = left.shape[1] // 2
@@ -289,7 +290,8 @@ class Stars(Design):
     def evaluations(self) -> IntArray:
         sizes = self._centre_sizes().reshape(self.units)
         # the centre itself or one neighbour is an end
-        low, high = sizes <= 1, sizes >= self.n_players - 1
+        low = sizes <= 1
+        high = sizes >= self.n_players - 1
         ends: IntArray = (low.view(np.int8) + high.view(np.int8)).sum(axis=1, dtype=np.int64)
         return sizes.shape[1] * (self.n_players + 1) - ends
 
@@ -314,7 +316,8 @@ class Stars(Design):
             return (flat @ np.ones(self.n_players, np.float32)).astype(np.int64)
 
     def ends(self) -> tuple[IntArray, IntArray]:
-        flat, sizes = self.centres.reshape(-1, self.n_players), self._centre_sizes()
+        flat = self.centres.reshape(-1, self.n_players)
+        sizes = self._centre_sizes()
         return self._at_distance_0(flat, sizes), self._at_distance_0(~flat, self.n_players - sizes)
 
     def _at_distance_0(self, away: BoolArray, distances: IntArray) -> IntArray:
@@ -380,7 +383,8 @@ def _of_units_at(
     n_players = units.shape[1]
     if len(index) == 0:
         return np.empty((0, n_players), np.bool_)
-    first, last = index.min() // (n_players + 1), index.max() // (n_players + 1)
+    first = index.min() // (n_players + 1)
+    last = index.max() // (n_players + 1)
     if (last - first + 1) * (n_players + 1) > MOST_EXPANDED * len(index):
         unit, places = np.divmod(index, n_players + 1)
         return at(units[unit], places)

@@ -109,7 +109,9 @@ def _valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
         if design is None or used + size > design[0].memory:
             _value_together(work)
             yield from waiting
-            waiting, work, used = [], [], 0
+            waiting = []
+            work = []
+            used = 0
         waiting.append(task)
         if design is not None:
             work.append(design)
@@ -128,7 +130,8 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
     """A game with all stars that its estimate will ask for at once, where other games' can be
     valued with them.
     """
-    game, plan = task.game, task.plan
+    game = task.game
+    plan = task.plan
     if (
         not isinstance(game, LinearModelGame)
         or game.draws is not None

@@ -382,7 +382,8 @@ def times(arrays: Arrays, left: Any, right: Any) -> Any:
     shape. One call makes those of all pairs with a panel, or of all panels with a pair, whichever
     are more.
     """
-    pairs, columns = left.shape[1], right.shape[1]
+    pairs = left.shape[1]
+    columns = right.shape[1]
     if not arrays.fixed:
         return (left.reshape(-1, len(right)) @ right).reshape(len(left), pairs, columns)
     padded = arrays.padded(right, -(-columns // FIRST_PANEL) * FIRST_PANEL)

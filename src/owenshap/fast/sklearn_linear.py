@@ -76,7 +76,8 @@ def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     if layers is None:
         return None
     weights, biases, activations = layers
-    first, bias = weights[0], biases[0]
+    first = weights[0]
+    bias = biases[0]
     for scaler in reversed(scalers):
         affine = _scaling(scaler)
         if affine is None:

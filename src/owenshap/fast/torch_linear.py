@@ -20,8 +20,8 @@ from owenshap.support.extras import needed
 from owenshap.tables import Table
 from owenshap.tables.tensor import TensorTable, sent, submodules
 
-# numbers of one tile: four megabytes for the cores, what memory allows on a device
-ON_HOST, ON_DEVICE = 1 << 20, 1 << 28
+ON_HOST = 1 << 20  # numbers of one tile: four megabytes for the cores
+ON_DEVICE = 1 << 28  # numbers of one tile: what memory allows on a device
 IN_PLACE = {"Sigmoid": "sigmoid_", "Tanh": "tanh_", "ReLU": "relu_"}
 BY_ELEMENT = frozenset(
     [
@@ -168,14 +168,17 @@ def linear_first_of(module: Any) -> LinearFirst | None:
     )
     layers = layers[flat:]
     if layers and type(layers[0]) is torch.nn.Linear:
-        first, steps = layers[0], tuple([_step(layer, torch) for layer in layers[1:]])
+        first = layers[0]
+        steps = tuple([_step(layer, torch) for layer in layers[1:]])
         if any(step.kind == "other" for step in steps) and any(layer.training for layer in layers):
             return None  # what it does in evaluation mode is for the plain way to find out
     else:
         seen = watched(module)
         if seen is None:
             return None
-        first, flat, steps = seen.layer, seen.flat, (seen.rest,)
+        first = seen.layer
+        flat = seen.flat
+        steps = (seen.rest,)
     if first.weight.dtype not in (torch.float32, torch.float64):
         return None  # half precision: sums of columns lose more than the module does
     weights = first.weight.detach()
@@ -219,7 +222,8 @@ def _step(layer: Any, torch: Any) -> Step:
         return _affine(
             layer.weight.detach(), None if layer.bias is None else layer.bias.detach(), torch
         )
-    name, ours = type(layer).__name__, type(layer).__module__.startswith("torch.nn.modules")
+    name = type(layer).__name__
+    ours = type(layer).__module__.startswith("torch.nn.modules")
     if ours and name in IN_PLACE:
         return _in_place(name)
     if ours and name in BY_ELEMENT:

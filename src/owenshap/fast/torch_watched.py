@@ -105,7 +105,9 @@ def _standing() -> Any:
 
         def __init__(self, weight: Any, hidden: Any, rows: Any) -> None:
             super().__init__()
-            self._weight, self._hidden, self._rows = weight, hidden, [rows]
+            self._weight = weight
+            self._hidden = hidden
+            self._rows = [rows]
             self.done = self.flat = False
 
         def __torch_function__(

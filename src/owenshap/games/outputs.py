@@ -147,7 +147,8 @@ def choose(
     Where the model has labels, a class is chosen by its label: 1 is the class 1, wherever it
     stands.
     """
-    outputs, shown = predictions.shape[1], names.shown
+    outputs = predictions.shape[1]
+    shown = names.shown
     everything = Output(takes=outputs)
     if choice is None:
         return everything, shown
@@ -224,7 +225,8 @@ def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> 
         return function(predictions)
     except Exception as error:
         got = f"{type(error).__name__}({error}) for predictions of shape {predictions.shape}"
-        rule, advice = "be a function that takes predictions", "They are (m, k), of any batch"
+        rule = "be a function that takes predictions"
+        advice = "They are (m, k), of any batch"
         raise ModelError("output", rule, got, advice) from error
 
 

@@ -144,7 +144,8 @@ class CsvFile(File):
     """
 
     def __init__(self, path: Path, types: Types) -> None:
-        self.path, self._types = path, types
+        self.path = path
+        self._types = types
         self.rows = 0
         with self._open() as reader:
             self.columns = reader.schema.names

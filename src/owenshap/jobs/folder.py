@@ -23,7 +23,10 @@ from owenshap.support.archive import replacing
 
 FORMAT = 1
 """Of the folder; a higher one was written by a newer version."""
-MANIFEST, JOURNAL, LOCK, PARTS = "manifest.json", "journal.jsonl", "lock", "parts"
+MANIFEST = "manifest.json"
+JOURNAL = "journal.jsonl"
+LOCK = "lock"
+PARTS = "parts"
 ELSEWHERE = "Give another folder"
 KEPT = "What is done is kept: mend it, and call it again"
 
@@ -56,7 +59,8 @@ class Folder:
     """
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
-        self.path, self.manifest = path, manifest
+        self.path = path
+        self.manifest = manifest
 
     @classmethod
     def opened(cls, path: Path) -> Folder | None:

@@ -28,8 +28,13 @@ SINGULAR = {
 }
 DOUBT = ("standard_errors", "lower", "upper")
 """What is null where values are exact."""
-ROW, ERROR = "row", "error"
-NUMBER, INTEGER, TRUTH, TEXT, TIME = "number", "integer", "truth", "text", "time"
+ROW = "row"
+ERROR = "error"
+NUMBER = "number"
+INTEGER = "integer"
+TRUTH = "truth"
+TEXT = "text"
+TIME = "time"
 
 
 def arrow() -> Any:

@@ -89,7 +89,8 @@ class Run:
     def progress(self) -> Progress:
         """How far it is, and how fast it goes, also where another process works on it."""
         parts = [*self._folder.finished().values()]
-        rows, size = self.manifest["rows"], self.manifest["part_rows"]
+        rows = self.manifest["rows"]
+        size = self.manifest["part_rows"]
         done = sum(part.rows for part in parts)
         pace = _pace(parts)
         left = (rows - done) / pace if done < rows else 0.0
@@ -170,7 +171,8 @@ class Run:
 
     def _failed(self, table: Any) -> list[RowError]:
         ids = table.select(self._layout.ids).to_pylist() if self._layout.ids else [{}] * len(table)
-        numbers, errors = table.column(ROW).to_pylist(), table.column(ERROR).to_pylist()
+        numbers = table.column(ROW).to_pylist()
+        errors = table.column(ERROR).to_pylist()
         return [RowError(*failed) for failed in zip(numbers, ids, errors, strict=True)]
 
 

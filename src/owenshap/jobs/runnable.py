@@ -22,14 +22,16 @@ class Runnable(Explainer):
 
     def example(self) -> Any:
         """A row in the type that the model takes; None where nothing tells."""
-        background, baseline = self._inputs.background, self._inputs.baseline
+        background = self._inputs.background
+        baseline = self._inputs.baseline
         if background is not None:
             return background.table.take(np.arange(1)).batch()
         return baseline if hasattr(baseline, "shape") else None
 
     def described(self) -> dict[str, Any]:
         """The explainer's settings as plain data."""
-        inputs, background = self._inputs, None
+        inputs = self._inputs
+        background = None
         if inputs.background is not None:
             background = {
                 "rows": len(inputs.background.table),

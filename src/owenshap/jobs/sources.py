@@ -87,7 +87,8 @@ class MemorySource(Source):
     def __init__(self, data: Any, ids: list[str]) -> None:
         if not hasattr(data, "shape"):
             data = np.asarray(data)
-        self._data, self._ids = data, ids
+        self._data = data
+        self._ids = ids
         self.rows = len(data)
         named = hasattr(data, "columns")
         if ids and not named:

@@ -118,7 +118,8 @@ class XgboostModel(_Boosted):
             booster = model.get_booster() if model.booster == LINEAR else None
         else:
             _check_known(predict, ("predict", MARGIN))
-            margin, labels = (predict or default) == MARGIN, None
+            margin = (predict or default) == MARGIN
+            labels = None
             kind = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
             booster = model if kind == LINEAR else None
             call = partial(model.inplace_predict, predict_type="margin" if margin else "value")
@@ -148,7 +149,8 @@ class LightgbmModel(_Boosted):
             call, labels = _wrapper_call(model, used, raw_score=True)
         else:
             _check_known(predict, ("predict", MARGIN))
-            call, labels = partial(model.predict, raw_score=used == MARGIN), None
+            call = partial(model.predict, raw_score=used == MARGIN)
+            labels = None
         unit = _unit(used, margin_unit, wrapped and labels is not None)
         return cls(call, labels, model, unit, None if predict else formerly)
 
@@ -165,7 +167,8 @@ class CatboostModel(_Boosted):
     def of(cls, model: Any, predict: str | None) -> Self:
         margin_unit = _margin_unit(_catboost_objective, model)
         default, formerly = _default(margin_unit)
-        used, labels = predict or default, _labels(model)
+        used = predict or default
+        labels = _labels(model)
         formerly = None if predict else formerly
         unit = _unit(used, margin_unit, labels is not None)
         if not callable(getattr(model, "predict_proba", None)):  # the general class

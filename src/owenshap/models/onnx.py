@@ -116,7 +116,8 @@ class OnnxModel(Model):
             return table
         missing = [name for name in inputs if name not in _by_input_name(table.names)]
         if missing:
-            got, advice = f"no {', '.join(missing)}", f"Its inputs are {', '.join(inputs)}"
+            got = f"no {', '.join(missing)}"
+            advice = f"Its inputs are {', '.join(inputs)}"
             raise InputError("data", "have a column for each input of the model", got, advice)
         return table
 

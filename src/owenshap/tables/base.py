@@ -178,8 +178,10 @@ def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
     """An error that names the columns that are missing or too many."""
     if names == wanted:
         return
-    has, needs = set(names), set(wanted)
-    missing, extra = [n for n in wanted if n not in has], [n for n in names if n not in needs]
+    has = set(names)
+    needs = set(wanted)
+    missing = [n for n in wanted if n not in has]
+    extra = [n for n in names if n not in needs]
     if missing or extra:
         got = " and ".join(
             [f"no {', '.join(missing)}"] * bool(missing)
@@ -242,7 +244,8 @@ def chosen(present: BoolArray, own: NDArray[Any], other: NDArray[Any]) -> NDArra
     # One bit pattern or the other without a branch per cell, which no processor foresees where
     # coalitions are random.
     bits = f"i{own.itemsize}"
-    cells, others = own.view(bits), other[:, 0].view(bits)
+    cells = own.view(bits)
+    others = other[:, 0].view(bits)
     cells ^= others
     cells &= np.negative(present.view(np.int8))
     cells ^= others
