@@ -182,7 +182,8 @@ class Explainer:
         output, output_names = choose(self._output, predictions, names)
         players = self._inputs.players(rows)
         unit = unit_of(self._model, output)
-        assembly = Assembly(rows, players, predictions, output_names, unit, call.settings)
+        settings, ids = call.settings, self._inputs.row_ids(X)
+        assembly = Assembly(rows, players, predictions, output_names, unit, settings, ids)
         exact, not_exact = self._trees.chosen(
             method, self._fast, rows, absent, players, predictions, output
         )
