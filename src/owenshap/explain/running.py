@@ -109,7 +109,9 @@ def _valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
         if design is None or used + size > design[0].memory:
             _value_together(work)
             yield from waiting
-            waiting, work, used = [], [], 0
+            waiting = []
+            work = []
+            used = 0
         waiting.append(task)
         if design is not None:
             work.append(design)
@@ -128,7 +130,8 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
     """A game with all stars that its estimate will ask for at once, where other games' can be
     valued with them.
     """
-    game, plan = task.game, task.plan
+    game = task.game
+    plan = task.plan
     if (
         not isinstance(game, LinearModelGame)
         or game.draws is not None
@@ -144,7 +147,7 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
     if not fused_stars.fits(game.linear):
         return None
     first, *others = all_drawn(game, plan.estimator, settings.seed, in_draws(plan, game.n_players))
-    design = first.design.joined([each.design for each in others])
+    design = first.design.joined([block.design for block in others])
     return (
         (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None
     )

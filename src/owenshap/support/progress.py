@@ -52,7 +52,8 @@ class Bar:
     """A line that shows how far the work is and how long it will take; it leaves no trace."""
 
     def __init__(self, label: str, stream: TextIO) -> None:
-        self._label, self._stream = label, stream
+        self._label = label
+        self._stream = stream
         self._began = self._looked = time.monotonic()
         self._shown = False
         self.words = ""

@@ -31,7 +31,7 @@ ENTRY = 8  # bytes
 WORKING = 64_000_000  # bytes that are needed beside tables that are kept
 ROWS = 256  # looked up at a time, or
 BITS = 1 << 23  # fewer where a block has so many nodes that its bits would not fit, but at least
-FEWEST_ROWS = 8
+FEWEST_ROWS = 8  # rows at a time
 PASSES = 16  # times more room than bits that passes over deep trees need
 LOOKUPS = 1 << 10  # slots of a table at a time
 
