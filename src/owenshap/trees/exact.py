@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.support.arrays import ByteArray, FloatArray, IntArray
+from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
 from owenshap.trees.device import OnDevice, room_on
@@ -32,8 +32,8 @@ WORKING = 64_000_000  # bytes that are needed beside tables that are kept
 ROWS = 256  # looked up at a time, or
 BITS = 1 << 23  # fewer where a block has so many nodes that its bits would not fit, but at least
 FEWEST_ROWS = 8
+FEW_ROWS = 16  # so far: for more, it is sooner to fill tables of 2^7 entries than to do without
 PASSES = 16  # times more room than bits that passes over deep trees need
-LOOKUPS = 1 << 10  # slots of a table at a time
 
 
 def values(
@@ -93,7 +93,7 @@ def baseline_values(
             len(others),
             "Give one per row",
         )
-    total = np.zeros((ensemble.n_outputs * game.n_players, len(matrix)))
+    total = np.zeros((game.ensemble.n_outputs * game.n_players, len(matrix)))
     for block in game.blocks:
         walk = Walk(block, ~block.inner & (block.players > 0), reached(block, others))
         for start in range(0, len(matrix), ROWS):
@@ -106,7 +106,11 @@ def baseline_values(
 
 @dataclass(frozen=True, eq=False)
 class TreeGame:
-    """An ensemble and what stands for absent players, with the tables made once for all rows."""
+    """An ensemble and what stands for absent players, with the tables made once for all rows.
+
+    Of two outputs that always add up to the same, as probabilities do, the second alone is
+    computed.
+    """
 
     ensemble: TreeEnsemble
     background: FloatArray | None
@@ -114,6 +118,7 @@ class TreeGame:
     player_of: IntArray
     memory: int
     device: str | None = None
+    sum_of_two: float | None = None
 
     @classmethod
     def of(
@@ -134,8 +139,9 @@ class TreeGame:
             raise InputError(
                 "player_of", rule, f"shape {players.shape}", "Give one number per column"
             )
+        ensemble, sum_of_two = ensemble.second_of_two()
         if background is None:
-            return cls(ensemble, None, None, players, memory, device)
+            return cls(ensemble, None, None, players, memory, device, sum_of_two)
         matrix = ensemble.matrix(background)
         if not len(matrix):
             raise InputError(
@@ -144,7 +150,8 @@ class TreeGame:
                 "none",
                 "Leave it out for path-dependent values",
             )
-        return cls(ensemble, matrix, _shares(weights, len(matrix)), players, memory, device)
+        weights = _shares(weights, len(matrix))
+        return cls(ensemble, matrix, weights, players, memory, device, sum_of_two)
 
     @property
     def n_players(self) -> int:
@@ -197,16 +204,16 @@ class TreeGame:
     @cached_property
     def base(self) -> FloatArray:
         """What the model gives where all players are absent (K,)."""
-        return self.ensemble.base + sum(
-            (each.mean for each in self.prepared), np.zeros(self.ensemble.n_outputs)
-        )
+        means = (each.mean for each in self.prepared)
+        base: FloatArray = self.ensemble.base + sum(means, np.zeros(self.ensemble.n_outputs))
+        return base if self.sum_of_two is None else np.append(self.sum_of_two - base, base)
 
     def values(self, rows: object) -> FloatArray:
         """Shapley values (m, players, K)."""
         if self.device is None:
             return self._on_host(rows, self.prepared, [])
         sent, device = self.on_device
-        found = device.values(self.ensemble.checked(rows))
+        found = self._of_both(device.values(self.ensemble.checked(rows)))
         others = [each for each in self.prepared if each not in sent]
         walked = [each for each in sent if each.plan.deep.any()]
         return found + self._on_host(rows, others, walked) if others or walked else found
@@ -239,7 +246,11 @@ class TreeGame:
     def shaped(self, total: FloatArray) -> FloatArray:
         """Values by target and row (K × players, m) as (m, players, K)."""
         shaped = total.reshape(self.ensemble.n_outputs, self.n_players, -1)
-        return np.ascontiguousarray(shaped.transpose(2, 1, 0))
+        return self._of_both(np.ascontiguousarray(shaped.transpose(2, 1, 0)))
+
+    def _of_both(self, values: FloatArray) -> FloatArray:
+        """Values of all outputs, from those that were computed."""
+        return values if self.sum_of_two is None else np.concatenate([-values, values], axis=-1)
 
 
 class _Prepared:
@@ -256,19 +267,22 @@ class _Prepared:
         self.kept = self.size if self.size <= room else 0
         self.rows = max(FEWEST_ROWS, min(ROWS, BITS // len(block)))  # at a time
         self._means: dict[int, FloatArray] = {}
+        self._tables: list[Table] | None = None
+        self._unfilled = False
+        self._rows_so_far = 0
 
     def look_up(self, matrix: FloatArray, total: FloatArray) -> None:
         """Add what this block's tables give to rows to (targets, m)."""
         if self.kept:
-            self._look_up(self.tables, matrix, total)
+            self._look_up(self._tables_for(len(matrix)), matrix, total)
         else:
             for part in range(len(self.plan.cells)):
-                self._look_up(self._made([part]), matrix, total)
+                self._look_up(self._made([part], len(matrix) <= FEW_ROWS), matrix, total)
 
     def in_turn(self) -> Iterator[Table]:
         """The tables, one after the other; none is kept."""
         for part in range(len(self.plan.cells)):
-            yield from self._made([part])
+            yield from self._made([part], unfilled=False)
 
     def walk_down(self, matrix: FloatArray, total: FloatArray) -> None:
         """Add what this block's leaves without a table give to rows to (targets, m)."""
@@ -277,11 +291,15 @@ class _Prepared:
             for rows in _parts(matrix, max(1, self.rows // PASSES) if by_cover else self.rows):
                 total[:, rows] += self._deep_values(matrix[rows])
 
-    @cached_property
-    def tables(self) -> list[Table]:
-        return self._made(list(range(len(self.plan.cells))))
+    def _tables_for(self, rows: int) -> list[Table]:
+        """The tables that are kept; for a few rows they are not filled."""
+        self._rows_so_far += rows
+        if self._tables is None or (self._unfilled and self._rows_so_far > FEW_ROWS):
+            self._unfilled = self._rows_so_far <= FEW_ROWS
+            self._tables = self._made(list(range(len(self.plan.cells))), self._unfilled)
+        return self._tables
 
-    def _made(self, parts: list[int]) -> list[Table]:
+    def _made(self, parts: list[int], unfilled: bool) -> list[Table]:
         """The tables of some parts of the plan; their means are kept."""
         groups = [self.plan.cells[part] for part in parts]
         if self.game.background is None:
@@ -289,7 +307,7 @@ class _Prepared:
         else:
             shares = self._pattern_shares(groups, self.game.background)
             made = [
-                interventional(self.block, cells, each)
+                interventional(self.block, cells, each, unfilled)
                 for cells, each in zip(groups, shares, strict=True)
             ]
         self._means.update(zip(parts, (mean for _, mean in made), strict=True))
@@ -304,15 +322,17 @@ class _Prepared:
     def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
         for rows in _parts(matrix, self.rows):
             bits = self.plan.bits(_padded(matrix[rows]))
+            part = total[:, rows]
             for table in tables:
-                _look_up(table, bits, total[:, rows])
+                for given in table.added(table.cells.patterns(bits)):
+                    part += given[:, : part.shape[1]]
 
     @property
     def mean(self) -> FloatArray:
         """What the block's trees give where all players are absent (K,)."""
         for part in range(len(self.plan.cells)):
             if part not in self._means:
-                self._made([part])
+                self._made([part], unfilled=True)
         means = [self._means[part] for part in range(len(self.plan.cells))]
         return sum(means, _unsplit(self.block) + self._deep_mean())
 
@@ -388,15 +408,6 @@ def _parts(matrix: FloatArray, rows: int) -> list[slice]:
 def _padded(matrix: FloatArray) -> FloatArray:
     """At least two rows: numpy adds a single column in another order."""
     return matrix if len(matrix) > 1 else np.repeat(matrix, 2, axis=0)
-
-
-def _look_up(table: Table, bits: ByteArray, total: FloatArray) -> None:
-    patterns = table.cells.patterns(bits)
-    flat = table.entries.ravel()
-    for start in range(0, len(table.target), LOOKUPS):
-        part = slice(start, start + LOOKUPS)
-        place = np.add(patterns[table.cell[part]], table.starts[part, None], dtype=np.intp)
-        total += (table.adding(part) @ flat.take(place))[:, : total.shape[1]]
 
 
 def _shares(weights: object, count: int) -> FloatArray | None:

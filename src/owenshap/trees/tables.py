@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -11,13 +12,70 @@ from scipy.sparse import csr_array
 from owenshap.support.arrays import ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import Cells
-from owenshap.trees.leaves import cover_table, leaf_table, own_tables
+from owenshap.trees.leaves import (
+    WHOLE_PLAYERS,
+    LeafSums,
+    SplitSums,
+    cover_table,
+    leaf_sums,
+    leaf_table,
+)
 
 CHUNK = 1 << 17  # entries that are worked on at a time
+LOOKUPS = 1 << 10  # slots of a table at a time
 
 LeafTables = Callable[[IntArray, int, IntArray | None], tuple[FloatArray, FloatArray]]
 """Leaves, their number of players and their maps -> tables (leaves, k, 2^k), and how much of the
 absent players' distribution reaches each leaf. Without maps, leaves are their own cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnfilledLeaves:
+    """Entries of cells that are one leaf each, worked out for the rows that come.
+
+    Parameters
+    ----------
+    sums : LeafSums
+        Of the leaves.
+    values : float (leaves, V)
+        What they are worth.
+    """
+
+    sums: LeafSums
+    values: FloatArray
+
+    def at(self, patterns: IntArray) -> FloatArray:
+        """What rows get (leaves, V, k, m)."""
+        return self.sums.at(patterns)[:, None] * self.values[:, :, None, None]
+
+
+@dataclass(frozen=True, eq=False)
+class UnfilledSplits:
+    """Entries of cells that are a split with its two leaves, worked out for the rows that come.
+
+    Parameters
+    ----------
+    sums : list of SplitSums
+        Of the splits, for each output that their trees speak of.
+    leads_to : float (splits, states, V)
+        What the own player may lead to.
+    """
+
+    sums: list[SplitSums]
+    leads_to: FloatArray
+
+    def at(self, patterns: IntArray) -> FloatArray:
+        """What rows get (splits, V, d + 1, m)."""
+        others = self.sums[0].first.shape[1]
+        state = patterns // others
+        found = [
+            sums.at(patterns % others, np.take_along_axis(self.leads_to[..., output], state, 1))
+            for output, sums in enumerate(self.sums)
+        ]
+        return np.stack(found, axis=1)
+
+
+Unfilled: TypeAlias = UnfilledLeaves | UnfilledSplits
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +92,7 @@ class Table:
         output × players + player, in order.
     starts : int (slots,)
         Where each slot's entries begin.
-    entries : float64 (slots, 2^bits)
+    entries : float64 (slots, 2^bits), or what they are made of
         What a row with that pattern gets, cell by cell.
     targets : int
         How many targets there are.
@@ -44,8 +102,28 @@ class Table:
     cell: IntArray = field(repr=False)
     target: IntArray = field(repr=False)
     starts: IntArray = field(repr=False)
-    entries: FloatArray = field(repr=False)
+    entries: FloatArray | Unfilled = field(repr=False)
     targets: int
+
+    def added(self, patterns: IntArray) -> Iterator[FloatArray]:
+        """What all slots give to rows with these patterns (cells, m), some slots at a time
+        (targets, m).
+        """
+        if isinstance(self.entries, np.ndarray):
+            yield from self._looked_up(self.entries.ravel(), patterns)
+            return
+        given = self.entries.at(patterns).reshape(len(self.target), -1)
+        for part in self._parts():
+            yield self.adding(part) @ given.take(self.starts[part] >> self.cells.bits, axis=0)
+
+    def _looked_up(self, entries: FloatArray, patterns: IntArray) -> Iterator[FloatArray]:
+        for part in self._parts():
+            place = np.add(patterns[self.cell[part]], self.starts[part, None], dtype=np.intp)
+            yield self.adding(part) @ entries.take(place)
+
+    def _parts(self) -> list[slice]:
+        count = len(self.target)
+        return [slice(start, start + LOOKUPS) for start in range(0, count, LOOKUPS)]
 
     def adding(self, part: slice) -> csr_array:
         """The matrix that adds what some slots give to the targets."""
@@ -88,10 +166,18 @@ def histograms(
     ]
 
 
-def interventional(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
-    """The group's table, and its mean per output, for a background's shares of patterns."""
+def interventional(
+    block: Block, cells: Cells, shares: FloatArray, unfilled: bool
+) -> tuple[Table, FloatArray]:
+    """The group's table, and its mean per output, for a background's shares of patterns.
+
+    Unfilled, entries are worked out for the rows that come: the same bits, sooner for a few rows.
+    """
+    unfilled = unfilled and cells.bits > WHOLE_PLAYERS
     if cells.own:
-        return _by_splits(block, cells, shares)
+        return _by_splits(block, cells, shares, unfilled)
+    if cells.alone and unfilled:
+        return _unfilled_leaves(block, cells, shares)
 
     def tables(
         leaves: IntArray, players: int, maps: IntArray | None
@@ -151,9 +237,7 @@ def _of_leaves(block: Block, cells: Cells, tables: LeafTables) -> tuple[Table, F
     outputs = whole.outputs[block.tree[cells.leaves]]
     entries = np.empty((count, values.shape[1], cells.bits, 1 << cells.bits))
     mean = np.zeros(whole.n_outputs)
-    step = max(1, CHUNK // (cells.bits << cells.bits))
-    for start in range(0, count, step):
-        some = slice(start, start + step)
+    for some in _chunks(count, cells.bits << cells.bits):
         table, reached = tables(np.arange(count)[some], cells.bits, None)
         np.multiply(table[:, None], values[some, :, None, None], out=entries[some])
         np.add.at(mean, outputs[some], values[some] * reached[:, None])
@@ -161,8 +245,36 @@ def _of_leaves(block: Block, cells: Cells, tables: LeafTables) -> tuple[Table, F
     return _joined(block, cells, entries, outputs, player), mean
 
 
+def _unfilled_leaves(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
+    """The same, not filled."""
+    whole = block.ensemble
+    values = whole.values[cells.leaves + block.nodes.start]
+    outputs = whole.outputs[block.tree[cells.leaves]]
+    mean = np.zeros(whole.n_outputs)
+    sums = []
+    for some in _chunks(len(values), cells.bits << cells.bits):
+        own = shares[cells.cell[some]]
+        sums.append(leaf_sums(own, cells.bits))
+        np.add.at(mean, outputs[some], values[some] * own[:, -1:])
+    entries = UnfilledLeaves(LeafSums(*map(np.concatenate, zip(*sums, strict=True))), values)
+    player = block.edge_player[cells.edges[:, : cells.bits]]
+    return _joined(block, cells, entries, outputs, player), mean
+
+
+def _chunks(count: int, entries: int) -> list[slice]:
+    """So many cells with so many entries each, some at a time. Filled or not, tables are made of
+    the same parts: the bits of a matrix product may depend on its size.
+    """
+    step = max(1, CHUNK // entries)
+    return [slice(start, start + step) for start in range(0, count, step)]
+
+
 def _joined(
-    block: Block, cells: Cells, entries: FloatArray, outputs: IntArray, player: IntArray
+    block: Block,
+    cells: Cells,
+    entries: FloatArray | Unfilled,
+    outputs: IntArray,
+    player: IntArray,
 ) -> Table:
     """Entries (cells, V, k, ...) of cells with outputs (cells, V) and players (cells, k)."""
     n_players = int(block.player_of.max(initial=0)) + 1
@@ -174,12 +286,14 @@ def _joined(
         cell[order],
         target[order],
         order << cells.bits,
-        entries.reshape(len(target), 1 << cells.bits),
+        entries.reshape(len(target), -1) if isinstance(entries, np.ndarray) else entries,
         n_players * block.ensemble.n_outputs,
     )
 
 
-def _by_splits(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
+def _by_splits(
+    block: Block, cells: Cells, shares: FloatArray, unfilled: bool
+) -> tuple[Table, FloatArray]:
     """The same where each cell is a split with its two leaves."""
     whole = block.ensemble
     count = len(cells.roots)
@@ -189,20 +303,28 @@ def _by_splits(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, F
     outputs = whole.outputs[block.tree[cells.roots]]
     leads_to = values if cells.own == 1 else np.stack([np.zeros_like(values), values], axis=2)
     leads_to = leads_to.reshape(count, 1 << cells.own, -1)  # (cells, states, V), as patterns are
-    entries = np.empty((count, values.shape[2], others + 1, 1 << cells.own, 1 << others))
+    width = values.shape[2]
     mean = np.zeros(whole.n_outputs)
-    step = max(1, CHUNK // (others + 1 << cells.bits))
-    for start in range(0, count, step):
-        some = slice(start, start + step)
+    shape = (count, width, others + 1, 1 << cells.own, 1 << others)
+    entries = np.empty((0,) if unfilled else shape)
+    kept: list[list[SplitSums]] = [[] for _ in range(width)]
+    for some in _chunks(count, others + 1 << cells.bits):
         of_states = shares[some].reshape(-1, 1 << cells.own, 1 << others)
         together = of_states.sum(axis=1)
-        for output in range(values.shape[2]):
+        for output in range(width):
             leads = leads_to[some, :, output]
             worth = (of_states * leads[:, :, None]).sum(axis=1)
-            own_tables(worth, together, leads, entries[some, output])
             np.add.at(mean, outputs[some, output], worth[:, -1])
+            sums = SplitSums.of(worth, together)
+            if unfilled:
+                kept[output].append(sums)
+            else:
+                sums.fill(leads, entries[some, output])
     player = _players_by_splits(block, cells)
-    return _joined(block, cells, entries, outputs, player), mean
+    if not unfilled:
+        return _joined(block, cells, entries, outputs, player), mean
+    of_all = [SplitSums(*map(np.concatenate, zip(*each, strict=True))) for each in kept]
+    return _joined(block, cells, UnfilledSplits(of_all, leads_to), outputs, player), mean
 
 
 def _players_by_splits(block: Block, cells: Cells) -> IntArray:
