@@ -16,7 +16,8 @@ from owenshap.trees.cells import Cells, plan
 from owenshap.trees.device import OnDevice, room_on
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_own_values, add_pair_values
-from owenshap.trees.paths import Passes, add_path_values
+from owenshap.trees.paths import Passes, add_cover_differences, add_path_values
+from owenshap.trees.products import VALUES, Asked, Levels
 from owenshap.trees.tables import Table, histograms, interventional, path_dependent
 from owenshap.trees.work import (
     EXPECTED_ROWS,
@@ -67,9 +68,13 @@ def values(
 
 
 def baseline_values(
-    ensemble: TreeEnsemble, rows: object, baselines: object, player_of: object = None
+    ensemble: TreeEnsemble,
+    rows: object,
+    baselines: object,
+    player_of: object = None,
+    levels: Levels | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Exact Shapley values of rows (m, players, K) against a baseline each, and base values (m, K).
+    """Exact values of rows (m, players, K) against a baseline each, and base values (m, K).
 
     Parameters
     ----------
@@ -81,27 +86,52 @@ def baseline_values(
         The row that stands for absent players, row by row.
     player_of : int (features,), optional
         The player of each column; each column is a player if not given.
+    levels : callable, optional
+        Another weight on levels than Shapley's, as for `TreeGame.values_under`.
     """
     game = TreeGame.of(ensemble, baselines, None, player_of)
-    matrix = ensemble.matrix(rows)
+    values = game.shaped(_against_own(game, rows, _asked(1, levels)))
+    return values, ensemble.predict(game.background)
+
+
+def baseline_interactions(
+    ensemble: TreeEnsemble,
+    rows: object,
+    baselines: object,
+    player_of: object = None,
+    levels: Levels | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """What pairs of players add together (m, players, players, K), as `TreeGame.interactions`, and
+    base values (m, K), against a baseline each; parameters as for `baseline_values`.
+    """
+    game = TreeGame.of(ensemble, baselines, None, player_of)
+    values, base = baseline_values(ensemble, rows, baselines, player_of, levels)
+    return game.with_diagonal(_against_own(game, rows, _asked(2, levels)), values), base
+
+
+def _asked(order: int, levels: Levels | None) -> Asked:
+    return Asked(order) if levels is None else Asked(order, levels)
+
+
+def _against_own(game: TreeGame, rows: object, asked: Asked) -> FloatArray:
+    """What rows get against their own row of the background (targets, m)."""
+    matrix = game.ensemble.matrix(rows)
     others = game.background
     assert others is not None
     if len(others) != len(matrix):
-        raise InputError(
-            "baselines",
-            f"have {len(matrix)} rows, as the rows have",
-            len(others),
-            "Give one per row",
-        )
-    total = np.zeros((game.ensemble.n_outputs * game.n_players, len(matrix)))
+        rule = f"have {len(matrix)} rows, as the rows have"
+        raise InputError("baselines", rule, len(others), "Give one per row")
+    targets = game.ensemble.n_outputs * asked.targets(game.n_players)
+    total = np.zeros((targets, len(matrix)))
     for block in game.blocks:
-        walk = Walk(block, ~block.inner & (block.players > 0), reached(block, others))
+        wanted = ~block.inner & (block.players >= asked.order)
+        walk = Walk(block, wanted, reached(block, others), asked)
         for start in range(0, len(matrix), ROWS):
             part = slice(start, start + ROWS)
             if len(walk.leaves):
                 ways = (walk.ways(matrix[part]), walk.ways(others[part]))
                 add_own_values(walk, game.n_players, *ways, total[:, part])
-    return game.shaped(total), ensemble.predict(others)
+    return total
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,12 +201,22 @@ class TreeGame:
     @cached_property
     def prepared(self) -> list[_Prepared]:
         """Each block's plan and what is kept of its tables."""
-        room = self.memory - WORKING
-        prepared = []
-        for block in self.blocks:
-            prepared.append(_Prepared(self, block, room))
-            room -= prepared[-1].kept
-        return prepared
+        return self._prepared_for(VALUES)
+
+    def _prepared_for(self, asked: Asked) -> list[_Prepared]:
+        if asked not in self._known:
+            kept = sum(each.kept for known in self._known.values() for each in known)
+            room = self.memory - WORKING - kept
+            prepared = []
+            for block in self.blocks:
+                prepared.append(_Prepared(self, block, room, asked))
+                room -= prepared[-1].kept
+            self._known[asked] = prepared
+        return self._known[asked]
+
+    @cached_property
+    def _known(self) -> dict[Asked, list[_Prepared]]:
+        return {}
 
     @cached_property
     def work(self) -> float:
@@ -218,6 +258,55 @@ class TreeGame:
         walked = [each for each in sent if each.plan.deep.any()]
         return found + self._on_host(rows, others, walked) if others or walked else found
 
+    def values_under(self, rows: object, levels: Levels) -> FloatArray:
+        """Values (m, players, K) under another weight on levels than Shapley's.
+
+        Parameters
+        ----------
+        rows : float (m, features)
+            What is explained.
+        levels : callable
+            levels(degree) has nodes in [0, 1] and weights that integrate polynomials of this
+            degree.
+        """
+        return self.shaped(self._differences(rows, Asked(1, levels)))
+
+    def interactions(self, rows: object, levels: Levels | None = None) -> FloatArray:
+        """What pairs of players add together (m, players, players, K).
+
+        The index of a pair, I_ij = ∫ ∂²F/∂x_i∂x_j dμ(q), is shared by its two cells; the diagonal
+        has the rest of each value, φ_i − ½ Σ_j I_ij, so that rows of cells sum to values.
+
+        Parameters
+        ----------
+        rows : float (m, features)
+            What is explained.
+        levels : callable, optional
+            The weight μ on levels, as for `values_under`; Shapley's if not given.
+        """
+        values = self.values(rows) if levels is None else self.values_under(rows, levels)
+        return self.with_diagonal(self._differences(rows, _asked(2, levels)), values)
+
+    def _differences(self, rows: object, asked: Asked) -> FloatArray:
+        """By target and row (targets, m)."""
+        matrix = self.ensemble.matrix(rows)
+        targets = self.ensemble.n_outputs * asked.targets(self.n_players)
+        total = np.zeros((targets, len(matrix)))
+        for each in self._prepared_for(asked):
+            each.look_up(matrix, total)
+            each.walk_down(matrix, total)
+        return total
+
+    def with_diagonal(self, pairs: FloatArray, values: FloatArray) -> FloatArray:
+        """Cells (m, players, players, K) of pairs (targets, m) and values (m, players, K)."""
+        count = self.n_players
+        shaped = pairs.reshape(self.ensemble.n_outputs, count, count, -1).transpose(3, 1, 2, 0)
+        halves = np.ascontiguousarray(self._of_both(shaped)) / 2
+        cells = halves + halves.swapaxes(1, 2)
+        own = np.arange(count)
+        cells[:, own, own] = values - cells.sum(axis=2)
+        return cells
+
     def _on_host(
         self, rows: object, blocks: list[_Prepared], walked: list[_Prepared]
     ) -> FloatArray:
@@ -256,14 +345,17 @@ class TreeGame:
 class _Prepared:
     """A block, how it is computed, and its tables as far as there is room to keep them."""
 
-    def __init__(self, game: TreeGame, block: Block, room: int) -> None:
+    def __init__(self, game: TreeGame, block: Block, room: int, asked: Asked) -> None:
         self.game = game
         self.block = block
-        walking = path_work(block) if game.background is None else pair_work(block, game.background)
-        self.plan = plan(block, walking, by_splits=game.background is not None)
-        self.size = (
-            sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
+        self.asked = asked
+        background = game.background
+        walking = (
+            path_work(block, asked) if background is None else pair_work(block, background, asked)
         )
+        self.plan = plan(block, walking, background is not None and asked == VALUES, asked)
+        entries = sum(cells.bound(asked) for cells in self.plan.cells)
+        self.size = entries * block.ensemble.values.shape[1] * ENTRY
         self.kept = self.size if self.size <= room else 0
         self.rows = max(FEWEST_ROWS, min(ROWS, BITS // len(block)))  # at a time
         self._means: dict[int, FloatArray] = {}
@@ -303,11 +395,11 @@ class _Prepared:
         """The tables of some parts of the plan; their means are kept."""
         groups = [self.plan.cells[part] for part in parts]
         if self.game.background is None:
-            made = [path_dependent(self.block, cells, self.shares) for cells in groups]
+            made = [path_dependent(self.block, cells, self.shares, self.asked) for cells in groups]
         else:
             shares = self._pattern_shares(groups, self.game.background)
             made = [
-                interventional(self.block, cells, each, unfilled)
+                interventional(self.block, cells, each, unfilled, self.asked)
                 for cells, each in zip(groups, shares, strict=True)
             ]
         self._means.update(zip(parts, (mean for _, mean in made), strict=True))
@@ -322,10 +414,8 @@ class _Prepared:
     def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
         for rows in _parts(matrix, self.rows):
             bits = self.plan.bits(_padded(matrix[rows]))
-            part = total[:, rows]
             for table in tables:
-                for given in table.added(table.cells.patterns(bits)):
-                    part += given[:, : part.shape[1]]
+                table.add(table.cells.patterns(bits), total[:, rows])
 
     @property
     def mean(self) -> FloatArray:
@@ -342,9 +432,22 @@ class _Prepared:
 
     def _deep_values(self, matrix: FloatArray) -> FloatArray:
         game = self.game
-        deep = np.zeros((game.ensemble.n_outputs * game.n_players, len(matrix)))
+        targets = game.ensemble.n_outputs * self.asked.targets(game.n_players)
+        deep = np.zeros((targets, len(matrix)))
         if game.background is None:
-            add_path_values(self.passes, self.block.answers(matrix), deep)
+            answers = self.block.answers(matrix)
+            if self.asked == VALUES:
+                add_path_values(self.passes, answers, deep)
+            else:
+                add_cover_differences(
+                    self.block,
+                    self.plan.deep,
+                    self.shares,
+                    answers,
+                    game.n_players,
+                    self.asked,
+                    deep,
+                )
             return deep
         add_pair_values(
             self.walk,
@@ -393,7 +496,8 @@ class _Prepared:
     @cached_property
     def walk(self) -> Walk:
         assert self.game.background is not None
-        return Walk(self.block, self.plan.deep, reached(self.block, self.game.background))
+        shares = reached(self.block, self.game.background)
+        return Walk(self.block, self.plan.deep, shares, self.asked)
 
     @cached_property
     def background_ways(self) -> IntArray:

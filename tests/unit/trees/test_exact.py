@@ -30,7 +30,7 @@ def way(request: Any, monkeypatch: Any) -> str:
     """Which leaves have tables: all, none, or those with few players."""
     most = {"tables": 30, "no tables": 0, "mixed": 2}[request.param]
 
-    def walking(block: Any, _: Any = None) -> WalkWork:
+    def walking(block: Any, *_: Any) -> WalkWork:
         free = np.zeros(len(block))
         return WalkWork(np.where(block.players > most, free, 1e30), free, free)
 
