@@ -36,6 +36,7 @@ PUBLIC = [
     "patches",
     "plots",
     "position",
+    "report",
 ]
 
 

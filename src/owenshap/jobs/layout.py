@@ -8,7 +8,7 @@ no evaluations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -133,13 +133,7 @@ class Layout:
 
     def explanation(self, table: Any) -> Explanation:
         """The explanation that rows of a table are of, none of them failed."""
-        exact = ~table.column(self.columns("lower")[0]).is_valid().to_numpy()
-        parts: dict[str, Any] = {
-            name: self._cells(table, name, kind) for name, kind in self.fields.items()
-        }
-        parts["standard_errors"][exact] = 0.0
-        parts["lower"][exact] = parts["values"][exact]
-        parts["upper"][exact] = parts["values"][exact]
+        parts = self.arrays(table, self.fields)
         return Explanation(
             **parts,
             data=self._data(table),
@@ -151,6 +145,16 @@ class Layout:
             axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
         )
+
+    def arrays(self, table: Any, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """Arrays of the explanation that rows of a table are of, none of them failed."""
+        parts = {name: self._cells(table, name, self.fields[name]) for name in names}
+        exact = ~table.column(self.columns(DOUBT[0])[0]).is_valid().to_numpy()
+        for name in DOUBT:
+            if name in parts and exact.any():
+                certain = 0.0 if name == "standard_errors" else self._cells(table, "values", NUMBER)
+                parts[name] = np.where(_beside(exact, parts[name]), certain, parts[name])
+        return parts
 
     def _cells(self, table: Any, name: str, kind: str) -> NDArray[Any]:
         """An array of the explanation from its columns."""
@@ -172,6 +176,11 @@ class Layout:
         """Of an array of the explanation, but for its rows."""
         sizes = {PLAYERS: len(self.players), OUTPUTS: len(self.outputs or [])}
         return tuple(sizes[axis] for axis in AXES_OF[name] if sizes.get(axis))
+
+
+def _beside(rows: BoolArray, array: NDArray[Any]) -> BoolArray:
+    """Rows with axes of length 1 for those that the array has besides."""
+    return rows.reshape(-1, *[1] * (array.ndim - 1))
 
 
 def kinds_of(dtypes: Mapping[str, Any]) -> dict[str, str]:

@@ -114,10 +114,10 @@ def packed(table: Any) -> Content:
     )
 
 
-def unpacked(content: bytes) -> Any:
-    """The table of a part."""
+def unpacked(content: bytes, columns: list[str] | None = None) -> Any:
+    """The table of a part, or of some columns of it."""
     parquet = needed("pyarrow.parquet", extra="runs")
-    return parquet.read_table(arrow().BufferReader(content))
+    return parquet.read_table(arrow().BufferReader(content), columns=columns)
 
 
 def units(which: IntArray) -> list[IntArray]:
