@@ -25,6 +25,7 @@ def process(*arguments, **settings):
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), **settings.pop("env", {})}
     return subprocess.run(
         [sys.executable, "-m", "owenshap", *map(str, arguments)],
+        check=False,
         capture_output=True,
         text=True,
         env=environment,

@@ -6,8 +6,8 @@ import shlex
 import warnings
 from pathlib import Path
 
-from owenshap.command.explaining import Asked, explain
-from owenshap.command.folder import OURS
+from owenshap.command.asked import Asked
+from owenshap.command.explaining import explain
 from owenshap.command.words import summary
 from owenshap.errors import InputError
 from owenshap.support.extras import needed
@@ -47,25 +47,21 @@ def run_demo(path: Path, force: bool) -> None:
 
 def _trained(model: Path, training: Path, patients: Path) -> float:
     """Write a trained network and its data; the share of new patients that it has right."""
-    datasets = needed("sklearn.datasets", extra="demo")
-    io = needed("skops.io", extra="demo")
-    from sklearn.model_selection import train_test_split
-    from sklearn.neural_network import MLPClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    tumours = datasets.load_breast_cancer(as_frame=True)
+    names = ("datasets", "model_selection", "neural_network", "pipeline", "preprocessing")
+    sklearn = {name: needed(f"sklearn.{name}", extra="demo") for name in names}
+    tumours = sklearn["datasets"].load_breast_cancer(as_frame=True)
     labels = tumours.target_names[tumours.target]
-    rows, new, classes, new_classes = train_test_split(tumours.data, labels, random_state=0)
-    network = MLPClassifier((8,), solver="lbfgs", alpha=1.0, max_iter=200, random_state=0)
-    fitted = make_pipeline(StandardScaler(), network)
+    rows, new, classes, new_classes = sklearn["model_selection"].train_test_split(
+        tumours.data, labels, random_state=0
+    )
+    network = sklearn["neural_network"].MLPClassifier(
+        (8,), solver="lbfgs", alpha=1.0, max_iter=200, random_state=0
+    )
+    fitted = sklearn["pipeline"].make_pipeline(sklearn["preprocessing"].StandardScaler(), network)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # 200 steps are enough for a demo
         fitted.fit(rows, classes)
-    io.dump(fitted, model)
+    needed("skops.io", extra="demo").dump(fitted, model)
     rows.assign(diagnosis=classes).to_csv(training, index=False)
     new.assign(diagnosis=new_classes).to_csv(patients, index=False)
     return float(fitted.score(new, new_classes))
-
-
-__all__ = ["OURS", "run_demo"]

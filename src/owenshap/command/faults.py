@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from owenshap.errors import GameError, OwenshapError
 
-DONE = 0
+DONE = 0  # all rows are explained, and nothing has changed
 CHANGED = 1  # --check found that importance has changed
 USAGE = 2  # the command line itself: click's own code
 INPUT = 3  # a file, a folder or a setting cannot be used

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from owenshap.command.asked import Asked
 from owenshap.command.check import Change
-from owenshap.command.explaining import Asked, Done, explain, write_report
+from owenshap.command.explaining import Done, explain, write_report
 from owenshap.command.faults import say
 from owenshap.command.folder import REPORT, opened
 from owenshap.command.model_files import Trust
@@ -103,7 +105,10 @@ def status_of(path: Path, as_json: bool) -> str:
         raise InputError("RUN", "be the folder of a run", str(path), "owenshap explain makes one")
     progress, errors = run.progress, run.errors
     if as_json:
-        about = {key: None if each != each else each for key, each in asdict(progress).items()}
+        about: dict[str, Any] = {
+            key: None if isinstance(each, float) and math.isnan(each) else each
+            for key, each in asdict(progress).items()
+        }
         about["errors"] = [asdict(each) for each in errors]
         return json.dumps(about | {"plan": run.manifest["plan"]}, default=str, indent=1)
     state = "running" if progress.running else "stopped: the same command goes on"

@@ -187,7 +187,9 @@ def _as_written(name: str, blank: str | None) -> str:
 
 def _no_column(what: str, name: str, table: TableFile) -> InputError:
     near = difflib.get_close_matches(name, table.columns, n=1)
-    meant = f"Did you mean {near[0]!r}" if near else f"{table.path.name} has {_listed(table.columns)}"
+    meant = (
+        f"Did you mean {near[0]!r}" if near else f"{table.path.name} has {_listed(table.columns)}"
+    )
     got = f"{table.path} without it"
     return InputError(what, f"have the column {name!r}", got, meant)
 
@@ -246,9 +248,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def frame_of(
-    what: str, table: Any, types: dict[str, Any], categories: dict[str, list[Any]]
-) -> Any:
+def frame_of(what: str, table: Any, types: dict[str, Any], categories: dict[str, list[Any]]) -> Any:
     """A pandas frame of an Arrow table, with columns of these types, and of these categories."""
     pa, pandas = arrow(), needed("pandas", extra="cli")
     for place, (name, type_) in enumerate((each.name, each.type) for each in table.schema):
