@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import in_order
-from owenshap.support.progress import Meter, close, meter, silent, tell
+from owenshap.support.progress import Meter, close, meter, parts_of, tell
 
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
@@ -35,13 +34,7 @@ def estimates(
             run = Allocation(tasks, call.settings, shared, call.executor, report)
             yield from _of_rows(run)
             return
-        costs = [task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost) for task in tasks]
-        expected = max(1, sum(costs))
-        before = 0
-        for of_task, cost in zip(_one_by_one(tasks, call, report, costs), costs, strict=True):
-            yield from of_task
-            before += cost
-            report(min(before, expected), expected)
+        yield from _one_by_one(tasks, call, report)
     finally:
         close(report)
 
@@ -60,20 +53,29 @@ def grand_coalitions_agree(done: list[tuple[ModelGame, Estimate]], explained: Fl
 
 
 def _one_by_one(
-    tasks: list[Task], call: Call, report: Meter, costs: list[int]
-) -> Iterator[Iterable[tuple[ModelGame, Estimate]]]:
-    """The estimates of each task, by itself."""
+    tasks: list[Task], call: Call, report: Meter
+) -> Iterator[tuple[ModelGame, Estimate]]:
+    """The estimates of the tasks, each by itself."""
     settings = call.settings
     executor = call.executor
-    if executor is not None and len(tasks) > 1:
-        yield from in_order(_finished, ((task, settings) for task in tasks), executor)
+    if len(tasks) == 1:
+        (task,) = valued_ahead(tasks, settings)
+        yield from _of_rows(Allocation([task], settings, None, executor, report))
         return
-    expected = max(1, sum(costs))
-    before = 0
-    for task, cost in zip(valued_ahead(tasks, settings), costs, strict=True):
-        share = silent if report is silent else partial(_share, report, before, expected)
-        yield _of_rows(Allocation([task], settings, None, executor, share))
-        before += cost
+    parts = parts_of(report, [_guess(task) for task in tasks], [task.rows for task in tasks])
+    if executor is not None:
+        made = in_order(_finished, ((task, settings) for task in tasks), executor)
+        for of_task, part in zip(made, parts, strict=True):
+            yield from of_task
+            part(1, 1)
+        return
+    for task, part in zip(valued_ahead(tasks, settings), parts, strict=True):
+        yield from _of_rows(Allocation([task], settings, None, None, part))
+
+
+def _guess(task: Task) -> int:
+    """Evaluations of a task, before anything is known of it."""
+    return task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost)
 
 
 def _finished(task: Task, settings: Settings) -> list[tuple[ModelGame, Estimate]]:
@@ -85,8 +87,3 @@ def _of_rows(run: Allocation) -> Iterator[tuple[ModelGame, Estimate]]:
     for game, estimate in run.results():
         assert isinstance(game, ModelGame)
         yield game, estimate
-
-
-def _share(report: Meter, before: int, expected: int, done: int, _: int) -> None:
-    """A task's own progress as a share of all tasks'."""
-    report(min(before + done, expected - 1), expected)

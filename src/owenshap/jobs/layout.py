@@ -29,6 +29,8 @@ SINGULAR = {
 DOUBT = ("standard_errors", "lower", "upper")
 """What is null where values are exact."""
 ROW, ERROR = "row", "error"
+APART = ("data", "row_ids")
+"""Arrays with a rule of their own: cells of many kinds, and the number that each row has."""
 NUMBER, INTEGER, TRUTH, TEXT, TIME = "number", "integer", "truth", "text", "time"
 
 
@@ -59,6 +61,7 @@ class Layout:
         """Of explanations like this one; `data` says what the columns of the rows hold."""
         names = explanation.output_names
         outputs = None
+        assert explanation.seed is not None  # of one call
         if OUTPUTS in explanation.axes:
             count = explanation.shape[-1]
             outputs = [str(each) for each in range(count)] if names is None else names
@@ -66,7 +69,7 @@ class Layout:
             explanation.feature_names,
             outputs,
             names,
-            {name: _kind(getattr(explanation, name)) for name in AXES_OF if name != "data"},
+            {name: _kind(getattr(explanation, name)) for name in AXES_OF if name not in APART},
             [data.get(player, _kind(explanation.data)) for player in explanation.feature_names],
             ids,
             explanation.seed,
@@ -83,7 +86,7 @@ class Layout:
     def check(self) -> None:
         """An error where an id is called as something else is."""
         taken = {ROW, ERROR}
-        taken |= {column for name in AXES_OF for column in self.columns(name)}
+        taken |= {column for name in AXES_OF if name != "row_ids" for column in self.columns(name)}
         both = [each for each in self.ids if each in taken]
         if both:
             raise InputError("ids", "not be called as a column of results", both[0], "Rename it")
@@ -137,6 +140,7 @@ class Layout:
         return Explanation(
             **parts,
             data=self._data(table),
+            row_ids=table.column(ROW).to_numpy(),
             feature_names=[*self.players],
             output_names=None if self.output_names is None else [*self.output_names],
             method=_methods(parts["because"]),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from owenshap.support.discovery import concrete
 from owenshap.tables.base import Composer, Table
 
-__all__ = ["Composer", "Table", "as_array", "as_table", "own_copy"]
+__all__ = ["Composer", "Table", "as_array", "as_table", "own_copy", "row_ids"]
 
 
 @cache
@@ -29,6 +29,11 @@ def as_array(data: Any) -> NDArray[Any]:
     on.
     """
     return _kind(data).host(data)
+
+
+def row_ids(data: Any) -> NDArray[Any] | None:
+    """What the rows of this data are called, (rows,); None where they have no names."""
+    return _kind(data).row_ids(data)
 
 
 def own_copy(data: Any) -> Any:

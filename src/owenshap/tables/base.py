@@ -117,6 +117,13 @@ class Table(ABC):
         return unmasked(raw)
 
     @staticmethod
+    def row_ids(data: Any) -> NDArray[Any] | None:  # noqa: ARG004
+        """What the rows of data of this package's type are called, (rows,); None: they have no
+        names.
+        """
+        return None
+
+    @staticmethod
     def own_copy(data: Any) -> Any:
         """A copy of a row or of rows of this package's type, which nobody else can change."""
         try:
