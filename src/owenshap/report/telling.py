@@ -48,7 +48,7 @@ class Bar:
     unsure: bool
 
 
-def told(material: Material, title: str, audit: dict[str, str]) -> dict[str, Any]:
+def told(material: Material, title: str | None, audit: dict[str, str]) -> dict[str, Any]:
     """All that the template puts in."""
     shown, names = material.shown, output_names(material)
     outputs = []
@@ -65,7 +65,7 @@ def told(material: Material, title: str, audit: dict[str, str]) -> dict[str, Any
             }
         )
     return {
-        "title": clean(title),
+        "title": clean(title or f"Explanation of {_count(material.totals.rows, 'prediction')}"),
         "outputs": outputs,
         "several": len(outputs) > 1,
         "one_row": material.one_row,
@@ -346,9 +346,13 @@ def _audit(material: Material, given: dict[str, str]) -> list[tuple[str, str]]:
         "confidence": f"{shown.confidence:g}",
         "rows": f"{material.totals.rows:,}",
         **_manifest(material),
-        "owenshap": owenshap.__version__,
-        "numpy": np.__version__,
-        "Python": platform.python_version(),
+        "versions": ", ".join(
+            [
+                f"owenshap {owenshap.__version__}",
+                f"Python {platform.python_version()} on {platform.machine()}",
+                f"numpy {np.__version__}",
+            ]
+        ),
         "digest of the rows shown": _digest(material),
     }
     lines = {**given, **{label: text for label, text in own.items() if label not in given}}

@@ -60,6 +60,11 @@
     }
     return (tables[output] = { values, halves, base, predictions, widest, exact: !packed });
   }
+  // Made once for each number of decimals: making one takes longer than a hundred uses.
+  const formats = [];
+  const written = (x, decimals) =>
+    (formats[decimals] ||= new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })).format(x);
+  const whole = (x) => written(x, 0);
   const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
   // Numbers that stand together have the same decimals, and the same power of ten where they need one.
   function digitsOf(numbers, significant = 3) {
@@ -70,8 +75,7 @@
     const decimals = largest ? Math.min(20, Math.max(0, significant - 1 - power + exponent)) : 0;
     const unit = 10 ** exponent;
     const suffix = exponent ? " × 10" + [...String(exponent)].map((each) => SUPERSCRIPTS[each]).join("") : "";
-    const plain = (size) =>
-      (size / unit).toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+    const plain = (size) => written(size / unit, decimals);
     const unsigned = (x) => (x < 0 ? "−" : "") + plain(Math.abs(x));
     const signed = (x) => (x === 0 ? "0" : (x > 0 ? "+" : "−") + plain(Math.abs(x)));
     const doubt = (half) => {
@@ -88,8 +92,8 @@
     if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
     const size = Math.abs(x);
     let text;
-    if (Number.isInteger(x) && size < 1e15) text = size < 1e4 ? String(size) : size.toLocaleString("en-US");
-    else if (size >= 1e4 && size < 1e9) text = size.toLocaleString("en-US", { maximumFractionDigits: 0 });
+    if (Number.isInteger(x) && size < 1e15) text = size < 1e4 ? String(size) : whole(size);
+    else if (size >= 1e4 && size < 1e9) text = whole(size);
     else text = String(Number(size.toPrecision(4)));
     return (x < 0 ? "−" : "") + text.replace("e-", "e−");
   }
@@ -105,7 +109,7 @@
     if (!column.numbers) return column.names[cell];
     return column.kind === "times" ? dayText(cell) : numberText(cell);
   }
-  const rowName = (row) => (D.labels ? D.labels[row] : "row " + D.numbers[row].toLocaleString("en-US"));
+  const rowName = (row) => "row " + whole(D.numbers[row]) + (D.labels ? ` (${D.labels[row]})` : "");
   function ticks(low, high, most) {
     const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
@@ -181,8 +185,8 @@
     const axis = el("div", { class: "axis" });
     axisTexts(axis, low, high, 6);
     const more = P - shown.length;
-    const name = el("div", { class: "axis-name" }, "contribution" + (more > 0 ? ` (${more.toLocaleString("en-US")} weaker features are not drawn)` : ""));
-    const label = `Contributions of ${N.toLocaleString("en-US")} rows for the ${shown.length} strongest features; the table of rows below has the same numbers.`;
+    const name = el("div", { class: "axis-name" }, "contribution" + (more > 0 ? ` (${whole(more)} weaker features are not drawn)` : ""));
+    const label = `Contributions of ${whole(N)} rows for the ${shown.length} strongest features; the table of rows below has the same numbers.`;
     const below = el("div", { class: "swarm-row" }, el("span", {}), el("div", {}, axis, name));
     const picture = el("div", { class: "swarm", role: "img", "aria-label": label }, ...lines, below);
     box.replaceChildren(picture);
@@ -327,7 +331,7 @@
         axis.append(span);
       });
     }
-    const words = `Contribution of ${D.features[player]} against its value, ${N.toLocaleString("en-US")} rows.`;
+    const words = `Contribution of ${D.features[player]} against its value, ${whole(N)} rows.`;
     const notes = (trend ? "line: mean of neighbouring rows" : "") + (exact ? "" : (trend ? "; " : "") + "thin lines: intervals");
     const name = el("div", { class: "axis-name" }, bdi(D.features[player]), notes ? ` (${notes})` : "");
     box.replaceChildren(el("div", { role: "img", "aria-label": words }, el("div", { class: "plot" }, side, picture, el("span", {}), axis), name));
@@ -362,7 +366,7 @@
 
   // ---- rows ---------------------------------------------------------------------------------
   const COLUMNS = [
-    { key: "number", name: D.labels ? "Row (id)" : "Row" },
+    { key: "number", name: "Row" },
     { key: "prediction", name: "Prediction", right: true },
     { key: "width", name: "Widest interval", right: true },
     { key: "first", name: "Strongest reason", wide: true },
@@ -440,7 +444,7 @@
         el("td", { class: "right" }, width), el("td", {}, ...reason(r, first)), el("td", {}, ...(second < 0 ? [] : reason(r, second))));
     });
     $("rows").tBodies[0].replaceChildren(...lines);
-    $("found").textContent = listed.length === N ? `${N.toLocaleString("en-US")} rows` : `${listed.length.toLocaleString("en-US")} of ${N.toLocaleString("en-US")} rows`;
+    $("found").textContent = listed.length === N ? `${whole(N)} rows` : `${whole(listed.length)} of ${whole(N)} rows`;
     $("page").textContent = `Page ${state.page + 1} of ${pages}`;
     $("before").disabled = state.page === 0;
     $("after").disabled = state.page >= pages - 1;
@@ -475,7 +479,7 @@
       steps.push({ name: [bdi(D.features[p]), " = ", bdi(cellText(row, p))], value: values[i], half: halves[i], unsure: notSure(values[i], halves[i]) });
     }
     const rest = order.slice(few).reduce((sum, p) => sum + values[row * P + p], 0);
-    if (few < order.length) steps.push({ name: [`${(order.length - few).toLocaleString("en-US")} other features`], value: rest, half: 0, others: true });
+    if (few < order.length) steps.push({ name: [`${whole(order.length - few)} other features`], value: rest, half: 0, others: true });
     const sum = order.reduce((all, p) => all + values[row * P + p], 0), gap = predictions[row] - base[row] - sum;
     const ends = [base[row]];
     const size = Math.max(...steps.map((step) => Math.abs(step.value)), 1e-300);
