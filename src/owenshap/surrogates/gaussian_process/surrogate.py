@@ -10,6 +10,7 @@ import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.progress import pulse
+from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
@@ -75,6 +76,7 @@ class GaussianProcessSurrogate(Surrogate):
         steps = 200 * n_players  # that the optimiser remembers
         return 8 * (matrices_needed(count) + tables + steps + waves_needed(n_players))
 
+    @one_thread_for_algebra()
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
         pairs = pairs_of(coalitions, values)
         learner = Learner(pairs.signs[: MOST_PAIRS + 1])
