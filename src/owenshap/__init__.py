@@ -4,7 +4,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from owenshap import plots
+    from owenshap import plots, report
     from owenshap.errors import (
         GameError,
         InputError,
@@ -115,12 +115,13 @@ __all__ = [
     "patches",
     "plots",
     "position",
+    "report",
 ]
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name == "plots":
-        return _importlib.import_module("owenshap.plots")
+    if name in ("plots", "report"):
+        return _importlib.import_module(f"owenshap.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'owenshap' has no attribute '{name}'")
     value = getattr(_importlib.import_module(f"owenshap.{_HOME_OF[name]}"), name)

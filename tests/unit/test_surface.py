@@ -43,6 +43,7 @@ PUBLIC = [
     "patches",
     "plots",
     "position",
+    "report",
 ]
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
+    from owenshap import report
+
 Key: TypeAlias = Any  # int, slice, name, array, Ellipsis, or a tuple of them
 ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
 AXES_OF: Mapping[str, tuple[str, ...]] = {
@@ -277,6 +279,31 @@ class Explanation:
         from owenshap.explain.saving import write
 
         write(self, path)
+
+    def report(
+        self, path: str | PathLike[str] | None = None, *, title: str | None = None
+    ) -> report.Page:
+        """A page on what mattered, how sure that is, and why each row got its prediction.
+
+        Parameters
+        ----------
+        path : path, optional
+            A file to write it to, which needs nothing else. As the last value of a notebook's cell
+            the page is shown there.
+        title : str, optional
+            Its heading.
+
+        Returns
+        -------
+        Page
+            With its text in `html`; `owenshap.report.write` has more settings.
+        """
+        import owenshap  # by the surface: the page is made above this room
+
+        page = owenshap.report.page(self, title=title)
+        if path is not None:
+            page.save(path)
+        return page
 
     def _repr_html_(self) -> str:
         from owenshap.explain.notebook import html
