@@ -9,7 +9,7 @@ import numpy as np
 from owenshap.explain.cells import Column
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.summary import checked, checked_count, others_label, ranked
-from owenshap.explain.words import shorten
+from owenshap.explain.words import fitted
 from owenshap.plots import canvas
 from owenshap.support.arrays import FloatArray
 
@@ -22,11 +22,11 @@ CLOSEST = 0.075  # rows of dots, in heights of a line, where there is room
 
 
 def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = None) -> Axes:
-    """A dot per row for each of the strongest players, by mean absolute contribution.
+    """A dot per row for each of the strongest features, by mean absolute contribution.
 
     Colours go from a feature's low values to its high ones (from the 5th to the 95th percentile of
     these rows). Categories and missing values are grey. The last line is the sum of all other
-    players' contributions.
+    features' contributions.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None
     checked(explanation, rows=True)
     values = explanation.values
     order, others = ranked(np.abs(values).mean(axis=0), checked_count(max_display))
-    labels = [shorten(explanation.feature_names[player]) for player in order]
+    labels = fitted([explanation.feature_names[player] for player in order], max_name)
     shown, colors = (
         [values[:, player] for player in order],
         [_colors(explanation.data[:, player]) for player in order],

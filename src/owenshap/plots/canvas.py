@@ -12,7 +12,7 @@ from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
 from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.summary import told_unit
-from owenshap.explain.words import Digits, shorten
+from owenshap.explain.words import Digits, called, shorten
 from owenshap.support.extras import needed
 
 if TYPE_CHECKING:
@@ -301,7 +301,7 @@ def explained(explanation: Explanation) -> str:
     return (
         "prediction"
         if names is None or len(names) != 1 or names[0] == "predicted"
-        else shorten(names[0])
+        else shorten(called(names[0]))
     )
 
 
@@ -312,7 +312,7 @@ def scale(explanation: Explanation) -> str:
 
 
 def contribution(explanation: Explanation) -> str:
-    """What players make, in words."""
+    """What features make, in words."""
     what = explained(explanation)
     unit = told_unit(explanation)
     what = "the prediction" if what == "prediction" else what
