@@ -109,7 +109,9 @@ class Explainer:
             self._trees.check_cover()
 
     def __repr__(self) -> str:
-        model = self._model.fitted if self._model.fitted is not None else self._model
+        kind = type(self._model.fitted).__name__
+        if self._model.fitted is None:
+            kind = type(self._model).__name__.removesuffix("Model").lower()
         inputs = self._inputs
         absent = "path-dependent"
         if inputs.background is not None:
@@ -117,7 +119,7 @@ class Explainer:
         elif inputs.baseline is not None:
             absent = "a baseline"
         output = "all outputs" if self._output is None else f"output {self._output!r}"
-        return f"Explainer({type(model).__name__}, {absent}, {output})"
+        return f"Explainer({kind}, {absent}, {output})"
 
     def __getattr__(self, name: str) -> NoReturn:
         raise missing(name, "an Explainer", OF_EXPLAINER)

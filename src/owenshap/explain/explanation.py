@@ -262,12 +262,15 @@ class Explanation:
     def to_shap(self) -> shap.Explanation:
         """The same as shap's Explanation, for shap's own plots; its waterfall draws our
         intervals.
+
+        shap takes base value + sum of values for the prediction. Where the values leave a gap, or
+        only some features are here, that is put into the base values, so that it is.
         """
         shap = needed("shap", extra="shap")
         known = bool(np.isfinite(self.lower).any())
         return shap.Explanation(
             values=self.values,
-            base_values=self.base_values,
+            base_values=self.base_values + (self.gap if PLAYERS in self.axes else 0.0),
             data=self.data,
             feature_names=list(self.feature_names),
             output_names=self.output_names if OUTPUTS in self.axes else None,

@@ -282,4 +282,4 @@ def _warn(unit: str | None, formerly: str) -> None:
         f"The {unit} of this model is explained; {instead} explains its {formerly}. This is told "
         "once."
     )
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=5)

@@ -55,8 +55,8 @@ class Line:
 
 
 def checked(explanation: Explanation, *, rows: bool | None = None, outputs: bool = False) -> None:
-    """An error unless there are all features, several rows (True), one row (False) or either (None),
-    and one output.
+    """An error unless there are all features, several rows (True), one row (False) or either
+    (None), and one output.
     """
     if not isinstance(explanation, Explanation):
         raise InputError(
@@ -108,6 +108,11 @@ def checked_count(max_display: int) -> int:
     )
 
 
+def checked_name(max_name: int) -> int:
+    """How many characters of a name to show."""
+    return whole_number("max_name", max_name, 8, "It counts the characters of a name")
+
+
 def lines(explanation: Explanation, max_display: int, longest: int = LONGEST_NAME) -> list[Line]:
     """The strongest features of one row by |value|, or of many rows by mean |value|; the last line
     sums all others up.
@@ -148,8 +153,8 @@ def ranked(strength: FloatArray, max_display: int) -> tuple[IntArray, IntArray]:
 def reach(shown: list[Line]) -> tuple[float, float]:
     """Ends of all bars from zero and of their intervals.
 
-    Many other features together do not make all others small: a bar of theirs that is much longer is
-    cut.
+    Many other features together do not make all others small: a bar of theirs that is much longer
+    is cut.
     """
     ends = [
         0.0,
