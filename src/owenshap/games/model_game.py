@@ -12,7 +12,7 @@ import numpy as np
 from owenshap.errors import ModelError
 from owenshap.games.game import Declared
 from owenshap.games.masking import Absent
-from owenshap.games.outputs import Output, as_predictions
+from owenshap.games.outputs import Output, as_predictions, logit
 from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
@@ -217,9 +217,10 @@ class ModelGame(Declared):
             bad = int(np.argwhere(~np.isfinite(outputs))[0, 0])
             pair = bad // drawn.shape[1]
             got = f"{outputs[bad]} for {self._describe(row[pair], coalitions[pair])}"
-            raise ModelError(
-                "the model's output", "be finite", got, "Mend the model, or explain another output"
-            )
+            advice = "Mend the model, or explain another output"
+            if self.output.function is logit:
+                advice = "Of a probability of 0 or 1 there are no log-odds: leave out 'logit'"
+            raise ModelError("the model's output", "be finite", got, advice)
         return outputs.reshape(len(row), drawn.shape[1], -1)
 
     def _failed(

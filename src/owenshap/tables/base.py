@@ -62,6 +62,12 @@ class Table(ABC):
         differs.
         """
 
+    def widened(self, rows: Self) -> Self:  # noqa: ARG002
+        """The table as a background for these rows: its integers as floats where theirs are no
+        integers; itself where nothing is to be done.
+        """
+        return self
+
     def beside(self, data: Any, what: str) -> Self:
         """Other data of the same type, with this table's columns and dtypes."""
         if type(data).__module__.partition(".")[0] != self.package:

@@ -60,6 +60,19 @@ class PandasTable(Table):
     def take(self, rows: IntArray) -> Self:
         return replace(self, frame=self.frame.iloc[rows])
 
+    def widened(self, rows: Self) -> Self:
+        frame = self.frame
+        for place, name in enumerate(self.names):
+            column = self.frame.iloc[:, place]
+            theirs = rows.frame.iloc[:, rows.names.index(name)] if name in rows.names else column
+            if column.dtype.kind not in "iu" or theirs.dtype.kind != "f" or _rounded(column).any():
+                continue
+            if not (theirs % 1 == 0).fillna(False).all():
+                frame = frame.copy(deep=False) if frame is self.frame else frame
+                plain = isinstance(column.dtype, np.dtype)
+                frame.isetitem(place, column.astype(np.float64 if plain else "Float64"))
+        return self if frame is self.frame else replace(self, frame=frame)
+
     def like(self, background: Self, what: str) -> Self:
         checked_columns(self.names, background.names, what)
         frame = self.frame.iloc[:, [self.names.index(name) for name in background.names]].copy(

@@ -52,6 +52,21 @@ class PolarsTable(Table):
         columns = [_cast(self.frame[name], wanted[name], what) for name in background.names]
         return replace(self, frame=_polars().DataFrame(columns), names=background.names)
 
+    def widened(self, rows: Self) -> Self:
+        pl = _polars()
+        wide = [
+            name
+            for name in self.names
+            if name in rows.names
+            and self.frame[name].dtype.is_integer()
+            and rows.frame[name].dtype.is_float()
+            and not _rounded(self.frame[name])
+            and not (rows.frame[name] % 1 == 0).fill_null(False).all()
+        ]
+        if not wide:
+            return self
+        return replace(self, frame=self.frame.with_columns(pl.col(wide).cast(pl.Float64)))
+
     def differs(self, background: Self) -> BoolArray:
         columns = [_differs(self.frame[name], background.frame[name]) for name in background.names]
         return np.stack(columns, axis=1)

@@ -88,15 +88,12 @@ class GaussianProcessSurrogate(Surrogate):
         targets = {k: odd[k] / scales[k] for k in live.tolist()}
         evens = {k: _standard(pairs.even[: MOST_PAIRS + 1, k], scales[k]) for k in targets}
         learned = self._learned(learner, targets, evens, start or {})
-        mixtures = {
-            k: learner.mixture(learned[k], target, float(scales[k]))
-            for k, target in targets.items()
-        }
-        if not self.pooled and learner.errors_tell:
-            mixtures = {
-                k: learner.by_errors(mixtures[k], target, float(scales[k]))
-                for k, target in targets.items()
-            }
+        mixtures = {}
+        for k, target in targets.items():
+            mixtures[k] = learner.mixture(learned[k], target, float(scales[k]))
+            if not self.pooled and learner.errors_tell:
+                mixtures[k] = learner.by_errors(mixtures[k], target, float(scales[k]))
+            pulse(fitted=0.5 / len(targets))
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -123,7 +120,7 @@ class GaussianProcessSurrogate(Surrogate):
 
 def _counted(learned: list[Learned], outputs: int) -> list[Learned]:
     """What was learned of one of so many outputs; a bar hears of it."""
-    pulse(fitted=1 / outputs)
+    pulse(fitted=0.5 / outputs)  # the rest when its parameters are settled
     return learned
 
 
