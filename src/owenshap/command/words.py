@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from owenshap.explain.doubts import is_doubtful, told_doubts
 from owenshap.explain.explanation import OUTPUTS, Explanation
 from owenshap.explain.summary import (
     importance_half_widths,
-    is_doubtful,
     lines,
-    told_doubts,
     told_unit,
 )
 from owenshap.explain.words import Digits, shorten
