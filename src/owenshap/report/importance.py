@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owenshap.explain.summary import FEWEST_ROWS
+from owenshap.explain.importance import FEWEST_ROWS
 from owenshap.report.material import Totals
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 import owenshap
-from owenshap.explain.summary import FEWEST_ROWS, told_unit
+from owenshap.explain.importance import FEWEST_ROWS
+from owenshap.explain.summary import told_unit
 from owenshap.explain.words import Digits, shorten
 from owenshap.report.importance import Importance
 from owenshap.report.material import Material, Reasons
