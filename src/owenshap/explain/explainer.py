@@ -14,9 +14,8 @@ from owenshap.explain.call import Call
 from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.inputs import Inputs
-from owenshap.explain.predicting import Predictor
+from owenshap.explain.predicting import Predictor, settled_model, unit_of
 from owenshap.explain.sampling import sampled
-from owenshap.explain.units import settled_model, unit_of
 from owenshap.games.outputs import Choice, choose
 from owenshap.games.players import Groups
 from owenshap.run.evaluate import parse_bytes

@@ -149,7 +149,8 @@ class ModelGame(Declared):
         """Batches that are begun when they are asked for; of each, what waits for its means (pairs,
         k).
         """
-        pairs, step = len(self.rows) * len(coalitions), self._pairs_at_once(drawn)
+        pairs = len(self.rows) * len(coalitions)
+        step = self._pairs_at_once(drawn)
         for start in range(0, pairs, step):
             row, which = np.divmod(np.arange(start, min(start + step, pairs)), len(coalitions))
             background = drawn[which] if len(drawn) > 1 else drawn
