@@ -18,6 +18,7 @@ from owenshap.tables.base import (
     checked_columns,
     chosen,
     expand,
+    frame_names,
     lossy_dtype,
     same_objects,
 )
@@ -38,15 +39,7 @@ class PandasTable(Table):
             raise InputError(
                 "data", "be a DataFrame", type(data).__name__, "For one row use frame.iloc[[i]]"
             )
-        if names is not None:
-            raise InputError(
-                "feature_names", "be None for a DataFrame", names, "Its columns are the names"
-            )
-        names = [str(name) for name in data.columns]
-        if not names:
-            raise InputError(
-                "data", "have at least one column", "none", "Give the columns that the model takes"
-            )
+        names = frame_names(data.columns, names)
         double = next((name for place, name in enumerate(names) if name in names[:place]), None)
         if double is not None:
             raise InputError(
