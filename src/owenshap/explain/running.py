@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -35,17 +34,10 @@ def estimates(
     if warning is not None:
         tell(report, warning)
     try:
-        if shared is not None:
-            run = Allocation(tasks, call.settings, shared, call.executor, report)
-            yield from _of_rows(run)
-            return
-        costs = [task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost) for task in tasks]
-        expected = max(1, sum(costs))
-        before = 0
-        for of_task, cost in zip(_one_by_one(tasks, call, report, costs), costs, strict=True):
-            yield from of_task
-            before += cost
-            report(min(before, expected), expected)
+        if shared is None:
+            yield from _one_by_one(tasks, call, report)
+        else:
+            yield from _of_rows(Allocation(tasks, call.settings, shared, call.executor, report))
     finally:
         close(report)
 
@@ -64,20 +56,30 @@ def grand_coalitions_agree(done: list[tuple[ModelGame, Estimate]], explained: Fl
 
 
 def _one_by_one(
-    tasks: list[Task], call: Call, report: Meter, costs: list[int]
-) -> Iterator[Iterable[tuple[ModelGame, Estimate]]]:
-    """The estimates of each task, by itself."""
-    settings = call.settings
-    executor = call.executor
-    if executor is not None and len(tasks) > 1:
-        yield from in_order(_finished, ((task, settings) for task in tasks), executor)
-        return
+    tasks: list[Task], call: Call, report: Meter
+) -> Iterator[tuple[ModelGame, Estimate]]:
+    """The estimates of one task after the other; several go to workers as a whole."""
+    costs = [task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost) for task in tasks]
     expected = max(1, sum(costs))
     before = 0
-    for task, cost in zip(_valued_ahead(tasks, settings), costs, strict=True):
-        share = silent if report is silent else partial(_share, report, before, expected)
-        yield _of_rows(Allocation([task], settings, None, executor, share))
+
+    def report_task(done: int, _: int) -> None:
+        report(min(before + done, expected - 1), expected)
+
+    settings = call.settings
+    estimated: Iterator[Iterable[tuple[ModelGame, Estimate]]]
+    if call.executor is not None and len(tasks) > 1:
+        estimated = in_order(_finished, ((task, settings) for task in tasks), call.executor)
+    else:
+        meter_of_task = silent if report is silent else report_task
+        estimated = (
+            _of_rows(Allocation([task], settings, None, call.executor, meter_of_task))
+            for task in _valued_ahead(tasks, settings)
+        )
+    for of_task, cost in zip(estimated, costs, strict=True):
+        yield from of_task
         before += cost
+        report(min(before, expected), expected)
 
 
 def _finished(task: Task, settings: Settings) -> list[tuple[ModelGame, Estimate]]:
@@ -89,11 +91,6 @@ def _of_rows(run: Allocation) -> Iterator[tuple[ModelGame, Estimate]]:
     for game, estimate in run.results():
         assert isinstance(game, ModelGame)
         yield game, estimate
-
-
-def _share(report: Meter, before: int, expected: int, done: int, _: int) -> None:
-    """A task's own progress as a share of all tasks'."""
-    report(min(before + done, expected - 1), expected)
 
 
 def _valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
