@@ -11,6 +11,7 @@ from benchmarks import house
 from benchmarks.house import SRC, fan_out, modules, room, rooms
 
 ROOMS = [
+    "command",
     "designs",
     "estimators",
     "explain",
@@ -38,7 +39,11 @@ def test_the_rooms_are_these():
 
 
 def test_nothing_lies_flat_but_the_surface_and_the_errors():
-    assert sorted(path.name for path in SRC.glob("*.py")) == ["__init__.py", "errors.py"]
+    assert sorted(path.name for path in SRC.glob("*.py")) == [
+        "__init__.py",
+        "__main__.py",
+        "errors.py",
+    ]
     folders = {path.name for path in SRC.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders == set(ROOMS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import in_order
-from owenshap.support.progress import Meter, close, meter, silent, tell
+from owenshap.support.progress import Meter, close, meter, parts_of, tell
 
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
@@ -58,28 +58,27 @@ def grand_coalitions_agree(done: list[tuple[ModelGame, Estimate]], explained: Fl
 def _one_by_one(
     tasks: list[Task], call: Call, report: Meter
 ) -> Iterator[tuple[ModelGame, Estimate]]:
-    """The estimates of one task after the other; several go to workers as a whole."""
-    costs = [task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost) for task in tasks]
-    expected = max(1, sum(costs))
-    before = 0
-
-    def report_task(done: int, _: int) -> None:
-        report(min(before + done, expected - 1), expected)
-
+    """The estimates of the tasks, each by itself."""
     settings = call.settings
-    estimated: Iterator[Iterable[tuple[ModelGame, Estimate]]]
-    if call.executor is not None and len(tasks) > 1:
-        estimated = in_order(_finished, ((task, settings) for task in tasks), call.executor)
-    else:
-        meter_of_task = silent if report is silent else report_task
-        estimated = (
-            _of_rows(Allocation([task], settings, None, call.executor, meter_of_task))
-            for task in _valued_ahead(tasks, settings)
-        )
-    for of_task, cost in zip(estimated, costs, strict=True):
-        yield from of_task
-        before += cost
-        report(min(before, expected), expected)
+    executor = call.executor
+    if len(tasks) == 1:
+        (task,) = _valued_ahead(tasks, settings)
+        yield from _of_rows(Allocation([task], settings, None, executor, report))
+        return
+    parts = parts_of(report, [_guess(task) for task in tasks], [task.rows for task in tasks])
+    if executor is not None:
+        made = in_order(_finished, ((task, settings) for task in tasks), executor)
+        for of_task, part in zip(made, parts, strict=True):
+            yield from of_task
+            part(1, 1)
+        return
+    for task, part in zip(_valued_ahead(tasks, settings), parts, strict=True):
+        yield from _of_rows(Allocation([task], settings, None, None, part))
+
+
+def _guess(task: Task) -> int:
+    """Evaluations of a task, before anything is known of it."""
+    return task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost)
 
 
 def _finished(task: Task, settings: Settings) -> list[tuple[ModelGame, Estimate]]:

@@ -17,6 +17,7 @@ from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.executors import one_ahead
+from owenshap.support.progress import pulse
 from owenshap.tables import Composer, Table
 
 
@@ -247,4 +248,5 @@ def _mean(finish: Callable[[], FloatArray], weights: FloatArray | None) -> Float
     means: FloatArray = (
         outputs.mean(axis=1) if weights is None else (outputs * weights[:, None]).sum(axis=1)
     )
+    pulse(len(means))
     return means

@@ -47,6 +47,7 @@ class FileSource(Source):
         types = _types(like, ids)
         self._files = [kind(file, types) for file in files]
         self.columns = self._files[0].columns
+        self.types = self._files[0].types
         for file in self._files:
             _check_columns(file, self._files[0])
         check_ids(ids, self.columns, path.name)
