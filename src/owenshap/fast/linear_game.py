@@ -213,9 +213,11 @@ def value_ahead(work: Sequence[tuple[LinearModelGame, Stars]]) -> None:
         parts = batched_stars.joined([(game.pairs, design) for game, design in work])
         everything = arrays.get(arrays.joined([part.flatten() for part in parts], 0))
     flat = np.split(everything, np.cumsum([part.numel() for part in parts])[:-1])
-    for (game, design), own, part, of_game in zip(work, flat, parts, ends, strict=True):
+    for (game, design), numbers, part, of_game in zip(work, flat, parts, ends, strict=True):
         replicates = (
-            own.reshape(part.shape).transpose(3, 2, 1, 0).reshape(part.shape[3], game.n_players, -1)
+            numbers.reshape(part.shape)
+            .transpose(3, 2, 1, 0)
+            .reshape(part.shape[3], game.n_players, -1)
         )
         both = of_game.transpose(0, 2, 1).reshape(2, -1)
         if np.isfinite(replicates).all() and np.isfinite(both).all():

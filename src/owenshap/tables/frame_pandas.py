@@ -172,9 +172,9 @@ def _apart(column: Any, other: Any) -> BoolArray:
     """
     unlike = _unlike(column, other)
     if column.dtype.kind == "f":
-        own = _floats(column)
+        cells = _floats(column)
         others = _floats(other)
-        return unlike | ((own == 0) & (np.signbit(own) != np.signbit(others)))
+        return unlike | ((cells == 0) & (np.signbit(cells) != np.signbit(others)))
     if column.dtype == np.object_:
         missing = column.isna().to_numpy() & _pandas().isna(other)
         return unlike | ~(missing | same_objects(column.to_numpy(), _objects(other)))
