@@ -34,11 +34,10 @@ def estimates(
     if warning is not None:
         tell(report, warning)
     try:
-        if shared is not None:
-            run = Allocation(tasks, call.settings, shared, call.executor, report)
-            yield from _of_rows(run)
-            return
-        yield from _one_by_one(tasks, call, report)
+        if shared is None:
+            yield from _one_by_one(tasks, call, report)
+        else:
+            yield from _of_rows(Allocation(tasks, call.settings, shared, call.executor, report))
     finally:
         close(report)
 
