@@ -124,6 +124,11 @@ class Totals:
     stopped_by: Reasons = field(default_factory=Reasons)
     because: Reasons = field(default_factory=Reasons)
 
+    @property
+    def exact(self) -> bool:
+        """Whether every value of every row is."""
+        return bool(np.all(self.known == self.rows)) and self.widest == 0
+
     def add(self, arrays: dict[str, NDArray[Any]], half: FloatArray) -> None:
         """Some rows more."""
         values, known = arrays["values"], np.isfinite(half)
