@@ -35,6 +35,7 @@ def told(material: Material, title: str | None, audit: dict[str, str]) -> dict[s
         "scale": clean(told_unit(material.shown) or "units of the prediction"),
         "whiskers": _whiskers(material),
         "exact": material.totals.exact,
+        "mostly_doubtful": 2 * material.totals.doubtful.rows > material.totals.rows,
         "confidence": _confidence(material),
         "costs": costs_of(material),
         "endings": told_reasons(material.totals.stopped_by),

@@ -194,6 +194,15 @@ def test_exact_values_and_those_without_intervals_are_told_apart():
     assert "cannot be told from zero" not in none
 
 
+def test_doubtful_intervals_are_pale_and_say_why():
+    page = page_of(rows_and_players(doubtful="4 replicates tell little"))
+    text = " ".join(page.text.split())
+    assert "These intervals may mislead in 40 of 40 rows: 4 replicates tell little." in text
+    assert "bars importance doubtful" in [each.get("class") for _, each in page.tags]
+    sure = page_of(rows_and_players())
+    assert "bars importance doubtful" not in [each.get("class") for _, each in sure.tags]
+
+
 def test_a_constant_model_and_a_feature_alone():
     text = page_of(explanation_of(np.zeros((12, 3)), half=0.0)).text
     assert "Nothing mattered: every contribution is 0." in text

@@ -741,6 +741,7 @@
         el("span", { class: "note" }, note),
       );
     });
+    $("waterfall").classList.toggle("doubtful", Boolean(D.doubts[D.doubtful[state.output][row]]));
     $("waterfall").replaceChildren(
       end("Base value", base[row]),
       ...lines,
