@@ -22,6 +22,8 @@ if _typing.TYPE_CHECKING:
     from owenshap.estimators.owen import Owen
     from owenshap.estimators.printed import HalvedOwenPrinted, OwenPrinted
     from owenshap.explain.explanation import Explanation
+    from owenshap.explain.interactions import Interactions
+    from owenshap.explain.pairing import interactions
     from owenshap.explain.saving import load
     from owenshap.games.game import FunctionGame, Game, TableGame
     from owenshap.games.outputs import position
@@ -53,6 +55,8 @@ _HOMES = {
     "estimators.owen": ["Owen"],
     "estimators.printed": ["HalvedOwenPrinted", "OwenPrinted"],
     "explain.explanation": ["Explanation"],
+    "explain.interactions": ["Interactions"],
+    "explain.pairing": ["interactions"],
     "explain.saving": ["load"],
     "games.game": ["FunctionGame", "Game", "TableGame"],
     "games.outputs": ["position"],
@@ -83,6 +87,7 @@ __all__ = [
     "HalvedOwen",
     "HalvedOwenPrinted",
     "InputError",
+    "Interactions",
     "Linear",
     "MissingExtraError",
     "ModelError",
@@ -94,6 +99,7 @@ __all__ = [
     "UnknownMethodError",
     "estimate",
     "estimating",
+    "interactions",
     "load",
     "methods",
     "open_run",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.games.model_game import ModelGame
 from owenshap.games.players import Players
+from owenshap.run.keeping import KeptRow
 from owenshap.run.plan import TREES
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
@@ -83,6 +84,7 @@ class Assembly:
         model_rows = predicted + 1
         stopped_by = np.full(len(self.rows), NOTHING_TO_DO, object)
         because = stopped_by.copy()
+        kept: list[KeptRow | None] = [None] * len(self.rows)
         for game, estimate in done:
             which = game.labels
             at = (which[:, None], game.live)
@@ -96,8 +98,10 @@ class Assembly:
             because[which] = _because(estimate, not_exact)
             evaluations[which] = estimate.evaluations
             averaged = game.draws or len(game.absent)
+            for place, each in enumerate(estimate.kept or ()):
+                kept[which[place]] = KeptRow(game.live[place], each)
             model_rows[which] += 2 * len(game.absent) + (estimate.evaluations - 2) * averaged
-        return self._explanation(
+        explanation = self._explanation(
             None if finished.all() else finished,
             " and ".join(sorted({estimate.method for _, estimate in done})) or "exact",
             values=values,
@@ -111,6 +115,10 @@ class Assembly:
             stopped_by=stopped_by,
             because=because,
         )
+        if all(estimate.kept is None for _, estimate in done) and done:
+            return explanation
+        own = tuple(kept[row] for row in np.flatnonzero(finished).tolist())
+        return replace(explanation, kept=own)
 
     def _explanation(self, finished: BoolArray | None, method: str, **arrays: Any) -> Explanation:
         """From arrays of all rows and outputs: of the finished rows (None: all), and without the

@@ -30,6 +30,8 @@ class Call:
     settings: Settings
     executor: Executor | None
     progress: bool | Meter | None
+    keep: bool = False
+    """Whether evaluations are kept; 'auto' then takes a method that evaluates pairs."""
 
     @classmethod
     def checked(
@@ -47,6 +49,7 @@ class Call:
         memory: int,
         executor: Executor | None,
         progress: bool | Meter | None,
+        keep: bool = False,
     ) -> Call:
         """The arguments as a user gives them, or an error that says what is wrong."""
         settings = Settings.checked(seed, confidence, efficient, memory)
@@ -60,7 +63,7 @@ class Call:
         if draws is not None:
             draws = whole_number("background_draws", draws, 1, "It counts background rows")
         workers = checked_executor(executor)
-        return cls(method, budget, until, shared, draws, settings, workers, progress)
+        return cls(method, budget, until, shared, draws, settings, workers, progress, keep)
 
 
 def _shared(total: int | None, seconds: float | None) -> Shared | None:

@@ -8,18 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from owenshap.designs.indices import as_index
 from owenshap.estimators import Estimator
 from owenshap.explain.assembly import Assembly
 from owenshap.explain.call import Call
 from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.inputs import Inputs
+from owenshap.explain.interactions import Interactions
+from owenshap.explain.pairing import check_size, settled_method
 from owenshap.explain.predicting import Predictor
 from owenshap.explain.sampling import sampled
 from owenshap.explain.units import settled_model, unit_of
 from owenshap.games.outputs import Choice, choose
 from owenshap.games.players import Groups
 from owenshap.run.evaluate import parse_bytes
+from owenshap.run.plan import TREES
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 
@@ -123,6 +127,7 @@ class Explainer:
         efficient: bool = True,
         executor: Executor | None = None,
         progress: bool | Meter | None = None,
+        keep: bool = False,
     ) -> Explanation:
         """Explain the model's predictions of these rows.
 
@@ -157,6 +162,10 @@ class Explainer:
         background_draws : int, optional
             Draw so many background rows for each star or chain in place of all of them: cheaper,
             unbiased, and what it adds to the error is in the intervals. Not for method 'exact'.
+        keep : bool
+            Whether the evaluations are kept, so that `explanation.interactions()` can be read off
+            them: about 8 bytes an evaluation and output. 'auto' then takes a method that evaluates
+            pairs of coalitions. An executor must have threads.
 
         Returns
         -------
@@ -176,6 +185,7 @@ class Explainer:
             memory=self._memory,
             executor=executor,
             progress=progress,
+            keep=keep,
         )
         rows, absent = self._inputs.rows(X)
         predictions = self._predictor.timed_predictions(rows)
@@ -192,3 +202,56 @@ class Explainer:
             return replace(assembly, explained=explained).of_trees(exact)
         assert absent is not None
         return sampled(call, self._predictor, assembly, absent, predictions, output, not_exact)
+
+    def interactions(
+        self,
+        X: Any,
+        *,
+        index: Any = "shapley",
+        method: str | Estimator = "auto",
+        budget: int | None = None,
+        tolerance: float | str | None = None,
+        seconds: float | None = None,
+        seed: int = 0,
+        confidence: float = 0.95,
+        executor: Executor | None = None,
+        progress: bool | Meter | None = None,
+    ) -> Interactions:
+        """What pairs of features add to the predictions of these rows together, and each one alone.
+
+        One run gives values and interactions: `interactions.player_values` are what a call of the
+        explainer gives with the same settings, and no evaluation is made beyond theirs.
+
+        Parameters
+        ----------
+        X : rows
+            In the type of the background, columns in any order.
+        index : str or (nodes, weights)
+            As for `owenshap.interactions`.
+        method, budget, tolerance, seconds, seed, confidence, executor, progress
+            As for a call of the explainer; a tolerance is that of the values. Methods are
+            those that evaluate pairs: 'exact', 'gaussian-process', 'gaussian-process-corrected',
+            'linear'.
+
+        Returns
+        -------
+        Interactions
+        """
+        chosen = as_index(index)
+        if method not in ("auto", TREES):
+            settled_method(method, 1, budget)
+        names = self._inputs.players(self._inputs.rows(X)[0])
+        check_size(len(names), 1, 1, self._memory)
+        explanation = self(
+            X,
+            method=method,
+            budget=budget,
+            tolerance=tolerance,
+            seconds=seconds,
+            seed=seed,
+            confidence=confidence,
+            executor=executor,
+            progress=progress,
+            keep=True,
+        )
+        return explanation.interactions(chosen)

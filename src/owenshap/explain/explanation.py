@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
+    from owenshap.explain.interactions import Interactions
+    from owenshap.run.keeping import KeptRow
+
 Key: TypeAlias = Any  # int, slice, name, array, Ellipsis, or a tuple of them
 ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
 AXES_OF: Mapping[str, tuple[str, ...]] = {
@@ -76,6 +79,8 @@ class Explanation:
     """What is explained: 'log-odds', 'probability', 'prediction', …; None where that is not
     known.
     """
+    kept: tuple[KeptRow | None, ...] | None = field(default=None, repr=False)
+    """The evaluations of each row, where they were to be kept; they are not written to files."""
 
     @property
     def gap(self) -> FloatArray:
@@ -114,7 +119,28 @@ class Explanation:
             names = getattr(self, name)
             if names is not None and axis in index:
                 kept[name] = [names[i] for i in np.atleast_1d(np.arange(len(names))[index[axis]])]
-        return replace(self, **kept)
+        return replace(self, **kept, kept=self._kept_of(index))
+
+    def _kept_of(self, index: Mapping[str, Any]) -> tuple[KeptRow | None, ...] | None:
+        """The kept evaluations of some rows; of some players only they are of no use."""
+        if self.kept is None or isinstance(index.get(ROWS, 0), int):
+            return None
+        if any(not _is_all(each) for axis, each in index.items() if axis != ROWS):
+            return None
+        return tuple(self.kept[row] for row in np.arange(len(self.kept))[index[ROWS]].tolist())
+
+    def interactions(self, index: Any = "shapley") -> Interactions:
+        """What pairs of players add together, from the evaluations that were kept
+        (`explainer(X, keep=True)`): nothing is evaluated.
+
+        Parameters
+        ----------
+        index : str or (nodes, weights)
+            As for `owenshap.interactions`.
+        """
+        from owenshap.explain.pairing import of_explanation
+
+        return of_explanation(self, index)
 
     def to_frame(self) -> pandas.DataFrame:
         """A tidy pandas DataFrame: one line per row, player and output, with the interval and the
@@ -179,6 +205,10 @@ class Explanation:
         from owenshap.explain.notebook import html
 
         return html(self)
+
+
+def _is_all(key: Any) -> bool:
+    return isinstance(key, slice) and key == slice(None)
 
 
 def _repeated(cell: Any, count: int) -> NDArray[Any]:

@@ -13,6 +13,7 @@ from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.estimators.base import ClosedForm
 from owenshap.explain.call import Call
+from owenshap.explain.pairing import settled_method
 from owenshap.fast.columns import is_additive
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.outputs import Output
@@ -101,7 +102,9 @@ class Planner:
     def _plan(self, n_players: int) -> Plan:
         """The plan as for a row alone."""
         method = self.call.method
-        draws = self.draws(n_players)
+        if self.call.keep and self.call.draws is None:
+            method = settled_method(method, n_players, self.call.budget)
+        draws = None if self.call.keep else self.draws(n_players)
         if draws is not None and method == "auto":
             # exact values average over the whole background, which drawing is to avoid
             plan = self._made(n_players, "halved-owen", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ from owenshap.explain.prefetch import valued_ahead
 from owenshap.fast.linear_first import CLOSE
 from owenshap.games.model_game import ModelGame
 from owenshap.run.allocation import Allocation, Shared, Task
+from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
 from owenshap.support.arrays import FloatArray
@@ -83,6 +85,12 @@ def _finished(task: Task, settings: Settings) -> list[tuple[ModelGame, Estimate]
 
 def _of_rows(run: Allocation) -> Iterator[tuple[ModelGame, Estimate]]:
     for game, estimate in run.results():
+        if isinstance(game, KeepingGame):
+            assert isinstance(game.game, ModelGame)
+            additive = estimate.plan.estimator.closed_form
+            kept = game.kept(estimate.evaluations, additive)
+            yield game.game, replace(estimate, kept=kept)
+            continue
         assert isinstance(game, ModelGame)
         yield game, estimate
 

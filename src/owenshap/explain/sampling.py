@@ -18,6 +18,7 @@ from owenshap.games.masking import Absent
 from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
 from owenshap.run.cost import Trial
+from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
 from owenshap.support.arrays import FloatArray
 
@@ -87,6 +88,11 @@ def _estimated(
         ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
     draws = {each: planner.draws(each) for each in plans}
     tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory)
+    if call.keep:
+        tasks = [
+            replace(task, game=KeepingGame(task.game, sums=not task.plan.estimator.random))
+            for task in tasks
+        ]
     done: list[tuple[ModelGame, Estimate]] = []
     try:
         done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.run.evaluate import Ends
+from owenshap.run.keeping import Kept
 from owenshap.run.plan import Plan
 from owenshap.statistics.intervals import (
     ASTRAY,
@@ -68,6 +69,8 @@ class Estimate:
     """
     state: Mapping[str, Any] | None = field(default=None, repr=False)
     """The session as plain data, where `resume` goes on; None for rows of an explanation."""
+    kept: tuple[Kept, ...] | None = field(default=None, repr=False)
+    """The evaluations of each row of the game, where they were to be kept."""
 
     @property
     def method(self) -> str:

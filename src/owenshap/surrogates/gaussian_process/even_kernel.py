@@ -118,9 +118,7 @@ def _summed(p: Parameters, parts: _Parts, noise: bool) -> FloatArray:
     return kernel
 
 
-def _gradient(
-    p: Parameters, parts: _Parts, signs: FloatArray, by_kernel: FloatArray
-) -> FloatArray:
+def _gradient(p: Parameters, parts: _Parts, signs: FloatArray, by_kernel: FloatArray) -> FloatArray:
     """By all parameters, from derivatives by K, which are symmetric."""
     total = float(p.lengths.sum())
     near, far = by_kernel * parts.near, by_kernel * parts.far

@@ -4,7 +4,8 @@ have paid for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -23,6 +24,7 @@ from owenshap.surrogates.gaussian_process.learning import (
 from owenshap.surrogates.gaussian_process.parameters import bounds
 from owenshap.surrogates.gaussian_process.settings import LEARNING
 
+MOST_PAIRS = 2500  # of one fit: with its inverse, matrices of 100 MB
 NOTHING = 1e-9  # of the odd part: an even part below it is rounding
 
 
@@ -62,7 +64,21 @@ class FittedEven:
         n_players = self.pairs.signs.shape[1]
         return self._of_means(lambda mean: semivalues.values(mean, index), (n_players,))
 
-    def _of_means(self, of, shape):
+    @property
+    def left(self) -> FloatArray:
+        """What the process of each output (k,) leaves of the even part at pairs left out one by
+        one, as a share of its spread.
+        """
+        left = np.zeros(len(self.pairs.centre))
+        for k, mean in self.means.items():
+            even = self.pairs.even[:, k]
+            spread = float(np.sum(np.square(even - even.mean())))
+            left[k] = min(1.0, float(mean.left_out @ mean.left_out) / spread)
+        return left
+
+    def _of_means(
+        self, of: Callable[[semivalues.Mean], FloatArray], shape: tuple[int, ...]
+    ) -> tuple[FloatArray, FloatArray]:
         outputs = len(self.pairs.centre)
         whole, without = np.zeros((*shape, outputs)), np.zeros((FOLDS, *shape, outputs))
         for k, mean in self.means.items():
@@ -73,7 +89,11 @@ class FittedEven:
 
 
 def fit_even(pairs: Pairs) -> FittedEven:
-    """The even process of these pairs, output by output."""
+    """The even process of each output; of some of the pairs where they are very many."""
+    if len(pairs.odd) > MOST_PAIRS:
+        some = np.sort(_spread_order(len(pairs.odd))[:MOST_PAIRS])
+        signs, odd, even = pairs.signs[some], pairs.odd[some], pairs.even[some]
+        pairs = replace(pairs, signs=signs, odd=odd, even=even, sizes=pairs.sizes[some])
     means = {}
     for k in range(len(pairs.centre)):
         mean = _fitted(pairs.signs, pairs.odd[:, k], pairs.even[:, k])
@@ -103,9 +123,7 @@ def _fitted(signs: FloatArray, odd: FloatArray, even: FloatArray) -> EvenMean | 
         left_out[which] = np.linalg.solve(inverse.block(which), weights[which])
     by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), left_out[:, None], 0.0))
     columns = np.concatenate([weights[:, None], by_fold], axis=1)
-    return EvenMean(
-        vector, scale * columns, scale * weights / inverse.diagonal(), scale * left_out
-    )
+    return EvenMean(vector, scale * columns, scale * weights / inverse.diagonal(), scale * left_out)
 
 
 def _learned(signs: FloatArray, odd: FloatArray, target: FloatArray) -> FloatArray:

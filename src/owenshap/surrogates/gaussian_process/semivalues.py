@@ -1,9 +1,9 @@
 """Values and pair interactions of a process under any index, in closed form.
 
-A posterior mean is Σ_a w_a K(·, z_a). Along the diagonal of its multilinear extension, with t = 2q −
-1, every part of K is a polynomial in q whose derivatives are known: products over players stay
-products, a function of the size is one of a binomial number, a Gaussian of a weighted sum is a sum
-of waves, each of them a product of complex numbers. An index integrates them over its levels.
+A posterior mean is Σ_a w_a K(·, z_a). Along the diagonal of its multilinear extension, with
+t = 2q − 1, every part of K is a polynomial in q whose derivatives are known: products over players
+stay products, a function of the size is one of a binomial number, a Gaussian of a weighted sum is a
+sum of waves, each of them a product of complex numbers. An index integrates them over its levels.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def _add_product_pairs(
         factors = absent + level * step
         scale = weight * factors.prod(axis=1)
         np.divide(step, factors, out=factors)
-        for each, column in zip(found, weights.T, strict=True):
-            each += factors.T @ ((scale * column)[:, None] * factors)
+        for place, column in enumerate(weights.T):
+            found[place] += factors.T @ ((scale * column)[:, None] * factors)
 
 
 def _power(index: Index, power: int) -> float:
@@ -152,8 +152,8 @@ def _add_simple_pairs(found: FloatArray, mean: Mean, index: Index) -> None:
     p, signs = mean.parameters, mean.signs
     if mean.even:
         along = signs * (p.lengths / p.lengths.sum())
-        for each, column in zip(found, mean.weights.T, strict=True):
-            each += 8 * p.linear * along.T @ (column[:, None] * along)
+        for place, column in enumerate(mean.weights.T):
+            found[place] += 8 * p.linear * along.T @ (column[:, None] * along)
         return
     if not len(mean.triples):
         return
@@ -161,9 +161,9 @@ def _add_simple_pairs(found: FloatArray, mean: Mean, index: Index) -> None:
     told *= 4 * _power(index, 1)
     for i, j in ((0, 1), (0, 2), (1, 2)):
         one, other = mean.triples.players[:, i], mean.triples.players[:, j]
-        for each, column in zip(found, told.T, strict=True):
-            np.add.at(each, (one, other), column)
-            np.add.at(each, (other, one), column)
+        for place, column in enumerate(told.T):
+            np.add.at(found[place], (one, other), column)
+            np.add.at(found[place], (other, one), column)
 
 
 def _size_table(mean: Mean) -> FloatArray:
@@ -266,6 +266,6 @@ def _add_wave_pairs(found: FloatArray, mean: Mean, index: Index) -> None:
     if waves is None:
         return
     for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 2):
-        for each, column in zip(found, waves.told.T, strict=True):
+        for place, column in enumerate(waves.told.T):
             part = -4 * weight * (ratio.T @ ((product * column)[:, None] * ratio))
-            each += part.real if mean.even else part.imag
+            found[place] += part.real if mean.even else part.imag
