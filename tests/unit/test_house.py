@@ -20,6 +20,7 @@ ROOMS = [
     "jobs",
     "models",
     "plots",
+    "report",
     "run",
     "statistics",
     "support",
@@ -115,7 +116,7 @@ def test_importing_the_package_loads_next_to_nothing():
 
 
 def test_every_public_name_is_listed_where_it_is_looked_up():
-    assert {*owenshap._HOME_OF, "plots"} == {*owenshap.__all__}
+    assert {*owenshap._HOME_OF, "plots", "report"} == {*owenshap.__all__}
 
 
 def test_a_row_is_followed_through_the_house():

@@ -7,6 +7,8 @@ import owenshap
 PUBLIC = [
     "MLP",
     "Castro",
+    "Cohorts",
+    "Comparison",
     "Estimate",
     "Exact",
     "Explainer",
@@ -18,6 +20,7 @@ PUBLIC = [
     "GaussianProcessCorrected",
     "HalvedOwen",
     "HalvedOwenPrinted",
+    "Importance",
     "InputError",
     "Interactions",
     "Linear",
@@ -29,8 +32,12 @@ PUBLIC = [
     "Plan",
     "TableGame",
     "UnknownMethodError",
+    "cohorts",
+    "compare",
+    "concat",
     "estimate",
     "estimating",
+    "importance",
     "interactions",
     "load",
     "methods",
@@ -38,6 +45,7 @@ PUBLIC = [
     "patches",
     "plots",
     "position",
+    "report",
 ]
 
 

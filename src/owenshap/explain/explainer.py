@@ -17,9 +17,8 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.inputs import Inputs
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size, settled_method
-from owenshap.explain.predicting import Predictor
+from owenshap.explain.predicting import Predictor, settled_model, unit_of
 from owenshap.explain.sampling import sampled
-from owenshap.explain.units import settled_model, unit_of
 from owenshap.games.outputs import Choice, choose
 from owenshap.games.players import Groups
 from owenshap.run.evaluate import parse_bytes
@@ -193,7 +192,8 @@ class Explainer:
         output, output_names = choose(self._output, predictions, names)
         players = self._inputs.players(rows)
         unit = unit_of(self._model, output)
-        assembly = Assembly(rows, players, predictions, output_names, unit, call.settings)
+        settings, ids = call.settings, self._inputs.row_ids(X)
+        assembly = Assembly(rows, players, predictions, output_names, unit, settings, ids)
         exact, not_exact = self._trees.chosen(
             method, self._fast, rows, absent, players, predictions, output
         )

@@ -43,7 +43,8 @@ def check_pairs(parts: Mapping[str, Any]) -> None:
     for name in ("method", "index"):
         must(isinstance(parts[name], str), name, "be text", parts[name])
     must(isinstance(parts["unit"], str | None), "unit", "be text or None", parts["unit"])
-    whole_number("seed", parts["seed"], 0, ADVICE)
+    if parts["seed"] is not None:
+        whole_number("seed", parts["seed"], 0, ADVICE)
     checked_confidence(parts["confidence"])
 
 

@@ -70,7 +70,8 @@ class Interactions:
     method: str
     index: str
     """Which levels count how much: 'shapley', 'banzhaf', 'beta(a, b)' or 'given'."""
-    seed: int
+    seed: int | None
+    """None where rows of several seeds were put together."""
     confidence: float
     axes: tuple[str, ...] = (ROWS, PLAYERS, PARTNERS)
     """The axes that values have."""

@@ -31,22 +31,24 @@ def digest_of(data: Any) -> str:
 
 def described(setting: Any) -> Any:
     """A setting as plain data that says all of it."""
-    found: Any = repr(setting)
     if setting is None or isinstance(setting, (bool, int, float, str)):
-        found = setting
-    elif isinstance(setting, np.generic):
-        found = setting.item()
-    elif isinstance(setting, Mapping):
-        found = {str(key): described(value) for key, value in setting.items()}
-    elif isinstance(setting, (list, tuple)):
-        found = [described(each) for each in setting]
-    elif hasattr(setting, "shape"):
-        found = digest_of(setting)
-    elif hasattr(setting, "state"):
-        found = described(setting.state())
-    elif callable(setting):
-        found = _function(setting)
-    return found
+        return setting
+    if isinstance(setting, np.generic):
+        return setting.item()
+    if isinstance(setting, Mapping):
+        return {str(key): described(value) for key, value in setting.items()}
+    if isinstance(setting, (list, tuple)):
+        return [described(value) for value in setting]
+    return _said_in_text(setting)
+
+
+def _said_in_text(setting: Any) -> Any:
+    """A setting that is no plain data."""
+    if hasattr(setting, "shape"):
+        return digest_of(setting)
+    if hasattr(setting, "state"):
+        return described(setting.state())
+    return _function(setting) if callable(setting) else repr(setting)
 
 
 def _function(function: Callable[..., Any]) -> str:

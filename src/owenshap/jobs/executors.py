@@ -19,8 +19,7 @@ from queue import SimpleQueue
 from typing import Any, TypeAlias
 
 from owenshap.errors import GameError, OwenshapError
-from owenshap.jobs.child import end_child
-from owenshap.jobs.pickling import pickled
+from owenshap.jobs.child import end_child, pickled
 from owenshap.jobs.sources import Chunk
 from owenshap.jobs.work import Content, Work
 from owenshap.support.arrays import IntArray

@@ -8,7 +8,7 @@ no evaluations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -29,6 +29,8 @@ SINGULAR = {
 DOUBT = ("standard_errors", "lower", "upper")
 """What is null where values are exact."""
 ROW, ERROR = "row", "error"
+APART = ("data", "row_ids")
+"""Arrays with a rule of their own: cells of many kinds, and the number that each row has."""
 NUMBER, INTEGER, TRUTH, TEXT, TIME = "number", "integer", "truth", "text", "time"
 
 
@@ -59,6 +61,7 @@ class Layout:
         """Of explanations like this one; `data` says what the columns of the rows hold."""
         names = explanation.output_names
         outputs = None
+        assert explanation.seed is not None  # of one call
         if OUTPUTS in explanation.axes:
             count = explanation.shape[-1]
             outputs = [str(each) for each in range(count)] if names is None else names
@@ -66,7 +69,7 @@ class Layout:
             explanation.feature_names,
             outputs,
             names,
-            {name: _kind(getattr(explanation, name)) for name in AXES_OF if name != "data"},
+            {name: _kind(getattr(explanation, name)) for name in AXES_OF if name not in APART},
             [data.get(player, _kind(explanation.data)) for player in explanation.feature_names],
             ids,
             explanation.seed,
@@ -83,7 +86,7 @@ class Layout:
     def check(self) -> None:
         """An error where an id is called as something else is."""
         taken = {ROW, ERROR}
-        taken |= {column for name in AXES_OF for column in self.columns(name)}
+        taken |= {column for name in AXES_OF if name != "row_ids" for column in self.columns(name)}
         both = [each for each in self.ids if each in taken]
         if both:
             raise InputError("ids", "not be called as a column of results", both[0], "Rename it")
@@ -133,16 +136,11 @@ class Layout:
 
     def explanation(self, table: Any) -> Explanation:
         """The explanation that rows of a table are of, none of them failed."""
-        exact = ~table.column(self.columns("lower")[0]).is_valid().to_numpy()
-        parts: dict[str, Any] = {
-            name: self._cells(table, name, kind) for name, kind in self.fields.items()
-        }
-        parts["standard_errors"][exact] = 0.0
-        parts["lower"][exact] = parts["values"][exact]
-        parts["upper"][exact] = parts["values"][exact]
+        parts = self.arrays(table, self.fields)
         return Explanation(
             **parts,
             data=self._data(table),
+            row_ids=table.column(ROW).to_numpy(),
             feature_names=[*self.players],
             output_names=None if self.output_names is None else [*self.output_names],
             method=_methods(parts["because"]),
@@ -150,7 +148,18 @@ class Layout:
             confidence=self.confidence,
             axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
+            kept=None,
         )
+
+    def arrays(self, table: Any, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """Arrays of the explanation that rows of a table are of, none of them failed."""
+        parts = {name: self._cells(table, name, self.fields[name]) for name in names}
+        exact = ~table.column(self.columns(DOUBT[0])[0]).is_valid().to_numpy()
+        for name in DOUBT:
+            if name in parts and exact.any():
+                certain = 0.0 if name == "standard_errors" else self._cells(table, "values", NUMBER)
+                parts[name] = np.where(_beside(exact, parts[name]), certain, parts[name])
+        return parts
 
     def _cells(self, table: Any, name: str, kind: str) -> NDArray[Any]:
         """An array of the explanation from its columns."""
@@ -172,6 +181,11 @@ class Layout:
         """Of an array of the explanation, but for its rows."""
         sizes = {PLAYERS: len(self.players), OUTPUTS: len(self.outputs or [])}
         return tuple(sizes[axis] for axis in AXES_OF[name] if sizes.get(axis))
+
+
+def _beside(rows: BoolArray, array: NDArray[Any]) -> BoolArray:
+    """Rows with axes of length 1 for those that the array has besides."""
+    return rows.reshape(-1, *[1] * (array.ndim - 1))
 
 
 def kinds_of(dtypes: Mapping[str, Any]) -> dict[str, str]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.jobs.folder import LOCK, MANIFEST, Folder, Part
-from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
+from owenshap.jobs.layout import DOUBT, ERROR, ROW, Layout, arrow
 from owenshap.jobs.locking import in_use
 from owenshap.jobs.work import unpacked
 from owenshap.support.arrays import IntArray
@@ -157,16 +158,48 @@ class Run:
         place = np.searchsorted(table.column(ROW).to_numpy(), wanted)
         return found[place]
 
+    def arrays(self, *names: str) -> Iterator[tuple[IntArray, dict[str, NDArray[Any]]]]:
+        """Arrays of the explanation, part after part, so that all rows need not fit into memory.
+
+        Parameters
+        ----------
+        *names : str
+            Of fields of an `Explanation` that have rows, but for its data: 'values', 'lower', ….
+
+        Yields
+        ------
+        (array of int, dict of str to array)
+            Numbers of the rows of a finished part, those that failed left out, and its arrays.
+        """
+        read = dict.fromkeys([*names, "values", DOUBT[0]])  # the last two tell what is exact
+        columns = [ERROR, ROW, *(each for name in read for each in self._layout.columns(name))]
+        for _, part in sorted(self._folder.finished().items()):
+            table = self._table(part, columns)
+            table = table.filter(table.column(ERROR).is_null())
+            if len(table):
+                yield table.column(ROW).to_numpy(), self._layout.arrays(table, names)
+
+    def ids(self, rows: Sequence[int]) -> dict[str, list[Any]]:
+        """The ids of rows, column by column; nothing where the run has none."""
+        if not self._layout.ids:
+            return {}
+        dataset = needed("pyarrow.dataset", extra="runs")
+        wanted = dataset.field(ROW).isin(list(rows))
+        table = self.scan().to_table(columns=[ROW, *self._layout.ids], filter=wanted)
+        place = np.argsort(np.argsort(rows))  # of each row among those in rising order
+        table = table.sort_by(ROW).take(arrow().array(place))
+        return {name: table.column(name).to_pylist() for name in self._layout.ids}
+
     @cached_property
     def _layout(self) -> Layout:
         return Layout(**self.manifest["layout"])
 
-    def _table(self, part: Part) -> Any:
+    def _table(self, part: Part, columns: list[str] | None = None) -> Any:
         """The rows of a part, or an error where it is not as it was written."""
         if not self._folder.whole(part):
             got = f"{self._folder.file(part.part)}, which was changed or lost"
             raise InputError("part", "be as it was written", got, f"{GO_ON}: it is made again")
-        return unpacked(self._folder.file(part.part).read_bytes())
+        return unpacked(self._folder.file(part.part).read_bytes(), columns)
 
     def _failed(self, table: Any) -> list[RowError]:
         ids = table.select(self._layout.ids).to_pylist() if self._layout.ids else [{}] * len(table)

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.jobs.beginning import begun
 from owenshap.jobs.executors import completed, workers_of
 from owenshap.jobs.folder import Folder, Part, held
 from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
+from owenshap.jobs.manifest import check_same, identity, made_with, settled
 from owenshap.jobs.run import Run
 from owenshap.jobs.runnable import PROBED, Runnable
-from owenshap.jobs.sameness import check_same, identity, made_with
 from owenshap.jobs.sources import Chunk, Source, source_of
 from owenshap.jobs.work import Content, Explaining, Work, packed, unpacked
 from owenshap.support.arrays import IntArray
@@ -53,8 +52,8 @@ def run(
         source = source_of(rows, asked.ids, explainer.example())
         folder = _folder(path, explainer, source, asked, workers_of(workers))
         manifest = folder.manifest
-        settled = explainer.at_pace(manifest["pace"])
-        explaining = Explaining(settled, asked.settings, asked.timeout, manifest["row_seconds"])
+        at_pace = explainer.at_pace(manifest["pace"])
+        explaining = Explaining(at_pace, asked.settings, asked.timeout, manifest["row_seconds"])
         work = Work(explaining, Layout(**manifest["layout"]))
         _complete(folder, source, work, asked.retry, workers, progress)
     done = Run(path)
@@ -69,7 +68,7 @@ def _folder(path: Path, explainer: Runnable, source: Source, asked: Asked, worke
     folder = Folder.opened(path)
     if folder is None:
         explaining = Explaining(explainer, asked.settings, asked.timeout)
-        new = begun(explaining, source, first, asked.ids, workers)
+        new = settled(explaining, source, first, asked.ids, workers)
         given = {} if asked.part_rows is None else {"part_rows": asked.part_rows}
         return Folder.begun(path, here | new | given | {"made_with": made_with()})
     check_same(folder.manifest, here, asked.part_rows)

@@ -1,11 +1,15 @@
-"""What a model is: anything that predicts a batch of rows."""
+"""What a model is: anything that predicts a batch of rows; and the way from any object to one."""
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar, Self
 
+from owenshap.errors import InputError
+from owenshap.support.discovery import concrete
 from owenshap.tables import Table
 
 
@@ -96,3 +100,23 @@ class Model(ABC):
     def prepare(self, table: Table) -> Table:
         """The table as this model takes it."""
         return table
+
+
+@cache
+def kinds() -> list[type[Model]]:
+    """Every kind of model in this package."""
+    return concrete(sys.modules[__package__], Model)  # type: ignore[type-abstract]
+
+
+def as_model(model: Any, predict: str | None = None) -> Model:
+    """The object as a model of the kind that knows its type best."""
+    if isinstance(model, Model):
+        return model
+    known = [(distance, kind) for kind in kinds() if (distance := kind.distance(model)) is not None]
+    if not known:
+        advice = (
+            "Wrap it in a function: lambda rows: your_model(rows), from a batch of rows to (m,) "
+            "or (m, k) predictions"
+        )
+        raise InputError("model", "be of a known kind or a function", type(model).__name__, advice)
+    return min(known, key=lambda each: each[0])[1].of(model, predict)

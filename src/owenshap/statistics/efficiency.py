@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.statistics.moments import Moments, sums_over_players
+from owenshap.statistics.moments import ROUNDING, Moments, sums_over_players
 from owenshap.support.arrays import FloatArray, IntArray
 
 FOLDS = 10  # of the replicates: what is spread in one is learned from the others
@@ -26,7 +26,6 @@ FOLDS = 10  # of the replicates: what is spread in one is learned from the other
 # no bound where the gap hardly varies (benchmarks/decisions.md#sums-that-add-up)
 INDEPENDENT = 20
 CORRECTED_AT_ONCE = 1 << 12  # values: what is made of ten folds of so many fits a cache
-ROUNDING = 1e-12  # of the numbers that a difference is taken of: what is smaller is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +142,7 @@ class Folds:
         return Folds(self.count, self.centre[:, outputs], self.sums[..., outputs])
 
     @staticmethod
-    def side_by_side(parts: Sequence[Folds]) -> Folds:
+    def joined(parts: Sequence[Folds]) -> Folds:
         """Folds of as many replicates each, of the outputs of all of them."""
         centre = np.concatenate([part.centre for part in parts], axis=-1)
         sums = np.concatenate([part.sums for part in parts], axis=-1)

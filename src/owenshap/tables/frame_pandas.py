@@ -130,6 +130,11 @@ class PandasTable(Table):
         ] = None
         return cells
 
+    @staticmethod
+    def row_ids(data: Any) -> NDArray[Any] | None:
+        index = data.index
+        return index.to_numpy(None if _plain(index.dtype) else object, copy=True)
+
     def _columns_beside(self, other: Self) -> list[tuple[Any, Any]]:
         return [
             (self.frame.iloc[:, place], other.frame.iloc[:, place])

@@ -15,7 +15,14 @@ from owenshap.support.arrays import BoolArray, IntArray
 from owenshap.support.bits import pack
 from owenshap.support.checks import check_unmasked
 from owenshap.support.extras import needed
-from owenshap.tables.base import Composer, Table, checked_columns, distinct_names, shown_cells
+from owenshap.tables.base import (
+    Composer,
+    Table,
+    as_table,
+    checked_columns,
+    distinct_names,
+    shown_cells,
+)
 
 MOST_PINNED = 1 << 22  # bytes of a tensor: torch keeps such memory for good
 
@@ -143,8 +150,6 @@ class TensorTable(Table):
         return self if tensor is self.tensor else replace(self, tensor=tensor)
 
     def beside(self, data: Any, what: str) -> Self:
-        from owenshap.tables import as_table  # here: that file finds this one
-
         check_unmasked(what, data)
         shape = _shape(data, what)
         if len(shape) == len(self.shape):
