@@ -34,6 +34,7 @@ class Assembly:
     output_names: list[str] | None
     unit: str | None
     settings: Settings
+    index: str
     row_ids: NDArray[Any] | None = field(default=None, repr=False)
     """What the rows are called; None: by their numbers."""
 
@@ -142,6 +143,7 @@ class Assembly:
             confidence=self.settings.confidence,
             axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
+            index=self.index,
         )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
+from owenshap.designs.indices import SHAPLEY, Index, as_index
 from owenshap.estimators import Estimator
 from owenshap.run.allocation import Shared
 from owenshap.run.settings import Settings
@@ -32,6 +34,8 @@ class Call:
     progress: bool | Meter | None
     keep: bool = False
     """Whether evaluations are kept; 'auto' then takes a method that evaluates pairs."""
+    index: Index = SHAPLEY
+    """Which levels count how much."""
 
     @classmethod
     def checked(
@@ -50,8 +54,11 @@ class Call:
         executor: Executor | None,
         progress: bool | Meter | None,
         keep: bool = False,
+        index: Any = SHAPLEY,
     ) -> Call:
         """The arguments as a user gives them, or an error that says what is wrong."""
+        chosen = as_index(index)
+        efficient = efficient and chosen.efficient  # no sum is promised under another index
         settings = Settings.checked(seed, confidence, efficient, memory)
         until = checked_until(tolerance, top, seconds, None)
         shared = _shared(total_budget, None if until is None else until.seconds)
@@ -63,7 +70,12 @@ class Call:
         if draws is not None:
             draws = whole_number("background_draws", draws, 1, "It counts background rows")
         workers = checked_executor(executor)
-        return cls(method, budget, until, shared, draws, settings, workers, progress, keep)
+        return cls(method, budget, until, shared, draws, settings, workers, progress, keep, chosen)
+
+    @property
+    def asks_for_pairs(self) -> bool:
+        """Whether evaluations answer other questions than Shapley values."""
+        return self.keep or not self.index.efficient
 
 
 def _shared(total: int | None, seconds: float | None) -> Shared | None:

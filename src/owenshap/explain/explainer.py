@@ -16,13 +16,14 @@ from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.inputs import Inputs
 from owenshap.explain.interactions import Interactions
-from owenshap.explain.pairing import check_size, settled_method
+from owenshap.explain.pairing import check_size
 from owenshap.explain.predicting import Predictor, settled_model, unit_of
 from owenshap.explain.sampling import sampled
 from owenshap.games.outputs import Choice, choose
 from owenshap.games.players import Groups
 from owenshap.run.evaluate import parse_bytes
 from owenshap.run.plan import TREES
+from owenshap.run.semivalues import settled_method
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 
@@ -127,6 +128,7 @@ class Explainer:
         executor: Executor | None = None,
         progress: bool | Meter | None = None,
         keep: bool = False,
+        index: Any = "shapley",
     ) -> Explanation:
         """Explain the model's predictions of these rows.
 
@@ -165,6 +167,8 @@ class Explainer:
             Whether the evaluations are kept, so that `explanation.interactions()` can be read off
             them: about 8 bytes an evaluation and output. 'auto' then takes a method that evaluates
             pairs of coalitions. An executor must have threads.
+        index : str or (nodes, weights)
+            As for `owenshap.estimate`: 'shapley', 'banzhaf', 'beta(a, b)', or nodes and weights.
 
         Returns
         -------
@@ -185,6 +189,7 @@ class Explainer:
             executor=executor,
             progress=progress,
             keep=keep,
+            index=index,
         )
         rows, absent = self._inputs.rows(X)
         predictions = self._predictor.timed_predictions(rows)
@@ -193,10 +198,14 @@ class Explainer:
         players = self._inputs.players(rows)
         unit = unit_of(self._model, output)
         settings, ids = call.settings, self._inputs.row_ids(X)
-        assembly = Assembly(rows, players, predictions, output_names, unit, settings, ids)
-        exact, not_exact = self._trees.chosen(
-            method, self._fast, rows, absent, players, predictions, output
+        assembly = Assembly(
+            rows, players, predictions, output_names, unit, settings, call.index.name, ids
         )
+        exact, not_exact = None, None
+        if not call.asks_for_pairs or absent is None or method == TREES:
+            exact, not_exact = self._trees.chosen(
+                method, self._fast, rows, absent, players, predictions, output
+            )
         if exact is not None:
             explained = output(predictions, np.arange(len(rows)))
             return replace(assembly, explained=explained).of_trees(exact)

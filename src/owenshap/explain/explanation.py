@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
@@ -87,6 +88,8 @@ class Explanation:
     """What each row is called, (rows,): the index of a pandas frame, else the row's number in the
     call; None where that is not known.
     """
+    index: str = SHAPLEY.name
+    """Which levels count how much; values sum to the prediction with 'shapley' alone."""
     kept: tuple[KeptRow | None, ...] | None = field(default=None, repr=False)
     """The evaluations of each row, where they were to be kept; they are not written to files."""
 
@@ -136,6 +139,19 @@ class Explanation:
         if any(not _is_all(each) for axis, each in index.items() if axis != ROWS):
             return None
         return tuple(self.kept[row] for row in np.arange(len(self.kept))[index[ROWS]].tolist())
+
+    def under(self, index: Any) -> Explanation:
+        """The values under another index, from the evaluations that were kept
+        (`explainer(X, keep=True)`): nothing is evaluated.
+
+        Parameters
+        ----------
+        index : str or (nodes, weights)
+            As for `owenshap.estimate`.
+        """
+        from owenshap.explain.pairing import explanation_under
+
+        return explanation_under(self, index)
 
     def interactions(self, index: Any = "shapley") -> Interactions:
         """What pairs of players add together, from the evaluations that were kept

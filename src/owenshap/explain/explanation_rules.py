@@ -40,6 +40,7 @@ def check_forms(parts: Mapping[str, Any]) -> None:
     if parts["output_names"] is not None:
         check_names("output_names", parts["output_names"], sizes.get(OUTPUTS, 1))
     must(isinstance(parts["method"], str), "method", "be text", parts["method"])
+    must(isinstance(parts["index"], str), "index", "be text", parts["index"])
     must(isinstance(parts["unit"], str | None), "unit", "be text or None", parts["unit"])
     if parts["seed"] is not None:
         whole_number("seed", parts["seed"], 0, ADVICE)

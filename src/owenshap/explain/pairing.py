@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from owenshap.designs.indices import Index, as_index
 from owenshap.errors import InputError
-from owenshap.estimators import Estimator, by_name
+from owenshap.estimators import Estimator
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.interactions import PARTNERS, Interactions
 from owenshap.games.game import Game
-from owenshap.run.answers import METHODS, Answers, Shares
+from owenshap.run.answers import Answers, Shares
 from owenshap.run.estimate import estimate
 from owenshap.run.evaluate import parse_bytes
 from owenshap.run.keeping import KeepingGame, Kept, KeptRow
-from owenshap.run.plan import default_budget
 from owenshap.run.result import Estimate
+from owenshap.run.semivalues import settled_method
 from owenshap.statistics.intervals import normal_quantile
 from owenshap.support.arrays import FloatArray
 from owenshap.support.checks import whole_number
@@ -26,7 +27,6 @@ from owenshap.support.progress import Meter
 
 MOST_PLAYERS = 2000  # a matrix of more takes 32 MB for each row and output, and is never looked at
 ARRAYS = 4  # values, standard errors, lower and upper ends
-GAME = "gaussian-process"
 
 
 def interactions(
@@ -97,23 +97,6 @@ def interactions(
         memory=memory,
     )
     return _of_game(found, keeping.kept(found.evaluations)[0], chosen)
-
-
-def settled_method(method: str | Estimator, n_players: int, budget: int | None) -> str | Estimator:
-    """What evaluates pairs; 'auto' is exact or a process. An error for stars and chains."""
-    if method == "auto":
-        affordable = default_budget(n_players) if budget is None else budget
-        small = isinstance(affordable, int) and n_players < 26 and 1 << n_players <= affordable
-        return "exact" if small else GAME
-    known = by_name()
-    if isinstance(method, str) and method not in known:
-        return method  # `estimate` says what methods there are
-    estimator = known[method] if isinstance(method, str) else method
-    if not estimator.complements:
-        name = method if isinstance(method, str) else method.name
-        rule = f"be one that evaluates coalitions with their complements ({METHODS})"
-        raise InputError("method", rule, f"'{name}'", "Leave it out, or use 'gaussian-process'")
-    return method
 
 
 def check_size(n_players: int, rows: int, outputs: int, memory: int) -> None:
@@ -218,6 +201,30 @@ def of_explanation(explanation: Explanation, index: Any) -> Interactions:
         confidence=explanation.confidence,
         axes=(ROWS, PLAYERS, PARTNERS) if one else (ROWS, PLAYERS, PARTNERS, OUTPUTS),
         unit=explanation.unit,
+    )
+
+
+def explanation_under(explanation: Explanation, index: Any) -> Explanation:
+    """The values of rows whose evaluations were kept, under another index."""
+    chosen = as_index(index)
+    rows = _kept_rows(explanation)
+    values = _with_outputs(explanation.values, explanation).copy()
+    errors = np.nan_to_num(_with_outputs(explanation.standard_errors, explanation))
+    for row, each in enumerate(rows):
+        if each is not None:
+            answers = Answers(each.kept, Shares(values[row, each.live], errors[row, each.live]))
+            values[row, each.live], errors[row, each.live] = answers.values(chosen)
+    half = normal_quantile((1 - explanation.confidence) / 2) * errors
+    if OUTPUTS not in explanation.axes:
+        values, errors, half = values[..., 0], errors[..., 0], half[..., 0]
+    return replace(
+        explanation,
+        values=values,
+        standard_errors=errors,
+        lower=values - half,
+        upper=values + half,
+        index=chosen.name,
+        kept=None,
     )
 
 

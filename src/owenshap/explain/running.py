@@ -19,6 +19,7 @@ from owenshap.run.allocation import Allocation, Shared, Task
 from owenshap.run.blocks import MOST_TOGETHER, all_drawn, in_draws
 from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
+from owenshap.run.semivalues import estimate_under
 from owenshap.run.settings import Settings
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import in_order
@@ -39,7 +40,7 @@ def estimates(
     try:
         if shared is not None:
             run = Allocation(tasks, call.settings, shared, call.executor, report)
-            yield from _of_rows(run)
+            yield from _of_rows(run, call)
             return
         costs = [task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost) for task in tasks]
         expected = max(1, sum(costs))
@@ -72,31 +73,35 @@ def _one_by_one(
     settings = call.settings
     executor = call.executor
     if executor is not None and len(tasks) > 1:
-        yield from in_order(_finished, ((task, settings) for task in tasks), executor)
+        # what a worker needs, which it can be sent
+        remote = replace(call, executor=None, progress=None)
+        yield from in_order(_finished, ((task, remote) for task in tasks), executor)
         return
     expected = max(1, sum(costs))
     before = 0
     for task, cost in zip(_valued_ahead(tasks, settings), costs, strict=True):
         share = silent if report is silent else partial(_share, report, before, expected)
-        yield _of_rows(Allocation([task], settings, None, executor, share))
+        yield _of_rows(Allocation([task], settings, None, executor, share), call)
         before += cost
 
 
-def _finished(task: Task, settings: Settings) -> list[tuple[ModelGame, Estimate]]:
+def _finished(task: Task, call: Call) -> list[tuple[ModelGame, Estimate]]:
     """What a worker does with a whole task."""
-    return list(_of_rows(Allocation([task], settings)))
+    return list(_of_rows(Allocation([task], call.settings), call))
 
 
-def _of_rows(run: Allocation) -> Iterator[tuple[ModelGame, Estimate]]:
+def _of_rows(run: Allocation, call: Call) -> Iterator[tuple[ModelGame, Estimate]]:
     for game, estimate in run.results():
         if isinstance(game, KeepingGame):
             assert isinstance(game.game, ModelGame)
             additive = estimate.plan.estimator.closed_form
             kept = game.kept(estimate.evaluations, additive)
-            yield game.game, replace(estimate, kept=kept)
+            found = estimate if call.index.efficient else estimate_under(estimate, kept, call.index)
+            yield game.game, replace(found, kept=kept if call.keep else None)
             continue
         assert isinstance(game, ModelGame)
-        yield game, estimate
+        own = estimate if call.index.efficient else estimate_under(estimate, None, call.index)
+        yield game, own
 
 
 def _share(report: Meter, before: int, expected: int, done: int, _: int) -> None:

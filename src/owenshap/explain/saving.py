@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, PLAYERS, Explanation
 from owenshap.explain.explanation_rules import UNSURE, check_forms, check_ranges
@@ -110,6 +111,7 @@ def _checked_pairs(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str
 
 def _checked(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]:
     """The fields of an explanation; arrays are unpacked once all have shapes that go together."""
+    about.setdefault("index", SHAPLEY.name)
     about.setdefault("unit", None)  # files from before explanations had one
     if "row_ids" not in packed:
         about.setdefault("row_ids", None)

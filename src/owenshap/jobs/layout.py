@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.support.arrays import BoolArray, IntArray
@@ -148,6 +149,7 @@ class Layout:
             confidence=self.confidence,
             axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
+            index=SHAPLEY.name,
             kept=None,
         )
 

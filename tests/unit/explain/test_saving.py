@@ -254,7 +254,7 @@ WRONG = [
         for name in (*ARRAYS, "feature_names", "output_names", "axes", "confidence", "seed")
     ),
     *({name: 3} for name in (*ARRAYS, "feature_names", "output_names", "axes")),
-    *({name: 3} for name in ("method", "doubtful", "stopped_by", "because", "unit")),
+    *({name: 3} for name in ("method", "doubtful", "stopped_by", "because", "unit", "index")),
     *({name: {"array": ["x"] * 30, "shape": [5, 3, 2]}} for name in ARRAYS),
     *(
         {name: None}
@@ -339,7 +339,9 @@ def without(name, tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", [name for name in FIELDS if name not in ("unit", "row_ids")])
+@pytest.mark.parametrize(
+    "name", [name for name in FIELDS if name not in ("unit", "row_ids", "index")]
+)
 def test_no_field_is_missing(name, tmp_path):
     without(name, tmp_path)
     with refuses("path"):
