@@ -8,8 +8,10 @@ the style in force, light or dark.
 from owenshap.plots.bar import bar
 from owenshap.plots.beeswarm import beeswarm
 from owenshap.plots.convergence import convergence
+from owenshap.plots.heatmap import heatmap
 from owenshap.plots.image import image
+from owenshap.plots.network import network
 from owenshap.plots.scatter import scatter
 from owenshap.plots.waterfall import waterfall
 
-__all__ = ["bar", "beeswarm", "convergence", "image", "scatter", "waterfall"]
+__all__ = ["bar", "beeswarm", "convergence", "heatmap", "image", "network", "scatter", "waterfall"]
