@@ -67,6 +67,15 @@ class Index:
         weights: FloatArray = levels.weights @ (nodes**sizes * (1 - nodes) ** (others - sizes))
         return weights
 
+    def as_rule(self) -> Rule | None:
+        """The same for trees; None for Shapley's, which they have of their own."""
+        if self.efficient:
+            return None
+        if self.name != GIVEN:
+            return Rule(self.name)
+        levels = self.rule(1)
+        return Rule((tuple(levels.lower.tolist()), tuple(levels.weights.tolist())))
+
     def state(self) -> str | dict[str, Any]:
         """The index as plain data: its name, or nodes and weights that were given."""
         if self.name != GIVEN:
@@ -76,6 +85,20 @@ class Index:
 
 
 GIVEN = "given"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An index as a function of the degree that its nodes and weights must integrate; two of the
+    same index are equal.
+    """
+
+    given: str | tuple[tuple[float, ...], tuple[float, ...]]
+
+    def __call__(self, degree: int) -> tuple[FloatArray, FloatArray]:
+        """Nodes and weights."""
+        levels = as_index(self.given).levels(degree)
+        return levels.lower, levels.weights
 
 
 @lru_cache(maxsize=32)

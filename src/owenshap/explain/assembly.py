@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.interactions import PARTNERS, Interactions
 from owenshap.games.model_game import ModelGame
 from owenshap.games.players import Players
 from owenshap.run.keeping import KeptRow
@@ -54,6 +55,34 @@ class Assembly:
             model_rows=1 + exact.predicted,
             stopped_by=np.full(rows, exact.words, object),
             because=np.full(rows, f"{TREES}: {exact.words}", object),
+        )
+
+    def pairs_of_trees(self, exact: TreeValues) -> Interactions:
+        """The interactions of rows, which come from trees."""
+        one = self.explained.shape[1] == 1
+        cells = (exact.values + exact.values.swapaxes(1, 2)) / 2  # but for rounding the same
+
+        def shaped(array: Any) -> Any:
+            return array[..., 0] if one else array
+
+        return Interactions(
+            values=shaped(cells),
+            base_values=shaped(exact.base),
+            predictions=shaped(self.explained),
+            data=_data(self.rows, self.players),
+            feature_names=self.players.names,
+            output_names=self.output_names,
+            standard_errors=np.zeros_like(shaped(cells)),
+            lower=shaped(cells).copy(),
+            upper=shaped(cells).copy(),
+            doubtful=shaped(np.full(exact.base.shape, "", object)),
+            evaluations=np.zeros(len(self.rows), np.int64),
+            method=TREES,
+            index=self.index,
+            seed=self.settings.seed,
+            confidence=self.settings.confidence,
+            axes=(ROWS, PLAYERS, PARTNERS) if one else (ROWS, PLAYERS, PARTNERS, OUTPUTS),
+            unit=self.unit,
         )
 
     def of_games(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from owenshap.designs.indices import SHAPLEY, Index, as_index
@@ -13,7 +15,7 @@ from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import USUAL, Until, checked_until
 from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor
-from owenshap.support.progress import Meter
+from owenshap.support.progress import Meter, close, meter
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +78,15 @@ class Call:
     def asks_for_pairs(self) -> bool:
         """Whether evaluations answer other questions than Shapley values."""
         return self.keep or not self.index.efficient
+
+    @contextmanager
+    def shown(self, rows: int) -> Iterator[Call]:
+        """The call with a bar for so many rows, which is there as long as this is."""
+        report = meter(self.progress, "explaining", rows)
+        try:
+            yield replace(self, progress=report)
+        finally:
+            close(report)
 
 
 def _shared(total: int | None, seconds: float | None) -> Shared | None:

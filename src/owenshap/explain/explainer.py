@@ -24,6 +24,7 @@ from owenshap.games.players import Groups
 from owenshap.run.evaluate import parse_bytes
 from owenshap.run.plan import TREES
 from owenshap.run.semivalues import settled_method
+from owenshap.run.settings import Settings
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 
@@ -192,25 +193,34 @@ class Explainer:
             index=index,
         )
         rows, absent = self._inputs.rows(X)
-        predictions = self._predictor.timed_predictions(rows)
-        names = self._predictor.output_names(predictions.shape[1])
-        output, output_names = choose(self._output, predictions, names)
-        players = self._inputs.players(rows)
-        unit = unit_of(self._model, output)
-        settings, ids = call.settings, self._inputs.row_ids(X)
-        assembly = Assembly(
-            rows, players, predictions, output_names, unit, settings, call.index.name, ids
-        )
-        exact, not_exact = None, None
-        if not call.asks_for_pairs or absent is None or method == TREES:
-            exact, not_exact = self._trees.chosen(
-                method, self._fast, rows, absent, players, predictions, output
+        with call.shown(len(rows)) as call:
+            predictions = self._predictor.timed_predictions(rows)
+            names = self._predictor.output_names(predictions.shape[1])
+            output, output_names = choose(self._output, predictions, names)
+            players = self._inputs.players(rows)
+            unit = unit_of(self._model, output)
+            ids = self._inputs.row_ids(X)
+            settings = call.settings
+            assembly = Assembly(
+                rows, players, predictions, output_names, unit, settings, call.index.name, ids
             )
-        if exact is not None:
-            explained = output(predictions, np.arange(len(rows)))
-            return replace(assembly, explained=explained).of_trees(exact)
-        assert absent is not None
-        return sampled(call, self._predictor, assembly, absent, predictions, output, not_exact)
+            exact, not_exact = None, None
+            if not keep or absent is None or method == TREES:
+                exact, not_exact = self._trees.chosen(
+                    method,
+                    self._fast,
+                    rows,
+                    absent,
+                    players,
+                    predictions,
+                    output,
+                    call.index.as_rule(),
+                )
+            if exact is not None:
+                explained = output(predictions, np.arange(len(rows)))
+                return replace(assembly, explained=explained).of_trees(exact)
+            assert absent is not None
+            return sampled(call, self._predictor, assembly, absent, predictions, output, not_exact)
 
     def interactions(
         self,
@@ -239,8 +249,8 @@ class Explainer:
             As for `owenshap.interactions`.
         method, budget, tolerance, seconds, seed, confidence, executor, progress
             As for a call of the explainer; a tolerance is that of the values. Methods are
-            those that evaluate pairs: 'exact', 'gaussian-process', 'gaussian-process-corrected',
-            'linear'.
+            'trees', of models that are sums over trees, and those that evaluate pairs: 'exact',
+            'gaussian-process', 'gaussian-process-corrected', 'linear'.
 
         Returns
         -------
@@ -249,8 +259,36 @@ class Explainer:
         chosen = as_index(index)
         if method not in ("auto", TREES):
             settled_method(method, 1, budget)
-        names = self._inputs.players(self._inputs.rows(X)[0])
-        check_size(len(names), 1, 1, self._memory)
+        rows, absent = self._inputs.rows(X)
+        players = self._inputs.players(rows)
+        check_size(len(players), len(rows), 1, self._memory)
+        if self._trees.known or absent is None or method == TREES:
+            predictions = self._predictor.timed_predictions(rows)
+            names = self._predictor.output_names(predictions.shape[1])
+            output, output_names = choose(self._output, predictions, names)
+            exact, _ = self._trees.chosen(
+                method,
+                self._fast,
+                rows,
+                absent,
+                players,
+                predictions,
+                output,
+                chosen.as_rule(),
+                pairs=True,
+            )
+            if exact is not None:
+                settings = Settings.checked(seed, confidence, True, self._memory)
+                assembly = Assembly(
+                    rows,
+                    players,
+                    output(predictions, np.arange(len(rows))),
+                    output_names,
+                    unit_of(self._model, output),
+                    settings,
+                    chosen.name,
+                )
+                return assembly.pairs_of_trees(exact)
         explanation = self(
             X,
             method=method,

@@ -105,15 +105,15 @@ class Predictor:
 
     def output_names(self, outputs: int) -> Names:
         """The user's names of the outputs, and the model's where it has one for each."""
-        own = self.own_names
-        if own is not None and len(own) != outputs:
+        given = self.own_names
+        if given is not None and len(given) != outputs:
             rule = f"have a name for each of the model's {outputs} outputs"
-            raise InputError("output_names", rule, own, "Leave them out for the model's own")
+            raise InputError("output_names", rule, given, "Leave them out for the model's own")
         labels = self.model.labels
         names = self.model.output_names
         labels = labels if labels is not None and len(labels) == outputs else None
         names = names if names is not None and len(names) == outputs else None
-        return Names(own, labels, names)
+        return Names(given, labels, names)
 
     def linear(
         self, rows: Table, absent: Absent, predictions: FloatArray, output: Output
@@ -255,12 +255,12 @@ def unit_of(model: Model, output: Output) -> str | None:
 
 
 def _probabilities(model: Model) -> Model:
-    found = model.probabilities()
-    if found is None:
+    predicting = model.probabilities()
+    if predicting is None:
         advice = "Leave it out to explain what the model predicts"
         rule = "not be 'probability' for a model that has none"
         raise InputError("output", rule, PROBABILITY, advice)
-    return found
+    return predicting
 
 
 def _warn(unit: str | None, formerly: str) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from owenshap.run.semivalues import estimate_under
 from owenshap.run.settings import Settings
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import in_order
-from owenshap.support.progress import Meter, close, meter, silent, tell
+from owenshap.support.progress import Meter, close, meter, parts_of, tell
 
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
@@ -42,13 +41,7 @@ def estimates(
             run = Allocation(tasks, call.settings, shared, call.executor, report)
             yield from _of_rows(run, call)
             return
-        costs = [task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost) for task in tasks]
-        expected = max(1, sum(costs))
-        before = 0
-        for of_task, cost in zip(_one_by_one(tasks, call, report, costs), costs, strict=True):
-            yield from of_task
-            before += cost
-            report(min(before, expected), expected)
+        yield from _one_by_one(tasks, call, report)
     finally:
         close(report)
 
@@ -67,22 +60,31 @@ def grand_coalitions_agree(done: list[tuple[ModelGame, Estimate]], explained: Fl
 
 
 def _one_by_one(
-    tasks: list[Task], call: Call, report: Meter, costs: list[int]
-) -> Iterator[Iterable[tuple[ModelGame, Estimate]]]:
-    """The estimates of each task, by itself."""
+    tasks: list[Task], call: Call, report: Meter
+) -> Iterator[tuple[ModelGame, Estimate]]:
+    """The estimates of the tasks, each by itself."""
     settings = call.settings
     executor = call.executor
-    if executor is not None and len(tasks) > 1:
+    if len(tasks) == 1:
+        (task,) = _valued_ahead(tasks, settings)
+        yield from _of_rows(Allocation([task], settings, None, executor, report), call)
+        return
+    parts = parts_of(report, [_guess(task) for task in tasks], [task.rows for task in tasks])
+    if executor is not None:
         # what a worker needs, which it can be sent
         remote = replace(call, executor=None, progress=None)
-        yield from in_order(_finished, ((task, remote) for task in tasks), executor)
+        made = in_order(_finished, ((task, remote) for task in tasks), executor)
+        for of_task, part in zip(made, parts, strict=True):
+            yield from of_task
+            part(1, 1)
         return
-    expected = max(1, sum(costs))
-    before = 0
-    for task, cost in zip(_valued_ahead(tasks, settings), costs, strict=True):
-        share = silent if report is silent else partial(_share, report, before, expected)
-        yield _of_rows(Allocation([task], settings, None, executor, share), call)
-        before += cost
+    for task, part in zip(_valued_ahead(tasks, settings), parts, strict=True):
+        yield from _of_rows(Allocation([task], settings, None, None, part), call)
+
+
+def _guess(task: Task) -> int:
+    """Evaluations of a task, before anything is known of it."""
+    return task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost)
 
 
 def _finished(task: Task, call: Call) -> list[tuple[ModelGame, Estimate]]:
@@ -104,11 +106,6 @@ def _of_rows(run: Allocation, call: Call) -> Iterator[tuple[ModelGame, Estimate]
         yield game, own
 
 
-def _share(report: Meter, before: int, expected: int, done: int, _: int) -> None:
-    """A task's own progress as a share of all tasks'."""
-    report(min(before + done, expected - 1), expected)
-
-
 def _valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
     """The tasks in order; where a kernel on the device can do that, the stars of several games are
     valued in one launch before their estimates ask for them.
@@ -122,7 +119,9 @@ def _valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
         if design is None or used + size > design[0].memory:
             _value_together(work)
             yield from waiting
-            waiting, work, used = [], [], 0
+            waiting = []
+            work = []
+            used = 0
         waiting.append(task)
         if design is not None:
             work.append(design)
@@ -141,7 +140,8 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
     """A game with all stars that its estimate will ask for at once, where other games' can be
     valued with them.
     """
-    game, plan = task.game, task.plan
+    game = task.game
+    plan = task.plan
     if (
         not isinstance(game, LinearModelGame)
         or game.draws is not None
@@ -157,7 +157,7 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
     if not fused_stars.fits(game.linear):
         return None
     first, *others = all_drawn(game, plan.estimator, settings.seed, in_draws(plan, game.n_players))
-    design = first.design.joined([each.design for each in others])
+    design = first.design.joined([block.design for block in others])
     return (
         (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None
     )

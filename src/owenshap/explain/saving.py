@@ -86,6 +86,15 @@ def load(path: str | PathLike[str], *, memory: str | int = "1GB") -> Explanation
     raise InputError("memory", rule, f"{most:,}", advice)
 
 
+def load_explanation(path: str | PathLike[str]) -> Explanation:
+    """The same of an explanation alone."""
+    found = load(path)
+    if not isinstance(found, Explanation):
+        got = f"{path}, which holds interactions"
+        raise InputError("path", "be a file that Explanation.save wrote", got, "Give another file")
+    return found
+
+
 def _read(packed: dict[str, Packed]) -> Explanation | Interactions:
     about = json.loads(packed.pop("about").unpacked().tobytes())
     kind = about.pop("format", None) if isinstance(about, dict) else None

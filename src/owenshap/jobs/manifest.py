@@ -91,14 +91,14 @@ def _same(there: Any, here: Any) -> bool:
         return True
     if not isinstance(here, list) or not isinstance(there, list) or len(here) != len(there):
         return False
-    if all(isinstance(each, float) for each in (*here, *there)):
+    if all(isinstance(number, float) for number in (*here, *there)):
         return np.allclose(there, here, rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
     return all(map(_same, there, here))
 
 
 def _words(there: Any, here: Any) -> str:
     shown = [repr(there), repr(here)]
-    plain = not any(isinstance(each, (list, dict)) for each in (there, here))
+    plain = not any(isinstance(setting, (list, dict)) for setting in (there, here))
     if plain and max(map(len, shown)) <= LONGEST:
         return f"{shown[0]} there and {shown[1]} here"
     return "not the same"

@@ -145,7 +145,8 @@ def tables(
 ) -> Iterator[Any]:
     """A table of each piece of a chunk, explained or failed, with the numbers of its rows."""
     for which, explained in made:
-        numbers, ids = chunk.first + which, chunk.ids.take(which)
+        numbers = chunk.first + which
+        ids = chunk.ids.take(which)
         if isinstance(explained, Explanation):
             yield layout.table(numbers, ids, explained, exact_is_null=exact_is_null)
         else:

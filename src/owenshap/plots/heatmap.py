@@ -48,7 +48,7 @@ def heatmap(interactions: Interactions, *, max_display: int = 10, ax: Axes | Non
     >>> explainer = owenshap.Explainer(lambda rows: rows[:, 0] * rows[:, 1], baseline=0.0)
     >>> ax = plots.heatmap(explainer.interactions(np.array([[2.0, 3.0]])))
     >>> [text.get_text() for text in ax.texts]
-    ['0', '+6', '0']
+    ['0', '+6.00', '0']
     """
     summary = PairSummary.of(interactions)
     shown = summary.strongest_players(checked_count(max_display))

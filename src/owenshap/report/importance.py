@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owenshap.explain.summary import FEWEST_ROWS
+from owenshap.explain.importance import FEWEST_ROWS
 from owenshap.report.material import Totals
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
@@ -50,8 +50,13 @@ class Importance:
 
     @property
     def unsure_of_zero(self) -> BoolArray:
-        """Whose contributions may all be 0 for what is known."""
-        return ~(self.estimation < self.mean)  # where there is no interval, too
+        """Whose contributions are 0, or may be for what their intervals say."""
+        return (self.mean == 0) | (self.mean <= self.estimation)  # not where there is no interval
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there is one at all."""
+        return bool(np.isfinite(self.half).any())
 
     def places(self) -> tuple[IntArray, IntArray]:
         """The first and the last place that each may have, from 1 on.

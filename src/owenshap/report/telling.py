@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 import owenshap
-from owenshap.explain.summary import FEWEST_ROWS, told_unit
+from owenshap.explain.importance import FEWEST_ROWS
+from owenshap.explain.summary import told_unit
 from owenshap.explain.words import Digits, shorten
 from owenshap.report.importance import Importance
 from owenshap.report.material import Material
@@ -57,7 +58,9 @@ def told(material: Material, title: str, audit: dict[str, str]) -> dict[str, Any
             {
                 "name": names[place],
                 "sentences": _sentences(material, importance, names[place]),
-                "settled": importance.settled(),
+                "has_unsure": bool(importance.unsure_of_zero.any()),
+                "has_open": importance.has_intervals
+                and importance.settled() < len(importance.mean),
                 **_bars(material, importance, place, len(names)),
             }
         )
@@ -120,12 +123,11 @@ def _mattered(material: Material, importance: Importance) -> list[Piece]:
     if total == 0:
         return [("text", "Nothing mattered: every contribution is 0.")]
     order = [player for player in importance.order.tolist() if importance.mean[player] > 0]
-    names = [shorten(clean(material.shown.feature_names[i]), LONGEST_NAME) for i in order[:NAMED]]
-    pieces: list[Piece] = []
-    for place, name in enumerate(names):
-        between = "" if place == 0 else " and " if place == len(names) - 1 else ", "
-        pieces += [("text", between), ("name", name)]
+    pieces = _listed(material, order[:NAMED], " and ")
     share = float(importance.mean[order[:NAMED]].sum()) / total
+    if importance.unsure_of_zero.all():
+        text = "Nothing that can be told from zero: the largest contributions are of "
+        return [("text", text), *pieces, ("text", ".")]
     largest = float(importance.mean[order[0]])
     digits = Digits.of([largest])
     size = digits.unsigned(largest) + digits.suffix
@@ -134,7 +136,7 @@ def _mattered(material: Material, importance: Importance) -> list[Piece]:
         return [*pieces, ("text", f" alone mattered: it moves a prediction {moved}.")]
     together = f" mattered most: together they are {_percent(share)} of all contributions, and "
     alone = f" alone moves a prediction {moved}."
-    return [*pieces, ("text", together), ("name", names[0]), ("text", alone)]
+    return [*pieces, ("text", together), pieces[1], ("text", alone)]
 
 
 def _how_sure(material: Material, importance: Importance) -> list[Piece]:
@@ -144,10 +146,9 @@ def _how_sure(material: Material, importance: Importance) -> list[Piece]:
         return [("text", f"How sure this is cannot be told: there are no intervals ({reason}).")]
     pieces: list[Piece] = []
     if _is_exact(material):
-        pieces.append(("text", "Every contribution is exact"))
-        if totals.rows >= FEWEST_ROWS:
-            text = "; only other rows would change the order, as far as the whiskers reach"
-            pieces.append(("text", text))
+        of_rows = ", and whiskers only show what other rows of this kind could change"
+        exact = "Every contribution is exact" + of_rows * (totals.rows >= FEWEST_ROWS)
+        pieces.append(("text", exact))
     else:
         typical = float(np.nanmedian(importance.estimation))
         digits = Digits.of([importance.mean.max()])
@@ -155,11 +156,11 @@ def _how_sure(material: Material, importance: Importance) -> list[Piece]:
         pieces.append(
             (
                 "text",
-                f"With {100 * shown.confidence:g} % confidence a contribution is known to within "
-                f"{within} (the middle feature's mean)",
+                f"With {100 * shown.confidence:g} % confidence a typical contribution is known to "
+                f"within {within}",
             )
         )
-    pieces.append(("text", f"; {_settled(importance)}"))
+    pieces += [("text", "; "), *_settled(material, importance)]
     zero = int(np.count_nonzero(importance.unsure_of_zero))
     if zero:
         of_all = _count(len(importance.mean), "feature")
@@ -172,14 +173,28 @@ def _how_sure(material: Material, importance: Importance) -> list[Piece]:
     return [*pieces, ("text", ".")]
 
 
-def _settled(importance: Importance) -> str:
+def _settled(material: Material, importance: Importance) -> list[Piece]:
     settled, players = importance.settled(), len(importance.mean)
     if settled == players:
-        return "the order of all features is settled"
-    if settled == 0:
-        return "which feature is the strongest is not settled"
-    first = "first place is" if settled == 1 else f"first {settled:,} places are"
-    return f"the {first} settled, the order below is not"
+        return [("text", "the order of all features is settled")]
+    if settled:
+        first = "first place is" if settled == 1 else f"first {settled:,} places are"
+        return [("text", f"the {first} settled, the order below is not")]
+    best = np.flatnonzero(importance.places()[0] == 1)
+    if len(best) > NAMED:
+        return [("text", f"any of {len(best):,} features may be the strongest")]
+    best = best[np.argsort(-importance.mean[best], kind="stable")]
+    return [*_listed(material, best.tolist(), " or "), ("text", " may be the strongest")]
+
+
+def _listed(material: Material, players: list[int], last: str) -> list[Piece]:
+    """Names, with commas between them but for the last."""
+    pieces: list[Piece] = []
+    for place, player in enumerate(players):
+        between = "" if place == 0 else last if place == len(players) - 1 else ", "
+        name = shorten(clean(material.shown.feature_names[player]), LONGEST_NAME)
+        pieces += [("text", between), ("name", name)]
+    return pieces
 
 
 def _bars(
@@ -215,8 +230,8 @@ def _bars(
                 scale.place(low) if reach else None,
                 scale.place(value + reach) if reach else None,
                 f"{first[player]}" if settled else f"{first[player]}–{last[player]}",
-                _note(bool(unsure[player]), value),
-                bool(unsure[player]) or value == 0,
+                _note(value, float(half[player]), bool(unsure[player])),
+                bool(unsure[player]),
             )
         )
     if len(others):
@@ -229,9 +244,11 @@ def _bars(
     return {"bars": bars[:FIRST_BARS], "more": bars[FIRST_BARS:]}
 
 
-def _note(unsure: bool, value: float) -> str:
-    if value == 0:
+def _note(value: float, half: float, unsure: bool) -> str:
+    if value == 0 and half == 0:
         return "no contribution"
+    if np.isnan(half):
+        return "no interval"
     return "cannot be told from zero" if unsure else ""
 
 
@@ -299,7 +316,7 @@ def _costs(material: Material) -> list[tuple[str, str]]:
         ("Rows that the model predicted", f"{totals.model_rows:,}"),
     ]
     if not material.one_row:
-        spent = f"{middle:,} in the middle, {most:,} at most"
+        spent = f"{middle:,}" if middle == most else f"{middle:,} in the middle, {most:,} at most"
         lines.append(("Evaluations of a row", spent))
     return lines
 

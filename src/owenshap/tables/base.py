@@ -91,8 +91,8 @@ class Table(ABC):
         """Where a row's feature differs from that of the same row of another table, (rows,
         features).
         """
-        each = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
-        return np.concatenate(each)
+        by_row = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
+        return np.concatenate(by_row)
 
     @abstractmethod
     def composer(self, background: Self, player_of: IntArray) -> Composer:
@@ -147,7 +147,7 @@ class Table(ABC):
 
 @cache
 def _by_package() -> dict[str, type[Table]]:
-    return {each.package: each for each in concrete(sys.modules[__package__], Table)}  # type: ignore[type-abstract]
+    return {kind.package: kind for kind in concrete(sys.modules[__package__], Table)}  # type: ignore[type-abstract]
 
 
 def as_table(data: Any, names: list[str] | None = None) -> Table:
@@ -173,7 +173,7 @@ def own_copy(data: Any) -> Any:
 
 
 def _kind(data: Any) -> type[Table]:
-    packages = [each.__module__.partition(".")[0] for each in type(data).__mro__]
+    packages = [kind.__module__.partition(".")[0] for kind in type(data).__mro__]
     return _by_package()[
         next((package for package in packages if package in _by_package()), "numpy")
     ]
@@ -190,8 +190,10 @@ def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
     """An error that names the columns that are missing or too many."""
     if names == wanted:
         return
-    has, needs = set(names), set(wanted)
-    missing, extra = [n for n in wanted if n not in has], [n for n in names if n not in needs]
+    has = set(names)
+    needs = set(wanted)
+    missing = [n for n in wanted if n not in has]
+    extra = [n for n in names if n not in needs]
     if missing or extra:
         got = " and ".join(
             [f"no {', '.join(missing)}"] * bool(missing)
@@ -254,7 +256,8 @@ def chosen(present: BoolArray, own: NDArray[Any], other: NDArray[Any]) -> NDArra
     # One bit pattern or the other without a branch per cell, which no processor foresees where
     # coalitions are random.
     bits = f"i{own.itemsize}"
-    cells, others = own.view(bits), other[:, 0].view(bits)
+    cells = own.view(bits)
+    others = other[:, 0].view(bits)
     cells ^= others
     cells &= np.negative(present.view(np.int8))
     cells ^= others

@@ -307,3 +307,46 @@ def test_what_cannot_be_asked_is_refused():
         owenshap.interactions(random_unanimity_sum(13, 20, 4, seed=0), budget=200, executor=pool)
     with refuses("index", "rows"):
         owenshap.interactions(smooth(4))[0]
+
+
+def boosted():
+    from xgboost import XGBRegressor
+
+    rows = np.random.default_rng(3).normal(size=(200, 6))
+    target = rows[:, 0] * rows[:, 1] + np.sin(rows[:, 2]) + rows[:, 3] * (rows[:, 4] > 0)
+    fitted = XGBRegressor(n_estimators=20, max_depth=4, n_jobs=1).fit(rows, target)
+    return fitted, rows
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_trees_have_the_interactions_of_their_games(index):
+    fitted, rows = boosted()
+    explainer = owenshap.Explainer(fitted, rows[:5])
+    found = explainer.interactions(rows[10:13], index=index)
+    assert found.method == "trees"
+    assert not found.evaluations.any()
+    sampled = owenshap.Explainer(fitted, rows[:5], fast=False)
+    wanted = sampled.interactions(rows[10:13], index=index, method="exact")
+    assert np.allclose(found.values, wanted.values, atol=1e-5)
+    values = explainer(rows[10:13], index=index)
+    assert values.method == "trees"
+    assert np.allclose(found.player_values, values.values, atol=1e-9)
+    assert np.array_equal(found.values, found.values.swapaxes(1, 2))
+
+
+def test_path_dependent_interactions_are_those_of_xgboost():
+    import xgboost
+
+    fitted, rows = boosted()
+    found = owenshap.Explainer(fitted).interactions(rows[:20])
+    matrix = xgboost.DMatrix(rows[:20])
+    theirs = fitted.get_booster().predict(matrix, pred_interactions=True)[:, :-1, :-1]
+    assert np.abs(found.values - theirs).max() < 1e-5
+    assert np.allclose(found.values.sum(axis=(1, 2)), found.predictions - found.base_values)
+
+
+def test_an_explanation_of_trees_that_is_to_keep_evaluations_samples_them():
+    fitted, rows = boosted()
+    kept = owenshap.Explainer(fitted, rows[:5])(rows[10:12], keep=True)
+    wanted = owenshap.Explainer(fitted, rows[:5]).interactions(rows[10:12])
+    assert np.allclose(kept.interactions().values, wanted.values, atol=1e-5)
