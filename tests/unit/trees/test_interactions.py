@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from random_trees import chain, random_ensemble, random_rows
 from sklearn.datasets import load_diabetes
-from slow import exact_differences
+from sklearn.tree import DecisionTreeRegressor
+from slow import cover_leaf_by_leaf, exact_differences
 
 from owenshap.trees import read
 from owenshap.trees.exact import TreeGame, baseline_interactions, baseline_values
@@ -227,3 +228,25 @@ def test_lightgbm_and_forests_by_shap() -> None:
     wanted = shap.TreeExplainer(model).shap_interaction_values(X[:9])
     found = TreeGame.of(read(model)).interactions(X[:9])[..., 0]
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
+
+
+def test_rare_indicators_that_are_all_asked_on_one_path() -> None:
+    """Where every split asks a new feature, polynomials of other programs lose all digits."""
+    rng = np.random.default_rng(0)
+    rare = (rng.random((3000, 60)) < 0.02).astype(np.float64)
+    target = rare @ rng.normal(size=60) + 0.01 * rng.normal(size=3000)
+    model = DecisionTreeRegressor(max_leaf_nodes=60, random_state=0).fit(rare, target)
+    ensemble = read(model)
+    game = TreeGame.of(ensemble)
+    assert max(int(block.players.max()) for block in game.blocks) > 35
+    row = rare[[int(rare.sum(axis=1).argmax())]]
+    values = game.values(row)[0, :, 0]
+    cells = game.interactions(row)[0, :, :, 0]
+    largest = np.abs(values).max()
+    assert abs(values.sum() + game.base[0] - model.predict(row)[0]) <= 1e-12 * largest
+    first, second = (int(each) for each in np.argsort(-np.abs(values))[:2])
+    for player in (first, second, int(np.flatnonzero(row[0] == 0)[0])):
+        true = float(cover_leaf_by_leaf(ensemble, row[0], (player,)))
+        assert abs(values[player] - true) <= 1e-12 * largest
+    true = float(cover_leaf_by_leaf(ensemble, row[0], (first, second))) / 2
+    assert abs(cells[first, second] - true) <= 1e-12 * largest
