@@ -16,7 +16,15 @@ from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
-from owenshap.games.outputs import Choice, Names, Output, as_predictions, check_outputs, logit
+from owenshap.games.outputs import (
+    Choice,
+    Columns,
+    Names,
+    Output,
+    as_predictions,
+    check_outputs,
+    logit,
+)
 from owenshap.models import Model, as_model
 from owenshap.run.cost import Pace, Trial, timed
 from owenshap.support.arrays import FloatArray, IntArray
@@ -105,15 +113,15 @@ class Predictor:
 
     def output_names(self, outputs: int) -> Names:
         """The user's names of the outputs, and the model's where it has one for each."""
-        own = self.own_names
-        if own is not None and len(own) != outputs:
+        given = self.own_names
+        if given is not None and len(given) != outputs:
             rule = f"have a name for each of the model's {outputs} outputs"
-            raise InputError("output_names", rule, own, "Leave them out for the model's own")
+            raise InputError("output_names", rule, given, "Leave them out for the model's own")
         labels = self.model.labels
         names = self.model.output_names
         labels = labels if labels is not None and len(labels) == outputs else None
         names = names if names is not None and len(names) == outputs else None
-        return Names(own, labels, names)
+        return Names(given, labels, names)
 
     def linear(
         self, rows: Table, absent: Absent, predictions: FloatArray, output: Output
@@ -249,18 +257,18 @@ def settled_model(given: Any, predict: str | None, output: Choice) -> tuple[Mode
 
 def unit_of(model: Model, output: Output) -> str | None:
     """What is explained, in words; None where nobody knows."""
-    if output.function is None:
+    if output.function is None or isinstance(output.function, Columns):
         return model.unit
     return LOG_ODDS if output.function is logit else None
 
 
 def _probabilities(model: Model) -> Model:
-    found = model.probabilities()
-    if found is None:
+    predicting = model.probabilities()
+    if predicting is None:
         advice = "Leave it out to explain what the model predicts"
         rule = "not be 'probability' for a model that has none"
         raise InputError("output", rule, PROBABILITY, advice)
-    return found
+    return predicting
 
 
 def _warn(unit: str | None, formerly: str) -> None:
@@ -274,4 +282,4 @@ def _warn(unit: str | None, formerly: str) -> None:
         f"The {unit} of this model is explained; {instead} explains its {formerly}. This is told "
         "once."
     )
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=5)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,11 +16,13 @@ from owenshap.fast.linear_game import LinearModelGame, value_ahead
 from owenshap.games.model_game import ModelGame
 from owenshap.run.allocation import Allocation, Shared, Task
 from owenshap.run.blocks import MOST_TOGETHER, all_drawn, in_draws
+from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
+from owenshap.run.semivalues import estimate_under
 from owenshap.run.settings import Settings
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import in_order
-from owenshap.support.progress import Meter, close, meter, silent, tell
+from owenshap.support.progress import Meter, close, meter, parts_of, tell
 
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
@@ -35,17 +37,12 @@ def estimates(
     if warning is not None:
         tell(report, warning)
     try:
-        if shared is not None:
-            run = Allocation(tasks, call.settings, shared, call.executor, report)
-            yield from _of_rows(run)
-            return
-        costs = [task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost) for task in tasks]
-        expected = max(1, sum(costs))
-        before = 0
-        for of_task, cost in zip(_one_by_one(tasks, call, report, costs), costs, strict=True):
-            yield from of_task
-            before += cost
-            report(min(before, expected), expected)
+        if shared is None:
+            yield from _one_by_one(tasks, call, report)
+        else:
+            yield from _of_rows(
+                Allocation(tasks, call.settings, shared, call.executor, report), call
+            )
     finally:
         close(report)
 
@@ -64,36 +61,50 @@ def grand_coalitions_agree(done: list[tuple[ModelGame, Estimate]], explained: Fl
 
 
 def _one_by_one(
-    tasks: list[Task], call: Call, report: Meter, costs: list[int]
-) -> Iterator[Iterable[tuple[ModelGame, Estimate]]]:
-    """The estimates of each task, by itself."""
+    tasks: list[Task], call: Call, report: Meter
+) -> Iterator[tuple[ModelGame, Estimate]]:
+    """The estimates of the tasks, each by itself."""
     settings = call.settings
     executor = call.executor
-    if executor is not None and len(tasks) > 1:
-        yield from in_order(_finished, ((task, settings) for task in tasks), executor)
+    if len(tasks) == 1:
+        (task,) = _valued_ahead(tasks, settings)
+        yield from _of_rows(Allocation([task], settings, None, executor, report), call)
         return
-    expected = max(1, sum(costs))
-    before = 0
-    for task, cost in zip(_valued_ahead(tasks, settings), costs, strict=True):
-        share = silent if report is silent else partial(_share, report, before, expected)
-        yield _of_rows(Allocation([task], settings, None, executor, share))
-        before += cost
+    parts = parts_of(report, [_guess(task) for task in tasks], [task.rows for task in tasks])
+    if executor is not None:
+        # what a worker needs, which it can be sent
+        remote = replace(call, executor=None, progress=None)
+        made = in_order(_finished, ((task, remote) for task in tasks), executor)
+        for of_task, part in zip(made, parts, strict=True):
+            yield from of_task
+            part(1, 1)
+        return
+    for task, part in zip(_valued_ahead(tasks, settings), parts, strict=True):
+        yield from _of_rows(Allocation([task], settings, None, None, part), call)
 
 
-def _finished(task: Task, settings: Settings) -> list[tuple[ModelGame, Estimate]]:
+def _guess(task: Task) -> int:
+    """Evaluations of a task, before anything is known of it."""
+    return task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost)
+
+
+def _finished(task: Task, call: Call) -> list[tuple[ModelGame, Estimate]]:
     """What a worker does with a whole task."""
-    return list(_of_rows(Allocation([task], settings)))
+    return list(_of_rows(Allocation([task], call.settings), call))
 
 
-def _of_rows(run: Allocation) -> Iterator[tuple[ModelGame, Estimate]]:
+def _of_rows(run: Allocation, call: Call) -> Iterator[tuple[ModelGame, Estimate]]:
     for game, estimate in run.results():
+        if isinstance(game, KeepingGame):
+            assert isinstance(game.game, ModelGame)
+            additive = estimate.plan.estimator.closed_form
+            kept = game.kept(estimate.evaluations, additive)
+            found = estimate if call.index.efficient else estimate_under(estimate, kept, call.index)
+            yield game.game, replace(found, kept=kept if call.keep else None)
+            continue
         assert isinstance(game, ModelGame)
-        yield game, estimate
-
-
-def _share(report: Meter, before: int, expected: int, done: int, _: int) -> None:
-    """A task's own progress as a share of all tasks'."""
-    report(min(before + done, expected - 1), expected)
+        own = estimate if call.index.efficient else estimate_under(estimate, None, call.index)
+        yield game, own
 
 
 def _valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
@@ -109,7 +120,9 @@ def _valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
         if design is None or used + size > design[0].memory:
             _value_together(work)
             yield from waiting
-            waiting, work, used = [], [], 0
+            waiting = []
+            work = []
+            used = 0
         waiting.append(task)
         if design is not None:
             work.append(design)
@@ -128,7 +141,8 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
     """A game with all stars that its estimate will ask for at once, where other games' can be
     valued with them.
     """
-    game, plan = task.game, task.plan
+    game = task.game
+    plan = task.plan
     if (
         not isinstance(game, LinearModelGame)
         or game.draws is not None
@@ -144,7 +158,7 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
     if not fused_stars.fits(game.linear):
         return None
     first, *others = all_drawn(game, plan.estimator, settings.seed, in_draws(plan, game.n_players))
-    design = first.design.joined([each.design for each in others])
+    design = first.design.joined([block.design for block in others])
     return (
         (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None
     )

@@ -78,7 +78,7 @@ class Child:
     def _begin(self) -> None:
         self._ours, theirs = Pipe()
         self._knows = None
-        paths = os.pathsep.join(each for each in sys.path if each)
+        paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(
             [sys.executable, "-c", _MAIN, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],

@@ -22,7 +22,7 @@ ROWS = 1 << 16  # of data that are turned into bytes at a time
 def digest_of(data: Any) -> str:
     """Of an array or a frame: its names, dtypes and cells."""
     digest = hashlib.sha256()
-    names = [str(each) for each in getattr(data, "columns", [])]
+    names = [str(name) for name in getattr(data, "columns", [])]
     digest.update(repr((names, _dtypes(data), tuple(data.shape))).encode())
     for start in range(0, len(data), ROWS):
         _update(digest, data, start, min(start + ROWS, len(data)))
@@ -64,14 +64,14 @@ def _function(function: Callable[..., Any]) -> str:
 def _constants(code: Any) -> list[Any]:
     """Constants of a function, and those of functions in it, which have addresses in their name."""
     return [
-        (each.co_code, _constants(each)) if hasattr(each, "co_code") else each
-        for each in code.co_consts
+        (constant.co_code, _constants(constant)) if hasattr(constant, "co_code") else constant
+        for constant in code.co_consts
     ]
 
 
 def _dtypes(data: Any) -> list[str]:
     dtypes = data.dtypes if hasattr(data, "dtypes") else [data.dtype]
-    return [str(each) for each in dtypes]
+    return [str(dtype) for dtype in dtypes]
 
 
 def _update(digest: Any, data: Any, start: int, stop: int) -> None:

@@ -64,7 +64,8 @@ def _as_completed(
     submit: Submit, tasks: Iterable[Task], most: Callable[[], int]
 ) -> Iterator[tuple[int, Content]]:
     """What tasks come to as they do; one that fails is tried again."""
-    waiting, done = iter(tasks), SimpleQueue[Any]()
+    waiting = iter(tasks)
+    done = SimpleQueue[Any]()
     running: dict[Any, tuple[Task, int]] = {}
 
     def start(task: Task, tries: int) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.support.arrays import BoolArray, IntArray
@@ -28,10 +29,15 @@ SINGULAR = {
 }
 DOUBT = ("standard_errors", "lower", "upper")
 """What is null where values are exact."""
-ROW, ERROR = "row", "error"
+ROW = "row"
+ERROR = "error"
 APART = ("data", "row_ids")
 """Arrays with a rule of their own: cells of many kinds, and the number that each row has."""
-NUMBER, INTEGER, TRUTH, TEXT, TIME = "number", "integer", "truth", "text", "time"
+NUMBER = "number"
+INTEGER = "integer"
+TRUTH = "truth"
+TEXT = "text"
+TIME = "time"
 
 
 def arrow() -> Any:
@@ -64,7 +70,7 @@ class Layout:
         assert explanation.seed is not None  # of one call
         if OUTPUTS in explanation.axes:
             count = explanation.shape[-1]
-            outputs = [str(each) for each in range(count)] if names is None else names
+            outputs = [str(place) for place in range(count)] if names is None else names
         layout = cls(
             explanation.feature_names,
             outputs,
@@ -87,21 +93,21 @@ class Layout:
         """An error where an id is called as something else is."""
         taken = {ROW, ERROR}
         taken |= {column for name in AXES_OF if name != "row_ids" for column in self.columns(name)}
-        both = [each for each in self.ids if each in taken]
+        both = [name for name in self.ids if name in taken]
         if both:
             raise InputError("ids", "not be called as a column of results", both[0], "Rename it")
 
     def columns(self, name: str) -> list[str]:
         """The columns of an array of an explanation, in the order of its cells."""
         axes = AXES_OF[name]
-        found = [SINGULAR.get(name, name)]
+        columns = [SINGULAR.get(name, name)]
         if PLAYERS in axes:
-            found = [f"{stem}:{player}" for stem in found for player in self.players]
+            columns = [f"{stem}:{player}" for stem in columns for player in self.players]
         if OUTPUTS in axes and self.outputs is not None:
-            found = [f"{stem}:{output}" for stem in found for output in self.outputs]
-        if len(set(found)) < len(found):  # 'a' with 'b:c' and 'a:b' with 'c'
-            return [f"{SINGULAR.get(name, name)}:{place}" for place in range(len(found))]
-        return found
+            columns = [f"{stem}:{output}" for stem in columns for output in self.outputs]
+        if len(set(columns)) < len(columns):  # 'a' with 'b:c' and 'a:b' with 'c'
+            return [f"{SINGULAR.get(name, name)}:{place}" for place in range(len(columns))]
+        return columns
 
     def table(
         self, rows: IntArray, ids: Any, explanation: Explanation, *, exact_is_null: bool = True
@@ -148,6 +154,8 @@ class Layout:
             confidence=self.confidence,
             axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
+            index=SHAPLEY.name,
+            kept=None,
         )
 
     def arrays(self, table: Any, names: Iterable[str]) -> dict[str, NDArray[Any]]:
@@ -162,14 +170,14 @@ class Layout:
 
     def _cells(self, table: Any, name: str, kind: str) -> NDArray[Any]:
         """An array of the explanation from its columns."""
-        columns = [_numpy(table.column(each), kind) for each in self.columns(name)]
+        columns = [_numpy(table.column(column), kind) for column in self.columns(name)]
         return np.stack(columns, axis=1).reshape(len(table), *self.shape(name))
 
     def _data(self, table: Any) -> NDArray[Any]:
-        columns = [table.column(each) for each in self.columns("data")]
+        columns = [table.column(column) for column in self.columns("data")]
         if all(kind in (NUMBER, INTEGER, TRUTH) for kind in self.data):
-            cells = [_numpy(each, kind) for each, kind in zip(columns, self.data, strict=True)]
-            whole = all(_floats_hold(each) for each in cells)
+            cells = [_numpy(column, kind) for column, kind in zip(columns, self.data, strict=True)]
+            whole = all(_floats_hold(column) for column in cells)
             return np.stack(cells, axis=1).astype(np.float64 if whole else np.object_)
         data: NDArray[Any] = np.empty((len(table), len(columns)), object)
         for place, column in enumerate(columns):
@@ -225,7 +233,7 @@ def _columns_of(ids: Any) -> dict[str, Any]:
 def _split(cells: NDArray[Any], kind: str, absent: BoolArray | None, columns: int) -> list[Any]:
     """The columns of an array (rows, …)."""
     by_column = cells.reshape(len(cells), columns).T
-    return [_arrow_array(each, kind, absent) for each in by_column]
+    return [_arrow_array(column, kind, absent) for column in by_column]
 
 
 def _arrow_array(cells: NDArray[Any], kind: str, absent: BoolArray | None) -> Any:
@@ -235,7 +243,7 @@ def _arrow_array(cells: NDArray[Any], kind: str, absent: BoolArray | None) -> An
     if kind == TEXT:
         return _texts(cells)
     if cells.dtype.kind == "O":
-        cells = np.array([None if _missing(each) else each for each in cells], object)
+        cells = np.array([None if _missing(cell) else cell for cell in cells], object)
     missing = np.isnan(cells) if kind in (INTEGER, TRUTH) and cells.dtype.kind == "f" else None
     if missing is not None:
         cells = np.where(missing, 0, cells)
@@ -249,7 +257,7 @@ def _texts(cells: NDArray[Any]) -> Any:
     try:
         return pa.array(cells, pa.string(), from_pandas=True)
     except (pa.ArrowTypeError, pa.ArrowInvalid):  # not all of them are texts
-        texts = [None if _missing(each) else str(each) for each in cells.tolist()]
+        texts = [None if _missing(cell) else str(cell) for cell in cells.tolist()]
         return pa.array(texts, pa.string())
 
 
@@ -279,5 +287,5 @@ def _exact(explanation: Explanation) -> BoolArray:
 
 def _methods(because: NDArray[Any]) -> str:
     """The methods that rows were estimated by."""
-    found = {each.partition(": ")[0] for each in set(because.tolist())} - {"nothing to do"}
-    return " and ".join(sorted(found)) or "exact"
+    methods = {reason.partition(": ")[0] for reason in set(because.tolist())} - {"nothing to do"}
+    return " and ".join(sorted(methods)) or "exact"

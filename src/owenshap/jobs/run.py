@@ -90,7 +90,8 @@ class Run:
     def progress(self) -> Progress:
         """How far it is, and how fast it goes, also where another process works on it."""
         parts = [*self._folder.finished().values()]
-        rows, size = self.manifest["rows"], self.manifest["part_rows"]
+        rows = self.manifest["rows"]
+        size = self.manifest["part_rows"]
         done = sum(part.rows for part in parts)
         pace = _pace(parts)
         left = (rows - done) / pace if done < rows else 0.0
@@ -110,12 +111,12 @@ class Run:
     @property
     def errors(self) -> list[RowError]:
         """The rows that could not be explained, in their order."""
-        found = []
+        failed = []
         for _, part in sorted(self._folder.finished().items()):
             if part.failed:
                 table = self._table(part)
-                found += self._failed(table.filter(table.column(ERROR).is_valid()))
-        return found
+                failed += self._failed(table.filter(table.column(ERROR).is_valid()))
+        return failed
 
     def scan(self) -> Any:
         """All finished rows as a `pyarrow.dataset.Dataset`, which reads nothing until it is asked.
@@ -144,19 +145,19 @@ class Run:
         parts = self._folder.finished()
         size = self.manifest["part_rows"]
         numbers = sorted(parts) if wanted is None else np.unique(wanted // size).tolist()
-        unfinished = [each for each in numbers if each not in parts]
+        unfinished = [number for number in numbers if number not in parts]
         if unfinished:
             got = f"row {unfinished[0] * size:,} and following"
             raise InputError("rows", "be finished", f"{got}, which are not", GO_ON)
-        tables = [_of_rows(self._table(parts[each]), wanted) for each in numbers]
+        tables = [_of_rows(self._table(parts[number]), wanted) for number in numbers]
         table = pa.concat_tables(tables) if tables else None
         if table is None or not len(table):
             raise InputError("run", "have an explained row", "none", GO_ON)
-        found = self._layout.explanation(table)
+        explanation = self._layout.explanation(table)
         if wanted is None:
-            return found
+            return explanation
         place = np.searchsorted(table.column(ROW).to_numpy(), wanted)
-        return found[place]
+        return explanation[place]
 
     def arrays(self, *names: str) -> Iterator[tuple[IntArray, dict[str, NDArray[Any]]]]:
         """Arrays of the explanation, part after part, so that all rows need not fit into memory.
@@ -203,8 +204,9 @@ class Run:
 
     def _failed(self, table: Any) -> list[RowError]:
         ids = table.select(self._layout.ids).to_pylist() if self._layout.ids else [{}] * len(table)
-        numbers, errors = table.column(ROW).to_pylist(), table.column(ERROR).to_pylist()
-        return [RowError(*each) for each in zip(numbers, ids, errors, strict=True)]
+        numbers = table.column(ROW).to_pylist()
+        errors = table.column(ERROR).to_pylist()
+        return [RowError(*failed) for failed in zip(numbers, ids, errors, strict=True)]
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:

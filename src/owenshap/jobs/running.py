@@ -46,7 +46,8 @@ def run(
     progress: bool | Meter | None,
 ) -> Run:
     """Begin a run in a folder, or go on with the one that is there."""
-    path, workers = Path(out), checked_executor(executor)
+    path = Path(out)
+    workers = checked_executor(executor)
     arrow()
     with held(path):
         source = source_of(rows, asked.ids, explainer.example())
@@ -89,11 +90,13 @@ def _complete(
     whole = {number: part for number, part in finished.items() if folder.whole(part)}
     session = 1 + max((part.session for part in finished.values()), default=0)
     again = {number for number, part in whole.items() if retry and part.failed}
-    size, report = folder.manifest["part_rows"], meter(progress, "explaining")
+    size = folder.manifest["part_rows"]
+    report = meter(progress, "explaining")
     numbers = range(-(-source.rows // size))
-    missing = [each for each in numbers if each not in whole or each in again]
-    done = source.rows - sum(min(size, source.rows - each * size) for each in missing)
-    before, began = done, time.monotonic()
+    missing = [number for number in numbers if number not in whole or number in again]
+    done = source.rows - sum(min(size, source.rows - number * size) for number in missing)
+    before = done
+    began = time.monotonic()
     tasks = _tasks(folder, source, missing, again, size)
     try:
         for number, made in completed(work, tasks, executor, folder.path):
@@ -112,7 +115,7 @@ def _tasks(
     folder: Folder, source: Source, missing: list[int], again: set[int], size: int
 ) -> Iterator[tuple[int, Chunk, IntArray]]:
     """The parts to make: their number, their chunk, and which of its rows."""
-    for chunk in source.chunks([each * size for each in missing], size):
+    for chunk in source.chunks([number * size for number in missing], size):
         number = chunk.first // size
         which = np.arange(len(chunk))
         if number in again:

@@ -59,14 +59,14 @@ class Model(ABC):
     @property
     def output_names(self) -> list[str] | None:
         """Names of the outputs, where the model knows them."""
-        return None if self.labels is None else [str(each) for each in self.labels]
+        return None if self.labels is None else [str(label) for label in self.labels]
 
     @classmethod
     def distance(cls, model: object) -> int | None:
         """How far up its ancestry the object has a type that this kind knows: the nearest kind
         takes it. None: not at all.
         """
-        packages = [each.__module__.partition(".")[0] for each in type(model).__mro__]
+        packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
         return next(
             (place for place, package in enumerate(packages) if package in cls.packages), None
         )
@@ -119,4 +119,4 @@ def as_model(model: Any, predict: str | None = None) -> Model:
             "or (m, k) predictions"
         )
         raise InputError("model", "be of a known kind or a function", type(model).__name__, advice)
-    return min(known, key=lambda each: each[0])[1].of(model, predict)
+    return min(known, key=lambda option: option[0])[1].of(model, predict)

@@ -50,8 +50,13 @@ class Importance:
 
     @property
     def unsure_of_zero(self) -> BoolArray:
-        """Whose contributions may all be 0 for what is known."""
-        return ~(self.estimation < self.mean)  # where there is no interval, too
+        """Whose contributions are 0, or may be for what their intervals say."""
+        return (self.mean == 0) | (self.mean <= self.estimation)  # not where there is no interval
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether there is one at all."""
+        return bool(np.isfinite(self.half).any())
 
     def places(self) -> tuple[IntArray, IntArray]:
         """The first and the last place that each may have, from 1 on.
@@ -66,7 +71,8 @@ class Importance:
         return 1 + above, len(lower) - below
 
     def settled(self) -> int:
-        """How many of the first places are settled."""
+        """How many of the first places are settled; those that certainly add nothing have none."""
         first, last = self.places()
-        open_places = np.flatnonzero((first != last)[self.order])
+        certain_zero = (self.mean == 0) & (self.estimation == 0)
+        open_places = np.flatnonzero(((first != last) & ~certain_zero)[self.order])
         return int(open_places[0]) if len(open_places) else len(self.mean)

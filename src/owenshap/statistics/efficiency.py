@@ -79,7 +79,8 @@ class Folds:
         if outputs <= most:
             mean, squares = self._corrected(raw.squares)
         else:
-            mean, squares = np.empty_like(raw.mean), np.empty_like(raw.mean)
+            mean = np.empty_like(raw.mean)
+            squares = np.empty_like(raw.mean)
             for start in range(0, outputs, most):
                 some = slice(start, start + most)
                 part = self.of_outputs(some)
@@ -88,7 +89,8 @@ class Folds:
 
     def _corrected(self, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and squares of the corrected replicates, from the squares of the raw ones."""
-        deviations, products = self.sums[:, 0], self.sums[:, 1]
+        deviations = self.sums[:, 0]
+        products = self.sums[:, 1]
         shares = self._shares()
         before = np.add.reduce(deviations[:, :-1], axis=0) / self.count
         moved = np.add.reduce(shares * deviations[:, -1:], axis=0)

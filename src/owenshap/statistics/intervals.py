@@ -15,13 +15,14 @@ from owenshap.support.draws import REPLICATES, Draws
 # below, an interval is doubtful: skewed ones hold less than 85 % (benchmarks/decisions.md#doubts)
 FEW_REPLICATES = 10
 ASTRAY = 4.0  # standard errors of the sum: a gap beyond them is no accident (1 in 16,000)
-# shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
-LOUD, QUIET = 0.85, 0.05
+LOUD = 0.85  # share of the error rate for the common half-width
+QUIET = 0.05  # share of the error rate that keeps quiet players' intervals narrow
 SKEWED = 0.1  # how much of Hall's term a look adds for skewness: measured, see benchmarks/coverage
 SKEWED_LEARNING = 0.25  # the same where a surrogate learns
-# Shares of the spread, and for each replicate, that the farthest must exceed to carry it: a
-# normal's never does (benchmarks/decisions.md#widths-of-intervals).
-CARRIED, USUAL = 0.5, 3.0
+# The farthest replicate carries the spread where it has more than this share of it and this many
+# times a replicate's: a normal's never does (benchmarks/decisions.md#widths-of-intervals).
+CARRIED = 0.5
+USUAL = 3.0  # a replicate's shares, for the same
 # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and
 # large
 SURPRISING = 3.0

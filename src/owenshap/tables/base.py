@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -62,6 +62,12 @@ class Table(ABC):
         differs.
         """
 
+    def widened(self, rows: Self) -> Self:  # noqa: ARG002
+        """The table as a background for these rows: its integers as floats where theirs are no
+        integers; itself where nothing is to be done.
+        """
+        return self
+
     def beside(self, data: Any, what: str) -> Self:
         """Other data of the same type, with this table's columns and dtypes."""
         if type(data).__module__.partition(".")[0] != self.package:
@@ -91,8 +97,8 @@ class Table(ABC):
         """Where a row's feature differs from that of the same row of another table, (rows,
         features).
         """
-        each = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
-        return np.concatenate(each)
+        by_row = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
+        return np.concatenate(by_row)
 
     @abstractmethod
     def composer(self, background: Self, player_of: IntArray) -> Composer:
@@ -147,7 +153,7 @@ class Table(ABC):
 
 @cache
 def _by_package() -> dict[str, type[Table]]:
-    return {each.package: each for each in concrete(sys.modules[__package__], Table)}  # type: ignore[type-abstract]
+    return {kind.package: kind for kind in concrete(sys.modules[__package__], Table)}  # type: ignore[type-abstract]
 
 
 def as_table(data: Any, names: list[str] | None = None) -> Table:
@@ -173,7 +179,7 @@ def own_copy(data: Any) -> Any:
 
 
 def _kind(data: Any) -> type[Table]:
-    packages = [each.__module__.partition(".")[0] for each in type(data).__mro__]
+    packages = [kind.__module__.partition(".")[0] for kind in type(data).__mro__]
     return _by_package()[
         next((package for package in packages if package in _by_package()), "numpy")
     ]
@@ -190,8 +196,10 @@ def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
     """An error that names the columns that are missing or too many."""
     if names == wanted:
         return
-    has, needs = set(names), set(wanted)
-    missing, extra = [n for n in wanted if n not in has], [n for n in names if n not in needs]
+    has = set(names)
+    needs = set(wanted)
+    missing = [n for n in wanted if n not in has]
+    extra = [n for n in names if n not in needs]
     if missing or extra:
         got = " and ".join(
             [f"no {', '.join(missing)}"] * bool(missing)
@@ -219,6 +227,18 @@ def distinct_names(names: list[str] | None, features: int) -> list[str]:
         places = " and ".join(str(place) for place, name in enumerate(names) if name == double)
         got = f"{double!r} for columns {places}"
         raise InputError("feature_names", "name each column once", got, "Rename all but one")
+    return names
+
+
+def frame_names(columns: Iterable[Any], names: list[str] | None) -> list[str]:
+    """The names of a frame's columns, of which there must be some and nobody gives others."""
+    if names is not None:
+        advice = "Its columns are the names"
+        raise InputError("feature_names", "be None for a DataFrame", names, advice)
+    names = [str(column) for column in columns]
+    if not names:
+        advice = "Give the columns that the model takes"
+        raise InputError("data", "have at least one column", "none", advice)
     return names
 
 
@@ -254,7 +274,8 @@ def chosen(present: BoolArray, own: NDArray[Any], other: NDArray[Any]) -> NDArra
     # One bit pattern or the other without a branch per cell, which no processor foresees where
     # coalitions are random.
     bits = f"i{own.itemsize}"
-    cells, others = own.view(bits), other[:, 0].view(bits)
+    cells = own.view(bits)
+    others = other[:, 0].view(bits)
     cells ^= others
     cells &= np.negative(present.view(np.int8))
     cells ^= others

@@ -33,7 +33,7 @@ WORKING = 64_000_000  # bytes that are needed beside tables that are kept
 COPIES = 4  # of the pairs of a row that are there at a time
 ROWS = 256  # looked up at a time, or
 BITS = 1 << 23  # fewer where a block has so many nodes that its bits would not fit, but at least
-FEWEST_ROWS = 8
+FEWEST_ROWS = 8  # rows at a time
 FEW_ROWS = 16  # so far: for more, it is sooner to fill tables of 2^7 entries than to do without
 PASSES = 16  # times more room than bits that passes over deep trees need
 

@@ -24,6 +24,7 @@
     made.append(...children);
     return made;
   }
+  const tone = (value) => (value < 0 ? "down" : value > 0 ? "up" : null);
   const bdi = (text) => el("bdi", {}, text);
 
   // ---- numbers ------------------------------------------------------------------------------
@@ -76,7 +77,9 @@
     const doubt = (half) => {
       if (!(half > 0)) return "";
       const text = plain(half);
-      return "± " + (Number(text.replaceAll(",", "")) ? text : Number((half / unit).toPrecision(1)).toString().replace("-", "−"));
+      if (Number(text.replaceAll(",", ""))) return "±\u00a0" + text;
+      const few = half / unit, zeros = few >= 1e-7 ? few.toFixed(-Math.floor(Math.log10(few))) : few.toExponential(0);
+      return "±\u00a0" + zeros.replace("-", "−");
     };
     return { signed, unsigned, doubt, suffix, decimals };
   }
@@ -118,7 +121,7 @@
     const { values } = table(output), order = [...Array(P).keys()];
     return order.sort((a, b) => Math.abs(values[row * P + b]) - Math.abs(values[row * P + a]));
   };
-  const notSure = (value, half) => value === 0 || !(Math.abs(value) > half) ;
+  const notSure = (value, half) => value === 0 || Math.abs(value) <= half; // not where there is no interval
 
   // ---- swarm --------------------------------------------------------------------------------
   const MIX = [[58, 134, 222], [160, 95, 192], [224, 64, 90]];
@@ -180,7 +183,8 @@
     const more = P - shown.length;
     const name = el("div", { class: "axis-name" }, "contribution" + (more > 0 ? ` (${more.toLocaleString("en-US")} weaker features are not drawn)` : ""));
     const label = `Contributions of ${N.toLocaleString("en-US")} rows for the ${shown.length} strongest features; the table of rows below has the same numbers.`;
-    const picture = el("div", { role: "img", "aria-label": label }, ...lines, el("div", { class: "swarm-row" }, el("span", {}), axis), name);
+    const below = el("div", { class: "swarm-row" }, el("span", {}), el("div", {}, axis, name));
+    const picture = el("div", { class: "swarm", role: "img", "aria-label": label }, ...lines, below);
     box.replaceChildren(picture);
     markSwarm();
   }
@@ -361,8 +365,8 @@
     { key: "number", name: D.labels ? "Row (id)" : "Row" },
     { key: "prediction", name: "Prediction", right: true },
     { key: "width", name: "Widest interval", right: true },
-    { key: "first", name: "Strongest reason" },
-    { key: "second", name: "Second" },
+    { key: "first", name: "Strongest reason", wide: true },
+    { key: "second", name: "Second", wide: true },
   ];
   let reasonsOf = [];
   function topTwo(row) {
@@ -389,7 +393,7 @@
     return haystack;
   }
   function relist() {
-    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean), { predictions, widest, values } = table(state.output);
+    const words = state.query.toLowerCase().split(",").map((word) => word.trim()).filter(Boolean), { predictions, widest, values } = table(state.output);
     listed = [...Array(N).keys()];
     if (words.length) {
       const all = texts();
@@ -414,7 +418,7 @@
   function drawTable() {
     if (one) return;
     const { predictions, widest, exact } = table(state.output), digits = digitsOf(predictions, 4), widths = digitsOf(widest);
-    const heads = COLUMNS.map(({ key, name, right }) => {
+    const heads = COLUMNS.map(({ key, name, right, wide }) => {
       const sorted = state.key === key, sort = sorted ? (state.down ? "descending" : "ascending") : null;
       const act = () => {
         [state.down, state.key] = [sorted ? !state.down : key !== "number", key];
@@ -422,7 +426,7 @@
         $("rows").querySelector(`[data-key="${key}"]`).focus();
       };
       const button = el("button", { type: "button", "data-key": key, on: { click: act } }, name + (sorted ? (state.down ? " ↓" : " ↑") : ""));
-      return el("th", { scope: "col", class: right ? "right" : null, "aria-sort": sort }, button);
+      return el("th", { scope: "col", class: right ? "right" : wide ? "wide" : null, "aria-sort": sort }, button);
     });
     $("rows").tHead.replaceChildren(el("tr", {}, ...heads));
     const pages = Math.max(1, Math.ceil(listed.length / PAGE));
@@ -443,7 +447,7 @@
   }
   function reason(row, player) {
     const value = table(state.output).values[row * P + player];
-    return [bdi(D.features[player]), " = ", bdi(cellText(row, player)), " ", el("span", { class: value < 0 ? "down" : "up" }, told(row, player))];
+    return [bdi(D.features[player]), " = ", bdi(cellText(row, player)), " ", el("span", { class: tone(value) }, told(row, player))];
   }
   function drawSpecial() {
     for (const id of ["uncertain", "unusual"]) {
@@ -495,7 +499,7 @@
       parts.push(svg("rect", { class: (step.value < 0 ? "negative" : "positive") + (step.others ? " others" : ""), x: at(left), y: 5, width, height: 14 }));
       if (step.half > 0) parts.push(line("whisker", stop - step.half, stop + step.half, 12, 12), line("whisker", stop - step.half, stop - step.half, 8, 16), line("whisker", stop + step.half, stop + step.half, 8, 16));
       const doubt = step.half > 0 ? digits.doubt(step.half) : "";
-      const number = el("span", { class: "number" }, el("span", { class: step.value < 0 ? "down" : "up" }, digits.signed(step.value)), " ", el("span", { class: "doubt" }, doubt + (step.value ? digits.suffix : "")));
+      const number = el("span", { class: "number" }, el("span", { class: tone(step.value) }, digits.signed(step.value)), " ", el("span", { class: "doubt" }, doubt + (step.value ? digits.suffix : "")));
       const note = step.others ? "" : step.value === 0 ? "no contribution" : Number.isNaN(step.half) ? "no interval" : step.unsure ? "cannot be told from zero" : "";
       return el("li", { class: step.unsure ? "unsure" : null }, el("span", { class: "name" }, ...step.name), bar(...parts), number, el("span", { class: "note" }, note));
     });
@@ -522,7 +526,9 @@
     const unsure = P - sure.length;
     if (unsure) say(exact ? ` ${unsure} of ${P} features add nothing here.` : ` ${unsure} of ${P} features cannot be told from zero here.`);
     const doubt = D.doubts[D.doubtful[state.output][row]];
-    if (doubt) say(" The intervals of this row may mislead: ", bdi(doubt), ".");
+    const none = order.every((p) => Number.isNaN(halves[row * P + p]));
+    if (none) say(" There are no intervals", ...(doubt ? [": ", bdi(doubt)] : []), ".");
+    else if (doubt) say(" The intervals of this row may mislead: ", bdi(doubt), ".");
     $("reasons").replaceChildren(...parts);
   }
   function choose(row, move) {
@@ -550,8 +556,8 @@
     if (!box) return;
     const widths = [...table(state.output).widest].filter(Number.isFinite).sort((a, b) => a - b), digits = digitsOf(widths);
     if (!widths.length) return box.replaceChildren(el("p", {}, "There are no intervals."));
-    const text = (share) => digits.doubt(widths[Math.min(widths.length - 1, Math.floor(share * widths.length))]).replace("± ", "") + digits.suffix || "0";
-    const words = one ? `The widest interval is ± ${text(0)}.` : `The widest interval of a row is ± ${text(0.5)} or less in half of the rows, ± ${text(0.95)} or less in 95 % of them, ± ${text(1)} at most.`;
+    const text = (share) => digits.doubt(widths[Math.min(widths.length - 1, Math.floor(share * widths.length))]).slice(2) + digits.suffix || "0";
+    const words = one ? `The widest interval is ±\u00a0${text(0)}.` : `The widest interval of a row is ±\u00a0${text(0.5)} or less in half of the rows, ±\u00a0${text(0.95)} or less in 95 % of them, ±\u00a0${text(1)} at most.`;
     const parts = [el("p", {}, words)];
     if (!one) {
       const bins = 24, most = widths[widths.length - 1] || 1, counts = new Array(bins).fill(0);

@@ -21,9 +21,10 @@ from owenshap.trees.readers.base import (
     unreadable,
 )
 
-CATEGORICAL = 1  # bits of lightgbm's decision_type
-DEFAULT_LEFT = 2
-MISSING_SHIFT = 2
+# in lightgbm's decision_type:
+CATEGORICAL = 1  # the bit of a split by category
+DEFAULT_LEFT = 2  # the bit of a split whose missing values go left
+MISSING_SHIFT = 2  # bits before those that say what is missing
 MISSING_NONE = 0  # a missing value counts as zero
 MISSING_ZERO = 1  # and zero counts as missing
 WORD = 32  # bits of a word of a set of categories
