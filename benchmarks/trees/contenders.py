@@ -66,17 +66,13 @@ def own(model: Any, _: np.ndarray, rows: np.ndarray) -> Values:
 
 
 def our_pairs(model: Any, background: np.ndarray, rows: np.ndarray) -> Values:
-    """From the model to what pairs add, without the surface of explanations."""
-    from owenshap.trees import TreeGame, read
-
-    return TreeGame.of(read(model), background).interactions(rows)[..., 0]
+    """As a user calls it."""
+    return owenshap.Explainer(model, background).interactions(rows).values
 
 
 def our_pairs_by_cover(model: Any, _: np.ndarray, rows: np.ndarray) -> Values:
     """The same where absent features follow the trees' own cover."""
-    from owenshap.trees import TreeGame, read
-
-    return TreeGame.of(read(model)).interactions(rows)[..., 0]
+    return owenshap.Explainer(model).interactions(rows).values
 
 
 def woodelf_pairs(model: Any, background: np.ndarray, rows: np.ndarray) -> Values:
