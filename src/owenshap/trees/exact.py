@@ -372,7 +372,6 @@ class _Prepared:
         self.rows = max(FEWEST_ROWS, min(ROWS, BITS // len(block)))  # at a time
         self._means: dict[int, FloatArray] = {}
         self._tables: list[Table] | None = None
-        self._unfilled = False
         self._rows_so_far = 0
 
     def look_up(self, matrix: FloatArray, total: FloatArray) -> None:
@@ -398,10 +397,12 @@ class _Prepared:
     def _tables_for(self, rows: int) -> list[Table]:
         """The tables that are kept; for a few rows they are not filled."""
         self._rows_so_far += rows
-        if self._tables is None or (self._unfilled and self._rows_so_far > FEW_ROWS):
-            self._unfilled = self._rows_so_far <= FEW_ROWS
-            self._tables = self._made(list(range(len(self.plan.cells))), self._unfilled)
-        return self._tables
+        few = self._rows_so_far <= FEW_ROWS
+        tables = self._tables
+        if tables is None or not (few or all(each.filled for each in tables)):
+            tables = self._made(list(range(len(self.plan.cells))), few)
+            self._tables = tables
+        return tables
 
     def _made(self, parts: list[int], unfilled: bool) -> list[Table]:
         """The tables of some parts of the plan; their means are kept."""

@@ -106,6 +106,10 @@ class Table:
     entries: FloatArray | Unfilled = field(repr=False)
     targets: int
 
+    @property
+    def filled(self) -> bool:
+        return isinstance(self.entries, np.ndarray)
+
     def add(self, patterns: IntArray, total: FloatArray) -> None:
         """Add what all slots give to rows with these patterns (cells, m) to (targets, m), or to as
         many of these rows as there is room for.
