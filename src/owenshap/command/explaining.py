@@ -60,7 +60,7 @@ def explain(asked: Asked) -> Done:
             _check_comparable(work, baseline)
         explainer = work.explainer()
         folder = OutFolder.prepared(asked.out, asked.force)
-        folder.record({"audit": work.audit(None)})
+        folder.mark({"audit": work.audit(None)})
         if asked.seconds is None:
             found: Run | Explanation = _run(work, explainer, folder)
         else:

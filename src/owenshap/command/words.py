@@ -93,7 +93,7 @@ def _how_sure(told: Told) -> str:
     if not np.isfinite(half).any():
         sure = "Values have no intervals."
     elif not np.nanmax(half):
-        sure = "Values are exact."
+        sure = "Values are exact: all that is unsure is what other rows would have given."
     else:
         usual, widest = float(np.nanmedian(half)), float(np.nanmax(half))
         level = f"{100 * explanation.confidence:g} % intervals"
