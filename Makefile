@@ -23,8 +23,9 @@ $(VENV)/.docs: $(READY)
 	@$(INSTALL) ".[docs]"
 	@touch $@
 
-demo: $(VENV)/.demo  ## Explain one prediction and show the result
+demo: $(VENV)/.demo  ## Explain one prediction in Python, then a table by the command, which writes a report
 	@$(BIN)/python examples/demo.py
+	@echo; $(BIN)/python -m owenshap demo --out out/demo --force
 
 test: $(READY)  ## Run the tests, but for the slow ones
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
