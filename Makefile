@@ -1,4 +1,4 @@
-.PHONY: demo test docs release-check test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs clean
+.PHONY: demo test docs release-check test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs bench-interactions clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -85,6 +85,9 @@ bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance cost
 
 bench-trees: $(PEERS)/.ready  ## Exact values of trees beside the peers; JOBS="depth_6 forest"
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m benchmarks.trees $(JOBS)
+
+bench-interactions: $(PEERS)/.ready  ## Pair interactions and other indices beside the peers; ARGS="svm-16 --ours", --table
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m benchmarks.interactions $(ARGS)
 
 bench-runs: $(READY)  ## Runs on disk: rate, memory, workers, going on, kills; SECTIONS="overhead kills"
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks.runs $(SECTIONS)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, IntArray, rounded_by_float
 from owenshap.support.extras import needed
-from owenshap.tables.base import Composer, Table, checked_columns, expand, lossy_dtype
+from owenshap.tables.base import Composer, Table, checked_columns, expand, frame_names, lossy_dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +30,7 @@ class PolarsTable(Table):
         if not isinstance(data, _polars().DataFrame):
             advice = "Collect a LazyFrame; for one row use frame[i : i + 1]"
             raise InputError("data", "be a DataFrame", type(data).__name__, advice)
-        if names is not None:
-            raise InputError(
-                "feature_names", "be None for a DataFrame", names, "Its columns are the names"
-            )
-        if not data.columns:
-            raise InputError(
-                "data", "have at least one column", "none", "Give the columns that the model takes"
-            )
-        return cls(data, list(data.columns))
+        return cls(data, frame_names(data.columns, names))
 
     def __len__(self) -> int:
         return len(self.frame)
