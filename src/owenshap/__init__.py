@@ -129,7 +129,9 @@ def __getattr__(name: str) -> _typing.Any:
     if name in ("plots", "report"):
         return _importlib.import_module(f"owenshap.{name}")
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'owenshap' has no attribute '{name}'")
+        from owenshap.explain.from_shap import NAMES, missing
+
+        raise missing(name, "module 'owenshap'", NAMES)
     value = getattr(_importlib.import_module(f"owenshap.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.command.asked import Asked
+from owenshap.command.asked import Asked, as_number
 from owenshap.command.check import Change, changes
 from owenshap.command.faults import CHANGED, DONE, INTERRUPTED, MODEL, say
 from owenshap.command.folder import OutFolder, opened
@@ -131,7 +131,7 @@ def _finished(
     told = Told(explanation, rows, failed, model, str(work.asked.data), evaluations)
     compared = None
     if baseline is not None:
-        compared = changes(in_memory(baseline)[0], explanation, work.asked.min_change)
+        compared = changes(in_memory(baseline)[0], explanation, as_number(work.asked.min_change))
     return Done(told, files, audit, work.notes, compared)
 
 

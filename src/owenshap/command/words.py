@@ -9,7 +9,11 @@ import numpy as np
 
 from owenshap.explain.doubts import is_doubtful, told_doubts
 from owenshap.explain.explanation import OUTPUTS, Explanation
-from owenshap.explain.summary import importance_half_widths, lines, told_unit
+from owenshap.explain.summary import (
+    importance_half_widths,
+    lines,
+    told_unit,
+)
 from owenshap.explain.words import Digits, shorten
 
 MOST_LINES = 10  # features on a screen, with the line of all others

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from owenshap.explain.assembly import Assembly
 from owenshap.explain.call import Call
 from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.from_shap import OF_EXPLAINER, missing, named_arguments
 from owenshap.explain.inputs import Inputs
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size
@@ -84,6 +85,7 @@ class Explainer:
     array([[3., 3.]])
     """
 
+    @named_arguments
     def __init__(
         self,
         model: Any,
@@ -112,6 +114,23 @@ class Explainer:
         if self._inputs.by_cover:
             self._trees.check_cover()
 
+    def __repr__(self) -> str:
+        kind = type(self._model.fitted).__name__
+        if self._model.fitted is None:
+            kind = type(self._model).__name__.removesuffix("Model").lower()
+        inputs = self._inputs
+        absent = "path-dependent"
+        if inputs.background is not None:
+            absent = f"background of {len(inputs.background.table):,} rows"
+        elif inputs.baseline is not None:
+            absent = "a baseline"
+        output = "all outputs" if self._output is None else f"output {self._output!r}"
+        return f"Explainer({kind}, {absent}, {output})"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise missing(name, "an Explainer", OF_EXPLAINER)
+
+    @named_arguments
     def __call__(
         self,
         X: Any,

@@ -37,11 +37,12 @@ def estimates(
     if warning is not None:
         tell(report, warning)
     try:
-        if shared is not None:
-            run = Allocation(tasks, call.settings, shared, call.executor, report)
-            yield from _of_rows(run, call)
-            return
-        yield from _one_by_one(tasks, call, report)
+        if shared is None:
+            yield from _one_by_one(tasks, call, report)
+        else:
+            yield from _of_rows(
+                Allocation(tasks, call.settings, shared, call.executor, report), call
+            )
     finally:
         close(report)
 

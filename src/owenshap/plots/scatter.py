@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from owenshap.errors import InputError
 from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
 from owenshap.explain.colours import NEGATIVE
 from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import PLAYERS, Explanation, resolve
+from owenshap.explain.explanation import OUTPUTS, PLAYERS, Explanation, resolve
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pair_summary import partner_of
 from owenshap.explain.summary import checked, has_intervals
@@ -21,6 +22,7 @@ from owenshap.support.arrays import FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
+WIDTH, HEIGHT = 6.6, 4.4  # inches
 MOST_ON_AXIS, MOST_COLORS = 14, len(canvas.DISTINCT)  # categories whose names can be read
 
 
@@ -50,6 +52,7 @@ def scatter(
     Returns
     -------
     Axes
+        Of several outputs an array of them, one beside the other.
 
     Examples
     --------
@@ -62,10 +65,22 @@ def scatter(
     >>> ax.get_xlabel()
     'feature 0'
     """
-    checked(explanation, rows=True)
+    checked(explanation, rows=True, outputs=True)
+    if OUTPUTS in explanation.axes:
+        draw = partial(_drawn, feature=feature, color=color)
+        return canvas.panels(explanation, ax, draw, HEIGHT, WIDTH)
+    return _drawn(explanation, ax, feature, color)
+
+
+def _drawn(
+    explanation: Explanation,
+    ax: Axes | None,
+    feature: str | int,
+    color: str | int | Interactions | None,
+) -> Axes:
     player = _player(explanation, feature, "feature")
     column = Column.of(explanation.data[:, player], MOST_ON_AXIS)
-    ax = canvas.new_axes(ax, 4.4, 6.6)
+    ax = canvas.new_axes(ax, HEIGHT, WIDTH)
     places = _places(column)
     canvas.tidy(ax, grid="y", zero="y")
     _whiskers(ax, explanation, player, places)
@@ -99,7 +114,7 @@ def _player(explanation: Explanation, key: str | int, what: str) -> int:
     if not isinstance(index, int):
         raise InputError(what, "be one feature", key, "Give its name or its number")
     if not -len(explanation.feature_names) <= index < len(explanation.feature_names):
-        rule = f"be a number below {len(explanation.feature_names)}, the number of players"
+        rule = f"be a number below {len(explanation.feature_names)}, the number of features"
         raise InputError(what, rule, index, "Give its name, or a number from 0 on")
     return index % len(explanation.feature_names)
 

@@ -71,7 +71,8 @@ class Importance:
         return 1 + above, len(lower) - below
 
     def settled(self) -> int:
-        """How many of the first places are settled."""
+        """How many of the first places are settled; those that certainly add nothing have none."""
         first, last = self.places()
-        open_places = np.flatnonzero((first != last)[self.order])
+        certain_zero = (self.mean == 0) & (self.estimation == 0)
+        open_places = np.flatnonzero(((first != last) & ~certain_zero)[self.order])
         return int(open_places[0]) if len(open_places) else len(self.mean)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import platform
-import re
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,8 +15,8 @@ from owenshap.explain.importance import FEWEST_ROWS
 from owenshap.explain.summary import told_unit
 from owenshap.explain.words import Digits, shorten
 from owenshap.report.importance import Importance
-from owenshap.report.material import Material
-from owenshap.report.packing import clean, output_names
+from owenshap.report.material import Material, Reasons
+from owenshap.report.packing import clean, named, output_names
 from owenshap.support.arrays import FloatArray
 
 Piece = tuple[Literal["text", "name"], str]
@@ -26,6 +25,7 @@ FIRST_BARS = 12  # that fit a screen with the sentences
 MORE_BARS = 88  # behind a click, for one output; the rest is summed up
 NAMED = 3  # features that the sentence names
 LONGEST_NAME = 60  # characters in a sentence
+SMALLEST_WRITTEN = 1e-7  # below, zeros cannot be counted at a glance
 EXAMPLES = 5  # ways in which rows ended
 
 
@@ -142,7 +142,7 @@ def _mattered(material: Material, importance: Importance) -> list[Piece]:
 def _how_sure(material: Material, importance: Importance) -> list[Piece]:
     totals, shown = material.totals, material.shown
     if not np.any(totals.known):
-        reason = next(iter(totals.doubtful), "the method gives none")
+        reason = clean(totals.doubtful.first or "the method gives none")
         return [("text", f"How sure this is cannot be told: there are no intervals ({reason}).")]
     pieces: list[Piece] = []
     if _is_exact(material):
@@ -152,7 +152,7 @@ def _how_sure(material: Material, importance: Importance) -> list[Piece]:
     else:
         typical = float(np.nanmedian(importance.estimation))
         digits = Digits.of([importance.mean.max()])
-        within = digits.doubt(typical) + digits.suffix
+        within = _doubt(digits, typical)
         pieces.append(
             (
                 "text",
@@ -164,12 +164,13 @@ def _how_sure(material: Material, importance: Importance) -> list[Piece]:
     zero = int(np.count_nonzero(importance.unsure_of_zero))
     if zero:
         of_all = _count(len(importance.mean), "feature")
-        pieces.append(("text", f"; {zero:,} of {of_all} cannot be told from zero"))
-    doubtful = sum(totals.doubtful.values())
+        what = "add nothing" if _is_exact(material) else "cannot be told from zero"
+        pieces.append(("text", f"; {zero:,} of {of_all} {what}"))
+    doubtful = totals.doubtful.rows
     if doubtful:
         rows = "" if material.one_row else f" in {doubtful:,} of {totals.rows:,} rows"
-        reason = totals.doubtful.most_common(1)[0][0]
-        pieces.append(("text", f". These intervals may mislead{rows}: {clean(reason)}"))
+        reason = clean(totals.doubtful.first)
+        pieces.append(("text", f". These intervals may mislead{rows}: {reason}"))
     return [*pieces, ("text", ".")]
 
 
@@ -192,7 +193,7 @@ def _listed(material: Material, players: list[int], last: str) -> list[Piece]:
     pieces: list[Piece] = []
     for place, player in enumerate(players):
         between = "" if place == 0 else last if place == len(players) - 1 else ", "
-        name = shorten(clean(material.shown.feature_names[player]), LONGEST_NAME)
+        name = shorten(named(material.shown.feature_names[player]), LONGEST_NAME)
         pieces += [("text", between), ("name", name)]
     return pieces
 
@@ -221,10 +222,10 @@ def _bars(
         settled = first[player] == last[player]
         bars.append(
             Bar(
-                clean(material.shown.feature_names[player]),
+                named(material.shown.feature_names[player]),
                 (digits.signed if material.one_row else digits.unsigned)(value)
                 + ("" if reach else digits.suffix),
-                digits.doubt(reach or None) + (digits.suffix if reach else ""),
+                _doubt(digits, reach),
                 value < 0,
                 *scale.bar(value),
                 scale.place(low) if reach else None,
@@ -242,6 +243,16 @@ def _bars(
             Bar(name, number, "", total < 0, *scale.bar(total), None, None, "", "", unsure=False)
         )
     return {"bars": bars[:FIRST_BARS], "more": bars[FIRST_BARS:]}
+
+
+def _doubt(digits: Digits, half: float) -> str:
+    """'± …', without a break and without a power of ten where few zeros say the same."""
+    if not half:
+        return ""
+    text = digits.doubt(half)
+    if "e−" in text and half >= SMALLEST_WRITTEN:
+        text = f"± {np.format_float_positional(half, precision=1, fractional=False, trim='-')}"
+    return text.replace(" ", "\N{NO-BREAK SPACE}") + digits.suffix
 
 
 def _note(value: float, half: float, unsure: bool) -> str:
@@ -310,7 +321,7 @@ def _costs(material: Material) -> list[tuple[str, str]]:
     counts = material.shown.evaluations
     middle, most = int(np.median(counts)), int(counts.max())
     lines = [("Method", clean(material.shown.method))]
-    lines += [("Why", clean(text)) for text, _ in totals.because.most_common(2) if ":" in text]
+    lines += [("Why", clean(text)) for _, text in totals.because.commonest(2)]
     lines += [
         ("Evaluations (coalitions valued)", f"{totals.evaluations:,}"),
         ("Rows that the model predicted", f"{totals.model_rows:,}"),
@@ -321,15 +332,8 @@ def _costs(material: Material) -> list[tuple[str, str]]:
     return lines
 
 
-def _endings(reasons: Counter[str]) -> list[tuple[int, str]]:
-    """How many rows each reason is of, those that differ by their numbers alone taken together."""
-    kinds: dict[str, tuple[int, str]] = {}
-    for text, count in reasons.most_common():
-        kind = re.sub(r"[\d.,]+", "#", text)
-        before, example = kinds.get(kind, (0, text))
-        kinds[kind] = (before + count, example)
-    found = sorted(kinds.values(), key=lambda each: -each[0])[:EXAMPLES]
-    return [(count, clean(text)) for count, text in found]
+def _endings(reasons: Reasons) -> list[tuple[int, str]]:
+    return [(count, clean(text)) for count, text in reasons.commonest(EXAMPLES)]
 
 
 def _audit(material: Material, given: dict[str, str]) -> list[tuple[str, str]]:
@@ -337,7 +341,7 @@ def _audit(material: Material, given: dict[str, str]) -> list[tuple[str, str]]:
     shown = material.shown
     own = {
         "method": shown.method,
-        "plan": next(iter(material.totals.because), ""),
+        "plan": material.totals.because.first,
         "seed": str(shown.seed),
         "confidence": f"{shown.confidence:g}",
         "rows": f"{material.totals.rows:,}",
@@ -359,11 +363,20 @@ def _manifest(material: Material) -> dict[str, str]:
     background = manifest["explainer"].get("background") or {}
     return {
         "run": str(material.run.path),
-        "model": str(manifest["model"].get("type", "")),
+        "model": _known_by(manifest["model"]),
         "data": f"sha256 {manifest['data']['digest']}",
         "background": f"sha256 {background['digest']}" if "digest" in background else "",
         "settings": str({k: v for k, v in manifest["settings"].items() if v is not None}),
     }
+
+
+def _known_by(model: dict[str, Any]) -> str:
+    """A run knows its model by what it predicts."""
+    kind = model.get("type", "")
+    if "predictions" not in model:
+        return str(kind)
+    predicted = json.dumps(model["predictions"]).encode()
+    return f"{kind}, whose predictions have sha256 {hashlib.sha256(predicted).hexdigest()}"
 
 
 def _digest(material: Material) -> str:

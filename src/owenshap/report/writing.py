@@ -11,7 +11,7 @@ from pathlib import Path
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.jobs.run import Run
-from owenshap.report.material import Material, gathered
+from owenshap.report.material import MOST_BYTES, Material, gathered
 from owenshap.report.packing import packed
 from owenshap.report.rendering import rendered
 from owenshap.report.telling import told
@@ -19,7 +19,6 @@ from owenshap.support.archive import replacing
 from owenshap.support.checks import whole_number
 
 CELL_HEIGHT = 760  # pixels of a notebook: the sentences and the first bars, with some to scroll
-MOST_BYTES = 1_800_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
 TITLE = "Explanation"
 
 

@@ -24,6 +24,7 @@
     made.append(...children);
     return made;
   }
+  const tone = (value) => (value < 0 ? "down" : value > 0 ? "up" : null);
   const bdi = (text) => el("bdi", {}, text);
 
   // ---- numbers ------------------------------------------------------------------------------
@@ -76,7 +77,9 @@
     const doubt = (half) => {
       if (!(half > 0)) return "";
       const text = plain(half);
-      return "±\u00a0" + (Number(text.replaceAll(",", "")) ? text : Number((half / unit).toPrecision(1)).toString().replace("-", "−"));
+      if (Number(text.replaceAll(",", ""))) return "±\u00a0" + text;
+      const few = half / unit, zeros = few >= 1e-7 ? few.toFixed(-Math.floor(Math.log10(few))) : few.toExponential(0);
+      return "±\u00a0" + zeros.replace("-", "−");
     };
     return { signed, unsigned, doubt, suffix, decimals };
   }
@@ -444,7 +447,7 @@
   }
   function reason(row, player) {
     const value = table(state.output).values[row * P + player];
-    return [bdi(D.features[player]), " = ", bdi(cellText(row, player)), " ", el("span", { class: value < 0 ? "down" : "up" }, told(row, player))];
+    return [bdi(D.features[player]), " = ", bdi(cellText(row, player)), " ", el("span", { class: tone(value) }, told(row, player))];
   }
   function drawSpecial() {
     for (const id of ["uncertain", "unusual"]) {
@@ -496,7 +499,7 @@
       parts.push(svg("rect", { class: (step.value < 0 ? "negative" : "positive") + (step.others ? " others" : ""), x: at(left), y: 5, width, height: 14 }));
       if (step.half > 0) parts.push(line("whisker", stop - step.half, stop + step.half, 12, 12), line("whisker", stop - step.half, stop - step.half, 8, 16), line("whisker", stop + step.half, stop + step.half, 8, 16));
       const doubt = step.half > 0 ? digits.doubt(step.half) : "";
-      const number = el("span", { class: "number" }, el("span", { class: step.value < 0 ? "down" : "up" }, digits.signed(step.value)), " ", el("span", { class: "doubt" }, doubt + (step.value ? digits.suffix : "")));
+      const number = el("span", { class: "number" }, el("span", { class: tone(step.value) }, digits.signed(step.value)), " ", el("span", { class: "doubt" }, doubt + (step.value ? digits.suffix : "")));
       const note = step.others ? "" : step.value === 0 ? "no contribution" : Number.isNaN(step.half) ? "no interval" : step.unsure ? "cannot be told from zero" : "";
       return el("li", { class: step.unsure ? "unsure" : null }, el("span", { class: "name" }, ...step.name), bar(...parts), number, el("span", { class: "note" }, note));
     });

@@ -12,6 +12,7 @@ import numpy as np
 from owenshap.designs.indices import Index
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.progress import pulse
+from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
@@ -78,6 +79,7 @@ class GaussianProcessSurrogate(Surrogate):
         steps = 200 * n_players  # that the optimiser remembers
         return 8 * (matrices_needed(count) + tables + steps + waves_needed(n_players))
 
+    @one_thread_for_algebra()
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
         pairs = pairs_of(coalitions, values)
         learner = Learner(pairs.signs[: MOST_PAIRS + 1])
@@ -89,15 +91,12 @@ class GaussianProcessSurrogate(Surrogate):
         targets = {k: odd[k] / scales[k] for k in live.tolist()}
         evens = {k: _standard(pairs.even[: MOST_PAIRS + 1, k], scales[k]) for k in targets}
         learned = self._learned(learner, targets, evens, start or {})
-        mixtures = {
-            k: learner.mixture(learned[k], target, float(scales[k]))
-            for k, target in targets.items()
-        }
-        if not self.pooled and learner.errors_tell:
-            mixtures = {
-                k: learner.by_errors(mixtures[k], target, float(scales[k]))
-                for k, target in targets.items()
-            }
+        mixtures = {}
+        for k, target in targets.items():
+            mixtures[k] = learner.mixture(learned[k], target, float(scales[k]))
+            if not self.pooled and learner.errors_tell:
+                mixtures[k] = learner.by_errors(mixtures[k], target, float(scales[k]))
+            pulse(fitted=0.5 / len(targets))
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -124,7 +123,7 @@ class GaussianProcessSurrogate(Surrogate):
 
 def _counted(learned: list[Learned], outputs: int) -> list[Learned]:
     """What was learned of one of so many outputs; a bar hears of it."""
-    pulse(fitted=1 / outputs)
+    pulse(fitted=0.5 / outputs)  # the rest when its parameters are settled
     return learned
 
 
