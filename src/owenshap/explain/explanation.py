@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import shap
 
     from owenshap import report
+    from owenshap.explain.interactions import Interactions
+    from owenshap.run.keeping import KeptRow
 
 Key: TypeAlias = Any  # int, slice, name, array, Ellipsis, or a tuple of them
 ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
@@ -85,6 +88,10 @@ class Explanation:
     """What each row is called, (rows,): the index of a pandas frame, else the row's number in the
     call; None where that is not known.
     """
+    index: str = SHAPLEY.name
+    """Which levels count how much; values sum to the prediction with 'shapley' alone."""
+    kept: tuple[KeptRow | None, ...] | None = field(default=None, repr=False)
+    """The evaluations of each row, where they were to be kept; they are not written to files."""
 
     @property
     def gap(self) -> FloatArray:
@@ -126,7 +133,41 @@ class Explanation:
             names = getattr(self, name)
             if names is not None and axis in index:
                 kept[name] = [names[i] for i in np.atleast_1d(np.arange(len(names))[index[axis]])]
-        return replace(self, **kept)
+        return replace(self, **kept, kept=self._kept_of(index))
+
+    def _kept_of(self, index: Mapping[str, Any]) -> tuple[KeptRow | None, ...] | None:
+        """The kept evaluations of some rows; of some players only they are of no use."""
+        if self.kept is None or isinstance(index.get(ROWS, 0), int):
+            return None
+        if any(not _is_all(each) for axis, each in index.items() if axis != ROWS):
+            return None
+        return tuple(self.kept[row] for row in np.arange(len(self.kept))[index[ROWS]].tolist())
+
+    def under(self, index: Any) -> Explanation:
+        """The values under another index, from the evaluations that were kept
+        (`explainer(X, keep=True)`): nothing is evaluated.
+
+        Parameters
+        ----------
+        index : str or (nodes, weights)
+            As for `owenshap.estimate`.
+        """
+        from owenshap.explain.pairing import explanation_under
+
+        return explanation_under(self, index)
+
+    def interactions(self, index: Any = "shapley") -> Interactions:
+        """What pairs of players add together, from the evaluations that were kept
+        (`explainer(X, keep=True)`): nothing is evaluated.
+
+        Parameters
+        ----------
+        index : str or (nodes, weights)
+            As for `owenshap.interactions`.
+        """
+        from owenshap.explain.pairing import of_explanation
+
+        return of_explanation(self, index)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype, copy=copy)
@@ -320,6 +361,10 @@ class Explanation:
         from owenshap.explain.notebook import html
 
         return html(self)
+
+
+def _is_all(key: Any) -> bool:
+    return isinstance(key, slice) and key == slice(None)
 
 
 def _repeated(cell: Any, count: int) -> NDArray[Any]:

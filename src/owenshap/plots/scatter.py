@@ -12,6 +12,8 @@ from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
 from owenshap.explain.colours import NEGATIVE
 from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, Explanation, resolve
+from owenshap.explain.interactions import Interactions
+from owenshap.explain.pair_summary import partner_of
 from owenshap.explain.summary import checked, has_intervals
 from owenshap.explain.words import shorten
 from owenshap.plots import canvas
@@ -28,7 +30,7 @@ def scatter(
     explanation: Explanation,
     feature: str | int,
     *,
-    color: str | int | None = None,
+    color: str | int | Interactions | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """The value of a feature in each row against what it contributed there, with intervals.
@@ -41,8 +43,9 @@ def scatter(
         Numbers and dates lie along the axis; categories stand side by side, the rarest together
         where they are more than 14, their dots spread a little. Missing values stand apart on the
         left.
-    color : str or int, optional
-        Another feature, whose value colours the dots: where they part, the two interact.
+    color : str, int or Interactions, optional
+        Another feature, whose value colours the dots: where they part, the two interact. Of
+        Interactions of the same features, the one that interacts most with this feature.
     ax : Axes, optional
         To draw into.
 
@@ -70,7 +73,10 @@ def scatter(
 
 
 def _drawn(
-    explanation: Explanation, ax: Axes | None, feature: str | int, color: str | int | None
+    explanation: Explanation,
+    ax: Axes | None,
+    feature: str | int,
+    color: str | int | Interactions | None,
 ) -> Axes:
     player = _player(explanation, feature, "feature")
     column = Column.of(explanation.data[:, player], MOST_ON_AXIS)
@@ -81,7 +87,7 @@ def _drawn(
     if color is None:
         _dots(ax, places, explanation.values[:, player], color=NEGATIVE)
     else:
-        _colored(ax, places, explanation, player, _player(explanation, color, "color"))
+        _colored(ax, places, explanation, player, _other(explanation, player, color))
     name = shorten(explanation.feature_names[player])
     _name_axis(ax, column, name, places)
     label = canvas.with_confidence(
@@ -89,6 +95,16 @@ def _drawn(
     )
     canvas.number_axis(ax.yaxis, label)
     return ax
+
+
+def _other(explanation: Explanation, player: int, color: str | int | Interactions) -> int:
+    """The player that colours the dots: as given, or the partner that interacts most."""
+    if not isinstance(color, Interactions):
+        return _player(explanation, color, "color")
+    if color.feature_names != explanation.feature_names:
+        advice = "Give the interactions of the same features"
+        raise InputError("color", "have the explanation's features", color.feature_names, advice)
+    return partner_of(color, player)
 
 
 def _player(explanation: Explanation, key: str | int, what: str) -> int:

@@ -922,3 +922,69 @@ def test_shades_of_nearly_constant_features_still_tell_them_apart():
 def test_the_axis_of_a_waterfall_names_the_unit():
     explanation = explanation_of([1.0, -2.0], unit="log-odds")
     assert plots.waterfall(explanation).get_xlabel().startswith("prediction, log-odds")
+
+
+def pair_explainer():
+    """Two features that matter only together, one that matters alone."""
+    return owenshap.Explainer(
+        lambda rows: 4 * rows[:, 0] * rows[:, 2] - rows[:, 1],
+        baseline=0.0,
+        feature_names=["rain", "wind", "sun"],
+    )
+
+
+def test_heatmap_has_every_pair_once_and_sums_to_the_prediction():
+    found = pair_explainer().interactions(np.array([[1.0, 2.0, 0.5]]))
+    ax = plots.heatmap(found)
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    drawn = np.asarray(ax.images[0].get_array())
+    assert {*names} == {"rain", "wind", "sun"}
+    place = {name: names.index(name) for name in names}
+    pair = sorted((place["rain"], place["sun"]), reverse=True)
+    assert drawn[tuple(pair)] == pytest.approx(2)
+    assert drawn[tuple(pair[::-1])] == 0
+    assert drawn.sum() == pytest.approx(2 - 2)
+    assert [text.get_text() for text in ax.texts].count("0") == 4
+
+
+def test_heatmap_of_many_rows_has_mean_sizes():
+    rows = np.array([[1.0, 2.0, 0.5], [1.0, -2.0, -0.5]])
+    ax = plots.heatmap(pair_explainer().interactions(rows))
+    drawn = np.asarray(ax.images[0].get_array())
+    assert np.sort(drawn[drawn > 0]).tolist() == pytest.approx([2, 2])
+    assert not any(text.get_text().startswith(("+", "−")) for text in ax.texts)
+
+
+def test_heatmap_writes_what_may_be_zero_in_brackets():
+    found = pair_explainer().interactions(np.array([[1.0, 2.0, 0.5]]))
+    unsure = replace(found, lower=found.values - 10, upper=found.values + 10)
+    written = [text.get_text() for text in plots.heatmap(unsure).texts]
+    assert "(+2.00)" in written
+
+
+def test_network_draws_pairs_by_sign_and_size():
+    found = pair_explainer().interactions(np.array([[1.0, 2.0, -0.5]]))
+    ax = plots.network(found)
+    (line,) = ax.lines
+    assert to_hex(line.get_color()) == BLUE
+    assert [text.get_text() for text in ax.texts] == ["rain", "wind", "sun"]
+    unsure = replace(found, lower=found.values - 10, upper=found.values + 10)
+    assert plots.network(unsure).lines[0].get_linestyle() == "--"
+
+
+def test_scatter_finds_the_partner_that_interacts_most():
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    explainer = pair_explainer()
+    found = explainer(rows, keep=True)
+    ax = plots.scatter(found, "rain", color=found.interactions())
+    assert "sun" in [text.get_text() for each in ax.figure.axes for text in each.texts]
+    other = owenshap.interactions(random_table(3))
+    with refuses("color", "features"):
+        plots.scatter(found, "rain", color=other)
+
+
+def test_pictures_of_pairs_say_what_they_need():
+    with refuses("interactions", "explainer.interactions"):
+        plots.heatmap(explanation_of([[1.0, 2.0]]))
+    with refuses("interactions", "of_output"):
+        plots.network(owenshap.interactions(random_table(3, outputs=2)))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from owenshap.designs.indices import Index
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.progress import pulse
 from owenshap.support.threads import one_thread_for_algebra
@@ -20,6 +22,7 @@ from owenshap.surrogates.base import (
     pairs_of,
     signs_of,
 )
+from owenshap.surrogates.gaussian_process import semivalues
 from owenshap.surrogates.gaussian_process.choosing import most_telling
 from owenshap.surrogates.gaussian_process.gaussians import waves_needed
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
@@ -182,6 +185,32 @@ class FittedProcess(FittedSurrogate):
                 values[:, k] += operator @ member.weights
                 by_fold[..., k] += (operator @ member.by_fold).T
         return efficient(values, self.pairs.total), by_fold
+
+    def values_under(self, index: Index) -> tuple[FloatArray, FloatArray]:
+        """The values (n, k) under another index than Shapley's, and those without each fold,
+        (folds, n, k).
+        """
+        return self._under(lambda mean: semivalues.values(mean, index), 1)
+
+    def pairs_under(self, index: Index) -> tuple[FloatArray, FloatArray]:
+        """What the odd part gives to pairs (n, n, k), and without each fold: nothing under an index
+        that is its own mirror image.
+        """
+        return self._under(lambda mean: semivalues.pairs(mean, index), 2)
+
+    def _under(
+        self, of: Callable[[semivalues.Mean], FloatArray], axes: int
+    ) -> tuple[FloatArray, FloatArray]:
+        signs, outputs = self.likelihood.signs, len(self.pairs.centre)
+        found = np.zeros(((signs.shape[1],) * axes) + (1 + FOLDS, outputs))
+        for k, members in self.mixtures.items():
+            for member in members:
+                columns = np.concatenate([member.weights[:, None], member.by_fold], axis=1)
+                vector, triples = member.learned
+                mean = semivalues.Mean(signs, vector, member.share * columns, False, triples)
+                found[..., k] += of(mean)
+        whole = found[..., 0, :]
+        return whole, whole - np.moveaxis(found[..., 1:, :], -2, 0)
 
     @property
     def leave_one_out(self) -> FloatArray:
