@@ -165,7 +165,8 @@ class Planner:
             return dear.estimator.name != cheap.estimator.name
 
         ahead = least_ahead(cheap, n_players) * len(self.live) * self.background
-        return cost_of(self.trial.seconds(matters, ahead))
+        cost = cost_of(self.trial.seconds(matters, ahead))
+        return replace(cost, at_most=math.isnan(self.trial.known))
 
     @property
     def _averaged(self) -> int:

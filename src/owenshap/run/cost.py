@@ -48,11 +48,14 @@ class Cost:
         Each of them is fitted for itself.
     counted : float
         Seconds that so much work usually takes: the same in every call.
+    at_most : bool
+        Whether it was not found out how much less it takes, as that changes nothing.
     """
 
     seconds: float
     outputs: int
     counted: float = GAME_SECONDS
+    at_most: bool = False
 
     @classmethod
     def measured(cls, elapsed: float, computing: float, evaluations: int, outputs: int) -> Cost:
@@ -68,7 +71,9 @@ class Cost:
     def __str__(self) -> str:
         if self.seconds <= HARDLY:
             return "an evaluation takes hardly any time"
-        return f"an evaluation takes about {duration(self.seconds)}"
+        return (
+            f"an evaluation takes {'at most' if self.at_most else 'about'} {duration(self.seconds)}"
+        )
 
 
 def duration(seconds: float) -> str:

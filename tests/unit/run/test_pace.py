@@ -162,6 +162,13 @@ def test_no_reason_speaks_of_a_budget_that_nobody_gave():
                     assert "budget" not in plan.because
 
 
+def test_what_was_not_found_out_is_a_bound_in_words(monkeypatch):
+    cheap = owenshap.Explainer(Timed(monkeypatch, 1e-6), baseline=0.0)(ROWS[:1]).because[0]
+    assert "an evaluation takes at most 1 µs" in cheap
+    dear = owenshap.Explainer(Timed(monkeypatch, 1e-2), baseline=0.0)(ROWS[:1]).because[0]
+    assert "an evaluation takes about 10 ms" in dear
+
+
 def test_a_trial_is_no_longer_than_it_must_be(monkeypatch):
     known, asked = Pace(), []
     trial = Trial(known, 3, asked.append, counts=True)
