@@ -1,29 +1,82 @@
-"""How much of a test accuracy on CC is the luck of the split: the same network fitted on twenty of
-them.
+"""How much of a test accuracy on CC is the luck of the split: the paper's network on twenty plain
+random splits, trained as the paper says and as its program does.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from reproduction.data import credit_cards
+from reproduction.networks import Network
 from reproduction.steps import Result, Run
 from reproduction.training import fit_together, one_feature_rule, score
 
-SPLITS = 20
+WAYS = ("paper", "program")
 
 
 def experiment(architecture: str, folder: Path | None, run: Run) -> None:
     """Test accuracies over splits, and the one-feature rule's on the same rows."""
-    splits = min(SPLITS, 2 * run.size.repetitions) if run.size.repetitions > 5 else 2
+    splits = run.size.splits
 
-    def compute() -> Result:
+    def fitted(way: str) -> Result:
         datasets = [credit_cards(folder, seed) for seed in range(splits)]
-        fitted = fit_together(architecture, datasets, device=run.device)
-        tests = [
-            score(network, dataset.test) for network, dataset in zip(fitted, datasets, strict=True)
-        ]
-        rules = [one_feature_rule(dataset) for dataset in datasets]
-        return {"architecture": architecture, "test": tests, "rule": rules}
+        networks, epochs = fit_together(architecture, datasets, way=way, device=run.device)
+        keep(networks, weights_path(run, way))
+        return {
+            "test": [
+                score(network, dataset.test)
+                for network, dataset in zip(networks, datasets, strict=True)
+            ],
+            "validation": [
+                score(network, dataset.validation)
+                for network, dataset in zip(networks, datasets, strict=True)
+            ],
+            "epochs": epochs,
+            "rule": [one_feature_rule(dataset) for dataset in datasets],
+        }
 
-    run.step("cc-splits", {"splits": splits, "architecture": architecture}, compute)
+    def join(parts: dict[str, Result]) -> Result:
+        return {"architecture": architecture, "rule": parts["paper"]["rule"], "ways": parts}
+
+    settings = {"splits": splits, "architecture": architecture, "way": "plain random splits"}
+    pieces = {way: partial(fitted, way) for way in WAYS}
+    run.whole("cc-splits", settings, pieces, join, code="training")
+
+
+def weights_path(run: Run, way: str) -> Path:
+    """Where the networks of all splits are."""
+    folder = run.weights if run.size.splits == 20 else run.out / "weights"
+    return folder / f"cc-splits-{way}.npz"
+
+
+def keep(networks: list[Network], path: Path) -> None:
+    """Networks of one architecture in one file, a further axis for the split."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    first = networks[0]
+    arrays: dict[str, Any] = {
+        name: np.float32(np.stack([each.state[name] for each in networks])) for name in first.state
+    }
+    meta = np.array([first.architecture, str(first.inputs), str(first.outputs)])
+    with path.open("wb") as file:
+        np.savez_compressed(file, architecture=meta, **arrays)
+
+
+def read(path: Path) -> list[Network]:
+    """The networks that `keep` wrote, by split."""
+    with np.load(path) as file:
+        architecture, inputs, outputs = (str(each) for each in file["architecture"])
+        state = {name: file[name] for name in file.files if name != "architecture"}
+    count = len(next(iter(state.values())))
+    return [
+        Network(
+            architecture,
+            {name: each[place] for name, each in state.items()},
+            int(inputs),
+            int(outputs),
+        )
+        for place in range(count)
+    ]
