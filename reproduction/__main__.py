@@ -317,8 +317,8 @@ def check(run: Run) -> int:
     for path in sorted(run.out.glob("*.json")):
         kept = json.loads(path.read_text())
         if "step" in kept and kept.get("probe") != probes.of(kept.get("code", "estimators")):
-            older.append(kept["step"])
-            print(f"of older code: {kept['step']}")
+            older.append(path.stem)
+            print(f"of older code: {path.stem}")
     (run.out / "code.json").write_text(json.dumps({"older": older}, indent=1) + "\n")
     return 1 if older else 0
 

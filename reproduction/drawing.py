@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,11 @@ COLOURS = {
     "leverage-shap": "#5b4b8a",
     "linear": "#c27ba0",
     "gaussian-process": "#741b47",
+    "gaussian-process-corrected": "#a64d79",
+    "default": "#000000",
+    "exact": "#666666",
+    "odd-shap": "#6fa8dc",
+    "regression-msr": "#45818e",
     "midpoint": "#999999",
     "gauss-legendre": "#333333",
 }
@@ -46,6 +51,11 @@ SHORT = {
     "leverage-shap": "LeverageSHAP",
     "linear": "linear fit",
     "gaussian-process": "Gaussian process",
+    "gaussian-process-corrected": "Gaussian process, corrected",
+    "default": "the default",
+    "exact": "exact",
+    "odd-shap": "OddSHAP",
+    "regression-msr": "RegressionMSR",
     "midpoint": "midpoints",
     "gauss-legendre": "Gauss–Legendre",
 }
@@ -83,6 +93,9 @@ def draw_all(folder: Path) -> None:
         "-splits.json": splits_plot,
         "-literal.json": literal_plot,
         "-timing-cpu.json": times_plot,
+        "-time-cpu.json": against_time,
+        "-time-cuda.json": against_time,
+        "-tolerance.json": tolerance_plot,
     }
     done = set()
     for ending, draw in pictures.items():
@@ -90,8 +103,13 @@ def draw_all(folder: Path) -> None:
             if path not in done:
                 name = path.name.removesuffix(ending)
                 figure = draw(read(path)["result"], folder, name)
-                _keep(figure, path.with_name(path.name.replace("-cpu.json", ".json")))
+                _keep(figure, path.with_name(path.name.replace("-timing-cpu.json", "-timing.json")))
             done.add(path)
+    for name in ("cc", "mnist"):
+        if (folder / f"{name}-field-ours.json").exists():
+            _keep(field_plot(folder, name), folder / f"{name}-field-ours.json")
+    if any(folder.glob("*-ratios.json")):
+        _keep(models_plot(folder), folder / "models.json")
     for path in sorted(folder.glob("cc-mlp-table.json")):
         figure = box_plot(read(path)["result"], folder, "cc-mlp", linear=True)
         _keep(figure, path.with_name("cc-mlp-table-linear.json"))
@@ -102,6 +120,12 @@ def _keep(figure: Any, path: Path) -> None:
 
     save(figure, path.with_suffix(".png"), dpi=110)
     pyplot.close(figure)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Methods in the order of COLOURS, each once; files keep no order."""
+    there = set(names)
+    return [each for each in COLOURS if each in there]
 
 
 def spoken(name: str) -> str:
@@ -123,7 +147,7 @@ def box_plot(result: dict[str, Any], folder: Path, name: str, linear: bool = Fal
         key: np.atleast_2d(np.asarray(each)).mean(axis=0)
         for key, each in {**result["errors"], **beside}.items()
     }
-    names = list(dict.fromkeys(key.partition(" ")[0] for key in errors))
+    names = in_order(key.partition(" ")[0] for key in errors)
     if linear:
         names = [
             each for each in names if each == "castro" or each.endswith(("printed", "program"))
@@ -195,7 +219,7 @@ def line_plots(result: dict[str, Any], _: Path, name: str) -> Any:
 
     figure, axes = pyplot.subplots(1, 2, figsize=(13, 5.2), layout="constrained")
     samples = np.asarray(result["samples"])
-    for each in result["squared_error"]:
+    for each in in_order(result["squared_error"]):
         style = {"color": COLOURS[each], "linestyle": DASHES.get(each, "-"), "linewidth": 1.6}
         for axis, what, first in ((axes[0], "squared_error", 0), (axes[1], "spread", 1)):
             curve = np.asarray(result[what][each], np.float64)[first:]
@@ -226,7 +250,7 @@ def networks_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, 2, figsize=(12, 3.6), sharey=True, layout="constrained")
-    names = [key.removesuffix(" samples") for key in result["errors"] if key.endswith(" samples")]
+    names = in_order(key.partition(" ")[0] for key in result["errors"])
     names.remove("castro")
     for axis, kind in zip(axes, ("samples", "evaluations"), strict=True):
         for place, each in enumerate(names):
@@ -311,12 +335,133 @@ def times_plot(_: dict[str, Any], folder: Path, name: str) -> Any:
         )
     axis.set_yticks(range(len(names)), [SHORT.get(each, each) for each in names])
     axis.invert_yaxis()
-    axis.set_xscale("log")
     axis.margins(x=0.12)
-    axis.set_xlabel("milliseconds per row, Table I's samples")
+    axis.set_xlim(left=0)
+    axis.set_xlabel("milliseconds per row, Table I's samples; of the CPU processor time")
     axis.set_title(f"{spoken(name)}: time per row")
     axis.legend(fontsize=8)
     axis.grid(axis="x", alpha=0.3)
+    return figure
+
+
+def field_plot(folder: Path, name: str) -> Any:
+    """Relative squared error of the whole field at equal evaluations."""
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    for who, dashes in (("ours", "-"), ("peers", "--")):
+        path = folder / f"{name}-field-{who}.json"
+        if not path.exists():
+            continue
+        found = read(path)["result"]
+        for key in in_order(found["errors"]):
+            errors = found["errors"][key]
+            middle = np.exp(np.log(np.maximum(np.asarray(errors), 1e-30)).mean(axis=1))
+            axis.plot(
+                found["budgets"],
+                middle,
+                "o",
+                linestyle=dashes,
+                color=COLOURS[key],
+                label=SHORT[key],
+            )
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("evaluations" if name == "cc" else "evaluations, times the live pixels")
+    axis.set_ylabel("relative squared error, geometric mean over rows")
+    axis.set_title(f"{spoken(name)}: the field at equal evaluations")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=7, ncols=2)
+    return figure
+
+
+def against_time(result: dict[str, Any], _: Path, name: str) -> Any:
+    """Squared error against milliseconds per row."""
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    for key, each in result["methods"].items():
+        if key == "exact":
+            label = f"exact, {each['milliseconds'][0]:.2g} ms"
+            axis.axvline(each["milliseconds"][0], color=COLOURS[key], linestyle=":", label=label)
+            continue
+        taken = each["milliseconds"]
+        axis.plot(taken, each["errors"], "o-", color=COLOURS[key], label=SHORT[key], ms=4)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("milliseconds per row, fits included")
+    axis.set_ylabel("squared error")
+    axis.set_title(f"{spoken(name)}: error against time")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    return figure
+
+
+def tolerance_plot(result: dict[str, Any], _: Path, name: str) -> Any:
+    """Evaluations until a stated accuracy."""
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(8, 4.4), layout="constrained")
+    asked = [float(each.rstrip("%")) for each in result["tolerances"]]
+    for key, each in result["methods"].items():
+        logs = np.log(np.asarray(each["evaluations"], np.float64))
+        axis.plot(asked, np.exp(logs.mean(axis=0)), "o-", color=COLOURS[key], label=SHORT[key])
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xticks(asked, result["tolerances"])
+    axis.minorticks_off()
+    axis.invert_xaxis()
+    axis.set_xlabel("all values within, in shares of the range, at 95 %")
+    axis.set_ylabel("evaluations, geometric mean over rows")
+    axis.set_title(f"{spoken(name)}: evaluations for a stated accuracy")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    return figure
+
+
+def models_plot(folder: Path) -> Any:
+    """Ratios to Castro at equal evaluations, model by model."""
+    from matplotlib import pyplot
+
+    paths = sorted(folder.glob("*-ratios.json"))
+    titles = {
+        "cc23-mlp": "CC, 24 players, MLP",
+        "cc23-trees": "CC, 23 players, boosted trees",
+        "mnist-rescnn": "MNIST, 16 patches, residual CNN",
+        "text-transformer": "text, 14 tokens, transformer",
+    }
+    figure, axes = pyplot.subplots(
+        1,
+        len(paths),
+        figsize=(3.6 * len(paths) + 2, 3.6),
+        sharey=True,
+        layout="constrained",
+        squeeze=False,
+    )
+    for axis, path in zip(axes[0], paths, strict=True):
+        errors = read(path)["result"]["errors"]
+        names = in_order(key.partition(" ")[0] for key in errors)
+        names.remove("castro")
+        for place, each in enumerate(names):
+            upper, lower = (
+                np.atleast_2d(np.asarray(errors[f"{key} evaluations"])) for key in (each, "castro")
+            )
+            whole = ratio_of_networks(upper, lower)
+            axis.plot(
+                [whole.low, whole.high], [place, place], color=COLOURS[each], lw=7, alpha=0.35
+            )
+            axis.plot(
+                upper.mean(axis=1) / lower.mean(axis=1),
+                [place] * len(upper),
+                "o",
+                color=COLOURS[each],
+            )
+        axis.axvline(1, color="#999999", linewidth=1)
+        axis.set_yticks(range(len(names)), [SHORT[each] for each in names])
+        axis.set_title(titles[path.name.removesuffix("-ratios.json")], fontsize=10)
+        axis.grid(axis="x", alpha=0.3)
+    axes[0, 0].invert_yaxis()
+    figure.suptitle("squared error to Castro's at equal evaluations; dots: networks, bars: 95 %")
     return figure
 
 
@@ -513,9 +658,9 @@ def splits_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     axis.set_xticks(np.arange(len(tests)))
     axis.set_xlabel("seed of the split")
     axis.set_ylabel("test accuracy")
-    axis.legend(fontsize=8, ncols=4, loc="upper center")
+    axis.legend(fontsize=8, ncols=2, loc="upper center")
     low, high = axis.get_ylim()
-    axis.set_ylim(low, high + 0.25 * (high - low))
+    axis.set_ylim(low, high + 0.3 * (high - low))
     axis.set_title(f"{spoken(name)}: {result['architecture']} on plain random splits")
     axis.grid(alpha=0.3)
     return figure

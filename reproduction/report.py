@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from reproduction import errata, judging
-from reproduction.drawing import SHORT
+from reproduction.drawing import SHORT, in_order
 from reproduction.fitted import FITTED
 from reproduction.judging import mean, percent, ratio
 from reproduction.steps import HERE, read
@@ -63,6 +63,10 @@ def write(folder: Path, path: Path) -> None:
         choices,
         letter,
         deeper,
+        field,
+        against_time,
+        tolerances,
+        models,
         others,
         costs,
         sources,
@@ -358,7 +362,7 @@ def times(results: Results) -> Iterator[str]:
     if not devices:
         return
     yield "## Time\n"
-    yield "Milliseconds per row, all rows in one call of `owenshap.Explainer`; ratios are to Castro on the same device. Program: seconds of 50 repetitions / 50.\n"
+    yield "Milliseconds per row, all rows in one call of `owenshap.Explainer`, the best of five (processor time on the CPU); ratios are to Castro on the same device. Program: seconds of 50 repetitions / 50.\n"
     columns = [column for each in devices.values() for column in (each["device"], "ratio")]
     yield from header("", *columns, "paper (GPU)", "ratio", "program (GPU)", "ratio")
     for key, paper in (
@@ -635,6 +639,154 @@ def deeper(results: Results) -> Iterator[str]:
         yield from _saliency(pixels)
         yield "\nThe ground truth has fewer permutations than the MLP's, since a CNN needs every input built; how far it is from the truth is at most about what the last row says."
         yield "\n![CNN saliency maps](@mnist-cnn-saliency.png)"
+
+
+def field(results: Results) -> Iterator[str]:
+    """The whole field at equal evaluations."""
+    names = [name for name in ("cc", "mnist") if results(f"{name}-field-ours")]
+    if not names:
+        return
+    yield "## Beyond the paper: the field at equal evaluations\n"
+    yield "Relative squared error ‖φ̂ − φ‖² / ‖φ‖², geometric means over rows; in brackets the ratio to the program's Halved Owen with its interval over rows. Processor seconds of one estimate at the largest"
+    yield "budget stand beside it, the model's own time included."
+    for name in names:
+        ours, theirs = results(f"{name}-field-ours"), results(f"{name}-field-peers")
+        settings = results.whole(f"{name}-field-ours")["settings"]
+        unit = "" if name == "cc" else " n"
+        rows_said = f"{settings['rows']} rows, {settings['repetitions']} repetitions"
+        where = "CC, 16 players" if name == "cc" else "MNIST, pixels for players"
+        yield f"\n**{where}** ({rows_said})\n"
+        yield from header(
+            "evaluations", *(f"{budget}{unit}" for budget in ours["budgets"]), "seconds"
+        )
+        beside_halved = np.log(np.asarray(ours["errors"]["halved-owen-program"], np.float64))
+        for part in (ours, theirs or {"errors": {}, "seconds": {}}):
+            for key in in_order(part["errors"]):
+                errors = part["errors"][key]
+                logs = np.log(np.maximum(np.asarray(errors, np.float64), 1e-30))
+                cells = []
+                for budget in range(len(ours["budgets"])):
+                    said = f"{np.exp(logs[budget].mean()):.1e}"
+                    if key != "halved-owen-program":
+                        away = mean(logs[budget] - beside_halved[budget])
+                        said += f" ({np.exp(away.value):.2g}; {np.exp(away.low):.2g}–{np.exp(away.high):.2g})"
+                    cells.append(said)
+                taken = float(np.mean(np.asarray(part["seconds"][key])[-1]))
+                yield row(SHORT.get(key, key), *cells, f"{taken:.2g}")
+        yield f"\n![the field on {name}](@{name}-field-ours.png)"
+        if theirs is None:
+            yield "\nThe peers were not run with these rows (`make reproduce-peers`)."
+
+
+def against_time(results: Results) -> Iterator[str]:
+    """Error against time."""
+    devices = [device for device in ("cpu", "cuda") if results(f"cc-time-{device}")]
+    if not devices:
+        return
+    yield "## Beyond the paper: error against time (CC)\n"
+    yield "Squared error and milliseconds per row (processor time on the CPU) at several budgets, all rows in one call, fits included; the exact values of 16 players are one more method."
+    for device in devices:
+        found, whole = results(f"cc-time-{device}"), results.whole(f"cc-time-{device}")
+        taken = found["methods"]["exact"]["milliseconds"][0]
+        yield f"\n**{whole['device']}**: exact values take {taken:.3g} ms per row. Castro's error within that time: {_error_within(found, 'castro', taken)}; Halved Owen's (gap spread): {_error_within(found, 'halved-owen-corrected', taken)}.\n"
+        yield from header("", "milliseconds per row: squared error")
+        for key, each in found["methods"].items():
+            pairs = (
+                f"{ms:.2g}: {error:.0e}"
+                for ms, error in zip(each["milliseconds"], each["errors"], strict=True)
+            )
+            yield row(SHORT.get(key, key), " · ".join(pairs))
+        yield f"\n![error against time on {device}](@cc-time-{device}.png)"
+
+
+def _error_within(found: Any, key: str, limit: float) -> str:
+    """The lowest squared error of a method within a time."""
+    each = found["methods"][key]
+    inside = [
+        error for ms, error in zip(each["milliseconds"], each["errors"], strict=True) if ms <= limit
+    ]
+    return f"{min(inside):.0e}" if inside else "none"
+
+
+def tolerances(results: Results) -> Iterator[str]:
+    """Evaluations for a stated accuracy: the paper's future work."""
+    names = [name for name in ("cc", "mnist") if results(f"{name}-tolerance")]
+    if not names:
+        return
+    yield "## Beyond the paper: the least work for a stated accuracy\n"
+    yield "The paper's future work as an experiment. Each method goes on until its own intervals, valid at every look, say that all values are within 5, 2 or 1 % of the range |v(N) − v(∅)| or more, at 95 %."
+    yield "Evaluations are geometric means over rows; then how often all values really were within the tolerance, and the share of values inside their intervals."
+    for name in names:
+        found = results(f"{name}-tolerance")
+        where = "CC" if name == "cc" else "MNIST, pixels for players"
+        yield f"\n**{where}**, {len(found['ranges'])} rows\n"
+        asked = found["tolerances"]
+        yield from header(
+            "",
+            *(f"evaluations for {each}" for each in asked),
+            "all within the tolerance",
+            "values inside their intervals",
+        )
+        ranges = np.asarray(found["ranges"], np.float64)[:, None]
+        allowed = ranges * np.array([float(each.rstrip("%")) / 100 for each in asked])
+        for key, each in found["methods"].items():
+            spent, reached = (
+                np.asarray(each["evaluations"], np.float64),
+                np.asarray(each["reached"]) > 0,
+            )
+            cells = []
+            for place in range(len(asked)):
+                told = mean(np.log(spent[:, place]))
+                low, middle, high = (np.exp(number) for number in (told.low, told.value, told.high))
+                missed = int((~reached[:, place]).sum())
+                cells.append(
+                    f"{middle:,.0f} ({low:,.0f}–{high:,.0f})"
+                    + (f", {missed} at the limit" if missed else "")
+                )
+            # a range is widened where values are seen to lie farther apart: never less than this
+            held = np.asarray(each["off"]) <= np.maximum(allowed, 1e-12)
+            sure = judging.share(held[reached]) if reached.any() else None
+            inside = float(np.mean(np.asarray(each["inside"])))
+            yield row(SHORT.get(key, key), *cells, percent(sure) if sure else NONE, f"{inside:.1%}")
+        yield f"\n![evaluations for a stated accuracy, {name}](@{name}-tolerance.png)"
+
+
+MODELS = {
+    "cc23-mlp-ratios": "CC, all 23 columns, 13-9 network: 24 players, exact over 2²⁴ coalitions",
+    "cc23-trees-ratios": "CC, all 23 columns, boosted trees in log-odds, exact from the trees",
+    "mnist-rescnn-ratios": "MNIST, residual CNNs, 16 patches, exact",
+    "text-transformer-ratios": "text of a planted grammar, transformers, 14 tokens, exact",
+}
+
+
+def models(results: Results) -> Iterator[str]:
+    """Deeper models: ratios to Castro."""
+    there = {name: results(name) for name in MODELS if results(name)}
+    if not there:
+        return
+    yield "## Beyond the paper: other models\n"
+    yield "Squared error to Castro's at equal evaluations, 200 permutations' worth; intervals over networks and rows where there are several networks, else over rows.\n"
+    yield from header("", *(MODELS[name] for name in there))
+    tests = []
+    for found in there.values():
+        test = np.atleast_1d(found["test"])
+        tests.append(f"{test.mean():.4f}" + (f", {len(test)} networks" if len(test) > 1 else ""))
+    yield row("test accuracy", *tests)
+    for key, variant in VARIANTS.items():
+        if key == "castro":
+            continue
+        cells = []
+        for found in there.values():
+            upper, lower = (
+                np.asarray(found["errors"][f"{each} evaluations"], np.float64)
+                for each in (key, "castro")
+            )
+            several = upper.ndim == 2
+            cells.append(
+                (judging.ratio_of_networks if several else ratio)(upper, lower).text(".2g")
+            )
+        yield row(variant.label, *cells)
+    yield "\n![other models](@models.png)"
 
 
 def others(results: Results) -> Iterator[str]:

@@ -140,7 +140,7 @@ class Group:
         """Loss and accuracy of every model."""
         import torch
 
-        widest = max([self.inputs // 8, *(mask.shape[-1] for mask in self.masks)])
+        widest = max([1, self.inputs // 8, *(mask.shape[-1] for mask in self.masks)])
         step = max(1, VALIDATION_AT_ONCE // (len(self.weights[0]) * widest))
         losses, right = 0, 0
         with torch.no_grad():
