@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from reproduction import errata, judging
 from reproduction.drawing import SHORT, in_order
 from reproduction.fitted import FITTED
 from reproduction.judging import mean, percent, ratio
-from reproduction.steps import HERE, read
+from reproduction.steps import FULL, HERE, read
 from reproduction.variants import VARIANTS
 
 TABULAR, IMAGES = ("cc", "breast-cancer", "diabetes"), ("mnist", "digits")
@@ -36,6 +37,10 @@ class Results:
             path = self.folder / f"{name}.json"
             self._read[name] = read(path)["result"] if path.exists() else None
         return self._read[name]
+
+    def there(self, name: str) -> bool:
+        """Whether there is such a file."""
+        return (self.folder / f"{name}.json").exists()
 
     def whole(self, name: str) -> Any:
         """The whole file, with device and seconds."""
@@ -472,7 +477,10 @@ def figure_two(results: Results) -> Iterator[str]:
                 late.text(),
                 f"{errors.below} / {errors.above}",
             )
-    yield "\nA step counts as below or above where its interval says so."
+    sizes = [
+        f"{name} {np.shape(results(f'{name}-mlp-curves')['spread']['castro'])[1]}" for name in names
+    ]
+    yield f"\nA step counts as below or above where its interval says so. Rows: {', '.join(sizes)}."
     if "mnist" in names:
         yield "\n![mnist](@mnist-mlp-curves.png)"
 
@@ -863,16 +871,61 @@ def sources(results: Results) -> Iterator[str]:
 
 
 def ages(results: Results) -> Iterator[str]:
-    """Results of older code, as the last `check` found them."""
+    """Results of older code, as the last `check` found them; and those of a smaller size."""
     path = results.folder / "code.json"
     if not path.exists():
         return
     older = json.loads(path.read_text())["older"]
-    yield "## Which code\n"
-    if not older:
+    yield "## Which code, and which size\n"
+    if older:
+        yield f"Of older code, as `python -m reproduction check` says: {', '.join(f'`{each}`' for each in older)}. All others are of the present code."
+    else:
         yield "All results were made with the present code: a small run of each kind of step gives the same numbers (`python -m reproduction check`)."
-        return
-    yield f"Of older code, as `python -m reproduction check` says: {', '.join(f'`{each}`' for each in older)}. All others are of the present code."
+    smaller = list(_smaller(results))
+    if smaller:
+        yield f"\nSmaller than the full protocol: {'; '.join(smaller)}."
+    missing = [each for each in WHOLE if not results.there(each)]
+    if missing:
+        yield f"\nNot run with this code yet: {', '.join(f'`{each}`' for each in missing)}."
+
+
+WHOLE = (
+    "cc-mlp-table",
+    "cc-mlp-curves",
+    "cc-leverage-shap",
+    "cc-search",
+    "cc-timing-cuda",
+    "cc-field-ours",
+    "cc-field-peers",
+    "cc-time-cpu",
+    "cc-time-cuda",
+    "cc-tolerance",
+    "cc23-trees-ratios",
+    "mnist-mlp-curves",
+    "mnist-mlp-saliency",
+    "mnist-cnn-patches-table",
+    "mnist-cnn-saliency",
+    "mnist-search",
+    "mnist-field-ours",
+    "mnist-field-peers",
+    "mnist-tolerance",
+    "mnist-rescnn-ratios",
+    "run-cpu",
+    "run-cuda",
+)
+"""What a complete set of results has."""
+
+
+def _smaller(results: Results) -> Iterator[str]:
+    """Figures and tables that were run with less than the paper's protocol."""
+    full = asdict(FULL)
+    for path in sorted(results.folder.glob("*.json")):
+        if not path.stem.endswith(("-mlp-table", "-curves", "-mlp-saliency", "-patches-table")):
+            continue
+        settings = results.whole(path.stem)["settings"]
+        for key in ("rows", "repetitions", "truth_samples", "more_images", "near_exact"):
+            if settings.get(key, full[key]) < full[key]:
+                yield f"`{path.stem}`, {key.replace('_', ' ')} {settings[key]:,} of {full[key]:,}"
 
 
 def header(*cells: str) -> Iterator[str]:

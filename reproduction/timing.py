@@ -140,7 +140,13 @@ def building(row: Any, permutations: int) -> dict[str, float]:
 
 def experiment(dataset: Dataset, network: Network, run: Run) -> None:
     """Table I's times, one result per device."""
-    settings = run.settings("rows", "table_samples", network=network.digest, device=run.device)
+    settings = run.settings(
+        "rows",
+        "table_samples",
+        network=network.digest,
+        device=run.device,
+        clock=clock_of(run.device).__name__,
+    )
     run.step(
         f"{dataset.name}-timing-{run.device}",
         settings,
