@@ -84,8 +84,9 @@ bench-runs: $(READY)  ## Runs on disk: rate, memory, workers, going on, kills; S
 bench-default: $(PEERS)/.ready $(READY)  ## One call without settings beside shap's; ARGS="--jobs forest --rows 1 10 --turns 1", --table
 	@$(PEERS)/bin/python -m benchmarks.default $(ARGS)
 
-reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers $(ARGS)
+reproduce-peers: $(PEERS)/.ready  ## Table I's rows and the field of shap and shapiq, where these are
+	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction peers --no-report $(ARGS)
+	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction more field --no-report $(ARGS)
 
 # captum needs torch, which the other peers' Python has no small build of.
 SPEED := .venv-speed

@@ -272,7 +272,7 @@ def network(dataset: Dataset, architecture: str, run: Run) -> Network:
     from reproduction import training
 
     if (dataset.name, architecture) == ("cc", REPORTED["cc"][0]):
-        return splits.read(splits.weights_path(run, "paper"))[0]
+        return splits.read(splits.weights_path(run, "paper"))[0][0]
     path = run.weights / f"{dataset.name}-{architecture.replace(' ', '-')}.npz"
     if not path.exists():
         epochs = EPOCHS[architecture.partition(" ")[0]]

@@ -441,7 +441,7 @@ def milliseconds(results: Callable[[str], Any], expected: Any) -> Iterator[Claim
     yield Claim(
         f"Castro takes {printed} ms per example (Table I)",
         FAILS if copied > 2 * printed else OPEN,
-        f"building its inputs as the program does takes {copied:.0f} ms alone; the program's own times are {min(factors):.0f}–{max(factors):.0f} times the printed ones: divided by the 50 examples twice",
+        f"building its inputs as the program does takes {copied:.0f} ms alone; the program's own times are {min(factors):.0f}–{max(factors):.0f} times the printed ones, as one more division by 50 would make them",
         "cc-timing.png",
     )
 

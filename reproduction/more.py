@@ -53,25 +53,77 @@ MNIST_BUDGETS = (6, 12, 24)
 """Times the players."""
 
 
+class ValuesRow:
+    """A row game of any function of coalitions: stars and chains are built and valued."""
+
+    def __init__(self, values: Callable[[Any], Any], n_players: int) -> None:
+        self.values, self.n_players = values, n_players
+
+    def star_contributions(self, centres: Any) -> Any:
+        flips = np.eye(self.n_players, dtype=bool)
+        base = self.values(centres)[:, None]
+        moved = self.values((centres[:, None] ^ flips).reshape(-1, self.n_players))
+        moved = moved.reshape(len(centres), self.n_players)
+        return np.where(centres, base - moved, moved - base)
+
+    def chain_contributions(self, ranks: Any) -> Any:
+        joined = ranks[:, None] < np.arange(self.n_players + 1)[None, :, None]
+        found = self.values(joined.reshape(-1, self.n_players))
+        steps = np.diff(found.reshape(len(ranks), self.n_players + 1), axis=1)
+        return np.take_along_axis(steps, ranks.astype(np.int64), axis=1)
+
+
 # --- the field at equal evaluations
 # --------------------------------------------------------------------------------------
 
 
 def rows_with_truth(dataset: Dataset, network: Network, run: Run) -> Callable[[int], Any]:
-    """From the place of a row to its game, its values and its budgets."""
+    """From the place of a row to its game, its values and its budgets.
+
+    The values are a step of their own: the peers' environment has no torch, and reads them.
+    """
     rows = some_rows(dataset, FIELD_ROWS[dataset.name])
 
+    def truths() -> Result:
+        if dataset.side is None:
+            return {f"row {k}": each for k, each in enumerate(exact(table(network, rows)).T)}
+        found = {}
+        for place, row in enumerate(rows):
+            rng = np.random.default_rng((DRAWS_SEED, place))
+            found[f"row {place}"] = near_exact(
+                game_of(network, row, run.device), run.size.near_exact, rng
+            )
+        return found
+
+    settings = run.settings("near_exact", network=network.digest, rows=len(rows), seed=ROWS_SEED)
+    kept = run.step(f"{dataset.name}-field-truth", settings, truths)
+
     def one(place: int) -> tuple[RowGame, Any, tuple[int, ...]]:
+        truth = np.asarray(kept[f"row {place}"], np.float64)
         if dataset.side is None:
             values = table(network, rows[place : place + 1])
-            game: RowGame = TableRow(np.ascontiguousarray(values[:, 0]))
-            return game, exact(values)[:, 0], CC_BUDGETS
-        game = game_of(network, rows[place], run.device)
-        rng = np.random.default_rng((DRAWS_SEED, place))
-        truth = near_exact(game, run.size.near_exact, rng)
+            return TableRow(np.ascontiguousarray(values[:, 0])), truth, CC_BUDGETS
+        game: RowGame = (
+            numpy_row(network, rows[place])
+            if find_spec("torch") is None
+            else game_of(network, rows[place], run.device)
+        )
         return game, truth, tuple(times * game.n_players for times in MNIST_BUDGETS)
 
     return one
+
+
+def numpy_row(network: Network, row: Any) -> ValuesRow:
+    """The game of a row of an MLP without torch; black pixels are left out."""
+    live = np.flatnonzero(row)
+    output = int(network(row[None]).argmax())
+
+    def values(coalitions: Any) -> Any:
+        inputs = np.zeros((len(coalitions), len(row)))
+        inputs[:, live] = np.asarray(coalitions) * row[live]
+        return network(inputs)[:, output]
+
+    return ValuesRow(values, len(live))
 
 
 def contend(
@@ -120,7 +172,7 @@ def by_peer(name: str, game: RowGame, budget: int, seed: int) -> Any:
 
 
 def field(dataset: Dataset, network: Network, run: Run) -> None:
-    """Ours, and the peers where they are installed."""
+    """Ours; in the environment that has them, the peers."""
     made = rows_with_truth(dataset, network, run)
     name = dataset.name
     known = {
@@ -130,18 +182,18 @@ def field(dataset: Dataset, network: Network, run: Run) -> None:
         "repetitions": FIELD_REPETITIONS[name],
         "budgets": list(CC_BUDGETS if name == "cc" else MNIST_BUDGETS),
     }
+    if find_spec("shapiq") is not None:  # the peers' environment
+        theirs = {key: partial(by_peer, each) for key, each in THEIRS.items()}
+        versions = {each: version(each) for each in ("shap", "shapiq")}
+        settings = {**known, "versions": versions}
+        _field_step(f"{name}-field-peers", theirs, made, settings, run, "other")
+        return
+    run.say(f"{name}-field-peers: shapiq is not installed here; make reproduce-peers runs it")
     methods: dict[str, Callable[[RowGame, int, int], Any]] = {
         **{key: partial(by_variant, key) for key in SAMPLED},
         **{key: partial(by_name, method) for key, method in OURS.items()},
     }
     _field_step(f"{name}-field-ours", methods, made, known, run, "fits")
-    if find_spec("shapiq") is None:
-        run.say(f"{name}-field-peers: shapiq is not installed here; run it where it is")
-        return
-    theirs = {key: partial(by_peer, each) for key, each in THEIRS.items()}
-    versions = {each: version(each) for each in ("shap", "shapiq")}
-    settings = {**known, "versions": versions}
-    _field_step(f"{name}-field-peers", theirs, made, settings, run, "other")
 
 
 def _field_step(
@@ -331,26 +383,6 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
 
 # --- deeper models
 # --------------------------------------------------------------------------------------
-
-
-class ValuesRow:
-    """A row game of any function of coalitions: stars and chains are built and valued."""
-
-    def __init__(self, values: Callable[[Any], Any], n_players: int) -> None:
-        self.values, self.n_players = values, n_players
-
-    def star_contributions(self, centres: Any) -> Any:
-        flips = np.eye(self.n_players, dtype=bool)
-        base = self.values(centres)[:, None]
-        moved = self.values((centres[:, None] ^ flips).reshape(-1, self.n_players))
-        moved = moved.reshape(len(centres), self.n_players)
-        return np.where(centres, base - moved, moved - base)
-
-    def chain_contributions(self, ranks: Any) -> Any:
-        joined = ranks[:, None] < np.arange(self.n_players + 1)[None, :, None]
-        found = self.values(joined.reshape(-1, self.n_players))
-        steps = np.diff(found.reshape(len(ranks), self.n_players + 1), axis=1)
-        return np.take_along_axis(steps, ranks.astype(np.int64), axis=1)
 
 
 def compare_games(games: list[RowGame], truths: list[Any], samples: int, times: int) -> Result:

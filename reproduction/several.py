@@ -41,7 +41,7 @@ def one(network: Network, rows: Any, run: Run, repetitions: int) -> Result:
 
 def experiment(folder: Path | None, run: Run) -> None:
     """CC, networks trained the paper's way."""
-    networks = splits.read(splits.weights_path(run, "paper"))[: run.size.networks]
+    networks = splits.read(splits.weights_path(run, "paper"))[0][: run.size.networks]
     rows, repetitions = (
         max(2, run.size.rows // FEWER_ROWS),
         max(1, run.size.repetitions // FEWER_REPETITIONS),

@@ -16,6 +16,7 @@ from reproduction.steps import Result, Run
 from reproduction.training import fit_together, one_feature_rule, score
 
 WAYS = ("paper", "program")
+SPLITS = 20  # that are fitted; a small run judges the first of them
 
 
 def experiment(architecture: str, folder: Path | None, run: Run) -> None:
@@ -23,9 +24,12 @@ def experiment(architecture: str, folder: Path | None, run: Run) -> None:
     splits = run.size.splits
 
     def fitted(way: str) -> Result:
+        path = weights_path(run, way)
+        if not path.exists():
+            every = [credit_cards(folder, seed) for seed in range(SPLITS)]
+            keep(*fit_together(architecture, every, way=way, device=run.device), path)
+        networks, epochs = (each[:splits] for each in read(path))
         datasets = [credit_cards(folder, seed) for seed in range(splits)]
-        networks, epochs = fit_together(architecture, datasets, way=way, device=run.device)
-        keep(networks, weights_path(run, way))
         return {
             "test": [
                 score(network, dataset.test)
@@ -49,12 +53,13 @@ def experiment(architecture: str, folder: Path | None, run: Run) -> None:
 
 def weights_path(run: Run, way: str) -> Path:
     """Where the networks of all splits are."""
-    folder = run.weights if run.size.splits == 20 else run.out / "weights"
-    return folder / f"cc-splits-{way}.npz"
+    return run.weights / f"cc-splits-{way}.npz"
 
 
-def keep(networks: list[Network], path: Path) -> None:
-    """Networks of one architecture in one file, a further axis for the split."""
+def keep(networks: list[Network], epochs: list[int], path: Path) -> None:
+    """Networks of one architecture in one file, a further axis for the split; and the epochs they
+    took.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     first = networks[0]
     arrays: dict[str, Any] = {
@@ -62,21 +67,22 @@ def keep(networks: list[Network], path: Path) -> None:
     }
     meta = np.array([first.architecture, str(first.inputs), str(first.outputs)])
     with path.open("wb") as file:
-        np.savez_compressed(file, architecture=meta, **arrays)
+        np.savez_compressed(file, architecture=meta, epochs=np.array(epochs), **arrays)
 
 
-def read(path: Path) -> list[Network]:
-    """The networks that `keep` wrote, by split."""
+def read(path: Path) -> tuple[list[Network], list[int]]:
+    """The networks that `keep` wrote, by split, and their epochs."""
     with np.load(path) as file:
         architecture, inputs, outputs = (str(each) for each in file["architecture"])
-        state = {name: file[name] for name in file.files if name != "architecture"}
-    count = len(next(iter(state.values())))
-    return [
+        epochs = file["epochs"].tolist()
+        state = {name: file[name] for name in file.files if name not in ("architecture", "epochs")}
+    networks = [
         Network(
             architecture,
             {name: each[place] for name, each in state.items()},
             int(inputs),
             int(outputs),
         )
-        for place in range(count)
+        for place in range(len(epochs))
     ]
+    return networks, epochs

@@ -452,8 +452,9 @@ def test_the_papers_training_stops_three_epochs_after_the_best(monkeypatch):
 
 def test_networks_of_splits_come_back_as_they_were(tmp_path):
     networks = [small_network(seed=seed) for seed in range(3)]
-    splits.keep(networks, tmp_path / "some.npz")
-    kept = splits.read(tmp_path / "some.npz")
+    splits.keep(networks, [3, 1, 2], tmp_path / "some.npz")
+    kept, epochs = splits.read(tmp_path / "some.npz")
+    assert epochs == [3, 1, 2]
     assert [each.digest for each in kept] == [each.digest for each in networks]
 
 
@@ -653,6 +654,15 @@ def test_a_row_game_of_any_function_is_that_of_its_table(rows):
     assert np.allclose(more.all_values(by_values), tabular.exact(values)[:, 0], atol=1e-12)
 
 
+def test_a_row_without_torch_is_the_row_with_it(rows):
+    net, row = small_network(), np.where(np.arange(6) == 2, 0.0, rows[0])  # one null player
+    coalitions = np.random.default_rng(0).random((20, 5)) < 0.5
+    found = more.numpy_row(net, row)
+    assert found.n_players == 5
+    wanted = games.LinearFirstGame(net, row).values(coalitions)
+    assert np.allclose(found.values(coalitions), wanted, atol=1e-6)
+
+
 def test_a_field_is_measured_in_squared_errors_and_seconds(rows, monkeypatch):
     monkeypatch.setitem(more.FIELD_ROWS, "cc", 1)
     values = games.table(small_network(), rows[:1])
@@ -724,7 +734,7 @@ def test_the_papers_data_and_the_reported_networks():
     assert data.credit_cards(data.SIDE_BY_SIDE, features=23).test[0].shape[1] == 24
     kept = json.loads((HERE / "results" / "cc-splits.json").read_text())["result"]["ways"]
     for way, tests in kept.items():
-        network = splits.read(WEIGHTS / f"cc-splits-{way}.npz")[0]
+        network = splits.read(WEIGHTS / f"cc-splits-{way}.npz")[0][0]
         predicted = network(credit_cards.test[0]).argmax(axis=1)
         assert np.mean(predicted == credit_cards.test[1]) == pytest.approx(
             tests["test"][0], abs=1e-3
