@@ -1,4 +1,4 @@
-.PHONY: demo test test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-more reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs clean
+.PHONY: demo test docs release-check test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-more reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,6 +17,10 @@ $(READY): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (once, some minutes) ..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(INSTALL) ".[demo,test,check]"
+	@touch $@
+
+$(VENV)/.docs: $(READY)
+	@$(INSTALL) ".[docs]"
 	@touch $@
 
 demo: $(VENV)/.demo  ## Explain one prediction and show the result
@@ -42,6 +46,13 @@ check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+
+docs: $(VENV)/.docs  ## The documentation as a site, its examples run: out/docs/index.html
+	@MPLBACKEND=agg OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs . out/docs
+	@echo "Documentation: out/docs/index.html"
+
+release-check: $(READY)  ## Build the wheel and try it on each Python from 3.11 on, in environments of its own
+	@$(BIN)/python tests/release.py
 
 reproduce: $(READY)  ## The paper's experiments anew, networks too, then beside the committed results; ARGS="--data DIR --search"
 	@$(BIN)/python -m reproduction all --retrain --out out/reproduction/fresh $(ARGS)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import owenshap
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -60,6 +62,18 @@ def test_a_page_that_lies_is_noticed(tmp_path):
 
 def test_the_readme_has_an_example_with_output():
     assert any(expected for _, expected in examples(ROOT / "README.md"))
+
+
+def test_the_reference_has_every_public_name():
+    page = (ROOT / "docs" / "api.md").read_text()
+    documented = set(re.findall(r"^\.\. auto\w+:: (?:owenshap\.)?([\w.]+)$", page, re.MULTILINE))
+    assert documented >= set(owenshap.__all__)
+
+
+def test_every_page_is_in_the_sites_contents():
+    contents = (ROOT / "docs" / "index.md").read_text()
+    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert pages <= set(re.findall(r"^([\w-]+)$", contents, re.MULTILINE))
 
 
 def test_the_table_of_the_readme_is_that_of_the_benchmark():

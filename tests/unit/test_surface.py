@@ -7,6 +7,8 @@ import owenshap
 PUBLIC = [
     "MLP",
     "Castro",
+    "Cohorts",
+    "Comparison",
     "Estimate",
     "Exact",
     "Explainer",
@@ -18,6 +20,7 @@ PUBLIC = [
     "GaussianProcessCorrected",
     "HalvedOwen",
     "HalvedOwenPrinted",
+    "Importance",
     "InputError",
     "Linear",
     "MissingExtraError",
@@ -28,14 +31,19 @@ PUBLIC = [
     "Plan",
     "TableGame",
     "UnknownMethodError",
+    "cohorts",
+    "compare",
+    "concat",
     "estimate",
     "estimating",
+    "importance",
     "load",
     "methods",
     "open_run",
     "patches",
     "plots",
     "position",
+    "report",
 ]
 
 

@@ -108,8 +108,8 @@ class Sets(Design):
         return np.bitwise_count(self.packed).sum(axis=1, dtype=np.int64)
 
     def joined(self, others: Sequence[Design]) -> Design:
-        every = [self, *(each for each in others if isinstance(each, Sets))]
-        return Sets(np.concatenate([each.packed for each in every]), self.n_players)
+        every = [self, *(design for design in others if isinstance(design, Sets))]
+        return Sets(np.concatenate([design.packed for design in every]), self.n_players)
 
     def coalitions(self, index: IntArray) -> BoolArray:
         return unpack(self.packed[index], self.n_players)
@@ -146,7 +146,8 @@ class Subsets(Design):
         By halves: the upper one has the last player, and both added are a table without it. For 2^m
         coalitions that start at a multiple of 2^m, as `parts` makes them.
         """
-        left, sums = values.T.copy(), np.zeros((self.n_players, values.shape[1]))
+        left = values.T.copy()
+        sums = np.zeros((self.n_players, values.shape[1]))
         free = len(self).bit_length() - 1
         for player in reversed(range(free)):
             half = left.shape[1] // 2
@@ -205,10 +206,10 @@ class Chains(Design):
     def joined(self, others: Sequence[Design]) -> Design:
         if not others:
             return self
-        every = [self, *(each for each in others if isinstance(each, Chains))]
+        every = [self, *(design for design in others if isinstance(design, Chains))]
         return Chains(
-            np.concatenate([each.ranks for each in every]),
-            _together([each.background for each in every]),
+            np.concatenate([design.ranks for design in every]),
+            _together([design.background for design in every]),
         )
 
     def some(self, start: int, stop: int) -> Design:
@@ -289,16 +290,17 @@ class Stars(Design):
     def evaluations(self) -> IntArray:
         sizes = self._centre_sizes().reshape(self.units)
         # the centre itself or one neighbour is an end
-        low, high = sizes <= 1, sizes >= self.n_players - 1
+        low = sizes <= 1
+        high = sizes >= self.n_players - 1
         ends: IntArray = (low.view(np.int8) + high.view(np.int8)).sum(axis=1, dtype=np.int64)
         return sizes.shape[1] * (self.n_players + 1) - ends
 
     def joined(self, others: Sequence[Design]) -> Design:
         if not others:
             return self
-        every = [self, *(each for each in others if isinstance(each, Stars))]
-        background = _together([each.background for each in every])
-        return Stars(np.concatenate([each.centres for each in every]), self.weights, background)
+        every = [self, *(design for design in others if isinstance(design, Stars))]
+        background = _together([design.background for design in every])
+        return Stars(np.concatenate([design.centres for design in every]), self.weights, background)
 
     def some(self, start: int, stop: int) -> Design:
         background = None if self.background is None else self.background[start:stop]
@@ -314,7 +316,8 @@ class Stars(Design):
             return (flat @ np.ones(self.n_players, np.float32)).astype(np.int64)
 
     def ends(self) -> tuple[IntArray, IntArray]:
-        flat, sizes = self.centres.reshape(-1, self.n_players), self._centre_sizes()
+        flat = self.centres.reshape(-1, self.n_players)
+        sizes = self._centre_sizes()
         return self._at_distance_0(flat, sizes), self._at_distance_0(~flat, self.n_players - sizes)
 
     def _at_distance_0(self, away: BoolArray, distances: IntArray) -> IntArray:
@@ -380,7 +383,8 @@ def _of_units_at(
     n_players = units.shape[1]
     if len(index) == 0:
         return np.empty((0, n_players), np.bool_)
-    first, last = index.min() // (n_players + 1), index.max() // (n_players + 1)
+    first = index.min() // (n_players + 1)
+    last = index.max() // (n_players + 1)
     if (last - first + 1) * (n_players + 1) > MOST_EXPANDED * len(index):
         unit, places = np.divmod(index, n_players + 1)
         return at(units[unit], places)
@@ -389,7 +393,7 @@ def _of_units_at(
 
 
 def _together(backgrounds: Sequence[IntArray | None]) -> IntArray | None:
-    some = [each for each in backgrounds if each is not None]
+    some = [background for background in backgrounds if background is not None]
     return np.concatenate(some) if some else None
 
 

@@ -64,7 +64,7 @@ class Levels:
 
     def state(self) -> dict[str, Any]:
         """The rule as plain data."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Levels:
@@ -81,7 +81,8 @@ class Levels:
         self, rng: np.random.Generator, shape: tuple[int, ...], which: slice = slice(None)
     ) -> FloatArray:
         """Levels q of shape (*shape, L), or of the part of them that `which` names."""
-        lower, widths = self.lower[which], self._widths[which]
+        lower = self.lower[which]
+        widths = self._widths[which]
         if not widths.any():
             return np.broadcast_to(lower, (*shape, len(lower)))
         return lower + widths * rng.random((*shape, len(lower)))
@@ -106,11 +107,9 @@ class Levels:
             advice = "Give a rule on [0, 1] that is not folded yet"
             raise InputError("rule", "be symmetric about ½ to be folded", "another one", advice)
         half = (len(self) + 1) // 2
-        lower, upper, weights = (
-            self.lower[:half].copy(),
-            self.upper[:half].copy(),
-            self.weights[:half].copy(),
-        )
+        lower = self.lower[:half].copy()
+        upper = self.upper[:half].copy()
+        weights = self.weights[:half].copy()
         if len(self) % 2:
             upper[-1] = 0.5
             weights[-1] /= 2

@@ -33,6 +33,8 @@ class Assembly:
     output_names: list[str] | None
     unit: str | None
     settings: Settings
+    row_ids: NDArray[Any] | None = field(default=None, repr=False)
+    """What the rows are called; None: by their numbers."""
 
     def of_trees(self, exact: TreeValues) -> Explanation:
         """Rows whose values come from trees: nothing evaluated, nothing in doubt."""
@@ -117,7 +119,9 @@ class Assembly:
         axis of outputs where there is only one.
         """
         one_output = self.explained.shape[1] == 1
+        ids = np.arange(len(self.rows)) if self.row_ids is None else self.row_ids
         arrays |= {"predictions": self.explained, "data": _data(self.rows, self.players)}
+        arrays["row_ids"] = ids
         for name, array in arrays.items():
             kept = array if finished is None else array[finished]
             arrays[name] = kept[..., 0] if one_output and OUTPUTS in AXES_OF[name] else kept

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 from owenshap.estimators import Estimator
 from owenshap.run.allocation import Shared
@@ -11,7 +13,7 @@ from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import USUAL, Until, checked_until
 from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor
-from owenshap.support.progress import Meter
+from owenshap.support.progress import Meter, close, meter
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,15 @@ class Call:
             draws = whole_number("background_draws", draws, 1, "It counts background rows")
         workers = checked_executor(executor)
         return cls(method, budget, until, shared, draws, settings, workers, progress)
+
+    @contextmanager
+    def shown(self, rows: int) -> Iterator[Call]:
+        """The call with a bar for so many rows, which is there as long as this is."""
+        report = meter(self.progress, "explaining", rows)
+        try:
+            yield replace(self, progress=report)
+        finally:
+            close(report)
 
 
 def _shared(total: int | None, seconds: float | None) -> Shared | None:

@@ -14,9 +14,8 @@ from owenshap.explain.call import Call
 from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.inputs import Inputs
-from owenshap.explain.predicting import Predictor
+from owenshap.explain.predicting import Predictor, settled_model, unit_of
 from owenshap.explain.sampling import sampled
-from owenshap.explain.units import settled_model, unit_of
 from owenshap.games.outputs import Choice, choose
 from owenshap.games.players import Groups
 from owenshap.run.evaluate import parse_bytes
@@ -178,17 +177,20 @@ class Explainer:
             progress=progress,
         )
         rows, absent = self._inputs.rows(X)
-        predictions = self._predictor.timed_predictions(rows)
-        names = self._predictor.output_names(predictions.shape[1])
-        output, output_names = choose(self._output, predictions, names)
-        players = self._inputs.players(rows)
-        unit = unit_of(self._model, output)
-        assembly = Assembly(rows, players, predictions, output_names, unit, call.settings)
-        exact, not_exact = self._trees.chosen(
-            method, self._fast, rows, absent, players, predictions, output
-        )
-        if exact is not None:
-            explained = output(predictions, np.arange(len(rows)))
-            return replace(assembly, explained=explained).of_trees(exact)
-        assert absent is not None
-        return sampled(call, self._predictor, assembly, absent, predictions, output, not_exact)
+        with call.shown(len(rows)) as call:
+            predictions = self._predictor.timed_predictions(rows)
+            names = self._predictor.output_names(predictions.shape[1])
+            output, output_names = choose(self._output, predictions, names)
+            players = self._inputs.players(rows)
+            unit = unit_of(self._model, output)
+            ids = self._inputs.row_ids(X)
+            settings = call.settings
+            assembly = Assembly(rows, players, predictions, output_names, unit, settings, ids)
+            exact, not_exact = self._trees.chosen(
+                method, self._fast, rows, absent, players, predictions, output
+            )
+            if exact is not None:
+                explained = output(predictions, np.arange(len(rows)))
+                return replace(assembly, explained=explained).of_trees(exact)
+            assert absent is not None
+            return sampled(call, self._predictor, assembly, absent, predictions, output, not_exact)

@@ -9,22 +9,25 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from owenshap.errors import InputError
 from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.checks import whole_number
 from owenshap.support.extras import needed
 
 if TYPE_CHECKING:
     import pandas
     import shap
 
+    from owenshap import report
+
 Key: TypeAlias = Any  # int, slice, name, array, Ellipsis, or a tuple of them
 ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
 AXES_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("values", "standard_errors", "lower", "upper"), (ROWS, PLAYERS, OUTPUTS)),
     **dict.fromkeys(("base_values", "predictions", "doubtful"), (ROWS, OUTPUTS)),
-    **dict.fromkeys(("evaluations", "model_rows", "stopped_by", "because"), (ROWS,)),
+    **dict.fromkeys(("evaluations", "model_rows", "stopped_by", "because", "row_ids"), (ROWS,)),
     "data": (ROWS, PLAYERS),
 }
 """The axes of each array of an explanation, where none is sliced away."""
@@ -35,7 +38,8 @@ class Explanation:
     """What each player added to each row's prediction.
 
     Slices like an array, by number and by name: explanation[0], explanation[:10, "age"],
-    explanation[..., "class 1"]. A number or a single name takes its axis away.
+    explanation[..., "class 1"]. A number or a single name takes its axis away. Numpy takes it for
+    its values: np.abs(explanation), explanation - other and the like are plain arrays.
     """
 
     values: FloatArray
@@ -64,7 +68,8 @@ class Explanation:
     model_rows: IntArray
     """Rows that the model predicted for it."""
     method: str
-    seed: int
+    seed: int | None
+    """None where rows of several seeds were put together."""
     confidence: float
     axes: tuple[str, ...] = (ROWS, PLAYERS)
     """The axes that values have."""
@@ -75,6 +80,10 @@ class Explanation:
     unit: str | None = None
     """What is explained: 'log-odds', 'probability', 'prediction', …; None where that is not
     known.
+    """
+    row_ids: NDArray[Any] | None = field(default=None, repr=False)
+    """What each row is called, (rows,): the index of a pandas frame, else the row's number in the
+    call; None where that is not known.
     """
 
     @property
@@ -116,6 +125,102 @@ class Explanation:
                 kept[name] = [names[i] for i in np.atleast_1d(np.arange(len(names))[index[axis]])]
         return replace(self, **kept)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype, copy=copy)
+
+    def __add__(self, other: Any) -> FloatArray:
+        return np.add(self.values, other)
+
+    def __radd__(self, other: Any) -> FloatArray:
+        return np.add(other, self.values)
+
+    def __sub__(self, other: Any) -> FloatArray:
+        return np.subtract(self.values, other)
+
+    def __rsub__(self, other: Any) -> FloatArray:
+        return np.subtract(other, self.values)
+
+    def __mul__(self, other: Any) -> FloatArray:
+        return np.multiply(self.values, other)
+
+    def __rmul__(self, other: Any) -> FloatArray:
+        return np.multiply(other, self.values)
+
+    def __truediv__(self, other: Any) -> FloatArray:
+        return np.divide(self.values, other)
+
+    def __rtruediv__(self, other: Any) -> FloatArray:
+        return np.divide(other, self.values)
+
+    def __neg__(self) -> FloatArray:
+        return np.negative(self.values)
+
+    @property
+    def abs(self) -> FloatArray:
+        """The absolute values, a plain array; `owenshap.importance` has their means, with
+        intervals.
+        """
+        return np.abs(self.values)
+
+    def mean(self, axis: int | tuple[int, ...] | None = None) -> Any:
+        """The mean of the values along an axis, a plain array: mean(0) is over the rows."""
+        return self.values.mean(axis=axis)
+
+    @property
+    def shap_values(self) -> FloatArray:
+        """The values, by shap's word."""
+        return self.values
+
+    @property
+    def expected_value(self) -> FloatArray:
+        """The base values, by shap's word."""
+        return self.base_values
+
+    def sample(self, rows: int, *, seed: int = 0) -> Explanation:
+        """So many rows, drawn without replacement, in the order that they have here.
+
+        Parameters
+        ----------
+        rows : int
+            How many; all of them where there are no more.
+        seed : int
+            The same seed draws the same rows.
+        """
+        self._of_rows("sample")
+        rows = whole_number("rows", rows, 1, "It counts rows to draw")
+        rng = np.random.default_rng(whole_number("seed", seed, 0, "Give a whole number"))
+        drawn = rng.permutation(len(self))[: min(rows, len(self))]
+        return self[np.sort(drawn)]
+
+    def sorted(self, by: str | ArrayLike = "prediction", *, descending: bool = True) -> Explanation:
+        """The rows in another order; rows that are equal in it stay as they are.
+
+        Parameters
+        ----------
+        by : str or array
+            'prediction', a feature's name (by its contribution), or a number for each row. With
+            several outputs, pick one first.
+        descending : bool
+            Whether the largest come first.
+        """
+        self._of_rows("sorted")
+        keys = np.asarray(self._keys(by) if isinstance(by, str) else by)
+        if keys.shape != (len(self),):
+            rule = f"be one number for each of the {len(self):,} rows"
+            advice = "Pick an output first" if OUTPUTS in self.axes else "Give as many as rows"
+            raise InputError("by", rule, f"shape {keys.shape}", advice)
+        order = np.argsort(keys[::-1], kind="stable")[::-1]  # from behind: equal ones stay
+        return self[len(self) - 1 - order if descending else np.argsort(keys, kind="stable")]
+
+    def _keys(self, by: str) -> FloatArray:
+        if by == "prediction" and by not in self.feature_names:
+            return self.predictions
+        return self[:, by].values
+
+    def _of_rows(self, what: str) -> None:
+        if ROWS not in self.axes:
+            raise InputError(what, "have an explanation of rows", "one row", "Leave it out")
+
     def to_frame(self) -> pandas.DataFrame:
         """A tidy pandas DataFrame: one line per row, player and output, with the interval and the
         player's data.
@@ -126,7 +231,7 @@ class Explanation:
         at = dict(zip(self.axes, index, strict=True))
         columns: dict[str, Any] = {}
         if ROWS in at:
-            columns["row"] = at[ROWS]
+            columns["row"] = at[ROWS] if self.row_ids is None else self.row_ids[at[ROWS]]
         columns["feature"] = np.array(self.feature_names, object)[at.get(PLAYERS, 0)]
         if OUTPUTS in at:
             columns["output"] = (
@@ -174,6 +279,31 @@ class Explanation:
         from owenshap.explain.saving import write
 
         write(self, path)
+
+    def report(
+        self, path: str | PathLike[str] | None = None, *, title: str | None = None
+    ) -> report.Page:
+        """A page on what mattered, how sure that is, and why each row got its prediction.
+
+        Parameters
+        ----------
+        path : path, optional
+            A file to write it to, which needs nothing else. As the last value of a notebook's cell
+            the page is shown there.
+        title : str, optional
+            Its heading.
+
+        Returns
+        -------
+        Page
+            With its text in `html`; `owenshap.report.write` has more settings.
+        """
+        import owenshap  # by the surface: the page is made above this room
+
+        page = owenshap.report.page(self, title=title)
+        if path is not None:
+            page.save(path)
+        return page
 
     def _repr_html_(self) -> str:
         from owenshap.explain.notebook import html

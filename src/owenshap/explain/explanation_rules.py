@@ -17,8 +17,9 @@ AXES = [axes for count in range(len(ALL) + 1) for axes in combinations(ALL, coun
 FINITE = ("values", "base_values", "predictions")
 UNSURE = ("standard_errors", "lower", "upper")
 COUNTS = ("evaluations", "model_rows")
-OPTIONAL = ("stopped_by", "because")
-TEXTS = ("doubtful", *OPTIONAL)
+TEXTS = ("doubtful", "stopped_by", "because")
+OPTIONAL = ("stopped_by", "because", "row_ids")
+ANYTHING = ("data", "row_ids")
 ADVICE = "Explanations come from an Explainer, or from a file that is as it was written"
 
 
@@ -40,7 +41,8 @@ def check_forms(parts: Mapping[str, Any]) -> None:
         _check_names("output_names", parts["output_names"], sizes.get(OUTPUTS, 1))
     _must(isinstance(parts["method"], str), "method", "be text", parts["method"])
     _must(isinstance(parts["unit"], str | None), "unit", "be text or None", parts["unit"])
-    whole_number("seed", parts["seed"], 0, ADVICE)
+    if parts["seed"] is not None:
+        whole_number("seed", parts["seed"], 0, ADVICE)
     checked_confidence(parts["confidence"])
 
 
@@ -66,7 +68,7 @@ def _check_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
         _must(_is_text(value), name, "be text", type(value).__name__)
     elif name in COUNTS:
         _must(dtype is not None and dtype.kind in "iu", name, "be whole numbers", dtype or value)
-    elif name != "data":
+    elif name not in ANYTHING:
         _must(dtype is not None and dtype.kind == "f", name, "be numbers", dtype or value)
 
 

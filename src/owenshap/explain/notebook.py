@@ -10,6 +10,7 @@ from html import escape
 import numpy as np
 
 from owenshap.explain.colours import NEGATIVE, NEUTRAL, POSITIVE
+from owenshap.explain.doubts import told_doubts
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.summary import (
     Line,
@@ -19,7 +20,6 @@ from owenshap.explain.summary import (
     others_label,
     ranked,
     reach,
-    told_doubts,
     told_unit,
 )
 from owenshap.explain.words import Digits, shorten
@@ -75,7 +75,8 @@ def _origin(explanation: Explanation) -> str:
     elif has_intervals(explanation):
         parts.append(f"{100 * explanation.confidence:g} % intervals")
     parts += [doubts] * bool(doubts)
-    return escape(" · ".join([*parts, f"seed {explanation.seed}"]))
+    seed = [] if explanation.seed is None else [f"seed {explanation.seed}"]
+    return escape(" · ".join([*parts, *seed]))
 
 
 def _of_lines(explanation: Explanation, *, gap: bool) -> str:

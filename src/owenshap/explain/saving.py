@@ -81,6 +81,8 @@ def _checked(packed: dict[str, Packed]) -> dict[str, Any]:
     if not isinstance(about, dict) or about.pop("format", None) != FORMAT:
         raise ValueError(f"not of the format '{FORMAT}'")
     about.setdefault("unit", None)  # files from before explanations had one
+    if "row_ids" not in packed:
+        about.setdefault("row_ids", None)
     old = "no_interval" in about and "doubtful" not in about
     if old:
         about["doubtful"] = ""
@@ -90,6 +92,7 @@ def _checked(packed: dict[str, Packed]) -> dict[str, Any]:
     parts = {name: _restored_field(value) for name, value in about.items()}
     if isinstance(parts["axes"], list):
         parts["axes"] = tuple(parts["axes"])
+    parts |= {"row_ids": _hashable(parts["row_ids"])} if "row_ids" in parts else {}
     if old:
         parts |= _nowhere(parts, packed)
     check_forms({**parts, **packed})
@@ -106,6 +109,16 @@ def _nowhere(parts: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]
     shape = packed["values"].shape
     none = {name: np.full(shape, np.nan)[()] for name in UNSURE if parts.get(name, "") is None}
     return none | {"doubtful": np.full(packed["base_values"].shape, "", object)[()]}
+
+
+def _hashable(ids: Any) -> Any:
+    """Names of rows, of which lists were tuples: the levels of an index."""
+    if not isinstance(ids, np.ndarray):
+        return tuple(ids) if isinstance(ids, list) else ids
+    names = np.empty(ids.shape, object)
+    for place, each in np.ndenumerate(ids):
+        names[place] = tuple(each) if isinstance(each, list) else each
+    return names
 
 
 def _is_numbers(value: Any) -> bool:

@@ -11,13 +11,14 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.explain.cells import text_of
+from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.importance import importance
 from owenshap.explain.words import Digits, shorten
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.units import PREDICTION
 
-FEWEST_ROWS = 10  # below, the spread over rows is too uncertain for an interval about their mean
 LONGEST_OTHERS = 1.5  # bars of single players
 
 
@@ -167,58 +168,13 @@ def others_label(count: int) -> str:
 
 
 def importance_half_widths(explanation: Explanation) -> tuple[FloatArray, FloatArray]:
-    """How far the interval of each player's mean |value| over rows reaches down and up, (players,);
-    nan: no interval.
-
-    It is about the mean over all rows that these were drawn from. Two independent errors are in it:
-    that of the choice of rows, from Student's t on their spread, and that of estimation. The latter
-    does not shrink with the number of rows here: rows share their coalitions, so their errors may
-    all go the same way, and noise makes |value| larger on average, never smaller. Since | |φ̂| −
-    |φ| | ≤ |φ̂ − φ|, the mean half-width of the rows bounds it whatever the dependence. Rows without
-    an interval are taken to be as unsure as the others.
+    """How far the interval of each feature's mean |value| over rows reaches down and up,
+    (players,); nan: no interval. It is the one that `owenshap.importance` gives.
     """
-    from scipy.special import stdtrit  # here: other pictures do without scipy
-
-    rows, players = explanation.shape
-    if rows < FEWEST_ROWS:
-        return np.full(players, np.nan), np.full(players, np.nan)
-    strength = np.abs(explanation.values)
-    of_rows = (
-        stdtrit(rows - 1, (1 + explanation.confidence) / 2)
-        * strength.std(axis=0, ddof=1)
-        / np.sqrt(rows)
-    )
-    half: FloatArray = np.hypot(of_rows, _mean_of_known(_half_widths(explanation)[0]))
-    return np.minimum(half, strength.mean(axis=0)), half  # a mean of absolute values is not below 0
-
-
-def _mean_of_known(half: FloatArray) -> FloatArray:
-    """The mean over rows (rows, players) of what is not NaN; NaN where nothing is known."""
-    known = np.isfinite(half)
-    count = known.sum(axis=0)
-    total = np.where(known, half, 0).sum(axis=0)
-    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
-    return mean
-
-
-def is_doubtful(explanation: Explanation) -> BoolArray:
-    """Which rows have intervals that may mislead, or none, (rows,) or (rows, outputs)."""
-    return np.asarray(explanation.doubtful, object) != ""
-
-
-def told_doubts(explanation: Explanation) -> str:
-    """Why intervals may mislead, in words, with the rows that it is about; '' where nothing says
-    so.
-    """
-    doubtful = is_doubtful(explanation)
-    if not doubtful.any():
-        return ""
-    texts = np.asarray(explanation.doubtful, object)[doubtful].tolist()
-    most = max(dict.fromkeys(texts), key=texts.count)
-    if ROWS not in explanation.axes or not doubtful.ndim:
-        return f"doubtful: {most}"
-    rows = int(doubtful.reshape(len(doubtful), -1).any(axis=1).sum())
-    return f"doubtful in {rows:,} of {len(doubtful):,} rows: {most}"
+    table = importance(explanation)
+    below, above = table.values - table.lower, table.upper - table.values
+    back = np.argsort(table.order)
+    return below[back], above[back]
 
 
 def has_intervals(explanation: Explanation) -> bool:

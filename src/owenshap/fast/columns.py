@@ -127,7 +127,9 @@ class Pairs:
         """
         every, absent = self._data
         own = some_of(every, rows)
-        weights, arrays, per_row = self.linear.weights, self.linear.arrays, self.absent.per_row
+        weights = self.linear.weights
+        arrays = self.linear.arrays
+        per_row = self.absent.per_row
         which = rows if per_row else drawn
         stand_in = some_of(absent, which)
         # (rows, background, features)
@@ -165,7 +167,8 @@ class Pairs:
         The stars or chains of a tile are in order of their place in the replicate: sums over the
         places go along replicates.
         """
-        arrays, size = self.linear.arrays, self.n_players + 1
+        arrays = self.linear.arrays
+        size = self.n_players + 1
         # what a sum is cut into, whatever the memory
         of_each = min(units[1], max(1, self.block // (numbers * size)))
         replicates = min(units[0], max(1, self.tile // (numbers * size * of_each)))
@@ -202,7 +205,8 @@ class Pairs:
         """What pairs give, (outputs, rows, …), with means over the background; a pair has so many
         numbers in a tile.
         """
-        arrays, count = self.linear.arrays, 1 if drawing else len(self.absent)
+        arrays = self.linear.arrays
+        count = 1 if drawing else len(self.absent)
         columns = self.n_players * max(
             self.linear.width, self.rows.n_features if self.players.grouped else 0
         )
@@ -223,8 +227,8 @@ class Pairs:
                     total = total + exact.sum(2).swapaxes(0, 1)
                     continue
                 # one by one: wherever tiles end, sums have one order
-                for each in exact.swapaxes(0, 2):
-                    total = total + each
+                for part in exact.swapaxes(0, 2):
+                    total = total + part
             parts.append(total.swapaxes(0, 1))
         return arrays.joined(parts, 1)
 

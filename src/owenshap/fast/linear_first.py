@@ -344,10 +344,10 @@ class LinearFirst:
         """Whether it gives the model's own predictions (rows, k): structure is found, never
         believed.
         """
-        own = self.predict(rows)
-        if own is None or own.shape != predictions.shape:
+        here = self.predict(rows)
+        if here is None or here.shape != predictions.shape:
             return False
-        return bool(np.abs(own - predictions).max() <= CLOSE * np.abs(predictions).max())
+        return bool(np.abs(here - predictions).max() <= CLOSE * np.abs(predictions).max())
 
     def predict(self, rows: Table) -> FloatArray | None:
         """Predictions (rows, k); None where the rows are not what it takes."""
@@ -382,7 +382,8 @@ def times(arrays: Arrays, left: Any, right: Any) -> Any:
     shape. One call makes those of all pairs with a panel, or of all panels with a pair, whichever
     are more.
     """
-    pairs, columns = left.shape[1], right.shape[1]
+    pairs = left.shape[1]
+    columns = right.shape[1]
     if not arrays.fixed:
         return (left.reshape(-1, len(right)) @ right).reshape(len(left), pairs, columns)
     padded = arrays.padded(right, -(-columns // FIRST_PANEL) * FIRST_PANEL)
@@ -434,8 +435,8 @@ def layered(
     """
     dtype = np.result_type(np.float32, *weights, *biases)
     layers = [
-        affine(each.astype(dtype), bias.astype(dtype))
-        for each, bias in zip(weights, biases, strict=True)
+        affine(weight.astype(dtype), bias.astype(dtype))
+        for weight, bias in zip(weights, biases, strict=True)
     ]
     steps: list[Step] = []
     for layer, activation in zip(layers, activations, strict=True):

@@ -90,7 +90,8 @@ class LinearModelGame(ModelGame):
         return values if np.isfinite(values).all() else super().values(coalitions)
 
     def _values(self, present: Any) -> FloatArray:
-        pairs, count = self.pairs, present.shape[1]
+        pairs = self.pairs
+        count = present.shape[1]
 
         def of_pairs(rows: slice, drawn: Any) -> Any:
             columns, empty = pairs.columns(rows, drawn)
@@ -201,7 +202,8 @@ def value_ahead(work: Sequence[tuple[LinearModelGame, Stars]]) -> None:
     """Value the stars and the ends of games that `joins` together, for each to have ready when it
     is asked for them.
     """
-    arrays, games = work[0][0].linear.arrays, [game.pairs for game, _ in work]
+    arrays = work[0][0].linear.arrays
+    games = [game.pairs for game, _ in work]
     with arrays.running():
         ends = np.split(
             arrays.get(together.ends_of(games)),
@@ -209,8 +211,8 @@ def value_ahead(work: Sequence[tuple[LinearModelGame, Stars]]) -> None:
             axis=2,
         )
         parts = together.joined([(game.pairs, design) for game, design in work])
-        everything = arrays.get(arrays.joined([each.flatten() for each in parts], 0))
-    flat = np.split(everything, np.cumsum([each.numel() for each in parts])[:-1])
+        everything = arrays.get(arrays.joined([part.flatten() for part in parts], 0))
+    flat = np.split(everything, np.cumsum([part.numel() for part in parts])[:-1])
     for (game, design), own, part, of_game in zip(work, flat, parts, ends, strict=True):
         replicates = (
             own.reshape(part.shape).transpose(3, 2, 1, 0).reshape(part.shape[3], game.n_players, -1)

@@ -17,6 +17,7 @@ from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.executors import one_ahead
+from owenshap.support.progress import pulse
 from owenshap.tables import Composer, Table
 
 
@@ -148,7 +149,8 @@ class ModelGame(Declared):
         """Batches that are begun when they are asked for; of each, what waits for its means (pairs,
         k).
         """
-        pairs, step = len(self.rows) * len(coalitions), self._pairs_at_once(drawn)
+        pairs = len(self.rows) * len(coalitions)
+        step = self._pairs_at_once(drawn)
         for start in range(0, pairs, step):
             row, which = np.divmod(np.arange(start, min(start + step, pairs)), len(coalitions))
             background = drawn[which] if len(drawn) > 1 else drawn
@@ -247,4 +249,5 @@ def _mean(finish: Callable[[], FloatArray], weights: FloatArray | None) -> Float
     means: FloatArray = (
         outputs.mean(axis=1) if weights is None else (outputs * weights[:, None]).sum(axis=1)
     )
+    pulse(len(means))
     return means

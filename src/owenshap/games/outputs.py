@@ -62,7 +62,7 @@ def position(place: int) -> Position:
 class Names:
     """What the outputs of a model are called, by all who call them something."""
 
-    own: list[str] | None = None
+    given: list[str] | None = None
     """By the user."""
     labels: Sequence[Any] | None = None
     """The classes that they stand for, as the model has them."""
@@ -71,11 +71,11 @@ class Names:
     @property
     def shown(self) -> list[str] | None:
         """Those that explanations have."""
-        return self.of_model if self.own is None else self.own
+        return self.of_model if self.given is None else self.given
 
     def place(self, choice: Choice) -> int | None:
         """The output that is called so: by the user, else by its label, else by the model."""
-        for names in (self.own, self.labels, self.of_model):
+        for names in (self.given, self.labels, self.of_model):
             places = [place for place, name in enumerate(names or ()) if _equal(name, choice)]
             if len(places) > 1:
                 got = f"{_typed(choice)}, the name of outputs {', '.join(map(str, places))}"
@@ -88,8 +88,8 @@ class Names:
     def known(self, outputs: int) -> str:
         """What one output can be chosen by, as it must be typed."""
         of_model = self.of_model if self.labels is None else self.labels
-        given = [*(self.own or ()), *(of_model or ())]
-        names = list(dict.fromkeys(_typed(each) for each in given))
+        every = [*(self.given or ()), *(of_model or ())]
+        names = list(dict.fromkeys(_typed(name) for name in every))
         listed = ", ".join(names[:MOST_SHOWN]) + (", …" if len(names) > MOST_SHOWN else "")
         positions = [f"a number from 0 to {outputs - 1}"] if self.labels is None else []
         return ", ".join(positions + ([f"one of {listed}"] if listed else []))
@@ -147,7 +147,8 @@ def choose(
     Where the model has labels, a class is chosen by its label: 1 is the class 1, wherever it
     stands.
     """
-    outputs, shown = predictions.shape[1], names.shown
+    outputs = predictions.shape[1]
+    shown = names.shown
     everything = Output(takes=outputs)
     if choice is None:
         return everything, shown
@@ -208,7 +209,7 @@ def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> No
         return
     _warned = True
     number, label, other = (
-        _typed(each) for each in (choice, names.labels[place], names.labels[before])
+        _typed(label) for label in (choice, names.labels[place], names.labels[before])
     )
     message = (
         f"output={number} is the class with the label {label}, which is output {place} of the "
@@ -224,7 +225,8 @@ def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> 
         return function(predictions)
     except Exception as error:
         got = f"{type(error).__name__}({error}) for predictions of shape {predictions.shape}"
-        rule, advice = "be a function that takes predictions", "They are (m, k), of any batch"
+        rule = "be a function that takes predictions"
+        advice = "They are (m, k), of any batch"
         raise ModelError("output", rule, got, advice) from error
 
 

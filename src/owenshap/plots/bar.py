@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from owenshap.explain.colours import NEUTRAL
 from owenshap.explain.explanation import ROWS, Explanation
+from owenshap.explain.importance import DRAWN, settled_rows
 from owenshap.explain.summary import checked, checked_count, lines, reach
 from owenshap.explain.words import Digits
 from owenshap.plots import canvas
@@ -35,10 +36,10 @@ def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = No
     -----
     Whiskers of one row are the intervals of the explanation. Those of many rows are about the mean
     over all rows that these were drawn from: they hold the spread over rows and the error of
-    estimation, which also makes a mean of absolute values too large rather than too small. They
-    need 10 rows. Whiskers are paler where intervals are doubtful, over rows where most are. The bar
-    of all others has no whisker, as the errors of players depend on one another, and is cut where
-    it would dwarf the rest.
+    estimation, which also makes a mean of absolute values too large rather than too small. Of less
+    than 10 rows they hold the latter alone. Whiskers are paler where intervals are doubtful, over
+    rows where most are. The bar of all others has no whisker, as the errors of features depend on
+    one another, and is cut where it would dwarf the rest.
 
     Examples
     --------
@@ -83,6 +84,9 @@ def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = No
 
 def _axis_label(explanation: Explanation, intervals: bool) -> str:
     label = canvas.contribution(explanation)
+    of = None
     if ROWS in explanation.axes:
         label = f"mean |{label}| over {len(explanation):,} rows"
-    return canvas.with_confidence(label, explanation, intervals)
+        drawn = settled_rows(None, len(explanation)) == DRAWN
+        of = "also of the choice of rows" if drawn else "of the estimation"
+    return canvas.with_confidence(label, explanation, intervals, of)

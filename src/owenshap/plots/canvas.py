@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
+from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.summary import is_doubtful, told_unit
+from owenshap.explain.summary import told_unit
 from owenshap.explain.words import Digits, shorten
 from owenshap.support.extras import needed
 
@@ -318,13 +319,16 @@ def contribution(explanation: Explanation) -> str:
     return f"contribution to {what}" + (f", {unit}" if unit else "")
 
 
-def with_confidence(label: str, explanation: Explanation, intervals: bool) -> str:
-    """The label of an axis, with what the whiskers are."""
+def with_confidence(
+    label: str, explanation: Explanation, intervals: bool, of: str | None = None
+) -> str:
+    """The label of an axis, with what the whiskers are, and are of."""
     if not intervals:
         return label
     what = f"{100 * explanation.confidence:g} % intervals"
+    what += f", {of}" if of else ""
     doubtful = is_doubtful(explanation)
     if not doubtful.any():
-        return f"{label}  ({what})"
+        return f"{label}\n({what})" if of else f"{label}  ({what})"
     rows = f" in {np.count_nonzero(doubtful):,} of {doubtful.size:,} rows" if doubtful.ndim else ""
-    return f"{label}\n({what}, doubtful{rows})"
+    return f"{label}\n({what}{';' if of else ','} doubtful{rows})"

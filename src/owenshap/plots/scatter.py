@@ -9,8 +9,9 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
 from owenshap.explain.colours import NEGATIVE
+from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import PLAYERS, Explanation, resolve
-from owenshap.explain.summary import checked, has_intervals, is_doubtful
+from owenshap.explain.summary import checked, has_intervals
 from owenshap.explain.words import shorten
 from owenshap.plots import canvas
 from owenshap.support.arrays import FloatArray

@@ -240,10 +240,9 @@ class Estimate:
             return errors
         if self.fit_errors is not None:
             return normal_quantile((1 - self._confidence) / 2) * errors
-        if self.plan.until is not None:
-            half = stopped_half_widths(self.moments, self._confidence, *self._seen)
-            return np.maximum(half, self._astray)
-        return half_widths(self.moments, self._confidence, *self._seen, self._astray)
+        widths = half_widths if self.plan.until is None else stopped_half_widths
+        half = widths(self.moments, self._confidence, *self._seen)
+        return np.maximum(half, self._astray)
 
     @property
     def _astray(self) -> FloatArray:

@@ -101,9 +101,11 @@ def one_ahead(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
     `begun` begins a piece of work when it is asked for one, and gives the function that waits for
     it. Where it fails, what was begun before is finished first, as it would be one by one.
     """
-    source, waiting = iter(begun), None
+    source = iter(begun)
+    waiting = None
     while True:
-        failure, following = None, None
+        failure = None
+        following = None
         try:
             following = next(source, None)
         except Exception as error:

@@ -34,11 +34,11 @@ def shared_among_workers() -> Iterator[None]:
         needed("torch", extra="torch").set_num_threads(1)
         yield
         return
-    own = threading.get_ident()
+    thread = threading.get_ident()
     if (
         "torch" not in sys.modules
         or threading.current_thread() is threading.main_thread()
-        or own in _busy
+        or thread in _busy
     ):
         yield
         return
@@ -46,10 +46,10 @@ def shared_among_workers() -> Iterator[None]:
     with _lock:
         # asked in any case: a thread's own setting counts only once it has asked
         now = torch.get_num_threads()
-        whole = _busy[own] = next(iter(_busy.values()), now)
+        whole = _busy[thread] = next(iter(_busy.values()), now)
         torch.set_num_threads(max(1, whole // len(_busy)))
     try:
         yield
     finally:
         with _lock:
-            torch.set_num_threads(_busy.pop(own))
+            torch.set_num_threads(_busy.pop(thread))

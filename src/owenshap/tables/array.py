@@ -96,7 +96,8 @@ class ArrayTable(Table):
         return ~_same(self.array, other.array)
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
-        own, other = np.ascontiguousarray(self.array), np.ascontiguousarray(background.array)
+        own = np.ascontiguousarray(self.array)
+        other = np.ascontiguousarray(background.array)
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> NDArray[Any]:
             present = expand(coalitions, player_of)

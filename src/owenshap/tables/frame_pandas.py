@@ -130,6 +130,11 @@ class PandasTable(Table):
         ] = None
         return cells
 
+    @staticmethod
+    def row_ids(data: Any) -> NDArray[Any] | None:
+        index = data.index
+        return index.to_numpy(None if _plain(index.dtype) else object, copy=True)
+
     def _columns_beside(self, other: Self) -> list[tuple[Any, Any]]:
         return [
             (self.frame.iloc[:, place], other.frame.iloc[:, place])
@@ -146,11 +151,13 @@ def _column_composer(own: Any, background: Any) -> Callable[[IntArray, BoolArray
     put together.
     """
     if _plain(own.dtype):
-        own_array, background_array = own.to_numpy(), background.to_numpy()
+        own_array = own.to_numpy()
+        background_array = background.to_numpy()
         return lambda rows, present, drawn: np.where(
             present[:, None], own_array[rows][:, None], background_array[drawn]
         ).reshape(-1)
-    both, offset = _pandas().concat([own, background], ignore_index=True).array, len(own)
+    both = _pandas().concat([own, background], ignore_index=True).array
+    offset = len(own)
     return lambda rows, present, drawn: both.take(
         np.where(present[:, None], rows[:, None], offset + drawn).reshape(-1)
     )
@@ -172,7 +179,8 @@ def _apart(column: Any, other: Any) -> BoolArray:
     """
     unlike = _unlike(column, other)
     if column.dtype.kind == "f":
-        own, others = _floats(column), _floats(other)
+        own = _floats(column)
+        others = _floats(other)
         return unlike | ((own == 0) & (np.signbit(own) != np.signbit(others)))
     if column.dtype == np.object_:
         missing = column.isna().to_numpy() & _pandas().isna(other)

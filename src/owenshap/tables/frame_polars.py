@@ -62,10 +62,8 @@ class PolarsTable(Table):
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
         pl = _polars()
-        both, offset = (
-            pl.concat([self.frame, background.frame], rechunk=True).get_columns(),
-            len(self),
-        )
+        both = pl.concat([self.frame, background.frame], rechunk=True).get_columns()
+        offset = len(self)
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
             present = expand(coalitions, player_of)
@@ -87,7 +85,9 @@ class PolarsTable(Table):
 
     def cells(self) -> NDArray[Any]:
         pl = _polars()
-        if all(_is_number(each.dtype) and not _rounded(each) for each in self.frame.get_columns()):
+        if all(
+            _is_number(column.dtype) and not _rounded(column) for column in self.frame.get_columns()
+        ):
             return self.frame.select(pl.all().cast(pl.Float64)).to_numpy()
         cells = np.empty((len(self), self.n_features), object)
         for place, column in enumerate(self.frame.get_columns()):
@@ -144,7 +144,8 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
     """The column in another dtype where nothing is lost: numbers to numbers, texts to the
     categories that have them.
     """
-    pl, got = _polars(), column.dtype
+    pl = _polars()
+    got = column.dtype
     if got == wanted:
         return column
     if column.null_count() < len(column) and _family(got) != _family(wanted):

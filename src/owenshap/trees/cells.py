@@ -14,6 +14,7 @@ import numpy as np
 
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.work import EXPECTED_ROWS, WalkWork, cell_work, own_bits
 
 NEVER = 1 << 30  # no pattern has this bit
@@ -59,10 +60,9 @@ class Cells:
     roots: IntArray = field(repr=False)
     own: int = 0
 
-    @property
-    def bound(self) -> int:
+    def bound(self, asked: Asked) -> int:
         """Entries per output of the cells' tables, at most."""
-        return len(self.sources) * self.bits << self.bits
+        return len(self.sources) * asked.count(self.bits) << self.bits
 
     def patterns(self, bits: ByteArray) -> IntArray:
         """The pattern of each cell and row (cells, m), from the block's bits."""
@@ -107,7 +107,7 @@ class Plan:
         return np.concatenate([inside(self.block, self.turns, answers), answers])
 
 
-def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
+def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked = VALUES) -> Plan:
     """The cheapest cells for the expected number of rows.
 
     Parameters
@@ -118,8 +118,10 @@ def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
         What it costs to do without tables.
     by_splits : bool
         Whether a split with its two leaves has a table of its own kind, which is cheaper.
+    asked : Asked
+        What tables have.
     """
-    roots, deep, once, per_row = _chosen(block, walking, by_splits)
+    roots, deep, once, per_row = _chosen(block, walking, by_splits, asked)
     cell_of = _cell_of(block, roots)
     _, question = block.conditions
     rank, count = _ranks(cell_of, question, len(roots))
@@ -130,7 +132,8 @@ def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
     ordered = np.concatenate(turns) if turns else np.zeros(0, np.int64)
     place[ordered] = np.arange(len(ordered))
     worth = block.ensemble.values[block.nodes].any(axis=1)
-    leaves = np.flatnonzero(~block.inner & (cell_of >= 0) & (block.players > 0) & worth)
+    enough = block.players >= asked.order
+    leaves = np.flatnonzero(~block.inner & (cell_of >= 0) & enough & worth)
     care, ones = _literals(block, leaves, cell_of, roots, rank)
     edges = block.boxes(leaves)
     sources = _sources(
@@ -149,7 +152,8 @@ def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
     key = np.column_stack([bits, own, ~block.inner[roots]])
     for each, kind, alone in np.unique(key[used], axis=0).tolist():
         of_kind = used[(key[used] == (each, kind, alone)).all(axis=1)]
-        for mine in _parts(of_kind, each * block.ensemble.values.shape[1] << each):
+        entries = asked.count(each) * block.ensemble.values.shape[1] << each
+        for mine in _parts(of_kind, entries):
             number = np.full(len(roots), NONE)
             number[mine] = np.arange(len(mine))
             of = np.flatnonzero(number[cell_of[leaves]] >= 0)
@@ -177,14 +181,14 @@ def _parts(cells: IntArray, entries: int) -> list[IntArray]:
 
 
 def _chosen(
-    block: Block, walking: WalkWork, by_splits: bool
+    block: Block, walking: WalkWork, by_splits: bool, asked: Asked
 ) -> tuple[IntArray, BoolArray, float, float]:
     """Roots of the cells, leaves without a table, and the work, once and per row.
 
     From the leaves up, each node gets the least work with tables alone, and the least work where a
     walk comes by. From the roots down, the better of the two is taken.
     """
-    cells = cell_work(block, MOST_BITS, by_splits)
+    cells = cell_work(block, MOST_BITS, by_splits, asked)
     cell = cells.total
     tables = cell.copy()
     walk = EXPECTED_ROWS * walking.leaf

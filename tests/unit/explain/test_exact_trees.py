@@ -35,7 +35,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import owenshap
 from owenshap import Explainer
-from owenshap.explain import units
+from owenshap.explain import predicting
 
 catboost = pytest.importorskip("catboost")
 lightgbm = pytest.importorskip("lightgbm")
@@ -532,7 +532,7 @@ def test_a_model_without_probabilities_is_told():
 
 
 def test_the_new_default_is_told_once(monkeypatch):
-    monkeypatch.setattr(units, "_warned", False)
+    monkeypatch.setattr(predicting, "_warned", False)
     model = CLASSIFIERS["lightgbm"][0]().fit(DIABETES, THREE > 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -256,7 +256,7 @@ WRONG = [
     *({name: {"array": ["x"] * 30, "shape": [5, 3, 2]}} for name in ARRAYS),
     *(
         {name: None}
-        for name in (*ARRAYS, "feature_names", "axes", "method", "seed", "confidence", "doubtful")
+        for name in (*ARRAYS, "feature_names", "axes", "method", "confidence", "doubtful")
     ),
     *({name: np.ones((7, 3, 2))} for name in ARRAYS),
     *({name: np.ones((*SHAPES[name], 1))} for name in ARRAYS),
@@ -298,6 +298,9 @@ WRONG = [
         for name in ("stopped_by", "because")
         for value in ([1] * 5, ["a"] * 4, "abcde")
     ),
+    *({"row_ids": {"array": value, "shape": [len(value)]}} for value in ([1] * 4, ["a"] * 6)),
+    {"row_ids": np.arange(6)},
+    {"row_ids": "hello"},
     {"doubtful": {"array": [""] * 5, "shape": [5]}},
     {"doubtful": {"array": [1] * 10, "shape": [5, 2]}},
     {"data": {"array": [1] * 15, "shape": [3, 5]}},
@@ -336,7 +339,8 @@ def without(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", [each.name for each in fields(owenshap.Explanation) if each.name != "unit"]
+    "name",
+    [each.name for each in fields(owenshap.Explanation) if each.name not in ("unit", "row_ids")],
 )
 def test_no_field_is_missing(name, tmp_path):
     without(name, tmp_path)
@@ -347,6 +351,11 @@ def test_no_field_is_missing(name, tmp_path):
 def test_files_from_before_there_were_units_are_read(tmp_path):
     without("unit", tmp_path)
     same(owenshap.load(tmp_path / "e.npz"), replace(explained(), unit=None))
+
+
+def test_files_from_before_rows_had_ids_are_read(tmp_path):
+    without("row_ids", tmp_path)
+    same(owenshap.load(tmp_path / "e.npz"), replace(explained(), row_ids=None))
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):
@@ -397,7 +406,7 @@ def zeros_of(rows):
 
 @pytest.mark.parametrize("size", ["arrays", "text"])
 def test_a_small_file_that_unpacks_to_much_is_refused_before_it_is_unpacked(size, tmp_path):
-    bare = dict.fromkeys(("stopped_by", "because"))
+    bare = dict.fromkeys(("stopped_by", "because", "row_ids"))
     changes = zeros_of(1_000_000) | bare if size == "arrays" else {"method": " " * 10_000_000}
     write_changed(lambda: explained()["a"], **changes)(tmp_path / "stored.npz")
     with np.load(tmp_path / "stored.npz") as file:

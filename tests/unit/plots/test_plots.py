@@ -131,7 +131,7 @@ def test_rows_without_an_interval_take_no_whiskers_from_the_others():
     ax = plots.bar(some)
     for row, ends in whiskers(ax).items():
         np.testing.assert_allclose(ends, whole[row])
-    assert ax.get_xlabel().endswith("(95 % intervals, doubtful in 2 of 200 rows)")
+    assert ax.get_xlabel().endswith("; doubtful in 2 of 200 rows)")
     assert strengths(ax) == strengths(plots.bar(explanation_of(values)))
 
 
@@ -247,11 +247,20 @@ def test_importance_is_never_below_zero():
     )
 
 
-@pytest.mark.parametrize(("rows", "half"), [(9, 0.1), (40, None)])
-def test_importance_has_no_interval_from_few_rows_or_unknown_errors(rows, half):
-    assert not whiskers(
-        plots.bar(explanation_of(np.random.default_rng(0).normal(size=(rows, 3)), half))
-    )
+def test_importance_has_no_interval_from_unknown_errors():
+    ax = plots.bar(explanation_of(np.random.default_rng(0).normal(size=(40, 3)), None))
+    assert not whiskers(ax)
+    assert "interval" not in ax.get_xlabel()
+
+
+def test_importance_over_few_rows_has_intervals_of_the_estimation():
+    """Their spread tells too little; the axis says what the intervals are of."""
+    values = np.full((9, 2), 2.0) + np.arange(9)[:, None]
+    ax = plots.bar(explanation_of(values, 0.3))
+    assert whiskers(ax)[0] == pytest.approx((5.7, 6.3))
+    assert "95 % intervals, of the estimation" in ax.get_xlabel()
+    ax = plots.bar(explanation_of(np.tile(values, (2, 1)), 0.3))
+    assert "also of the choice of rows" in ax.get_xlabel()
 
 
 @pytest.mark.parametrize("shared", [0.0, 1.0])

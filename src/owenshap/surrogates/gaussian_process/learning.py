@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 
 from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.progress import pulse
 from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.cost import errors_tell
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, ROWS, Likelihood
@@ -373,7 +374,7 @@ def _lowest(
 ) -> FloatArray:
     """Parameters some steps down from these."""
     found = minimize(
-        loss,
+        partial(_told, loss),
         vector,
         jac=True,
         method="L-BFGS-B",
@@ -383,6 +384,14 @@ def _lowest(
     )
     lowest: FloatArray = found.x
     return lowest
+
+
+def _told(
+    loss: Callable[[FloatArray], tuple[float, FloatArray]], vector: FloatArray
+) -> tuple[float, FloatArray]:
+    """The loss; a bar hears that work goes on."""
+    pulse()
+    return loss(vector)
 
 
 def _spread_order(count: int) -> IntArray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.progress import pulse
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
@@ -106,7 +107,8 @@ class GaussianProcessSurrogate(Surrogate):
         """What is learned of every output."""
         if not self.pooled or len(targets) <= PILOTS:
             return {
-                k: learner.learn(target, evens[k], start.get(k)) for k, target in targets.items()
+                k: _counted(learner.learn(target, evens[k], start.get(k)), len(targets))
+                for k, target in targets.items()
             }
         keys = list(targets)
         pilots = [keys[at] for at in np.linspace(0, len(keys) - 1, PILOTS).round().astype(int)]
@@ -115,6 +117,12 @@ class GaussianProcessSurrogate(Surrogate):
         return learned | {
             k: choices.learned(targets[k], evens[k]) for k in keys if k not in learned
         }
+
+
+def _counted(learned: list[Learned], outputs: int) -> list[Learned]:
+    """What was learned of one of so many outputs; a bar hears of it."""
+    pulse(fitted=1 / outputs)
+    return learned
 
 
 @dataclass(frozen=True, eq=False)
