@@ -40,7 +40,7 @@ class Material:
     numbers: IntArray = field(repr=False)
     """Their numbers among all rows."""
     labels: list[str] | None = field(repr=False)
-    """What a run's ids say of each; None where there are none."""
+    """What each is called: a run's ids, or a frame's index; None where it has a number alone."""
     totals: Totals
     outputs: IntArray
     """The outputs that are shown, by number."""
@@ -186,8 +186,11 @@ class _InMemory:
     def taken(self, rows: IntArray) -> Explanation:
         return self.explanation[rows]
 
-    def labels(self, rows: IntArray) -> list[str] | None:  # noqa: ARG002 (runs have them)
-        return None
+    def labels(self, rows: IntArray) -> list[str] | None:
+        ids = self.explanation.row_ids
+        if ids is None or all(each == place for place, each in enumerate(ids)):
+            return None
+        return [str(each) for each in ids[rows]]
 
 
 class _OnDisk:

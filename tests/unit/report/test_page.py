@@ -283,3 +283,22 @@ def test_names_and_cells_that_cannot_be_seen_are_named():
     page = page_of(explanation_of(np.ones((12, 2)), names=["", " "], data=data))
     assert page.data["features"] == ["(no name)", "(no name)"]
     assert [each["names"] for each in page.data["columns"]] == [["(empty)"], ["x"]]
+
+
+def test_rows_are_called_by_what_they_are_known_by():
+    def names(ids):
+        ids = None if ids is None else np.array(ids, object)
+        return page_of(explanation_of(np.ones((3, 2)), row_ids=ids)).data["names"]
+
+    assert names(None) == names([0, 1, 2]) == ["row 0", "row 1", "row 2"]
+    assert names([91, 7, "x"]) == ["row 91", "row 7", "row x"]
+    assert names(["a", "b", "a"]) == ["row 0 (a)", "row 1 (b)", "row 2 (a)"]
+    one = page_of(explanation_of(np.ones((3, 2)), row_ids=np.array([5, 6, 7]))[1])
+    assert one.data["names"] == ["row 6"]
+
+
+def test_values_of_another_index_are_not_called_shapley_values():
+    text = " ".join(page_of(rows_and_players(index="banzhaf")).text.split())
+    assert "explained by 6 features, as banzhaf values, with the method castro" in text
+    assert "Shapley value" not in text
+    assert "contributions do not sum to the prediction" in text
