@@ -21,7 +21,7 @@ from owenshap.explain.summary import checked
 from owenshap.jobs.run import Run
 from owenshap.support.arrays import FloatArray, IntArray
 
-MOST_ROWS = 1000  # that a page shows: more make dots lie upon one another, not a clearer picture
+MOST_ROWS = 1000  # that a page shows, not tuned: decisions.md#a-page-that-needs-nothing-else
 MOST_OUTPUTS = 12  # of which the strongest are shown: a selector that can be read
 MOST_BYTES = 1_600_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
 VALUE_BYTES = 2.7  # of a contribution, packed
