@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.interactions import PARTNERS, Interactions
+from owenshap.fast.linear_first import CLOSE
 from owenshap.games.model_game import ModelGame
 from owenshap.games.players import Players
 from owenshap.run.keeping import KeptRow
@@ -151,6 +152,18 @@ class Assembly:
             return explanation
         own = tuple(kept[row] for row in np.flatnonzero(finished).tolist())
         return replace(explanation, kept=own)
+
+    def agrees(self, done: Sequence[tuple[ModelGame, Estimate]]) -> bool:
+        """Whether the games' grand coalitions have the values that the model itself gives the
+        rows.
+        """
+        for game, estimate in done:
+            grand = estimate.ends.grand.reshape(len(game.labels), -1)
+            wanted = self.explained[game.labels]
+            largest = max(np.abs(wanted).max(), np.abs(estimate.ends.empty).max())
+            if not np.abs(grand - wanted).max() <= CLOSE * largest:
+                return False
+        return True
 
     def _explanation(self, finished: BoolArray | None, method: str, **arrays: Any) -> Explanation:
         """From arrays of all rows and outputs: of the finished rows (None: all), and without the

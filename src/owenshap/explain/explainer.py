@@ -14,7 +14,7 @@ from owenshap.explain.assembly import Assembly
 from owenshap.explain.call import Call
 from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.from_shap import OF_EXPLAINER, missing, named_arguments
+from owenshap.explain.from_shap import OF_EXPLAINER, known_arguments, missing
 from owenshap.explain.inputs import Inputs
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size
@@ -85,7 +85,7 @@ class Explainer:
     array([[3., 3.]])
     """
 
-    @named_arguments
+    @known_arguments
     def __init__(
         self,
         model: Any,
@@ -130,7 +130,7 @@ class Explainer:
     def __getattr__(self, name: str) -> NoReturn:
         raise missing(name, "an Explainer", OF_EXPLAINER)
 
-    @named_arguments
+    @known_arguments
     def __call__(
         self,
         X: Any,

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import functools
-import inspect
-from collections.abc import Callable, Mapping
-from typing import ParamSpec, TypeVar
+from collections.abc import Mapping
 
-from owenshap.errors import UnknownArgumentError
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from owenshap.support.checks import named_arguments
 
 BUDGET = "Use budget=, the coalitions valued for each row, or tolerance='1%', which finds it"
 BACKGROUND = "Use background=, the rows themselves, or baseline=0.0 for one value"
@@ -44,6 +37,8 @@ ARGUMENTS: Mapping[str, str] = {
     "approximate": "Leave it out: trees are explained exactly",
 }
 """What replaces each argument of shap's explainers."""
+known_arguments = named_arguments(ARGUMENTS)
+"""Functions that answer an argument of shap's with the one that they have."""
 
 NAMES: Mapping[str, str] = {
     "TreeExplainer": "owenshap.Explainer(model, X) explains trees exactly",
@@ -96,28 +91,3 @@ def missing(name: str, where: str, instead: Mapping[str, str]) -> AttributeError
     """The error for what is not there, with what is there in its place."""
     hint = f"; in its place: {instead[name]}" if name in instead else ""
     return AttributeError(f"{where} has no attribute '{name}'{hint}")
-
-
-def named_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """The function, which says what to type instead of an argument that it does not have."""
-    known = {
-        each.name
-        for each in inspect.signature(function).parameters.values()
-        if each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)
-    }
-
-    @functools.wraps(function)
-    def asked(*args: P.args, **named: P.kwargs) -> R:
-        if not known.issuperset(named):
-            raise _unknown(next(name for name in named if name not in known), known)
-        return function(*args, **named)
-
-    return asked
-
-
-def _unknown(name: str, known: set[str]) -> UnknownArgumentError:
-    near = difflib.get_close_matches(name, sorted(known - {"self"}), n=1)
-    advice = f"Perhaps {near[0]}= is meant" if near else "Its documentation lists them"
-    return UnknownArgumentError(
-        "an argument", "be one that is known here", f"{name}=", ARGUMENTS.get(name, advice)
-    )

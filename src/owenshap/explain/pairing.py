@@ -113,7 +113,7 @@ def check_size(n_players: int, rows: int, outputs: int, memory: int) -> None:
         raise InputError("memory", rule, f"{memory / 1e6:,.0f} MB", "Explain fewer rows at a time")
 
 
-LEAST_MEMORY = 10**7
+LEAST_MEMORY = 10**7  # bytes: with less set, an answer of ten times as much is still small
 ROOM = 10  # times the memory of working arrays that the answer itself may take
 
 

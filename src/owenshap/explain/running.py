@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from owenshap.designs.design import Stars
 from owenshap.estimators.base import Passes
 from owenshap.explain.call import Call
 from owenshap.fast import fused_stars
-from owenshap.fast.linear_first import CLOSE
 from owenshap.fast.linear_game import LinearModelGame, value_ahead
 from owenshap.games.model_game import ModelGame
 from owenshap.run.allocation import Allocation, Shared, Task
@@ -20,7 +17,6 @@ from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
 from owenshap.run.semivalues import estimate_under
 from owenshap.run.settings import Settings
-from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import in_order
 from owenshap.support.progress import Meter, close, meter, parts_of, tell
 
@@ -45,19 +41,6 @@ def estimates(
             )
     finally:
         close(report)
-
-
-def grand_coalitions_agree(done: list[tuple[ModelGame, Estimate]], explained: FloatArray) -> bool:
-    """Whether the games' grand coalitions have the values (rows, outputs) that the model itself
-    gives the rows.
-    """
-    for game, estimate in done:
-        grand = estimate.ends.grand.reshape(len(game.labels), -1)
-        wanted = explained[game.labels]
-        largest = max(np.abs(wanted).max(), np.abs(estimate.ends.empty).max())
-        if not np.abs(grand - wanted).max() <= CLOSE * largest:
-            return False
-    return True
 
 
 def _one_by_one(

@@ -13,7 +13,7 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, explained_of
-from owenshap.explain.running import estimates, grand_coalitions_agree
+from owenshap.explain.running import estimates
 from owenshap.games.masking import Absent
 from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
@@ -57,7 +57,7 @@ def sampled(
     done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
     asked = linear is None or output.function is not None
-    if not asked and not grand_coalitions_agree(done, explained):
+    if not asked and not assembly.agrees(done):
         # the model is not what it was when its first step was found linear
         groups = replace(groups, linear=None)
         trial = predictor.trial(rows, None, checked)

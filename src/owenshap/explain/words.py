@@ -45,8 +45,8 @@ def _told_apart(texts: list[str], longest: int) -> list[str]:
     """Long texts with what differs in them, and as much of their beginning as fits."""
     start = _in_common(texts)
     end = _in_common([text[start:][::-1] for text in texts])
-    tail = re.search(r"[\W_].*", texts[0][len(texts[0]) - end :])  # whole words differ
-    end = len(tail[0]) if tail else 0
+    whole = re.search(r"[\W_].*", texts[0][len(texts[0]) - end :])  # words are not cut
+    end = len(whole[0]) if whole else 0
     labels = []
     for text in texts:
         differs = shorten(text[start : len(text) - end], max(longest // 2, longest - 8))

@@ -44,6 +44,13 @@ def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     return ax
 
 
+def set_height(ax: Axes, height: float) -> None:
+    """Another height, in inches, of a figure of one's own."""
+    figure = ax.get_figure(root=True)
+    if figure is not None:
+        figure.set_figheight(height)
+
+
 def _make_room(ax: Axes) -> None:
     """Names and numbers stand beside axes: without a layout they would lie on those next to
     them.

@@ -92,7 +92,7 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
     middles = np.array([(start + end) / 2 for _, start, end in spans])
     rows = _labels(ax, texts, middles, [canvas.sign_color(line.value) for line, *_ in spans])
     if own:
-        ax.figure.set_figheight(canvas.FRAME_HEIGHT + UNIT * (3.2 + ROW * rows))
+        canvas.set_height(ax, canvas.FRAME_HEIGHT + UNIT * (3.2 + ROW * rows))
     canvas.number_axis(ax.xaxis, canvas.scale(explanation))
     return ax
 
@@ -109,7 +109,12 @@ def _spans(prediction: float, pieces: list[Line], side: int) -> list[tuple[Line,
 def _piece(ax: Axes, line: Line, start: float, end: float) -> None:
     color = canvas.sign_color(line.value)
     alpha = 0.6 if line.players > 1 else 1.0
-    style = {"color": color, "alpha": alpha, "edgecolor": canvas.paper(ax), "linewidth": 1.2}
+    style: dict[str, Any] = {
+        "color": color,
+        "alpha": alpha,
+        "edgecolor": canvas.paper(ax),
+        "linewidth": 1.2,
+    }
     ax.barh(0, end - start, left=start, height=0.9, **style)
 
 
@@ -149,7 +154,7 @@ def _labels(ax: Axes, texts: list[str], middles: FloatArray, colors: list[str]) 
     for text, share, place, row, color in zip(texts, shares, places, rows, colors, strict=True):
         x, target = (low + each * (high - low) for each in (place, share))
         depth = -0.95 - ROW * row
-        line = {"color": canvas.muted(ax, 0.35), "linewidth": 0.8, "zorder": 0.8}
+        line: dict[str, Any] = {"color": canvas.muted(ax, 0.35), "linewidth": 0.8, "zorder": 0.8}
         ax.plot([target, target, x], [-0.47, -0.62, depth + 0.04], **line)
         behind = {"facecolor": canvas.paper(ax), "edgecolor": "none", "pad": 0.6}
         ax.text(x, depth, text, color=color, parse_math=False, bbox=behind, **TEXT)
