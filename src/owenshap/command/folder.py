@@ -13,7 +13,7 @@ from typing import Any
 
 from owenshap.errors import InputError, OwenshapError
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.saving import load
+from owenshap.explain.saving import load_explanation
 from owenshap.jobs.folder import LOCK, MANIFEST, write_whole
 from owenshap.jobs.layout import Layout
 from owenshap.jobs.locking import in_use
@@ -137,7 +137,7 @@ def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
     if path.is_dir():
         audit = _audit(path)
         if (path / EXPLANATION).is_file():
-            return load(path / EXPLANATION), audit
+            return load_explanation(path / EXPLANATION), audit
         for place in (path / RUN, path):
             if (place / MANIFEST).is_file():
                 with readable(place, what):
@@ -150,4 +150,4 @@ def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
     if not path.exists():
         got = f"{path}, which is not there"
         raise InputError(what, "be an explanation or a run", got, "owenshap explain makes one")
-    return load(path), _audit(path.parent)
+    return load_explanation(path), _audit(path.parent)

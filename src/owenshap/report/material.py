@@ -23,6 +23,8 @@ from owenshap.support.arrays import FloatArray, IntArray
 
 MOST_ROWS = 1000  # that a page shows: more make dots lie upon one another, not a clearer picture
 MOST_OUTPUTS = 12  # of which the strongest are shown: a selector that can be read
+MOST_BYTES = 1_600_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
+VALUE_BYTES = 2.7  # of a contribution, packed
 SPECIAL = 8  # rows that are named as least certain, and as most unusual
 CHUNK = 1 << 16  # rows of an explanation that are summed up at a time
 NUMBERS = re.compile(r"\d[\d.,]*")
@@ -122,6 +124,11 @@ class Totals:
     stopped_by: Reasons = field(default_factory=Reasons)
     because: Reasons = field(default_factory=Reasons)
 
+    @property
+    def exact(self) -> bool:
+        """Whether every value of every row is."""
+        return bool(np.all(self.known == self.rows)) and self.widest == 0
+
     def add(self, arrays: dict[str, NDArray[Any]], half: FloatArray) -> None:
         """Some rows more."""
         values, known = arrays["values"], np.isfinite(half)
@@ -146,7 +153,9 @@ def gathered(explained: Explanation | Run, rows: int | None) -> Material:
     totals, numbers, uncertain = _summed(source)
     outputs = _strongest(totals.size, MOST_OUTPUTS)
     unusual = _farthest(source, totals)
-    shown = _chosen(numbers, rows or MOST_ROWS, uncertain + unusual)
+    fitting = int(MOST_BYTES / (VALUE_BYTES * len(totals.size) * len(outputs)))  # without data
+    most = max(1, min(rows or MOST_ROWS, fitting))
+    shown = _chosen(numbers, most, uncertain + unusual)
     explanation = source.taken(shown)
     return Material(
         explanation[:, :, outputs],

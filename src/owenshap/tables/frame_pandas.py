@@ -18,6 +18,7 @@ from owenshap.tables.base import (
     checked_columns,
     chosen,
     expand,
+    frame_names,
     lossy_dtype,
     same_objects,
 )
@@ -38,15 +39,7 @@ class PandasTable(Table):
             raise InputError(
                 "data", "be a DataFrame", type(data).__name__, "For one row use frame.iloc[[i]]"
             )
-        if names is not None:
-            raise InputError(
-                "feature_names", "be None for a DataFrame", names, "Its columns are the names"
-            )
-        names = [str(name) for name in data.columns]
-        if not names:
-            raise InputError(
-                "data", "have at least one column", "none", "Give the columns that the model takes"
-            )
+        names = frame_names(data.columns, names)
         if len(set(names)) < len(names):
             double = next(name for place, name in enumerate(names) if name in names[:place])
             raise InputError(
@@ -59,6 +52,19 @@ class PandasTable(Table):
 
     def take(self, rows: IntArray) -> Self:
         return replace(self, frame=self.frame.iloc[rows])
+
+    def widened(self, rows: Self) -> Self:
+        frame = self.frame
+        for place, name in enumerate(self.names):
+            column = self.frame.iloc[:, place]
+            theirs = rows.frame.iloc[:, rows.names.index(name)] if name in rows.names else column
+            if column.dtype.kind not in "iu" or theirs.dtype.kind != "f" or _rounded(column).any():
+                continue
+            if not (theirs % 1 == 0).fillna(False).all():
+                frame = frame.copy(deep=False) if frame is self.frame else frame
+                plain = isinstance(column.dtype, np.dtype)
+                frame.isetitem(place, column.astype(np.float64 if plain else "Float64"))
+        return self if frame is self.frame else replace(self, frame=frame)
 
     def like(self, background: Self, what: str) -> Self:
         checked_columns(self.names, background.names, what)
@@ -193,9 +199,9 @@ def _apart(column: Any, other: Any) -> BoolArray:
     """
     unlike = _unlike(column, other)
     if column.dtype.kind == "f":
-        own = _floats(column)
+        cells = _floats(column)
         others = _floats(other)
-        return unlike | ((own == 0) & (np.signbit(own) != np.signbit(others)))
+        return unlike | ((cells == 0) & (np.signbit(cells) != np.signbit(others)))
     if column.dtype == np.object_:
         missing = column.isna().to_numpy() & _pandas().isna(other)
         return unlike | ~(missing | same_objects(column.to_numpy(), _objects(other)))
