@@ -43,6 +43,7 @@ def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]
     """What was given, then what is known here and was not given."""
     shown = material.shown
     own = {
+        "index": shown.index,
         "method": shown.method,
         "plan": material.totals.because.first,
         "seed": str(shown.seed),
