@@ -68,7 +68,8 @@ def told_changes(changes: list[Change]) -> str:
     if not changed:
         largest = changes[0]
         return f"No importance has changed; the largest difference is {_told_change(largest)}."
-    lines = [f"The importance of {len(changed)} of {len(changes)} has changed:"]
+    what = "features" if changes[0].output is None else "features of outputs"
+    lines = [f"The importance of {len(changed)} of {len(changes)} {what} has changed:"]
     lines += [f"  {_told_change(each)}" for each in changed[:FEW_CHANGES]]
     hidden = len(changed) - FEW_CHANGES
     return "\n".join(lines + ([f"  and {hidden} more"] if hidden > 0 else []))
@@ -80,7 +81,7 @@ def _told_change(each: Change) -> str:
     sure = f" ± {half:.2g}" if half else ""
     return (
         f"{each.player}{of}: {each.before:.4g} → {each.after:.4g} "
-        f"({each.change:+.2g}{sure}; {each.least:.2g} counts)"
+        f"({each.change:+.2g}{sure}; from {each.least:.2g} on it counts)"
     )
 
 
