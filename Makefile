@@ -1,4 +1,4 @@
-.PHONY: demo test docs release-check test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs bench-interactions clean
+.PHONY: demo test docs release-check test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-more reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs bench-interactions clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -23,8 +23,9 @@ $(VENV)/.docs: $(READY)
 	@$(INSTALL) ".[docs]"
 	@touch $@
 
-demo: $(VENV)/.demo  ## Explain one prediction and show the result
+demo: $(VENV)/.demo  ## Explain one prediction in Python, then a table by the command, which writes a report
 	@$(BIN)/python examples/demo.py
+	@echo; $(BIN)/python -m owenshap demo --out out/demo --force
 
 test: $(READY)  ## Run the tests, but for the slow ones
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
@@ -54,12 +55,15 @@ docs: $(VENV)/.docs  ## The documentation as a site, its examples run: out/docs/
 release-check: $(READY)  ## Build the wheel and try it on each Python from 3.11 on, in environments of its own
 	@$(BIN)/python tests/release.py
 
-reproduce: $(READY)  ## The paper's experiments, what is there already left out; ARGS="--data DIR --search"
-	@$(BIN)/python -m reproduction all $(ARGS)
-	@for set in breast-cancer diabetes digits; do $(BIN)/python -m reproduction --dataset $$set $(ARGS) || exit 1; done
+reproduce: $(READY)  ## The paper's experiments anew, networks too, then beside the committed results; ARGS="--data DIR --search"
+	@$(BIN)/python -m reproduction all --retrain --out out/reproduction/fresh $(ARGS)
+	@$(BIN)/python -m reproduction compare --out out/reproduction/fresh
 
 reproduce-quick: $(READY)  ## The same, small: 10 rows, 5 repetitions, every tenth step
 	@$(BIN)/python -m reproduction all --quick $(ARGS)
+
+reproduce-more: $(READY)  ## Beyond the paper: time, the field, tolerances, deeper models; ARGS="--data DIR"
+	@$(BIN)/python -m reproduction more $(ARGS)
 
 # The peers need Python 3.13 and live apart, so that nothing of theirs reaches the rest.
 PYTHON_PEERS ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python) $(shell command -v python3.13) python3)
@@ -95,8 +99,9 @@ bench-runs: $(READY)  ## Runs on disk: rate, memory, workers, going on, kills; S
 bench-default: $(PEERS)/.ready $(READY)  ## One call without settings beside shap's; ARGS="--jobs forest --rows 1 10 --turns 1", --table
 	@$(PEERS)/bin/python -m benchmarks.default $(ARGS)
 
-reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers $(ARGS)
+reproduce-peers: $(PEERS)/.ready  ## Table I's rows and the field of shap and shapiq, where these are
+	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction peers --no-report $(ARGS)
+	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction more field --no-report $(ARGS)
 
 # captum needs torch, which the other peers' Python has no small build of.
 SPEED := .venv-speed

@@ -65,6 +65,11 @@ class OutFolder:
         """In Parquet."""
         return self.path / TABLE
 
+    def mark(self, about: dict[str, Any]) -> None:
+        """Say that the folder is ours; what is said of a run that is there stays."""
+        if not (self.path / RECORD).exists():
+            self.record(about)
+
     def record(self, about: dict[str, Any]) -> None:
         """Write what the folder holds, which also says that it is ours."""
         write_whole(self.path / RECORD, json.dumps(about, indent=1).encode())

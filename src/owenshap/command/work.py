@@ -86,6 +86,11 @@ class Work:
             raise InputError(self.data.what, rule, got, "Give --background, whose columns it gets")
 
     @property
+    def count(self) -> int:
+        """How many rows are explained."""
+        return self.data.rows if self.asked.rows is None else len(self.rows)
+
+    @property
     def carried(self) -> list[str]:
         """Columns that go along."""
         more = [] if self.asked.rows is None else [ROW_IN_FILE]

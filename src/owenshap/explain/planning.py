@@ -17,7 +17,7 @@ from owenshap.fast.columns import is_additive
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.outputs import Output
 from owenshap.run.allocation import Shared
-from owenshap.run.cost import Cost, Trial
+from owenshap.run.cost import LITTLE, Cost, Trial
 from owenshap.run.plan import (
     DRAWN,
     Plan,
@@ -36,6 +36,7 @@ from owenshap.support.progress import clock
 
 # of the evaluations that fit a time, where they cannot be stopped: others may compute
 IN_TIME = 0.8
+TRIED = 0.2  # of a time, for a batch that tells what a prediction takes
 MINUTES = 60.0  # seconds ahead that a user should know of
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 
@@ -162,7 +163,8 @@ class Planner:
         """
         call = self.call
         chosen = self.output.column is not None or self.output.predicted is not None
-        outputs = 1 if chosen else self.outputs
+        # two are most often two classes, which are one game
+        outputs = 1 if chosen or self.outputs == 2 else self.outputs
 
         def cost_of(seconds: float) -> Cost:
             rows = self.background
@@ -177,7 +179,8 @@ class Planner:
             return dear.estimator.name != cheap.estimator.name
 
         ahead = least_ahead(cheap, n_players) * len(self.live) * self.background
-        return cost_of(self.trial.seconds(matters, ahead))
+        cost = cost_of(self.trial.seconds(matters, ahead))
+        return replace(cost, at_most=math.isnan(self.trial.known))
 
     @property
     def _averaged(self) -> int:
@@ -200,7 +203,8 @@ class Planner:
         plenty = 4 * default_budget(int(self.live.max())) if budget is None else budget
         # seconds for one row of the model per evaluation
         whole = shared.seconds / (rows * self._averaged)
-        seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0)
+        little = min(LITTLE, TRIED * shared.seconds)
+        seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0, little)
         return min(share, whole / seconds)
 
     def _within_share(self, plan: Plan, n_players: int) -> Plan:

@@ -49,8 +49,8 @@ def cohorts(
     Notes
     -----
     Whiskers are the intervals of `owenshap.importance` of each cohort by itself: of the choice of
-    rows and of the estimation where all have 10 rows, else of the estimation alone. Whether two cohorts
-    differ is said by `owenshap.compare(groups[a], groups[b], paired=False)`.
+    rows and of the estimation where all have 10 rows, else of the estimation alone. Whether two
+    cohorts differ is said by `owenshap.compare(groups[a], groups[b], paired=False)`.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from owenshap.support.arrays import FloatArray, IntArray
 
 MOST_ROWS = 1000  # that a page shows: more make dots lie upon one another, not a clearer picture
 MOST_OUTPUTS = 12  # of which the strongest are shown: a selector that can be read
-MOST_BYTES = 1_800_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
+MOST_BYTES = 1_600_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
 VALUE_BYTES = 2.7  # of a contribution, packed
 SPECIAL = 8  # rows that are named as least certain, and as most unusual
 CHUNK = 1 << 16  # rows of an explanation that are summed up at a time
@@ -123,6 +123,11 @@ class Totals:
     model_rows: int = 0
     stopped_by: Reasons = field(default_factory=Reasons)
     because: Reasons = field(default_factory=Reasons)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every value of every row is."""
+        return bool(np.all(self.known == self.rows)) and self.widest == 0
 
     def add(self, arrays: dict[str, NDArray[Any]], half: FloatArray) -> None:
         """Some rows more."""

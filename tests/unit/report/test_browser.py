@@ -88,26 +88,33 @@ def test_pages_are_small_ready_and_quick(browser, tmp_path, rows, players, most)
     path = report.write(rows_of(rows, players), tmp_path / "report.html")
     assert path.stat().st_size < most
     with Opened(browser, path) as page:
-        assert min(_ready(page) for _ in range(3)) < 1
-        assert _seconds(page, "#rows tbody tr:nth-child(9) button") < 0.2
-        assert _seconds(page, "[data-key=width]") < 0.2
+        assert (
+            _seconds(page, lambda: (page.reload(), page.wait_for_selector(READY, state="attached")))
+            < 1
+        )
+        for selector in ("#rows tbody tr:nth-child(9) button", "[data-key=width]", "#theme"):
+            assert _seconds(page, lambda: page.evaluate(CLICKED, selector)) < 0.2  # noqa: B023
+        assert _seconds(page, lambda: page.fill("#search", "f1 = 0.5")) < 0.2
 
 
-def _ready(page):
-    """Seconds from the request until all is drawn."""
-    page.reload()
-    page.wait_for_selector(READY, state="attached")
-    return float(page.get_attribute("html", "data-ready")) / 1000
+CLICKED = """selector => new Promise(done => {
+    document.querySelector(selector).click();
+    requestAnimationFrame(() => setTimeout(done));
+})"""
 
 
-def _seconds(page, selector):
-    """From a click until the browser has drawn what came of it, the best of three."""
-    timed = """selector => new Promise(done => {
-        const start = performance.now();
-        document.querySelector(selector).click();
-        requestAnimationFrame(() => setTimeout(() => done(performance.now() - start)));
-    })"""
-    return min(page.evaluate(timed, selector) for _ in range(3)) / 1000
+def _seconds(page, act):
+    """Processor time of the page's thread: other processes of a busy machine are not in it."""
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent():
+        found = session.send("Performance.getMetrics")["metrics"]
+        return next(each["value"] for each in found if each["name"] == "TaskDuration")
+
+    start = spent()
+    act()
+    return spent() - start
 
 
 def test_rows_are_chosen_searched_and_sorted(browser, thousand):

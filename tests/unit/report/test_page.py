@@ -10,6 +10,8 @@ from explanations import HOSTILE, explanation_of
 
 import owenshap
 from owenshap import report
+from owenshap.report.importance import Importance
+from owenshap.report.material import gathered
 
 
 class Parts(HTMLParser):
@@ -198,19 +200,28 @@ def test_a_constant_model_and_a_feature_alone():
     assert "alone mattered" in page_of(explanation_of(np.ones((12, 1)), half=0.0)).text
 
 
-def test_importance_uses_the_mean_half_width_of_the_rows():
-    explanation = rows_and_players(rows=9, half=0.3)  # too few to tell what other rows would give
-    from owenshap.report.importance import Importance
-    from owenshap.report.material import gathered
-
+@pytest.mark.parametrize("rows", [9, 400])  # too few to tell what other rows would give, and not
+def test_importance_is_that_of_the_library(rows):
+    explanation = rows_and_players(rows=rows, half=0.3)
     found = Importance.of(gathered(explanation, None).totals, 0, 0.95)
-    np.testing.assert_allclose(found.half, 0.3)
-    many = rows_and_players(rows=400, half=0.3)
-    from owenshap.explain.summary import importance_half_widths
+    theirs = owenshap.importance(explanation)
+    np.testing.assert_allclose(found.mean[found.order], theirs.values)
+    np.testing.assert_allclose((found.mean + found.half)[found.order], theirs.upper)
+    np.testing.assert_allclose(found.estimation, 0.3)  # does not shrink with the number of rows
 
-    found = Importance.of(gathered(many, None).totals, 0, 0.95)
-    np.testing.assert_allclose(found.half, importance_half_widths(many)[1], rtol=1e-6)
-    np.testing.assert_allclose(found.mean, np.abs(many.values).mean(axis=0))
+
+def test_features_that_are_exact_do_not_make_the_others_so():
+    half = np.array([[0.0, 0.0, 0.25]] * 20)
+    text = page_of(explanation_of(np.ones((20, 3)), half=half)).text
+    assert "known to within ±\N{NO-BREAK SPACE}0.25" in text
+
+
+@pytest.mark.parametrize(
+    ("scale", "written"), [(1.0, "0.00002"), (1e-9, "2e−05\N{NO-BREAK SPACE}× 10⁻⁹")]
+)
+def test_small_doubts_are_written_so_that_they_can_be_read(scale, written):
+    html = report.page(explanation_of(np.full((5, 1), scale), half=2e-5 * scale)).html
+    assert written in html.replace(" ×", "\N{NO-BREAK SPACE}×")
 
 
 def test_chunks_change_nothing(monkeypatch):

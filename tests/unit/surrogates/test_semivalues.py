@@ -5,7 +5,7 @@ import pytest
 
 from owenshap.designs.indices import as_index
 from owenshap.run.keeping import SizeSums
-from owenshap.surrogates.base import pairs_of
+from owenshap.surrogates.base import jackknife, pairs_of
 from owenshap.surrogates.gaussian_process.even_kernel import EvenLikelihood
 from owenshap.surrogates.gaussian_process.even_process import fit_even
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
@@ -74,9 +74,14 @@ def test_an_even_part_that_is_constant_has_no_interactions():
     assert even.left == [0]
 
 
+def rough(sets):
+    pair, trio = sets[:, 0] & sets[:, 1], sets[:, 2] & sets[:, 3] & sets[:, 5]
+    return 1.0 * pair - 2.0 * trio + 0.3 * sets[:, 4]
+
+
 def test_without_a_fold_is_a_fit_without_it_under_the_same_parameters():
-    weights = np.linspace(-1, 2, N_PLAYERS)
-    pairs_known, even = fitted(lambda sets: np.tanh(sets @ weights) ** 2)
+
+    pairs_known, even = fitted(rough)
     index = as_index("shapley")
     _, without = even.interactions(index)
     mean = even.means[0]
@@ -90,3 +95,41 @@ def test_without_a_fold_is_a_fit_without_it_under_the_same_parameters():
     weights = spread * np.linalg.solve(kernel[np.ix_(stay, stay)], target[stay] / spread)
     alone = pairs(Mean(pairs_known.signs[stay], mean.vector, weights[:, None], True), index)
     assert np.allclose(without[3, ..., 0], alone[..., 0], rtol=1e-5, atol=1e-6)
+
+
+def logistic(n_players=14):
+    weights = np.random.default_rng(0).normal(size=n_players)
+    every = (np.arange(1 << n_players)[:, None] >> np.arange(n_players) & 1).astype(bool)
+    table = 1 / (1 + np.exp(0.5 - 1.5 * every @ weights))
+    sums = SizeSums(n_players)
+    sums.add(every, table[:, None])
+    powers = 1 << np.arange(n_players)
+    return lambda sets: table[sets @ powers], sums.pairs(as_index("shapley"))[..., 0]
+
+
+def drawn_pairs(fn, n_players, count, seed):
+    from owenshap.designs.pairs import draw_pairs
+    from owenshap.estimators.base import with_complements
+
+    sets = with_complements(draw_pairs(n_players, count, np.random.default_rng(seed)))
+    return pairs_of(sets, fn(sets)[:, None])
+
+
+def test_a_function_of_one_weighted_sum_is_found():
+    fn, wanted = logistic()
+    found = fit_even(drawn_pairs(fn, 14, 139, 0)).interactions(as_index("shapley"))[0][..., 0]
+    # 1.2e-2 without the index part
+    assert np.square(found - wanted).sum() < 1e-3 * np.square(wanted).sum()
+
+
+def test_errors_of_an_index_part_are_those_of_fits_made_again():
+    fn, wanted = logistic()
+    upper = np.triu_indices(14, 1)
+    inside = []
+    for seed in range(3):
+        even = fit_even(drawn_pairs(fn, 14, 69, seed))
+        assert len(even.means[0].again) == 5
+        whole, without = even.interactions(as_index("shapley"))
+        errors = jackknife(whole[upper], without[:, *upper], 69, 14)[:, 0]
+        inside.append(np.abs(whole[upper][:, 0] - wanted[upper]) < 1.96 * errors)
+    assert np.mean(inside) > 0.8  # 0.57 with the one fit's own

@@ -11,19 +11,30 @@ from functools import partial
 import numpy as np
 
 from owenshap.designs.indices import Index
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.base import FOLDS, Pairs, fold_of
 from owenshap.surrogates.gaussian_process import semivalues
 from owenshap.surrogates.gaussian_process.even_kernel import EvenLikelihood
+from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.learning import (
-    _first_guess,
-    _lowest,
-    _nearby,
-    _spread_order,
+    coefficients,
+    first_guess,
+    lowest_from,
+    spread_order,
 )
-from owenshap.surrogates.gaussian_process.parameters import bounds
-from owenshap.surrogates.gaussian_process.settings import LEARNING
+from owenshap.surrogates.gaussian_process.link import fit_link
+from owenshap.surrogates.gaussian_process.members import minus_log_likelihood, without_folds
+from owenshap.surrogates.gaussian_process.parameters import bounds, has_index
+from owenshap.surrogates.gaussian_process.settings import INDEX
 
+# pairs that parameters are learned from, and steps (benchmarks/decisions.md#even-process)
+SEEN, STEPS = 200, 30
+# log likelihood for each player that an index part must gain: less it gains by learning weights
+# that mean nothing (benchmarks/decisions.md#even-process)
+WORTH = 1.8
+# pairs for each player up to which fits are made again without each fold, and their steps: with
+# more, leaving folds out of the one fit tells enough (benchmarks/decisions.md#even-process)
+DOUBTED, STEPS_AGAIN = 3, 6
 MOST_PAIRS = 2500  # of one fit: with its inverse, matrices of 100 MB
 NOTHING = 1e-9  # of the odd part: an even part below it is rounding
 
@@ -37,8 +48,10 @@ class EvenMean:
     """K⁻¹y, and what it is less without each fold, (N, 1 + folds)."""
     left_out: FloatArray = field(repr=False)
     """The residual (N,) at each pair of a fit without that pair."""
-    fold_left_out: FloatArray = field(repr=False)
-    """The same without the pair's fold."""
+    again: tuple[EvenMean, ...] = ()
+    """Fits made again without each fold, where parameters may know the pairs by heart: of an index
+    part, and of few pairs.
+    """
 
     def of(self, signs: FloatArray) -> semivalues.Mean:
         """The same with its pairs."""
@@ -85,13 +98,16 @@ class FittedEven:
             found = of(mean.of(self.pairs.signs))
             whole[..., k] = found[..., 0]
             without[..., k] = np.moveaxis(found[..., :1] - found[..., 1:], -1, 0)
+            for fold, each in enumerate(mean.again):
+                stay = _fold(len(self.pairs.signs)) != fold
+                without[fold, ..., k] = of(each.of(self.pairs.signs[stay]))[..., 0]
         return whole, without
 
 
 def fit_even(pairs: Pairs) -> FittedEven:
     """The even process of each output; of some of the pairs where they are very many."""
     if len(pairs.odd) > MOST_PAIRS:
-        some = np.sort(_spread_order(len(pairs.odd))[:MOST_PAIRS])
+        some = np.sort(spread_order(len(pairs.odd))[:MOST_PAIRS])
         signs, odd, even = pairs.signs[some], pairs.odd[some], pairs.even[some]
         pairs = replace(pairs, signs=signs, odd=odd, even=even, sizes=pairs.sizes[some])
     means = {}
@@ -103,44 +119,88 @@ def fit_even(pairs: Pairs) -> FittedEven:
 
 
 def _fitted(signs: FloatArray, odd: FloatArray, even: FloatArray) -> EvenMean | None:
+    """The even process of one output; None where there is nothing but rounding."""
     apart = even - even.mean()
     scale = float(np.sqrt(np.mean(np.square(apart))))
     size = float(np.sqrt(np.mean(np.square(odd))))
     if scale <= NOTHING * max(size, float(np.abs(even).max())):
         return None
-    target = apart / scale
-    vector = _learned(signs, odd / (size or 1.0), target)
-    factor = EvenLikelihood(signs).factor(vector)
-    if factor is None:
+    target, likelihood = apart / scale, EvenLikelihood(signs)
+    found = []
+    for vector in _guesses(signs, odd / (size or 1.0)):
+        learned = _learned(signs, target, vector)
+        factor = likelihood.factor(learned)
+        if factor is not None:
+            price = WORTH * signs.shape[1] * has_index(learned, signs.shape[1])
+            found.append((minus_log_likelihood(factor, target) + price, learned, factor))
+    if not found:
         return None
+    _, vector, factor = min(found, key=lambda each: each[0])
+    mean = _mean(vector, factor, target, scale)
+    n_players = signs.shape[1]
+    if not has_index(vector, n_players) and len(target) > DOUBTED * n_players:
+        return mean
+    return replace(mean, again=_again(signs, target, vector, scale))
+
+
+def _again(
+    signs: FloatArray, target: FloatArray, vector: FloatArray, scale: float
+) -> tuple[EvenMean, ...]:
+    """Fits without each fold, from the parameters of all pairs on; none where one fails."""
+    found = []
+    for fold in range(FOLDS):
+        stay = _fold(len(target)) != fold
+        learned = _learned(signs[stay], target[stay], vector, STEPS_AGAIN)
+        factor = EvenLikelihood(signs[stay]).factor(learned)
+        if factor is None:
+            return ()
+        weights = scale * factor.solve(target[stay])
+        found.append(EvenMean(learned, weights[:, None], np.zeros(len(weights))))
+    return tuple(found)
+
+
+def _fold(pairs: int) -> IntArray:
+    """The fold of each pair; the ends are a pair like any other here."""
+    fold = fold_of(pairs)
+    fold[:1] = 0
+    return fold
+
+
+def _mean(vector: FloatArray, factor: Factor, target: FloatArray, scale: float) -> EvenMean:
     weights = factor.solve(target)
     inverse = factor.inverted()
-    fold = fold_of(len(target))
-    fold[0] = 0  # the ends are a pair like any other here
-    left_out = np.zeros_like(target)
-    for number in range(FOLDS):
-        which = np.flatnonzero(fold == number)
-        left_out[which] = np.linalg.solve(inverse.block(which), weights[which])
+    fold = _fold(len(target))
+    left_out = without_folds(inverse, weights, fold)
     by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), left_out[:, None], 0.0))
     columns = np.concatenate([weights[:, None], by_fold], axis=1)
-    return EvenMean(vector, scale * columns, scale * weights / inverse.diagonal(), scale * left_out)
+    return EvenMean(vector, scale * columns, scale * weights / inverse.diagonal())
 
 
-def _learned(signs: FloatArray, odd: FloatArray, target: FloatArray) -> FloatArray:
-    """Parameters by their likelihood: from few pairs first, then from more. Lengths start from the
-    linear fit of the odd part: who matters alone is likely to matter together with others.
+def _guesses(signs: FloatArray, odd: FloatArray) -> list[FloatArray]:
+    """Where parameters start from. Lengths from the linear fit of the odd part: who matters alone
+    is likely to matter together with others. Another with an index part, where the odd part is a
+    function of one weighted sum.
     """
-    vector = _first_guess(signs, odd)
+    guess = first_guess(signs, odd)
     n_players = signs.shape[1]
-    limits = bounds(n_players, False)
-    order, seen = _spread_order(len(target)), 0
-    for count, steps in LEARNING.stages:
-        if seen >= len(target):
-            break
-        if seen:
-            vector, limits = _nearby(vector, n_players)
-        seen = count if len(target) > 1.5 * count else len(target)
-        which = np.sort(order[:seen])
-        loss = partial(EvenLikelihood(signs[which]).loss, values=target[which])
-        vector = _lowest(loss, vector, limits, steps)
-    return vector
+    if not odd.any() or len(odd) < INDEX.link_pairs_each * n_players:
+        return [guess]
+    along = coefficients(signs, odd)
+    along /= np.sqrt(np.mean(np.square(signs @ along))) + 1e-12
+    some = np.sort(spread_order(len(odd))[: INDEX.link_pairs])
+    link = fit_link(signs[some], odd[some], along)
+    if link.gain < INDEX.link_gain * n_players:
+        return [guess]
+    lowest, highest = np.array(bounds(n_players, True)).T
+    return [guess, np.clip(np.concatenate([link.weights, [0.0], guess]), lowest, highest)]
+
+
+def _learned(
+    signs: FloatArray, target: FloatArray, vector: FloatArray, steps: int = STEPS
+) -> FloatArray:
+    """Parameters by their likelihood."""
+    few = min(SEEN, len(target))
+    which = np.sort(spread_order(len(target))[:few])
+    loss = partial(EvenLikelihood(signs[which]).loss, values=target[which])
+    limits = bounds(signs.shape[1], has_index(vector, signs.shape[1]))
+    return lowest_from(loss, vector, limits, steps)
