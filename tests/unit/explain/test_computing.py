@@ -434,3 +434,20 @@ def test_rows_drawn_are_compared_by_students_t():
     ends = welch.confidence_interval(1 - 0.05 / 2)
     np.testing.assert_allclose(apart.lower, ends.low[apart.order])
     np.testing.assert_allclose(apart.upper, ends.high[apart.order])
+
+
+def test_another_index_is_another_thing():
+    e = explained()
+    with pytest.raises(InputError, match="index must be the same"):
+        compare(e, replace(e, index="banzhaf"))
+    with pytest.raises(InputError, match="index must be the same"):
+        concat([e, replace(e, index="banzhaf")])
+
+
+def test_kept_evaluations_go_with_their_rows():
+    explainer = owenshap.Explainer(model(), frame())
+    parts = [explainer(frame().iloc[rows], keep=True, method="exact") for rows in ([0, 1], [2])]
+    both = concat(parts)
+    assert len(both.kept) == 3
+    np.testing.assert_allclose(both.under("banzhaf").values[2], parts[1].under("banzhaf").values[0])
+    assert concat([parts[0], explained()[2:]]).kept is None
