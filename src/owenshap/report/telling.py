@@ -23,7 +23,12 @@ NAMED = 3  # features that the sentence names
 LONGEST_NAME = 60  # characters in a sentence
 
 
-def told(material: Material, title: str | None, audit: dict[str, str]) -> dict[str, Any]:
+def told(
+    material: Material,
+    title: str | None,
+    audit: dict[str, str],
+    pairs: list[dict[str, Any]],
+) -> dict[str, Any]:
     """All that the template puts in."""
     outputs = [_output(material, place) for place in range(len(material.outputs))]
     return {
@@ -31,6 +36,7 @@ def told(material: Material, title: str | None, audit: dict[str, str]) -> dict[s
         "outputs": outputs,
         "several": len(outputs) > 1,
         "one_row": material.one_row,
+        "pairs": pairs,
         "sampling": _sampling(material),
         "scale": clean(told_unit(material.shown) or "units of the prediction"),
         "whiskers": _whiskers(material),
