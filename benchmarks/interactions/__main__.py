@@ -188,6 +188,7 @@ def main() -> None:
                 SETTINGS.update(kept)
             else:
                 cells[key] = cell(known, budget, results["draws"])
+            keep(name, results)
             print(name, times, f"{ratio(cells[key])} ours {cells[key]['ours']:.2e}", flush=True)
         if known[0].values and (name not in results["values"] or asked.again or asked.ours):
             results["values"][name] = values_cell(known, 20 * known[0].n_players, results["draws"])
