@@ -59,7 +59,7 @@ class Call:
         index: Any = SHAPLEY,
     ) -> Call:
         """The arguments as a user gives them, or an error that says what is wrong."""
-        chosen = as_index(index)
+        chosen = SHAPLEY if index == SHAPLEY.name else as_index(index)
         efficient = efficient and chosen.efficient  # no sum is promised under another index
         settings = Settings.checked(seed, confidence, efficient, memory)
         until = checked_until(tolerance, top, seconds, None)
