@@ -71,9 +71,8 @@ class Cost:
     def __str__(self) -> str:
         if self.seconds <= HARDLY:
             return "an evaluation takes hardly any time"
-        return (
-            f"an evaluation takes {'at most' if self.at_most else 'about'} {duration(self.seconds)}"
-        )
+        about = "at most" if self.at_most else "about"
+        return f"an evaluation takes {about} {duration(self.seconds)}"
 
 
 def duration(seconds: float) -> str:
