@@ -1,4 +1,4 @@
-.PHONY: demo test test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs clean
+.PHONY: demo test docs release-check test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-more reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs bench-interactions clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,8 +19,13 @@ $(READY): pyproject.toml constraints.txt
 	@$(INSTALL) ".[demo,test,check]"
 	@touch $@
 
-demo: $(VENV)/.demo  ## Explain one prediction and show the result
+$(VENV)/.docs: $(READY)
+	@$(INSTALL) ".[docs]"
+	@touch $@
+
+demo: $(VENV)/.demo  ## Explain one prediction in Python, then a table by the command, which writes a report
 	@$(BIN)/python examples/demo.py
+	@echo; $(BIN)/python -m owenshap demo --out out/demo --force
 
 test: $(READY)  ## Run the tests, but for the slow ones
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
@@ -43,12 +48,22 @@ check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-reproduce: $(READY)  ## The paper's experiments, what is there already left out; ARGS="--data DIR --search"
-	@$(BIN)/python -m reproduction all $(ARGS)
-	@for set in breast-cancer diabetes digits; do $(BIN)/python -m reproduction --dataset $$set $(ARGS) || exit 1; done
+docs: $(VENV)/.docs  ## The documentation as a site, its examples run: out/docs/index.html
+	@MPLBACKEND=agg OMP_NUM_THREADS=1 $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -c docs . out/docs
+	@echo "Documentation: out/docs/index.html"
+
+release-check: $(READY)  ## Build the wheel and try it on each Python from 3.11 on, in environments of its own
+	@$(BIN)/python tests/release.py
+
+reproduce: $(READY)  ## The paper's experiments anew, networks too, then beside the committed results; ARGS="--data DIR --search"
+	@$(BIN)/python -m reproduction all --retrain --out out/reproduction/fresh $(ARGS)
+	@$(BIN)/python -m reproduction compare --out out/reproduction/fresh
 
 reproduce-quick: $(READY)  ## The same, small: 10 rows, 5 repetitions, every tenth step
 	@$(BIN)/python -m reproduction all --quick $(ARGS)
+
+reproduce-more: $(READY)  ## Beyond the paper: time, the field, tolerances, deeper models; ARGS="--data DIR"
+	@$(BIN)/python -m reproduction more $(ARGS)
 
 # The peers need Python 3.13 and live apart, so that nothing of theirs reaches the rest.
 PYTHON_PEERS ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python) $(shell command -v python3.13) python3)
@@ -75,14 +90,18 @@ bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance cost
 bench-trees: $(PEERS)/.ready  ## Exact values of trees beside the peers; JOBS="depth_6 forest"
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m benchmarks.trees $(JOBS)
 
+bench-interactions: $(PEERS)/.ready  ## Pair interactions and other indices beside the peers; ARGS="svm-16 --ours", --table
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m benchmarks.interactions $(ARGS)
+
 bench-runs: $(READY)  ## Runs on disk: rate, memory, workers, going on, kills; SECTIONS="overhead kills"
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks.runs $(SECTIONS)
 
 bench-default: $(PEERS)/.ready $(READY)  ## One call without settings beside shap's; ARGS="--jobs forest --rows 1 10 --turns 1", --table
 	@$(PEERS)/bin/python -m benchmarks.default $(ARGS)
 
-reproduce-peers: $(PEERS)/.ready  ## Table I's rows of shap and shapiq, where these are
-	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m reproduction peers $(ARGS)
+reproduce-peers: $(PEERS)/.ready  ## Table I's rows and the field of shap and shapiq, where these are
+	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction peers --no-report $(ARGS)
+	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction more field --no-report $(ARGS)
 
 # captum needs torch, which the other peers' Python has no small build of.
 SPEED := .venv-speed

@@ -1,5 +1,5 @@
-"""python -m reproduction cc|mnist|all: the paper's experiments, each step kept as a file and
-skipped when it is there.
+"""python -m reproduction cc|mnist|all|more: the paper's experiments, and those beyond it; each step
+is kept as a file and skipped when it is there.
 """
 
 from __future__ import annotations
@@ -8,14 +8,40 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from reproduction import choice, deeper, fitted, images, peers, search, splits, tabular, timing
+from reproduction import (
+    choice,
+    deeper,
+    fitted,
+    images,
+    literal,
+    more,
+    peers,
+    probes,
+    search,
+    several,
+    splits,
+    tabular,
+    timing,
+)
 from reproduction.data import EMBEDDED, DataError, Dataset, load
 from reproduction.networks import Network
-from reproduction.steps import FULL, HERE, QUICK, TINY, WEIGHTS, Run, device_name, plain, threads
+from reproduction.steps import (
+    FULL,
+    HERE,
+    QUICK,
+    TINY,
+    Clock,
+    OutOfTimeError,
+    Run,
+    device_name,
+    plain,
+    threads,
+)
 
 REPORTED = {
     "cc": ("mlp 13-9", "residual 32x4"),
@@ -27,7 +53,9 @@ REPORTED = {
 """The MLP of the paper, or its like, and a deeper network."""
 EPOCHS = {"residual": 15, "cnn": 15, "mlp": 50}
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}
-QUICK_OUT = Path("out") / "reproduction"
+OUT = Path("out") / "reproduction"
+GPU_SECONDS = 480.0
+WHOLE = {"all": ["cc", "mnist"], "search": ["cc", "mnist"], "peers": ["cc"]}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -35,16 +63,15 @@ def main(arguments: list[str] | None = None) -> int:
     made = parser()
     options = made.parse_args(arguments)
     if options.what is None and options.dataset is None:
-        made.error("say what to run: cc, mnist or all; or --dataset for embedded data")
+        made.error("say what to run: cc, mnist, all or more; or --dataset for embedded data")
     options.what = options.what or options.dataset
     if options.device == "cuda" and not _has_gpu():
         made.error("--device cuda needs a GPU that torch sees; leave it out to run on the CPU")
-    size = SIZES[options.size]
-    run = Run(
-        options.out or default_out(options.size),
-        replace(size, draws=options.draws or size.draws),
-        options.device,
-    )
+    run = made_run(options)
+    if options.what == "check":
+        return check(run)
+    if options.what == "compare":
+        return compare(run)
     try:
         _run(options, run)
     except DataError as error:
@@ -59,8 +86,23 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "what",
         nargs="?",
-        choices=["cc", "mnist", "all", "search", "peers", "report"],
-        help="what to run",
+        choices=[
+            "cc",
+            "mnist",
+            "all",
+            "more",
+            "gpu",
+            "search",
+            "peers",
+            "check",
+            "compare",
+            "report",
+        ],
+        help="what to run; check: which results are of older code; compare: results in --out "
+        "beside the committed ones; report: pictures and RESULTS.md from the files",
+    )
+    made.add_argument(
+        "which", nargs="*", metavar="PART", help=f"of more: {', '.join(more.PARTS)}; else all"
     )
     made.add_argument(
         "--dataset",
@@ -90,6 +132,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     made.add_argument("--out", type=Path, metavar="DIR", help="where results go")
     made.add_argument(
+        "--retrain",
+        action="store_true",
+        help="fit all networks anew, into weights/ of the folder with the results",
+    )
+    made.add_argument(
         "--no-report",
         dest="report",
         action="store_false",
@@ -97,6 +144,37 @@ def parser() -> argparse.ArgumentParser:
     )
     made.set_defaults(size="full")
     return made
+
+
+def made_run(options: argparse.Namespace) -> Run:
+    """Where results go, and what is known of how long they take."""
+    size = SIZES[options.size]
+    out = options.out or default_out(options.size)
+    run = Run(
+        out,
+        replace(size, draws=options.draws or size.draws),
+        options.device,
+        clock=Clock(_expected(options)) if options.size == "full" else None,
+    )
+    return replace(run, weights=out / "weights") if options.retrain else run
+
+
+def _expected(options: argparse.Namespace) -> dict[str, float]:
+    """Seconds of the steps to come, as they were when the committed results were made."""
+    seconds = {}
+    for path in (HERE / "results").glob("*.json"):
+        kept = json.loads(path.read_text())
+        if "seconds" in kept and "step" in kept:
+            seconds[kept["step"]] = float(kept["seconds"])
+    names = tuple(WHOLE.get(options.what, [options.what]))
+    searching = options.search or options.what == "search"
+    return {
+        step: each
+        for step, each in seconds.items()
+        if step.startswith(names)
+        and (searching or not step.endswith("-search"))
+        and not step.endswith("-timing-cuda")
+    }
 
 
 def _has_gpu() -> bool:
@@ -107,85 +185,116 @@ def _has_gpu() -> bool:
 
 def default_out(size: str) -> Path:
     """The kept results, or a folder that git ignores."""
-    return HERE / "results" if size == "full" else QUICK_OUT / size
+    return HERE / "results" if size == "full" else OUT / size
 
 
 def _run(options: argparse.Namespace, run: Run) -> None:
     began, began_working = time.perf_counter(), time.process_time()
-    names = _names(options.what, options.dataset)
+    if options.what == "report":
+        return
+    if options.what == "more":
+        more.experiments(options.which, options.data, run, lambda each: mlp(each, run))
+        return
+    if options.what == "gpu":
+        gpu(options.data, run)
+        return
+    names = [options.dataset] if options.dataset else WHOLE.get(options.what, [options.what])
     fresh = not any(run.out.glob("*.json"))
     for name in names:
+        dataset = load(name, options.data)
         if options.what == "peers":
-            peers.experiments(load(name, options.data), network(name, REPORTED[name][0]), run)
+            peers.experiments(dataset, mlp(dataset, run), run)
         elif options.what != "search":
-            experiments(name, options.data, run)
-        if options.what == "search" or options.search:
-            _search(name, options.data, run)
+            experiments(dataset, options.data, run)
+        if (options.what == "search" or options.search) and dataset.classes:
+            search.experiment(dataset, run)  # the scores are accuracies
     if options.what == "all" and fresh and not options.search:
         _keep_time(run, time.perf_counter() - began, time.process_time() - began_working, names)
 
 
-def _search(name: str, folder: Path | None, run: Run) -> None:
-    dataset = load(name, folder)
-    if dataset.classes:  # the scores are accuracies
-        search.experiment(dataset, run)
-
-
-def _names(what: str, dataset: str | None) -> list[str]:
-    """The data sets to run."""
-    if what == "report":
-        return []
-    if dataset:
-        return [dataset]
-    return {"all": ["cc", "mnist"], "search": ["cc", "mnist"], "peers": ["cc"]}.get(what, [what])
-
-
-def experiments(name: str, folder: Path | None, run: Run) -> None:
-    """Everything but the search, for one data set."""
-    dataset = load(name, folder)
-    mlp, deep = (network(name, architecture, dataset, run) for architecture in REPORTED[name])
-    if dataset.side is None:
-        tabular.experiments(dataset, mlp, run)
-        choice.experiments(dataset, mlp, run)
-        timing.experiment(dataset, mlp, run)
-    else:
-        images.experiments(dataset, mlp, run)
-    deeper.experiments(dataset, deep, run)
+def experiments(dataset: Dataset, folder: Path | None, run: Run) -> None:
+    """Everything of the paper but the search, for one data set."""
+    name = dataset.name
     if name == "cc":
-        fitted.experiment(dataset, mlp, run)
         splits.experiment(REPORTED[name][0], folder, run)
-        peers.experiments(dataset, mlp, run)
+    shallow, deep = (network(dataset, architecture, run) for architecture in REPORTED[name])
+    for each in (shallow, deep):
+        judged(dataset, each, run)
+    if dataset.side is None:
+        tabular.experiments(dataset, shallow, run)
+        choice.experiments(dataset, shallow, run)
+        timing.experiment(dataset, shallow, run)
+    else:
+        images.experiments(dataset, shallow, run)
+    if name == "cc":
+        literal.experiment(dataset, shallow, run)
+        fitted.experiment(dataset, shallow, run)
+        several.experiment(folder, run)
+        peers.experiments(dataset, shallow, run)
+    deeper.experiments(dataset, deep, run)
 
 
-def network(
-    name: str, architecture: str, dataset: Dataset | None = None, run: Run | None = None
-) -> Network:
-    """The kept network of the reported run, fitted and kept where it is missing; its accuracy is a
-    step.
+def gpu(folder: Path | None, run: Run) -> None:
+    """What a GPU is for first, then the rest of it; no step begins after eight minutes."""
+    run = replace(run, until=time.perf_counter() + GPU_SECONDS)
+    cc, digits = load("cc", folder), load("mnist", folder)
+    splits.experiment(REPORTED["cc"][0], folder, run)
+    steps: dict[str, Callable[[], None]] = {
+        "times on CC": lambda: timing.experiment(cc, mlp(cc, run), run),
+        "search on CC": lambda: search.experiment(cc, run),
+        "MNIST": lambda: experiments(digits, folder, run),
+        "deeper models": lambda: more.models(folder, run, lambda each: mlp(each, run)),
+        "error against time": lambda: more.against_time(cc, mlp(cc, run), run),
+        "search on MNIST": lambda: search.experiment(digits, run),
+        "tolerances on MNIST": lambda: more.asked(digits, mlp(digits, run), run),
+        "the field on MNIST": lambda: more.field(digits, mlp(digits, run), run),
+        "CC": lambda: experiments(cc, folder, run),
+    }
+    for name, step in steps.items():
+        try:
+            step()
+        except OutOfTimeError:
+            run.say(f"out of time at: {name}; call again with what is in {run.out} to go on")
+            return
+
+
+def mlp(dataset: Dataset, run: Run) -> Network:
+    """The MLP that is explained."""
+    return network(dataset, REPORTED[dataset.name][0], run)
+
+
+def network(dataset: Dataset, architecture: str, run: Run) -> Network:
+    """The network that is explained: kept, or fitted and kept where it is missing.
+
+    The MLP of CC is trained the paper's way, the first of those of `splits`; the others as the
+    program does.
     """
     from reproduction import training
 
-    path = WEIGHTS / f"{name}-{architecture.replace(' ', '-')}.npz"
+    if (dataset.name, architecture) == ("cc", REPORTED["cc"][0]):
+        return splits.read(splits.weights_path(run, "paper"))[0][0]
+    path = run.weights / f"{dataset.name}-{architecture.replace(' ', '-')}.npz"
     if not path.exists():
-        assert dataset is not None
-        assert run is not None
-        training.fit(
-            architecture, dataset, epochs=EPOCHS[architecture.partition(" ")[0]], device=run.device
-        ).save(path)
-    kept = Network.read(path)
-    if dataset is not None and run is not None:
+        epochs = EPOCHS[architecture.partition(" ")[0]]
+        training.fit(architecture, dataset, epochs=epochs, device=run.device).save(path)
+    return Network.read(path)
 
-        def compute() -> dict[str, object]:
-            rule = {"rule": training.one_feature_rule(dataset)} if name == "cc" else {}
-            scores = {
-                part: training.score(kept, getattr(dataset, part), run.device)
-                for part in ("fitting", "test")
-            }
-            return {"architecture": architecture, **scores, **rule}
 
-        kind = architecture.partition(" ")[0]
-        run.step(f"{name}-{kind}-network", {"network": kept.digest}, compute)
-    return kept
+def judged(dataset: Dataset, fitted_network: Network, run: Run) -> None:
+    """The accuracy of a network, as a step."""
+    from reproduction import training
+
+    def compute() -> dict[str, object]:
+        rule = {"rule": training.one_feature_rule(dataset)} if dataset.name == "cc" else {}
+        scores = {
+            part: training.score(fitted_network, getattr(dataset, part), run.device)
+            for part in ("fitting", "test")
+        }
+        return {"architecture": fitted_network.architecture, **scores, **rule}
+
+    kind = fitted_network.architecture.partition(" ")[0]
+    settings = {"network": fitted_network.digest}
+    run.step(f"{dataset.name}-{kind}-network", settings, compute, code="other")
 
 
 def _keep_time(run: Run, seconds: float, core_seconds: float, names: list[str]) -> None:
@@ -198,6 +307,28 @@ def _keep_time(run: Run, seconds: float, core_seconds: float, names: list[str]) 
         "data": names,
     }
     (run.out / f"run-{run.device}.json").write_text(json.dumps(plain(about), indent=1) + "\n")
+
+
+def check(run: Run) -> int:
+    """Which results this code would make again, kept in code.json for the report; 1 where some are
+    of older code.
+    """
+    older = []
+    for path in sorted(run.out.glob("*.json")):
+        kept = json.loads(path.read_text())
+        if "step" in kept and kept.get("probe") != probes.of(kept.get("code", "estimators")):
+            older.append(path.stem)
+            print(f"of older code: {path.stem}")
+    (run.out / "code.json").write_text(json.dumps({"older": older}, indent=1) + "\n")
+    return 1 if older else 0
+
+
+def compare(run: Run) -> int:
+    """The verdicts and numbers of a run beside the committed ones."""
+    from reproduction import report
+
+    print("\n".join(report.beside(run.out, HERE / "results")))
+    return 0
 
 
 def _report(run: Run) -> int:

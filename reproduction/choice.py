@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from reproduction.networks import Network
 from reproduction.steps import Result, Run
 from reproduction.tabular import DRAWS, DRAWS_SEED, ROWS_SEED, all_rows, exact, some_rows
 
-LEVELS = (1, 2, 3, 4, 6, 8, 10, 16, 20, 32, 50, 100, 200, 500, 1000)
+LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 16, 20, 32, 50, 100, 200, 500, 1000)
 GRID_LEVELS, GRID_PER_LEVEL, MOST = (
     (2, 4, 10, 20, 50, 100, 200, 500, 1000),
     (1, 2, 5, 10, 20, 50, 100, 200, 500),
@@ -22,21 +23,21 @@ GRID_LEVELS, GRID_PER_LEVEL, MOST = (
 )
 CHOICE_REPETITIONS = 20
 RULES = {
-    "owen-printed": lambda levels: owenshap.OwenPrinted(levels).pass_levels(),
-    "owen-printed-paper": lambda levels: owenshap.OwenPrinted(
-        levels, divisor="paper"
-    ).pass_levels(),
-    "halved-owen-printed-paper": lambda levels: owenshap.HalvedOwenPrinted(
+    "owen-printed": lambda levels: owenshap.OwenPrinted(levels, divisor="paper").pass_levels(),
+    "owen-program": lambda levels: owenshap.OwenPrinted(levels, divisor="program").pass_levels(),
+    "halved-owen-printed": lambda levels: owenshap.HalvedOwenPrinted(
         levels, divisor="paper"
     ).pass_levels(),
     "midpoint": midpoint,
     "gauss-legendre": gauss_legendre,
 }
+"""The program's halved rule has the levels, and the bias, of its full one."""
 SPLITS = {
-    "owen-printed": owenshap.OwenPrinted,
-    "halved-owen-printed": owenshap.HalvedOwenPrinted,
+    "owen-program": partial(owenshap.OwenPrinted, divisor="program"),
+    "halved-owen-program": partial(owenshap.HalvedOwenPrinted, divisor="program"),
     "halved-owen": owenshap.HalvedOwen,
 }
+VOTERS = 11  # a majority of eleven: the 11 values are 1/11, and e_j vanishes at both ends
 
 
 def contributions_by_size(values: Any) -> Any:
@@ -101,6 +102,12 @@ def splits(values: Any, run: Run) -> Result:
     return {"cells": cells, "squared_error": errors, "squared_bias": biases}
 
 
+def voting() -> Result:
+    """The bias on a majority vote, where the printed divisor is right and the program's is not."""
+    values = (2 * np.bitwise_count(np.arange(1 << VOTERS)) > VOTERS)[:, None] * 1.0
+    return {**bias(values), "voters": VOTERS}
+
+
 def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     """Both for one network on one data set."""
     about = {"network": network.digest, "seeds": [ROWS_SEED, DRAWS_SEED]}
@@ -108,6 +115,11 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     def values() -> Any:
         return table(network, some_rows(dataset, run.size.rows), run.device)
 
-    run.step(f"{dataset.name}-bias", run.settings("rows", **about), lambda: bias(values()))
+    run.step(
+        f"{dataset.name}-bias",
+        run.settings("rows", levels=list(LEVELS), **about),
+        lambda: bias(values()),
+    )
+    run.step("voting-bias", {"voters": VOTERS, "levels": list(LEVELS)}, voting)
     settings = run.settings("rows", "repetitions", draws=DRAWS, **about)
     run.step(f"{dataset.name}-choice", settings, lambda: splits(values(), run))

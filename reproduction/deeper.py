@@ -5,7 +5,6 @@ for the MLPs.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from reproduction import images, tabular
 from reproduction.data import Dataset
 from reproduction.games import table
 from reproduction.networks import Network
-from reproduction.steps import Result, Run
+from reproduction.steps import Run
 
 PATCHES = 4  # along each side: 16 patches, of 7 × 7 pixels on MNIST
 # times fewer permutations behind the ground truth: pixels of a CNN are built one input at a time
@@ -36,23 +35,11 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     rows = tabular.some_rows(dataset, run.size.rows)
     assert dataset.side is not None
     members = patch_members(dataset.side)
-    seeds = {
-        "rows_seed": tabular.ROWS_SEED,
-        "draws_seed": tabular.DRAWS_SEED,
-        "draws": tabular.DRAWS,
-    }
 
-    def compute() -> Result:
-        return tabular.compare(table(network, rows, run.device, members), run)
+    def values() -> Any:
+        return table(network, rows, run.device, members)
 
-    settings = run.settings("rows", "repetitions", "table_samples", network=network.digest, **seeds)
-    run.step(f"{dataset.name}-cnn-patches-table", settings, compute)
+    settings = run.settings("rows", "repetitions", "table_samples", **tabular.about(network))
+    tabular.compare(f"{dataset.name}-cnn-patches-table", settings, values, run)
     smaller = replace(run, size=replace(run.size, truth_samples=run.size.truth_samples // FEWER))
-    settings = smaller.settings(
-        "truth_samples", "more_images", network=network.digest, seed=images.SALIENCY_SEED
-    )
-    run.step(
-        f"{dataset.name}-cnn-saliency",
-        settings,
-        partial(images.saliency, dataset, network, smaller),
-    )
+    images.saliency(dataset, network, smaller)

@@ -2,53 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from reproduction.judging import counts, ratio_of_networks, relative
 from reproduction.pictures import save
-from reproduction.steps import read
+from reproduction.steps import HERE, read
 
 COLOURS = {
     "castro": "#b5562f",
     "castro-antithetic": "#d9a441",
-    "owen-printed": "#7fb3d5",
-    "owen-printed-paper": "#a9cce3",
-    "owen": "#2471a3",
-    "halved-owen-printed": "#82c596",
-    "halved-owen-printed-paper": "#b5dfc0",
-    "halved-owen": "#1e7d43",
+    "owen-printed": "#1f4e79",
+    "owen-program": "#4a90c2",
+    "owen": "#a3c9e2",
+    "halved-owen-printed": "#145a32",
+    "halved-owen-program": "#3fa364",
+    "halved-owen": "#a9d8b8",
+    "owen-corrected": "#7b8ea3",
+    "halved-owen-corrected": "#5f7d6b",
     "kernel-shap": "#8e7cc3",
     "leverage-shap": "#5b4b8a",
     "linear": "#c27ba0",
     "gaussian-process": "#741b47",
+    "gaussian-process-corrected": "#a64d79",
+    "default": "#000000",
+    "exact": "#666666",
+    "odd-shap": "#6fa8dc",
+    "regression-msr": "#45818e",
     "midpoint": "#999999",
     "gauss-legendre": "#333333",
 }
 SHORT = {
     "castro": "Castro",
     "castro-antithetic": "Castro, antithetic",
-    "owen-printed": "Owen (program)",
-    "owen-printed-paper": "Owen (as printed)",
+    "owen-printed": "Owen, as printed",
+    "owen-program": "Owen, program",
     "owen": "Owen, stratified",
-    "halved-owen-printed": "Halved Owen (program)",
-    "halved-owen-printed-paper": "Halved (as printed)",
-    "halved-owen": "Halved Owen, stratified",
+    "halved-owen-printed": "Halved, as printed",
+    "halved-owen-program": "Halved, program",
+    "halved-owen": "Halved, stratified",
+    "owen-corrected": "Owen, gap spread",
+    "halved-owen-corrected": "Halved, gap spread",
     "kernel-shap": "KernelSHAP",
     "leverage-shap": "LeverageSHAP",
     "linear": "linear fit",
     "gaussian-process": "Gaussian process",
+    "gaussian-process-corrected": "Gaussian process, corrected",
+    "default": "the default",
+    "exact": "exact",
+    "odd-shap": "OddSHAP",
+    "regression-msr": "RegressionMSR",
     "midpoint": "midpoints",
     "gauss-legendre": "Gauss–Legendre",
 }
+DASHES = {"owen": "--", "halved-owen": "--", "castro-antithetic": "--", "owen-program": "-."}
+DASHES |= {"halved-owen-program": "-."}
 DATA = {
     "cc": "credit cards",
     "mnist": "MNIST",
     "breast-cancer": "breast cancer",
     "diabetes": "diabetes",
     "digits": "8 × 8 digits",
+    "voting": "a majority of 11",
 }
 NETWORKS = {
     "mlp": "MLP",
@@ -56,13 +75,6 @@ NETWORKS = {
     "cnn": "CNN, pixel players",
     "cnn-patches": "CNN, 16 patches for players",
 }
-SOLID = (
-    "castro",
-    "owen-printed",
-    "halved-owen-printed",
-    "owen-printed-paper",
-    "halved-owen-printed-paper",
-)
 
 
 def draw_all(folder: Path) -> None:
@@ -71,6 +83,7 @@ def draw_all(folder: Path) -> None:
 
     mpl.use("Agg")
     pictures: dict[str, Callable[[dict[str, Any], Path, str], Any]] = {
+        "-networks-table.json": networks_plot,
         "-table.json": box_plot,
         "-curves.json": line_plots,
         "-saliency.json": saliency_maps,
@@ -78,14 +91,41 @@ def draw_all(folder: Path) -> None:
         "-bias.json": bias_plot,
         "-search.json": search_plot,
         "-splits.json": splits_plot,
+        "-literal.json": literal_plot,
+        "-timing-cpu.json": times_plot,
+        "-time-cpu.json": against_time,
+        "-time-cuda.json": against_time,
+        "-tolerance.json": tolerance_plot,
     }
+    done = set()
     for ending, draw in pictures.items():
         for path in sorted(folder.glob(f"*{ending}")):
-            figure = draw(read(path)["result"], folder, path.name.removesuffix(ending))
-            save(figure, path.with_suffix(".png"), dpi=110)
-            from matplotlib import pyplot
+            if path not in done:
+                name = path.name.removesuffix(ending)
+                figure = draw(read(path)["result"], folder, name)
+                _keep(figure, path.with_name(path.name.replace("-timing-cpu.json", "-timing.json")))
+            done.add(path)
+    for name in ("cc", "mnist"):
+        if (folder / f"{name}-field-ours.json").exists():
+            _keep(field_plot(folder, name), folder / f"{name}-field-ours.json")
+    if any(folder.glob("*-ratios.json")):
+        _keep(models_plot(folder), folder / "models.json")
+    for path in sorted(folder.glob("cc-mlp-table.json")):
+        figure = box_plot(read(path)["result"], folder, "cc-mlp", linear=True)
+        _keep(figure, path.with_name("cc-mlp-table-linear.json"))
 
-            pyplot.close(figure)
+
+def _keep(figure: Any, path: Path) -> None:
+    from matplotlib import pyplot
+
+    save(figure, path.with_suffix(".png"), dpi=110)
+    pyplot.close(figure)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Methods in the order of COLOURS, each once; files keep no order."""
+    there = set(names)
+    return [each for each in COLOURS if each in there]
 
 
 def spoken(name: str) -> str:
@@ -95,23 +135,37 @@ def spoken(name: str) -> str:
     return f"{DATA[data]}, {NETWORKS[network]}" if network else DATA[data]
 
 
-def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
-    """Fig. 1, left: the error of every row, at equal samples and at equal evaluations."""
+def box_plot(result: dict[str, Any], folder: Path, name: str, linear: bool = False) -> Any:
+    """Fig. 1, left: the error of every row, at equal samples and at equal evaluations; on a linear
+    axis as the paper has it, with its three methods and the printed rules.
+    """
     from matplotlib import pyplot
     from matplotlib.ticker import NullFormatter
 
-    errors = {**result["errors"], **(_beside(folder, name) if name.endswith("-mlp") else {})}
-    names = [key.partition(" ")[0] for key in errors if key.endswith(" samples")]
-    every = np.log10(
-        np.maximum(np.concatenate([np.asarray(each) for each in errors.values()]), 1e-18)
-    )
+    beside = _beside(folder, name) if name.endswith("-mlp") and not linear else {}
+    errors = {
+        key: np.atleast_2d(np.asarray(each)).mean(axis=0)
+        for key, each in {**result["errors"], **beside}.items()
+    }
+    names = in_order(key.partition(" ")[0] for key in errors)
+    if linear:
+        names = [
+            each for each in names if each == "castro" or each.endswith(("printed", "program"))
+        ]
+    every = np.log10(np.maximum(np.concatenate(list(errors.values())), 1e-18))
     decades = 10.0 ** np.floor(every.min()), 10.0 ** np.ceil(every.max())
     figure, axes = pyplot.subplots(
-        1, 2, figsize=(12, 4.8), sharey=True, sharex=True, layout="constrained"
+        1,
+        2,
+        figsize=(12, 4.8 if not linear else 3.2),
+        sharey=True,
+        sharex=True,
+        layout="constrained",
     )
     for axis, kind in zip(axes, ("samples", "evaluations"), strict=True):
+        scale = 1e6 if linear else 1.0
         boxes = axis.boxplot(
-            [np.maximum(errors.get(f"{each} {kind}", []), 1e-18) for each in names],
+            [scale * np.maximum(errors.get(f"{each} {kind}", []), 1e-18) for each in names],
             orientation="horizontal",
             patch_artist=True,
             widths=0.6,
@@ -120,20 +174,27 @@ def box_plot(result: dict[str, Any], folder: Path, name: str) -> Any:
         )
         for box, each in zip(boxes["boxes"], names, strict=True):
             box.set_facecolor(COLOURS[each])
-        axis.set_xscale("log")
-        axis.set_xlim(decades)
-        axis.xaxis.set_minor_formatter(NullFormatter())
+        if linear:
+            axis.set_xlim(left=0)
+        else:
+            axis.set_xscale("log")
+            axis.set_xlim(decades)
+            axis.xaxis.set_minor_formatter(NullFormatter())
         axis.set_yticks(range(1, len(names) + 1), [SHORT[each] for each in names])
-        axis.set_xlabel("squared error, mean over players and repetitions; each box is over rows")
+        unit = ", 10⁻⁶" if linear else ""
+        axis.set_xlabel(
+            f"squared error{unit}, mean over players and repetitions; a box is over rows"
+        )
         axis.grid(axis="x", alpha=0.3)
         budget = int(result["evaluations"]["castro samples"])
-        of_fits = "; of a fit: coalitions" if "linear samples" in errors else ""
+        of_fits = "; of a fit: coalitions" if "linear samples" in errors and not linear else ""
         samples_said = f"{result['samples']:,} samples each{of_fits}"
         axis.set_title(
             samples_said if kind == "samples" else f"at most {budget:,} evaluations each"
         )
     axes[0].invert_yaxis()
-    figure.suptitle(f"{spoken(name)}: error against exact values")
+    axis_said = ", on the paper's linear axis" if linear else ""
+    figure.suptitle(f"{spoken(name)}: error against exact values{axis_said}")
     return figure
 
 
@@ -151,30 +212,256 @@ def _beside(folder: Path, name: str) -> dict[str, Any]:
 
 
 def line_plots(result: dict[str, Any], _: Path, name: str) -> Any:
-    """Fig. 1, right, and Fig. 2: the error and the paper's statistic against samples."""
+    """Fig. 1, right, and Fig. 2: the error and the paper's statistic against samples, the printed
+    divisor beside the program's; bands are 95 % intervals over rows.
+    """
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
-    for each, squared in result["squared_error"].items():
-        style = {
-            "color": COLOURS[each],
-            "label": SHORT[each],
-            "linestyle": "-" if each in SOLID else "--",
-            "linewidth": 1.6,
-        }
-        axes[0].plot(result["samples"], squared, **style)
-        axes[1].plot(result["samples"][1:], result["spread"][each][1:], **style)
-    axes[0].set_yscale("log")
+    figure, axes = pyplot.subplots(1, 2, figsize=(13, 5.2), layout="constrained")
+    samples = np.asarray(result["samples"])
+    for each in in_order(result["squared_error"]):
+        style = {"color": COLOURS[each], "linestyle": DASHES.get(each, "-"), "linewidth": 1.6}
+        for axis, what, first in ((axes[0], "squared_error", 0), (axes[1], "spread", 1)):
+            curve = np.asarray(result[what][each], np.float64)[first:]
+            low, high = _band(curve)
+            axis.plot(samples[first:], curve.mean(axis=1), label=SHORT[each], **style)
+            axis.fill_between(samples[first:], low, high, color=COLOURS[each], alpha=0.13, lw=0)
     axes[0].set_title("error of the estimate")
     axes[0].set_ylabel("squared error, mean over players and rows")
     axes[1].set_title("the paper's statistic, over the estimates of all steps so far")
     axes[1].set_ylabel("standard deviation, mean over players and rows")
-    axes[1].set_ylim(bottom=0)
     for axis in axes:
+        axis.set_yscale("log")
         axis.set_xlabel("equivalent samples")
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=8)
-    figure.suptitle(spoken(name))
+    axes[1].legend(fontsize=8, ncols=2)
+    figure.suptitle(f"{spoken(name)}; bands: 95 % over rows")
+    return figure
+
+
+def _band(curve: Any) -> Any:
+    """The 95 % interval of the mean over rows of a curve (steps, rows)."""
+    drawn = counts(curve.shape[1]) @ curve.T / curve.shape[1]
+    return np.quantile(drawn, [0.025, 0.975], axis=0)
+
+
+def networks_plot(result: dict[str, Any], _: Path, name: str) -> Any:
+    """The ratios to Castro of every network, and of all with their interval."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(12, 3.6), sharey=True, layout="constrained")
+    names = in_order(key.partition(" ")[0] for key in result["errors"])
+    names.remove("castro")
+    for axis, kind in zip(axes, ("samples", "evaluations"), strict=True):
+        for place, each in enumerate(names):
+            upper, lower = (
+                np.asarray(result["errors"][f"{key} {kind}"]) for key in (each, "castro")
+            )
+            every = upper.mean(axis=1) / lower.mean(axis=1)
+            whole = ratio_of_networks(upper, lower)
+            axis.plot(
+                [whole.low, whole.high], [place, place], color=COLOURS[each], lw=7, alpha=0.35
+            )
+            axis.plot(every, np.full(len(every), place), "o", color=COLOURS[each], markersize=5)
+        axis.axvline(1, color="#999999", linewidth=1)
+        axis.set_title(f"equal {kind}")
+        axis.set_xlabel("squared error to Castro's; a dot for each network, a bar for all (95 %)")
+        axis.set_yticks(range(len(names)), [SHORT[each] for each in names])
+        axis.grid(axis="x", alpha=0.3)
+    axes[0].invert_yaxis()
+    figure.suptitle(f"{spoken(name)}: networks on splits of their own")
+    return figure
+
+
+def literal_plot(result: dict[str, Any], _: Path, name: str) -> Any:
+    """Distance from φ of the three readings of line 6 against Q, and where they go."""
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(7, 4.2), layout="constrained")
+    labels = {
+        "meaning": ("v(S ∪ j) − v(S ∖ j), as meant", "#145a32"),
+        "letter": ("x_j twice, the letter", "#b5562f"),
+        "sets": ("v(S ∪ j) − v(S)", "#d9a441"),
+    }
+    for key, (label, colour) in labels.items():
+        found = [
+            relative(each, result["power"]) for each in np.asarray(result["squared_error"][key])
+        ]
+        axis.plot(result["levels"], [each.value for each in found], "o-", color=colour, label=label)
+        axis.fill_between(
+            result["levels"],
+            [each.low for each in found],
+            [each.high for each in found],
+            color=colour,
+            alpha=0.15,
+            lw=0,
+        )
+        if key != "meaning":
+            limit = relative(result["squared_off"][key], result["power"])
+            axis.axhline(
+                limit.value, color=colour, linestyle=":", label=f"its limit, {limit.value:.0%} off"
+            )
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("levels Q, M = 2")
+    axis.set_ylabel("root mean squared distance from φ, relative")
+    axis.set_title(f"{spoken(name)}: line 6 of Algorithm 1 in three readings")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    return figure
+
+
+def times_plot(_: dict[str, Any], folder: Path, name: str) -> Any:
+    """Milliseconds per row on each device."""
+    from matplotlib import pyplot
+
+    devices = {
+        label: read(folder / f"{name}-timing-{device}.json")["result"]["milliseconds"]
+        for device, label in (("cpu", "CPU"), ("cuda", "GPU"))
+        if (folder / f"{name}-timing-{device}.json").exists()
+    }
+    names = list(next(iter(devices.values())))
+    figure, axis = pyplot.subplots(figsize=(8, 3.8), layout="constrained")
+    height = 0.8 / len(devices)
+    for number, (label, times) in enumerate(devices.items()):
+        places = np.arange(len(names)) + height * (number - (len(devices) - 1) / 2)
+        widths = [times.get(each, np.nan) for each in names]
+        bars = axis.barh(places, widths, height, label=label, color=("#7f8c8d", "#2471a3")[number])
+        axis.bar_label(
+            bars,
+            ["" if np.isnan(each) else f"{each:.2g}" for each in widths],
+            padding=3,
+            fontsize=8,
+        )
+    axis.set_yticks(range(len(names)), [SHORT.get(each, each) for each in names])
+    axis.invert_yaxis()
+    axis.margins(x=0.12)
+    axis.set_xlim(left=0)
+    axis.set_xlabel("milliseconds per row, Table I's samples; of the CPU processor time")
+    axis.set_title(f"{spoken(name)}: time per row")
+    axis.legend(fontsize=8)
+    axis.grid(axis="x", alpha=0.3)
+    return figure
+
+
+def field_plot(folder: Path, name: str) -> Any:
+    """Relative squared error of the whole field at equal evaluations."""
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    for who, dashes in (("ours", "-"), ("peers", "--")):
+        path = folder / f"{name}-field-{who}.json"
+        if not path.exists():
+            continue
+        found = read(path)["result"]
+        for key in in_order(found["errors"]):
+            errors = found["errors"][key]
+            middle = np.exp(np.log(np.maximum(np.asarray(errors), 1e-30)).mean(axis=1))
+            axis.plot(
+                found["budgets"],
+                middle,
+                "o",
+                linestyle=dashes,
+                color=COLOURS[key],
+                label=SHORT[key],
+            )
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("evaluations" if name == "cc" else "evaluations, times the live pixels")
+    axis.set_ylabel("relative squared error, geometric mean over rows")
+    axis.set_title(f"{spoken(name)}: the field at equal evaluations")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=7, ncols=2)
+    return figure
+
+
+def against_time(result: dict[str, Any], _: Path, name: str) -> Any:
+    """Squared error against milliseconds per row."""
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(8, 5), layout="constrained")
+    for key, each in result["methods"].items():
+        if key == "exact":
+            label = f"exact, {each['milliseconds'][0]:.2g} ms"
+            axis.axvline(each["milliseconds"][0], color=COLOURS[key], linestyle=":", label=label)
+            continue
+        taken = each["milliseconds"]
+        axis.plot(taken, each["errors"], "o-", color=COLOURS[key], label=SHORT[key], ms=4)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("milliseconds per row, fits included")
+    axis.set_ylabel("squared error")
+    axis.set_title(f"{spoken(name)}: error against time")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    return figure
+
+
+def tolerance_plot(result: dict[str, Any], _: Path, name: str) -> Any:
+    """Evaluations until a stated accuracy."""
+    from matplotlib import pyplot
+
+    figure, axis = pyplot.subplots(figsize=(8, 4.4), layout="constrained")
+    asked = [float(each.rstrip("%")) for each in result["tolerances"]]
+    for key, each in result["methods"].items():
+        logs = np.log(np.asarray(each["evaluations"], np.float64))
+        axis.plot(asked, np.exp(logs.mean(axis=0)), "o-", color=COLOURS[key], label=SHORT[key])
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xticks(asked, result["tolerances"])
+    axis.minorticks_off()
+    axis.invert_xaxis()
+    axis.set_xlabel("all values within, in shares of the range, at 95 %")
+    axis.set_ylabel("evaluations, geometric mean over rows")
+    axis.set_title(f"{spoken(name)}: evaluations for a stated accuracy")
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+    return figure
+
+
+def models_plot(folder: Path) -> Any:
+    """Ratios to Castro at equal evaluations, model by model."""
+    from matplotlib import pyplot
+
+    paths = sorted(folder.glob("*-ratios.json"))
+    titles = {
+        "cc23-mlp": "CC, 24 players, MLP",
+        "cc23-trees": "CC, 23 players, boosted trees",
+        "mnist-rescnn": "MNIST, 16 patches, residual CNN",
+        "text-transformer": "text, 14 tokens, transformer",
+    }
+    figure, axes = pyplot.subplots(
+        1,
+        len(paths),
+        figsize=(3.6 * len(paths) + 2, 3.6),
+        sharey=True,
+        layout="constrained",
+        squeeze=False,
+    )
+    for axis, path in zip(axes[0], paths, strict=True):
+        errors = read(path)["result"]["errors"]
+        names = in_order(key.partition(" ")[0] for key in errors)
+        names.remove("castro")
+        for place, each in enumerate(names):
+            upper, lower = (
+                np.atleast_2d(np.asarray(errors[f"{key} evaluations"])) for key in (each, "castro")
+            )
+            whole = ratio_of_networks(upper, lower)
+            axis.plot(
+                [whole.low, whole.high], [place, place], color=COLOURS[each], lw=7, alpha=0.35
+            )
+            axis.plot(
+                upper.mean(axis=1) / lower.mean(axis=1),
+                [place] * len(upper),
+                "o",
+                color=COLOURS[each],
+            )
+        axis.axvline(1, color="#999999", linewidth=1)
+        axis.set_yticks(range(len(names)), [SHORT[each] for each in names])
+        axis.set_title(titles[path.name.removesuffix("-ratios.json")], fontsize=10)
+        axis.grid(axis="x", alpha=0.3)
+    axes[0, 0].invert_yaxis()
+    figure.suptitle("squared error to Castro's at equal evaluations; dots: networks, bars: 95 %")
     return figure
 
 
@@ -186,9 +473,11 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
     side = round(images.shape[1] ** 0.5)
     columns = {"truth": f"Castro, {result['truth_samples']:,}", "castro-12": "Castro, 12"}
     columns |= {
-        "halved-printed": "Halved Owen,\nM = 2, Q = 6",
+        "halved-printed": "Halved, M = 2, Q = 6,\nas printed",
+        "halved-program": "the same,\nprogram's divisor",
         "castro-same": "Castro,\nas many evaluations",
-        "ours": "stratified Halved,\nas many evaluations",
+        "ours-corrected": "Halved, gap spread,\nas many evaluations",
+        "default": "the default,\nas many evaluations",
     }
     figure, axes = pyplot.subplots(
         len(images),
@@ -207,7 +496,7 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
             if row == 0:
                 axes[row, column].set_title(title, fontsize=8)
             if key != "truth":
-                scores = {score: each[row] for score, each in result["scores_shown"][key].items()}
+                scores = {score: each[row] for score, each in result["scores"][key].items()}
                 text = (
                     f"{scores['relative_error']:.2f} · {scores['correlation']:.2f} · "
                     f"{scores['overlap']:.0%}"
@@ -309,51 +598,69 @@ def search_plot(result: dict[str, Any], _: Path, name: str) -> Any:
 
     figure, axis = pyplot.subplots(figsize=(7, 4.6), layout="constrained")
     widths = [[int(each) for each in text.split("-") if each] for text in result["architectures"]]
-    scores = np.asarray(result["validation"])
+    every = np.asarray(result["accuracy"])
+    scores, spread = every.mean(axis=1), every.std(axis=1, ddof=1) / every.shape[1] ** 0.5
     for layers, colour in enumerate(("#999999", "#d9a441", "#2471a3", "#1e7d43")):
         which = [place for place, each in enumerate(widths) if len(each) == layers]
         first = [widths[place][0] if layers else 0 for place in which]
-        axis.plot(
+        axis.errorbar(
             first,
             scores[which],
-            "o",
+            spread[which],
+            fmt="o",
             color=colour,
             label=f"{layers} hidden layers",
             markersize=4,
-            alpha=0.7,
+            alpha=0.5,
+            elinewidth=0.7,
         )
-    best = int(scores.argmax())
-    axis.annotate(
-        result["winner"], (widths[best][0] if widths[best] else 0, scores[best]), fontsize=9
-    )
+    for named, how in (*_known_winners(name), (result["winner"].removeprefix("mlp "), "ours")):
+        if named in result["architectures"]:
+            place = result["architectures"].index(named)
+            where = widths[place][0] if widths[place] else 0, scores[place]
+            axis.plot(*where, "o", markersize=9, markerfacecolor="none", color="black")
+            axis.annotate(f" {named} ({how})", where, fontsize=9)
     lowest = np.quantile(scores, 0.1)
     axis.set_ylim(lowest, scores.max() + 0.1 * (scores.max() - lowest))
     axis.set_xlabel("width of the first hidden layer")
     axis.set_ylabel(f"validation accuracy, mean of {result['trainings']} trainings")
     axis.set_title(
-        f"{spoken(name)}: {sum(result['drawn'])} draws, {len(scores)} architectures; the lowest "
-        "tenth lies below"
+        f"{spoken(name)}: {len(scores)} architectures, bars: one standard error; the lowest "
+        "tenth lies below",
+        fontsize=10,
     )
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     return figure
 
 
+def _known_winners(name: str) -> list[tuple[str, str]]:
+    """The architectures of the paper and of its program."""
+    known = json.loads((HERE / "expected.json").read_text())["networks"].get(name, {})
+    found: dict[str, list[str]] = {}
+    for who in ("paper", "program"):
+        if who in known:
+            found.setdefault(known[who]["architecture"], []).append(who)
+    return [(architecture, ", ".join(who)) for architecture, who in found.items()]
+
+
 def splits_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     """Test accuracies over splits."""
     from matplotlib import pyplot
 
-    figure, axis = pyplot.subplots(figsize=(7, 3.2), layout="constrained")
-    tests = np.asarray(result["test"])
-    axis.plot(np.arange(len(tests)), tests, "o", color="#2471a3", label=result["architecture"])
-    axis.plot(np.arange(len(tests)), result["rule"], "-", color="#b5562f", label="PAY_0 > 1")
-    axis.axhline(0.8247, color="#999999", linestyle=":", label="the paper")
-    axis.axhline(0.8223, color="#999999", linestyle="--", label="the program")
+    figure, axis = pyplot.subplots(figsize=(8, 3.6), layout="constrained")
+    for way, colour, marker in (("paper", "#2471a3", "o"), ("program", "#3fa364", "s")):
+        tests = np.asarray(result["ways"][way]["test"])
+        label = f"{way}'s training, {tests.mean():.4f} ± {tests.std(ddof=1):.4f}"
+        axis.plot(np.arange(len(tests)), tests, marker, color=colour, label=label)
+    axis.plot(np.arange(len(tests)), result["rule"], "-", color="#b5562f", label="PAY_0 > 1 alone")
+    axis.axhline(0.8247, color="#999999", linestyle=":", label="the paper, 0.8247")
     axis.set_xticks(np.arange(len(tests)))
     axis.set_xlabel("seed of the split")
     axis.set_ylabel("test accuracy")
-    axis.legend(fontsize=8, ncols=4, loc="upper center")
-    axis.set_ylim(min(0.815, tests.min() - 0.001), 0.8275)
-    axis.set_title(f"{spoken(name)}: the same network on {len(tests)} splits")
+    axis.legend(fontsize=8, ncols=2, loc="upper center")
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high + 0.3 * (high - low))
+    axis.set_title(f"{spoken(name)}: {result['architecture']} on plain random splits")
     axis.grid(alpha=0.3)
     return figure

@@ -1,10 +1,12 @@
-"""Our estimators that fit a surrogate to pairs, on Table I's rows: a sample is a coalition to them,
-as to the peers.
+"""Our estimators that are given a budget, on Table I's rows: stars whose gap is spread, fits to
+pairs, and the default.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,57 +17,79 @@ from reproduction.data import Dataset
 from reproduction.games import table
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
-from reproduction.tabular import ROWS_SEED, exact, some_rows
+from reproduction.tabular import ROWS_SEED, exact, scores, some_rows
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """An estimator, and how much of the table is affordable for it."""
+    """A method, and how much of the table is affordable for it."""
 
-    estimator: Estimator
-    share: int
+    label: str
+    method: str | Estimator
+    share: int = 1
     """One of so many of the table's repetitions. All rows of a repetition share its coalitions."""
     kinds: tuple[str, ...] = ("samples", "evaluations")
 
 
 FITTED = {
-    "linear": Fitted(owenshap.Linear(), 1),
+    "owen-corrected": Fitted("Owen, gap spread (ours)", "owen", kinds=("evaluations",)),
+    "halved-owen-corrected": Fitted(
+        "Halved Owen, gap spread (ours)", "halved-owen", kinds=("evaluations",)
+    ),
+    "linear": Fitted("Linear fit (ours)", owenshap.Linear()),
     # Castro's evaluations would be eight fits of 1,875 pairs for every row: too slow for a table.
-    "gaussian-process": Fitted(owenshap.GaussianProcess(pooled=True), 25, ("samples",)),
+    "gaussian-process": Fitted(
+        "Gaussian process, lengths pooled over rows (ours)",
+        owenshap.GaussianProcess(pooled=True),
+        25,
+        ("samples",),
+    ),
 }
 
 
-def compare(values: Any, run: Run) -> Result:
-    """Squared errors of every row, at as many evaluations as the table has samples, and as Castro
-    has evaluations.
+def compare(name: str, settings: Result, values: Any, run: Run) -> Result:
+    """Errors and gaps at as many evaluations as the table has samples, and as Castro has
+    evaluations.
     """
-    truth, game = exact(values), owenshap.TableGame(values)
     samples = run.size.table_samples
-    budgets = {"samples": 2 + samples, "evaluations": 2 + samples * (len(truth) - 1)}
-    errors, spent, repetitions = {}, {}, {}
-    for name, fitted in FITTED.items():
-        repetitions[name] = max(1, run.size.repetitions // fitted.share)
-        for kind in fitted.kinds:
-            found = [
-                owenshap.estimate(
-                    game, fitted.estimator, budget=budgets[kind], seed=seed, progress=False
-                )
-                for seed in range(repetitions[name])
-            ]
-            errors[f"{name} {kind}"] = np.mean(
-                [(each.values - truth) ** 2 for each in found], axis=(0, 1)
-            )
-            spent[f"{name} {kind}"] = found[0].evaluations
-    return {"errors": errors, "evaluations": spent, "repetitions": repetitions}
+    n_players = len(values).bit_length() - 1
+    budgets = {"samples": 2 + samples, "evaluations": 2 + samples * (n_players - 1)}
+    truth, game = exact(values), owenshap.TableGame(values)
+
+    def piece(fitted: Fitted, kind: str) -> Result:
+        repetitions = max(1, run.size.repetitions // fitted.share)
+        found = [
+            owenshap.estimate(game, fitted.method, budget=budgets[kind], seed=seed, progress=False)
+            for seed in range(repetitions)
+        ]
+        return {
+            **scores(np.stack([each.values for each in found]), truth),
+            "evaluations": found[0].evaluations,
+            "repetitions": repetitions,
+        }
+
+    pieces: dict[str, Callable[[], Result]] = {
+        f"{key} {kind}": partial(piece, fitted, kind)
+        for key, fitted in FITTED.items()
+        for kind in fitted.kinds
+    }
+
+    def join(parts: dict[str, Result]) -> Result:
+        names = ("errors", "gaps", "largest_gap", "evaluations", "repetitions")
+        return {what: {key: part[what] for key, part in parts.items()} for what in names}
+
+    return run.whole(name, settings, pieces, join, code="fits")
 
 
 def experiment(dataset: Dataset, network: Network, run: Run) -> None:
     """The rows of one network on one data set."""
     settings = run.settings(
-        "rows", "repetitions", "table_samples", network=network.digest, rows_seed=ROWS_SEED
+        "rows",
+        "repetitions",
+        "table_samples",
+        network=network.digest,
+        rows_seed=ROWS_SEED,
+        methods=list(FITTED),
     )
-
-    def compute() -> Result:
-        return compare(table(network, some_rows(dataset, run.size.rows), run.device), run)
-
-    run.step(f"{dataset.name}-mlp-fitted", settings, compute)
+    values = table(network, some_rows(dataset, run.size.rows), run.device)
+    compare(f"{dataset.name}-mlp-fitted", settings, values, run)

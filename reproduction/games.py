@@ -91,6 +91,17 @@ class RowGame(Protocol):
         """What each player adds in the chains whose ranks are (c, n), (c, n)."""
         ...
 
+    def values(self, coalitions: Any) -> Any:
+        """V of coalitions (m, n), (m,)."""
+        ...
+
+
+def total(game: RowGame) -> float:
+    """v(N) − v(∅), which Shapley values sum to."""
+    ends = np.array([[False], [True]]).repeat(game.n_players, axis=1)
+    empty, everyone = game.values(ends)
+    return float(everyone - empty)
+
 
 def estimates(
     game: RowGame, estimator: Estimator, replicates: int, times: int, rng: np.random.Generator
@@ -153,6 +164,9 @@ class TableRow:
         codes = (centres @ self._bits)[:, None]
         return self._values[codes | self._bits] - self._values[codes & ~self._bits]
 
+    def values(self, coalitions: Any) -> Any:
+        return self._values[coalitions @ self._bits]
+
     def chain_contributions(self, ranks: Any) -> Any:
         joined = np.zeros((len(ranks), self.n_players + 1), np.int64)
         np.cumsum(self._bits[np.argsort(ranks, axis=1)], axis=1, out=joined[:, 1:])
@@ -188,8 +202,18 @@ class _OnDevice:
             parts.append(values.diff(dim=1).gather(1, chunk).double())
         return torch.cat(parts).cpu().numpy()
 
+    def values(self, coalitions: Any) -> Any:
+        import torch
+
+        every = torch.as_tensor(np.asarray(coalitions, bool), device=self.device)
+        parts = every.split(max(1, TILE[self.device] // self.width))
+        return torch.cat([self._set_values(part).double() for part in parts]).cpu().numpy()
+
     def _chunk(self) -> int:
         return max(1, TILE[self.device] // (self.n_players * self.width))
+
+    def _set_values(self, coalitions: Any) -> Any:
+        raise NotImplementedError
 
     def _star_values(self, centres: Any) -> tuple[Any, Any]:
         raise NotImplementedError
@@ -222,6 +246,9 @@ class LinearFirstGame(_OnDevice):
         self.width = self._columns.shape[1]
         with torch.no_grad():
             self._output = int(self._rest(self._columns.sum(0, keepdim=True)).argmax())
+
+    def _set_values(self, coalitions: Any) -> Any:
+        return self._values(coalitions.to(self._columns.dtype) @ self._columns)
 
     def _star_values(self, centres: Any) -> tuple[Any, Any]:
         import torch
@@ -291,6 +318,9 @@ class ImageGame(_OnDevice):
         self._places = torch.as_tensor(self.live, device=device)
         with torch.no_grad():
             self._output = int(self._module(self._row[None]).argmax())
+
+    def _set_values(self, coalitions: Any) -> Any:
+        return self._values(coalitions)
 
     def _star_values(self, centres: Any) -> tuple[Any, Any]:
         import torch

@@ -12,11 +12,18 @@ import numpy as np
 
 import owenshap
 from reproduction.data import Dataset
-from reproduction.games import ImageGame, LinearFirstGame, RowGame, estimate_all, evaluations
+from reproduction.games import (
+    ImageGame,
+    LinearFirstGame,
+    RowGame,
+    estimate_all,
+    evaluations,
+    total,
+)
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
-from reproduction.tabular import DRAWS_SEED, ROWS_SEED, some_rows, spread_so_far
-from reproduction.variants import CURVES, VARIANTS
+from reproduction.tabular import DRAWS_SEED, about, some_rows, spread_so_far
+from reproduction.variants import VARIANTS
 
 STRONGEST = 20
 STARS_AT_ONCE = 4000
@@ -39,98 +46,195 @@ def near_exact(game: RowGame, stars: int, rng: np.random.Generator) -> Any:
     )
 
 
-def curves(dataset: Dataset, network: Network, run: Run) -> Result:
+def curves(dataset: Dataset, network: Network, run: Run) -> None:
     """Fig. 2: the paper's statistic over 2, 4, …, 200 samples, and the error against near-exact
-    values.
+    values; a part for every row.
     """
-    rng = np.random.default_rng(DRAWS_SEED)
-    rows, power, players = some_rows(dataset, run.size.rows), 0.0, []
-    squared = {name: np.zeros(len(run.size.samples)) for name in CURVES}
-    spread = {name: np.zeros(len(run.size.samples)) for name in CURVES}
-    made = {name: [VARIANTS[name].make(samples) for samples in run.size.samples] for name in CURVES}
-    all_players = rows.shape[1]
-    for row in rows:
-        game = game_of(network, row, run.device)
+    name = f"{dataset.name}-{network.architecture.partition(' ')[0]}-curves"
+    rows = some_rows(dataset, run.size.rows)
+
+    def piece(place: int) -> Result:
+        rng = np.random.default_rng((DRAWS_SEED, place))
+        game = game_of(network, rows[place], run.device)
         truth = near_exact(game, run.size.near_exact, rng)
-        power += np.sum(truth**2) / all_players / len(rows)
-        players.append(game.n_players)
-        for name in CURVES:
+        squared, spread = {}, {}
+        for key, variant in VARIANTS.items():
             designs = [
                 estimator.draw(game.n_players, rng, replicates)
-                for estimator, replicates in made[name]
+                for estimator, replicates in map(variant.make, run.size.samples)
             ]
             found = estimate_all(game, designs)
             # Null players, whose pixel is black, are estimated exactly by all methods: they count
             # as 0, as in the paper.
-            squared[name] += np.sum((found - truth) ** 2, axis=1) / all_players / len(rows)
-            spread[name] += spread_so_far(found).sum(axis=1) / all_players / len(rows)
-    return {
-        "samples": run.size.samples,
-        "squared_error": squared,
-        "spread": spread,
-        "power": power,
-        "live_players": float(np.mean(players)),
-        "players": all_players,
-    }
+            squared[key] = np.sum((found - truth) ** 2, axis=1) / rows.shape[1]
+            spread[key] = spread_so_far(found).sum(axis=1) / rows.shape[1]
+        return {
+            "squared_error": squared,
+            "spread": spread,
+            "power": float(np.sum(truth**2) / rows.shape[1]),
+            "players": game.n_players,
+        }
+
+    def join(parts: dict[str, Result]) -> Result:
+        every = list(parts.values())
+        return {
+            "samples": run.size.samples,
+            **{
+                what: {
+                    key: np.stack([np.asarray(part[what][key]) for part in every], axis=1)
+                    for key in VARIANTS
+                }
+                for what in ("squared_error", "spread")
+            },
+            "power": float(np.mean([part["power"] for part in every])),
+            "live_players": float(np.mean([part["players"] for part in every])),
+            "players": rows.shape[1],
+        }
+
+    settings = run.settings("rows", "every", "near_exact", **about(network))
+    run.whole(name, settings, {f"row {k}": partial(piece, k) for k in range(len(rows))}, join)
 
 
 SALIENCY_SEED = 4
 MAPS: dict[str, Callable[[int, int], tuple[Any, int]]] = {
     "castro-12": lambda _n, _b: (owenshap.Castro(), 12),
-    "halved-printed": lambda _n, _b: (owenshap.HalvedOwenPrinted(levels=6, per_level=2), 1),
+    "halved-printed": lambda _n, _b: (
+        owenshap.HalvedOwenPrinted(levels=6, per_level=2, divisor="paper"),
+        1,
+    ),
+    "halved-program": lambda _n, _b: (
+        owenshap.HalvedOwenPrinted(levels=6, per_level=2, divisor="program"),
+        1,
+    ),
     "castro-same": lambda n, b: (owenshap.Castro(), (b - 2) // (n - 1)),
     "ours": lambda n, b: (owenshap.HalvedOwen(levels=(b - 2) // (n + 1) // 2 * 2), 1),
 }
 """What is drawn beside the ground truth: from players and the evaluations of Halved Owen to an
 estimator and its replicates.
 """
+BY_BUDGET = {"ours-corrected": "halved-owen", "linear": "linear", "default": "auto"}
+"""Methods that are given the evaluations of the program's Halved Owen."""
+DEFAULT_IMAGES = 20
+"""Digits of those not shown that the default explains: its fits take seconds each."""
+IN_A_PART = 10  # digits
 
 
-def saliency(dataset: Dataset, network: Network, run: Run) -> Result:
-    """Fig. 3: a digit of each class, and means over more digits."""
-    rng = np.random.default_rng(SALIENCY_SEED)
+def saliency(dataset: Dataset, network: Network, run: Run) -> None:
+    """Fig. 3: a digit of each class, and the scores of more digits."""
     rows, labels = dataset.test
-    order = rng.permutation(len(rows))
+    order = np.random.default_rng(SALIENCY_SEED).permutation(len(rows))
     shown = [
         int(order[np.flatnonzero(labels[order] == each)[0]]) for each in range(dataset.classes)
     ]
     more = [int(each) for each in order if each not in shown][: run.size.more_images]
-    maps = {name: np.zeros((len(shown), rows.shape[1])) for name in ("truth", *MAPS)}
-    scores: dict[str, list[dict[str, float]]] = {name: [] for name in (*MAPS, "near-exact")}
-    spent: dict[str, list[int]] = {name: [] for name in MAPS}
-    for place, index in enumerate([*shown, *more]):
-        game = game_of(network, rows[index], run.device)
-        truth = estimate_all(
-            game, [owenshap.Castro().draw(game.n_players, rng, run.size.truth_samples)]
-        )[0]
-        budget = 2 + 14 * (game.n_players + 1)
-        found = {}
-        for name, make in MAPS.items():
-            estimator, replicates = make(game.n_players, budget)
-            design = estimator.draw(game.n_players, rng, replicates)
-            found[name] = estimate_all(game, [design])[0]
-            scores[name].append(agreement(found[name], truth))
-            spent[name].append(evaluations(design))
-        scores["near-exact"].append(agreement(truth, near_exact(game, run.size.truth_samples, rng)))
-        if place < len(shown):
-            for name, values in {"truth": truth, **found}.items():
-                maps[name][place, game.live + rows.shape[1] - network.inputs] = values
-    return {
-        "shown": shown,
-        "labels": [int(labels[each]) for each in shown],
-        "more": len(more),
-        "truth_samples": run.size.truth_samples,
-        "scores_shown": {name: _columns(each[: len(shown)]) for name, each in scores.items()},
-        "means_more": {name: _means(each[len(shown) :]) for name, each in scores.items()},
-        "evaluations": {name: float(np.mean(each)) for name, each in spent.items()},
-        "images": rows[shown],
-        **{f"map {name}": each for name, each in maps.items()},
+    every = [*shown, *more]
+    kind = network.architecture.partition(" ")[0]
+
+    def piece(start: int) -> Result:
+        parts = []
+        for place in range(start, min(start + IN_A_PART, len(every))):
+            rng = np.random.default_rng((SALIENCY_SEED, place))
+            with_default = place < len(shown) + DEFAULT_IMAGES
+            parts.append(one_digit(network, rows[every[place]], run, rng, with_default))
+        columns: Result = {
+            "scores": {
+                key: {
+                    what: [part[0].get(key, {}).get(what) for part in parts]
+                    for what in ("relative_error", "correlation", "overlap", "gap", "evaluations")
+                }
+                for key in (*MAPS, *BY_BUDGET, "near-exact")
+            },
+            "due": [part[2] for part in parts],
+        }
+        maps = {
+            f"map {key}": np.stack([part[1][key] for part in parts])
+            for key in ("truth", *MAPS, *BY_BUDGET)
+            if start < len(shown)
+        }
+        return {**columns, **maps}
+
+    def join(parts: dict[str, Result]) -> Result:
+        pieces = list(parts.values())
+        joined = {
+            key: {
+                what: [each for part in pieces for each in part["scores"][key][what]]
+                for what in pieces[0]["scores"][key]
+            }
+            for key in pieces[0]["scores"]
+        }
+        scores = {
+            key: {what: np.array(each, np.float64) for what, each in columns.items()}
+            for key, columns in joined.items()
+        }
+        maps = {
+            key: np.concatenate([part[key] for part in pieces if key in part])[: len(shown)]
+            for key in pieces[0]
+            if key.startswith("map ")
+        }
+        return {
+            "shown": shown,
+            "labels": [int(labels[each]) for each in shown],
+            "more": len(more),
+            "truth_samples": run.size.truth_samples,
+            "scores": scores,
+            "due": [each for part in pieces for each in part["due"]],
+            "images": rows[shown],
+            **maps,
+        }
+
+    settings = run.settings(
+        "truth_samples",
+        "more_images",
+        network=network.digest,
+        seeds=[SALIENCY_SEED],
+        maps=[*MAPS, *BY_BUDGET],
+    )
+    pieces = {f"from {k}": partial(piece, k) for k in range(0, len(every), IN_A_PART)}
+    run.whole(f"{dataset.name}-{kind}-saliency", settings, pieces, join, code="fits")
+
+
+def one_digit(
+    network: Network, row: Any, run: Run, rng: np.random.Generator, with_default: bool
+) -> tuple[dict[str, dict[str, float]], dict[str, Any], float]:
+    """Scores and maps of one digit against Castro with very many permutations, and v(N) − v(∅)."""
+    game = game_of(network, row, run.device)
+    due = total(game)
+    pixels = game.live + len(row) - network.inputs > 0  # the bias player is no pixel
+    truth = estimate_all(
+        game, [owenshap.Castro().draw(game.n_players, rng, run.size.truth_samples)]
+    )[0]
+    budget = 2 + 14 * (game.n_players + 1)
+    found, spent = {}, {}
+    for name, make in MAPS.items():
+        estimator, replicates = make(game.n_players, budget)
+        design = estimator.draw(game.n_players, rng, replicates)
+        found[name], spent[name] = estimate_all(game, [design])[0], evaluations(design)
+    for name, method in BY_BUDGET.items():
+        if name == "default" and not with_default:
+            continue
+        function = owenshap.FunctionGame(game.values, game.n_players)
+        estimate = owenshap.estimate(function, method, budget=budget, progress=False)
+        found[name], spent[name] = estimate.values, estimate.evaluations
+    scores = {
+        name: {
+            **agreement(values[pixels], truth[pixels]),
+            "gap": abs(float(values.sum()) - due),
+            "evaluations": float(spent[name]),
+        }
+        for name, values in found.items()
     }
+    other = near_exact(game, run.size.truth_samples, rng)
+    scores["near-exact"] = agreement(truth[pixels], other[pixels])
+    maps = {}
+    for name, values in {"truth": truth, **found}.items():
+        maps[name] = np.zeros(len(row), np.float32)
+        maps[name][game.live + len(row) - network.inputs] = values
+    return scores, maps, due
 
 
 def agreement(found: Any, truth: Any) -> dict[str, float]:
-    """Relative error ‖φ̂ − φ‖ / ‖φ‖, correlation, and the share of the 20 strongest pixels that are
-    the same.
+    """Relative error ‖φ̂ − φ‖ / ‖φ‖, correlation, and the share of the 20 strongest that are the
+    same.
     """
     strongest = min(STRONGEST, len(truth))
     same = set(np.argsort(-abs(found))[:strongest]) & set(np.argsort(-abs(truth))[:strongest])
@@ -141,19 +245,7 @@ def agreement(found: Any, truth: Any) -> dict[str, float]:
     }
 
 
-def _columns(scores: list[dict[str, float]]) -> dict[str, list[float]]:
-    return {key: [each[key] for each in scores] for key in scores[0]}
-
-
-def _means(scores: list[dict[str, float]]) -> dict[str, float]:
-    return {key: float(np.mean(each)) for key, each in _columns(scores).items()} if scores else {}
-
-
 def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     """Both figures for one network."""
-    name = f"{dataset.name}-{network.architecture.partition(' ')[0]}"
-    about = {"network": network.digest, "seeds": [ROWS_SEED, DRAWS_SEED, SALIENCY_SEED]}
-    settings = run.settings("rows", "every", "near_exact", **about)
-    run.step(f"{name}-curves", settings, partial(curves, dataset, network, run))
-    settings = run.settings("truth_samples", "more_images", **about)
-    run.step(f"{name}-saliency", settings, partial(saliency, dataset, network, run))
+    curves(dataset, network, run)
+    saliency(dataset, network, run)

@@ -23,8 +23,8 @@ class Network:
     Parameters
     ----------
     architecture : str
-        'mlp 13-9', 'mlp' (no hidden layer), 'residual 32x4' (width × blocks) or 'cnn 8-16'
-        (channels).
+        'mlp 13-9', 'mlp' (no hidden layer), 'residual 32x4' (width × blocks), 'cnn 8-16' or
+        'rescnn 16' (channels).
     state : mapping of str to arrays
         The state of the torch module.
     inputs, outputs : int
@@ -102,7 +102,8 @@ def build(architecture: str, inputs: int, outputs: int) -> Any:
     training.fit).
     """
     kind = architecture.partition(" ")[0]
-    return {"mlp": _mlp, "residual": _residual, "cnn": _cnn}[kind](architecture, inputs, outputs)
+    kinds = {"mlp": _mlp, "residual": _residual, "cnn": _cnn, "rescnn": _residual_cnn}
+    return kinds[kind](architecture, inputs, outputs)
 
 
 def _mlp(architecture: str, inputs: int, outputs: int) -> Any:
@@ -158,4 +159,33 @@ def _cnn(architecture: str, inputs: int, outputs: int) -> Any:
         nn.ReLU(),
         nn.Flatten(),
         nn.Linear(second * left * left, outputs),
+    )
+
+
+def _residual_cnn(architecture: str, inputs: int, outputs: int) -> Any:
+    """A convolution, two residual blocks with a stride between them, the mean over places."""
+    from torch import nn
+
+    class Block(nn.Module):
+        def __init__(self, channels: int) -> None:
+            super().__init__()
+            self.into = nn.Conv2d(channels, channels, 3, padding=1)
+            self.out = nn.Conv2d(channels, channels, 3, padding=1)
+
+        def forward(self, hidden: Any) -> Any:
+            return hidden + self.out(self.into(hidden.relu()).relu())
+
+    side = round(inputs**0.5)
+    (channels,) = widths(architecture)
+    return nn.Sequential(
+        nn.Unflatten(1, (1, side, side)),
+        nn.Conv2d(1, channels, 5, 2),
+        Block(channels),
+        nn.ReLU(),
+        nn.Conv2d(channels, 2 * channels, 3, 2),
+        Block(2 * channels),
+        nn.ReLU(),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        nn.Linear(2 * channels, outputs),
     )

@@ -7,6 +7,7 @@ most of the time.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
@@ -16,10 +17,8 @@ import numpy as np
 from reproduction.data import Dataset
 from reproduction.games import table
 from reproduction.networks import Network
-from reproduction.steps import Result, Run, forget
+from reproduction.steps import Result, Run
 from reproduction.tabular import ROWS_SEED, exact, some_rows
-
-PARTS = "peer-parts"
 
 
 class Counted:
@@ -79,44 +78,43 @@ PEERS: dict[str, tuple[str, Peer]] = {
 }
 
 
-def once(peer: Peer, values: Any, samples: int, seed: int) -> Result:
-    """Squared errors of every row, at as many evaluations as the table has samples, and as Castro
-    has evaluations.
+SHARE = 10
+"""One of so many of the table's repetitions: LeverageSHAP alone takes half an hour for all."""
+
+
+def once(peer: Peer, values: Any, truth: Any, samples: int, seed: int) -> Result:
+    """Squared errors and gaps of every row, at as many evaluations as the table has samples, and as
+    Castro has evaluations.
     """
-    truth = exact(values)
-    errors, spent = {}, {}
+    found: Result = {"errors": {}, "gaps": {}, "evaluations": {}}
     for kind, budget in (("samples", samples), ("evaluations", 2 + samples * (len(truth) - 1))):
         games = Counted(values)
-        errors[kind] = np.mean((peer(games, budget, seed) - truth) ** 2, axis=0)
-        spent[kind] = games.evaluations
-    return {"errors": errors, "evaluations": spent}
+        estimate = peer(games, budget, seed)
+        found["errors"][kind] = np.mean((estimate - truth) ** 2, axis=0)
+        found["gaps"][kind] = np.abs(estimate.sum(axis=0) - truth.sum(axis=0))
+        found["evaluations"][kind] = games.evaluations
+    return found
 
 
-def compare(name: str, peer: Peer, values: Any, settings: Result, run: Run) -> Result:
-    """Means over the repetitions, each a step of its own, so that an interrupted run loses no more
-    than one.
-    """
-
-    def repetition(seed: int) -> Result:
-        return run.step(
-            f"{PARTS}/{name}-{seed}",
-            {**settings, "seed": seed},
-            lambda: once(peer, values, run.size.table_samples, seed),
-        )
-
-    parts = [repetition(seed) for seed in range(run.size.repetitions)]
-    means = {
-        what: {
-            kind: np.mean([part[what][kind] for part in parts], axis=0)
-            for kind in ("samples", "evaluations")
-        }
-        for what in ("errors", "evaluations")
+def join(parts: dict[str, Result], package: str) -> Result:
+    """All repetitions, (repetitions, rows) by kind."""
+    every = list(parts.values())
+    kinds = ("samples", "evaluations")
+    return {
+        "errors": {kind: np.stack([part["errors"][kind] for part in every]) for kind in kinds},
+        "gaps": {kind: np.mean([part["gaps"][kind] for part in every], axis=0) for kind in kinds},
+        "evaluations": {
+            kind: float(np.mean([part["evaluations"][kind] for part in every])) for kind in kinds
+        },
+        "repetitions": len(every),
+        "version": f"{package} {version(package)}",
     }
-    return {**means, "repetitions": len(parts)}
 
 
 def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     """Every peer that is installed here; the others keep the results they have."""
+    values = table(network, some_rows(dataset, run.size.rows))
+    truth = exact(values)
     for peer_name, (package, peer) in PEERS.items():
         name = f"{dataset.name}-{peer_name}"
         if find_spec(package) is None:
@@ -127,21 +125,14 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
             continue
         settings = run.settings(
             "rows",
-            "repetitions",
             "table_samples",
+            repetitions=max(1, run.size.repetitions // SHARE),
             network=network.digest,
             rows_seed=ROWS_SEED,
             package=package,
         )
-
-        def compute(
-            name: str = name, peer: Peer = peer, package: str = package, settings: Result = settings
-        ) -> Result:
-            values = table(network, some_rows(dataset, run.size.rows))
-            return {
-                **compare(name, peer, values, settings, run),
-                "version": f"{package} {version(package)}",
-            }
-
-        run.step(name, settings, compute)
-        forget(run.out / PARTS, f"{name}-*.json")
+        pieces = {
+            f"seed {seed}": partial(once, peer, values, truth, run.size.table_samples, seed)
+            for seed in range(settings["repetitions"])
+        }
+        run.whole(name, settings, pieces, partial(join, package=package), code="other")

@@ -4,7 +4,9 @@ against them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from reproduction.data import Dataset
 from reproduction.games import TableRow, estimates, evaluations, table
 from reproduction.networks import Network
 from reproduction.steps import Result, Run, threads
-from reproduction.variants import CURVES, VARIANTS
+from reproduction.variants import VARIANTS, Variant
 
 ROWS_SEED, DRAWS_SEED = 1, 2
 DRAWS = "a stream for each row"  # a setting of every step whose numbers it changes
@@ -49,55 +51,114 @@ def all_rows(
         return np.stack(list(pool.map(of_row, rows, rng.spawn(len(rows)))), axis=-1)
 
 
-def compare(values: Any, run: Run) -> Result:
-    """Table I: every variant at equal samples and at equal evaluations."""
-    truth = exact(values)
-    n_players, samples = len(truth), run.size.table_samples
-    budget = 2 + samples * (n_players - 1)  # what Castro spends
-    errors, spent = {}, {}
-    for name, variant in VARIANTS.items():
-        for kind, count in (
-            ("samples", samples),
-            ("evaluations", variant.within(n_players, budget)),
-        ):
-            key, rng = f"{name} {kind}", np.random.default_rng(DRAWS_SEED)
-            estimator, replicates = variant.make(count)
-            found = all_rows(values, estimator, replicates, run.size.repetitions, rng)
-            errors[key] = np.mean((found - truth) ** 2, axis=(0, 1))
-            spent[key] = evaluations(estimator.draw(n_players, rng, replicates))
+def in_batches(numbers: Any) -> Any:
+    """Means over batches of repetitions, (batches, rows), from (repetitions, rows): what a
+    bootstrap over repetitions and rows needs, in a tenth of the space.
+    """
+    return np.stack([part.mean(axis=0) for part in np.array_split(numbers, _batches(len(numbers)))])
+
+
+def _batches(repetitions: int) -> int:
+    return min(10, repetitions)
+
+
+def scores(found: Any, truth: Any) -> Result:
+    """Of estimates (repetitions, n, rows) the squared errors by batch and row, and how far their
+    sums miss v(N) − v(∅): on average by row, and at most.
+    """
+    gaps = np.abs(found.sum(axis=1) - truth.sum(axis=0))
     return {
-        "errors": errors,
-        "evaluations": spent,
-        "samples": samples,
-        "players": n_players,
-        "power": float(np.mean(truth**2)),
+        "errors": in_batches(np.mean((found - truth) ** 2, axis=1)),
+        "gaps": gaps.mean(axis=0),
+        "largest_gap": float(gaps.max()),
     }
 
 
-def curves(values: Any, run: Run) -> Result:
+def compare(name: str, settings: Result, values: Any, run: Run) -> Result:
+    """Table I: every variant at equal samples and at equal evaluations."""
+    kept: list[Any] = []
+
+    def prepared() -> tuple[Any, Any]:
+        if not kept:
+            found = values()
+            kept.append((found, exact(found)))
+        return kept[0]
+
+    def piece(variant: Variant, kind: str) -> Result:
+        table_of_values, truth = prepared()
+        n_players, samples = len(truth), run.size.table_samples
+        if kind == "evaluations":  # as many as Castro spends
+            samples = variant.within(n_players, 2 + samples * (n_players - 1))
+        rng = np.random.default_rng(DRAWS_SEED)
+        estimator, replicates = variant.make(samples)
+        found = all_rows(table_of_values, estimator, replicates, run.size.repetitions, rng)
+        spent = evaluations(estimator.draw(n_players, rng, replicates))
+        return {**scores(found, truth), "evaluations": spent}
+
+    pieces: dict[str, Callable[[], Result]] = {
+        f"{key} {kind}": partial(piece, variant, kind)
+        for key, variant in VARIANTS.items()
+        for kind in ("samples", "evaluations")
+    }
+
+    def join(parts: dict[str, Result]) -> Result:
+        _, truth = prepared()
+        columns = {
+            what: {key: part[what] for key, part in parts.items()}
+            for what in ("errors", "gaps", "largest_gap", "evaluations")
+        }
+        return {
+            **columns,
+            "samples": run.size.table_samples,
+            "players": len(truth),
+            "power": float(np.mean(truth**2)),
+            "due": float(np.mean(np.abs(truth.sum(axis=0)))),
+        }
+
+    return run.whole(name, settings, pieces, join)
+
+
+def curves(name: str, settings: Result, values: Any, run: Run) -> Result:
     """The line plot of Fig. 1 and Fig. 2: 2, 4, …, 200 equivalent samples.
 
     Each step is estimated anew, as in the program: the paper's statistic is the deviation of
     independent estimates.
     """
-    # a row's values together: every step reads them
-    truth, values = exact(values), np.asfortranarray(values)
-    squared, spread = {}, {}
-    for name in CURVES:
+    kept: list[Any] = []
+
+    def prepared() -> tuple[Any, Any]:
+        if not kept:
+            found = values()
+            # a row's values together: every step reads them
+            kept.append((np.asfortranarray(found), exact(found)))
+        return kept[0]
+
+    def piece(variant: Variant) -> Result:
+        table_of_values, truth = prepared()
         rng = np.random.default_rng(DRAWS_SEED)
         steps = []
         for samples in run.size.samples:
-            estimator, replicates = VARIANTS[name].make(samples)
-            steps.append(all_rows(values, estimator, replicates, run.size.repetitions, rng))
+            estimator, replicates = variant.make(samples)
+            steps.append(
+                all_rows(table_of_values, estimator, replicates, run.size.repetitions, rng)
+            )
         found = np.stack(steps)  # (steps, repetitions, n, rows)
-        squared[name] = np.mean((found - truth) ** 2, axis=(1, 2, 3))
-        spread[name] = spread_so_far(found).mean(axis=(1, 2, 3))
-    return {
-        "samples": run.size.samples,
-        "squared_error": squared,
-        "spread": spread,
-        "power": float(np.mean(truth**2)),
-    }
+        return {
+            "squared_error": np.mean((found - truth) ** 2, axis=(1, 2)),
+            "spread": spread_so_far(found).mean(axis=(1, 2)),
+        }
+
+    def join(parts: dict[str, Result]) -> Result:
+        _, truth = prepared()
+        return {
+            "samples": run.size.samples,
+            "squared_error": {key: part["squared_error"] for key, part in parts.items()},
+            "spread": {key: part["spread"] for key, part in parts.items()},
+            "power": float(np.mean(truth**2)),
+        }
+
+    pieces = {key: partial(piece, variant) for key, variant in VARIANTS.items()}
+    return run.whole(name, settings, pieces, join)
 
 
 def spread_so_far(found: Any) -> Any:
@@ -110,6 +171,18 @@ def spread_so_far(found: Any) -> Any:
     return np.sqrt(np.maximum(square - mean**2, 0))
 
 
+def about(network: Network, **more: Any) -> dict[str, Any]:
+    """What the numbers of a table or a curve depend on besides its size."""
+    return {
+        "network": network.digest,
+        "rows_seed": ROWS_SEED,
+        "draws_seed": DRAWS_SEED,
+        "draws": DRAWS,
+        "variants": list(VARIANTS),
+        **more,
+    }
+
+
 def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     """All of it for one network on one data set."""
     rows = some_rows(dataset, run.size.rows)
@@ -120,21 +193,9 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
             kept.append(table(network, rows, run.device))
         return kept[0]
 
-    about = {
-        "network": network.digest,
-        "rows_seed": ROWS_SEED,
-        "draws_seed": DRAWS_SEED,
-        "draws": DRAWS,
-    }
     name = f"{dataset.name}-{network.architecture.partition(' ')[0]}"
-    run.step(
-        f"{name}-table",
-        run.settings("rows", "repetitions", "table_samples", **about),
-        lambda: compare(values(), run),
-    )
+    settings = run.settings("rows", "repetitions", "table_samples", **about(network))
+    compare(f"{name}-table", settings, values, run)
     if network.architecture.startswith("mlp"):
-        run.step(
-            f"{name}-curves",
-            run.settings("rows", "repetitions", "every", **about),
-            lambda: curves(values(), run),
-        )
+        settings = run.settings("rows", "repetitions", "every", **about(network))
+        curves(f"{name}-curves", settings, values, run)

@@ -55,16 +55,16 @@ VARIANTS: dict[str, Variant] = {
         _chain,
     ),
     "owen-printed": Variant(
-        "Owen, the program's rule",
-        "owen",
-        lambda samples: (owenshap.OwenPrinted(samples // 2, PER_LEVEL), 1),
-        _star,
-        2,
-    ),
-    "owen-printed-paper": Variant(
         "Owen, as printed",
         "owen",
         lambda samples: (owenshap.OwenPrinted(samples // 2, PER_LEVEL, divisor="paper"), 1),
+        _star,
+        2,
+    ),
+    "owen-program": Variant(
+        "Owen, the program's divisor",
+        "owen",
+        lambda samples: (owenshap.OwenPrinted(samples // 2, PER_LEVEL, divisor="program"), 1),
         _star,
         2,
     ),
@@ -72,18 +72,18 @@ VARIANTS: dict[str, Variant] = {
         "Owen, stratified (ours)", None, lambda samples: (owenshap.Owen(levels=samples), 1), _star
     ),
     "halved-owen-printed": Variant(
-        "Halved Owen, the program's rule",
-        "halved",
-        lambda samples: (owenshap.HalvedOwenPrinted(samples // 2, PER_LEVEL), 1),
-        _star,
-        2,
-    ),
-    "halved-owen-printed-paper": Variant(
         "Halved Owen, as printed",
         "halved",
         lambda samples: (owenshap.HalvedOwenPrinted(samples // 2, PER_LEVEL, divisor="paper"), 1),
         _star,
         4,
+    ),
+    "halved-owen-program": Variant(
+        "Halved Owen, the program's divisor",
+        "halved",
+        lambda samples: (owenshap.HalvedOwenPrinted(samples // 2, PER_LEVEL, divisor="program"), 1),
+        _star,
+        2,
     ),
     "halved-owen": Variant(
         "Halved Owen, stratified (ours)",
@@ -92,11 +92,3 @@ VARIANTS: dict[str, Variant] = {
         _star,
     ),
 }
-CURVES = (
-    "castro",
-    "castro-antithetic",
-    "owen-printed",
-    "owen",
-    "halved-owen-printed",
-    "halved-owen",
-)

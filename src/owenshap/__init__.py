@@ -4,7 +4,7 @@ import importlib as _importlib
 import typing as _typing
 
 if _typing.TYPE_CHECKING:
-    from owenshap import plots
+    from owenshap import plots, report
     from owenshap.errors import (
         GameError,
         InputError,
@@ -21,7 +21,13 @@ if _typing.TYPE_CHECKING:
     from owenshap.estimators.linear import Linear
     from owenshap.estimators.owen import Owen
     from owenshap.estimators.printed import HalvedOwenPrinted, OwenPrinted
+    from owenshap.explain.cohorts import Cohorts, cohorts
+    from owenshap.explain.compare import Comparison, compare
+    from owenshap.explain.concat import concat
     from owenshap.explain.explanation import Explanation
+    from owenshap.explain.importance import Importance, importance
+    from owenshap.explain.interactions import Interactions
+    from owenshap.explain.pairing import interactions
     from owenshap.explain.saving import load
     from owenshap.games.game import FunctionGame, Game, TableGame
     from owenshap.games.outputs import position
@@ -52,7 +58,13 @@ _HOMES = {
     "estimators.linear": ["Linear"],
     "estimators.owen": ["Owen"],
     "estimators.printed": ["HalvedOwenPrinted", "OwenPrinted"],
+    "explain.cohorts": ["Cohorts", "cohorts"],
+    "explain.compare": ["Comparison", "compare"],
+    "explain.concat": ["concat"],
     "explain.explanation": ["Explanation"],
+    "explain.importance": ["Importance", "importance"],
+    "explain.interactions": ["Interactions"],
+    "explain.pairing": ["interactions"],
     "explain.saving": ["load"],
     "games.game": ["FunctionGame", "Game", "TableGame"],
     "games.outputs": ["position"],
@@ -71,6 +83,8 @@ _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 __all__ = [
     "MLP",
     "Castro",
+    "Cohorts",
+    "Comparison",
     "Estimate",
     "Exact",
     "Explainer",
@@ -82,7 +96,9 @@ __all__ = [
     "GaussianProcessCorrected",
     "HalvedOwen",
     "HalvedOwenPrinted",
+    "Importance",
     "InputError",
+    "Interactions",
     "Linear",
     "MissingExtraError",
     "ModelError",
@@ -92,22 +108,30 @@ __all__ = [
     "Plan",
     "TableGame",
     "UnknownMethodError",
+    "cohorts",
+    "compare",
+    "concat",
     "estimate",
     "estimating",
+    "importance",
+    "interactions",
     "load",
     "methods",
     "open_run",
     "patches",
     "plots",
     "position",
+    "report",
 ]
 
 
 def __getattr__(name: str) -> _typing.Any:
-    if name == "plots":
-        return _importlib.import_module("owenshap.plots")
+    if name in ("plots", "report"):
+        return _importlib.import_module(f"owenshap.{name}")
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'owenshap' has no attribute '{name}'")
+        from owenshap.explain.from_shap import NAMES, missing
+
+        raise missing(name, "module 'owenshap'", NAMES)
     value = getattr(_importlib.import_module(f"owenshap.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from owenshap import Explainer
-from owenshap.jobs.pickling import pickled
+from owenshap.jobs.child import pickled
 from owenshap.models import kinds
 from owenshap.tables.array import ArrayTable
 from owenshap.testing import check_model

@@ -5,9 +5,12 @@ numbers.
 import gzip
 import hashlib
 import json
+import os
+import re
 import socket
 import threading
 from dataclasses import replace
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
@@ -15,11 +18,27 @@ import numpy as np
 import pytest
 
 import owenshap
-from reproduction import data, fitted, games, peers, search, tabular, training
-from reproduction.__main__ import main, network
+from reproduction import (
+    data,
+    fitted,
+    games,
+    judging,
+    literal,
+    more,
+    peers,
+    probes,
+    report,
+    search,
+    splits,
+    steps,
+    tabular,
+    text,
+    training,
+)
+from reproduction.__main__ import main
 from reproduction.choice import contributions_by_size, expected_value
 from reproduction.networks import Network
-from reproduction.steps import TINY, Run
+from reproduction.steps import HERE, TINY, WEIGHTS, OutOfTimeError, Run
 
 torch = pytest.importorskip("torch")
 
@@ -45,37 +64,89 @@ def rows():
     return np.random.default_rng(1).normal(size=(3, 6))
 
 
-@pytest.mark.parametrize(("name", "steps"), [("breast-cancer", 8), ("diabetes", 8), ("digits", 6)])
+@pytest.mark.parametrize(("name", "steps"), [("breast-cancer", 9), ("diabetes", 9), ("digits", 6)])
 def test_embedded_data_end_to_end_and_resuming(name, steps, tmp_path, capsys):
     command = ["--dataset", name, "--tiny", "--no-report", "--out", str(tmp_path)]
     assert main(command) == 0
     files = {path.name: path.read_bytes() for path in tmp_path.glob("*.json")}
     assert len(files) == steps
+    assert not (tmp_path / "parts").exists()
     capsys.readouterr()
     assert main(command) == 0
     assert capsys.readouterr().out.count("there already") == steps
     assert files == {path.name: path.read_bytes() for path in tmp_path.glob("*.json")}
 
 
-def test_the_report_shows_pictures_that_are_there(tmp_path):
-    main(["--dataset", "diabetes", "--tiny", "--out", str(tmp_path)])
-    # a report of the paper's own data, from other numbers of the same shape
-    for path in tmp_path.glob("diabetes-*"):
+@pytest.fixture(scope="module")
+def as_cc(tmp_path_factory):
+    """Results of the paper's own names, from other numbers of the same shape."""
+    folder = tmp_path_factory.mktemp("as-cc")
+    main(["--dataset", "diabetes", "--tiny", "--out", str(folder), "--no-report"])
+    for path in folder.glob("diabetes-*"):
         path.rename(path.with_name(path.name.replace("diabetes", "cc")))
-    network_of_cc = tmp_path / "cc-mlp-network.json"
+    network_of_cc = folder / "cc-mlp-network.json"
     kept = json.loads(network_of_cc.read_text())
     network_of_cc.write_text(json.dumps(kept | {"result": kept["result"] | {"rule": 0.5}}))
-    main(["report", "--tiny", "--out", str(tmp_path)])
-    report = (tmp_path / "RESULTS.md").read_text()
-    assert "## Table I" in report
-    assert "5.57e-07 · 1.00" in report  # the paper's own number beside ours
-    pictures = _pictures(report)
-    assert len(set(pictures)) == 5
-    assert all((tmp_path / each).exists() for each in pictures)
+    return folder
 
 
-def _pictures(report):
-    return [part.partition(")")[0] for part in report.split("](")[1:]]
+def test_the_report_opens_with_claims_and_shows_pictures_that_are_there(as_cc):
+    assert main(["check", "--tiny", "--out", str(as_cc)]) == 0
+    main(["report", "--tiny", "--out", str(as_cc)])
+    told = (as_cc / "RESULTS.md").read_text()
+    assert told.index("## Claims") < told.index("## Data and protocol") < told.index("## Table I")
+    assert "All results were made with the present code" in told
+    claims = [line for line in told.splitlines() if "**not settled**" in line]
+    assert len(claims) >= 3  # three rows and two repetitions settle little
+    pictures = [each for each in _links(told) if each.endswith(".png")]
+    assert len(set(pictures)) >= 6
+    assert all((as_cc / each).exists() for each in pictures)
+    shown = re.findall(r"!\[[^]]*\]\(([^)]*)\)", told)
+    assert len(shown) == len(set(shown))  # no figure twice
+    errata = (as_cc / "ERRATA.md").read_text()
+    assert "(Q + 1)·M" in errata
+    report.write(as_cc, as_cc / "RESULTS.md")
+    assert ((as_cc / "RESULTS.md").read_text(), (as_cc / "ERRATA.md").read_text()) == (told, errata)
+
+
+def test_a_run_is_compared_with_another_verdict_by_verdict(as_cc):
+    lines = list(report.beside(as_cc, as_cc))
+    *_, last = lines
+    whole = len([line for line in lines if line.startswith("same ")])
+    assert last == f"{whole} of {whole} verdicts are those of the committed results"
+
+
+def test_results_of_older_code_are_named_and_made_again(as_cc, tmp_path, capsys):
+    kept = json.loads((as_cc / "cc-mlp-table.json").read_text())
+    (tmp_path / "cc-mlp-table.json").write_text(json.dumps({**kept, "probe": "another"}))
+    assert main(["check", "--tiny", "--out", str(tmp_path)]) == 1
+    assert "of older code: cc-mlp-table" in capsys.readouterr().out
+    assert json.loads((tmp_path / "code.json").read_text()) == {"older": ["cc-mlp-table"]}
+    run = Run(tmp_path, TINY, say=lambda _: None)
+    settings = kept["settings"]
+    assert run.step("cc-mlp-table", settings, lambda: {"again": 1}) == {"again": 1}
+    assert run.step("cc-mlp-table", settings, lambda: {"again": 2}) == {"again": 1}
+
+
+def test_the_committed_pages_are_those_of_the_committed_results(tmp_path):
+    report.write(HERE / "results", tmp_path / "RESULTS.md")
+    for name in ("RESULTS.md", "ERRATA.md"):
+        committed = (HERE / name).read_text()
+        made = (tmp_path / name).read_text().replace((HERE / "results").as_posix(), "results")
+        assert made == committed
+        missing = [
+            each for each in _links(committed) if "://" not in each and not (HERE / each).exists()
+        ]
+        assert not missing
+    linked = set(_links((HERE / "RESULTS.md").read_text()))
+    orphaned = [
+        p.name for p in (HERE / "results").glob("*.png") if f"results/{p.name}" not in linked
+    ]
+    assert not orphaned
+
+
+def _links(page):
+    return re.findall(r"\]\(([^)#]+)\)", page)
 
 
 def test_a_step_is_computed_again_when_its_settings_change(tmp_path, capsys):
@@ -283,19 +354,40 @@ def test_rows_have_their_own_draws_however_many_threads(rows, monkeypatch):
     assert (found[0][..., 0] != found[0][..., 3]).any()  # the same row twice
 
 
-def test_fits_spend_what_the_table_says_and_come_close(rows, tmp_path):
+def test_methods_with_a_budget_spend_what_the_table_says_and_come_close(rows, tmp_path):
     values = games.table(small_network(), rows)
-    found = fitted.compare(values, Run(tmp_path, replace(TINY, table_samples=20, repetitions=20)))
-    assert found["evaluations"] == {
-        "linear samples": 22,
-        "linear evaluations": 64,
-        "gaussian-process samples": 22,
-    }
-    assert found["repetitions"] == {"linear": 20, "gaussian-process": 1}
+    run = Run(tmp_path, replace(TINY, table_samples=20, repetitions=20), say=lambda _: None)
+    found = fitted.compare("some", {}, values, run)
+    assert found["evaluations"]["linear samples"] == 22
+    assert found["evaluations"]["linear evaluations"] == 64
+    assert found["evaluations"]["halved-owen-corrected evaluations"] <= 102
+    assert found["repetitions"]["linear samples"] == 20
+    assert found["repetitions"]["gaussian-process samples"] == 1
     power = np.mean(tabular.exact(values) ** 2, axis=0)
-    assert (found["errors"]["linear evaluations"] < 1e-20).all()  # all 64 coalitions
-    assert (found["errors"]["linear samples"] < 0.1 * power).all()
-    assert (found["errors"]["gaussian-process samples"] < 0.01 * power).all()
+    errors = {key: np.mean(each, axis=0) for key, each in found["errors"].items()}
+    assert (errors["linear evaluations"] < 1e-20).all()  # all 64 coalitions
+    assert (errors["linear samples"] < 0.1 * power).all()
+    assert (errors["gaussian-process samples"] < 0.01 * power).all()
+    assert max(np.max(each) for each in found["gaps"].values()) < 1e-12  # they all add up
+
+
+def test_gaps_and_batches_of_a_table(rows, tmp_path):
+    values = games.table(small_network(), rows)
+    run = Run(tmp_path, replace(TINY, table_samples=20, repetitions=13), say=lambda _: None)
+    found = tabular.compare("some", {}, lambda: values, run)
+    assert np.shape(found["errors"]["castro samples"]) == (10, 3)
+    assert np.max(found["gaps"]["castro samples"]) < 1e-12
+    assert np.min(found["gaps"]["halved-owen-printed samples"]) > 1e-3
+    estimator, replicates = tabular.VARIANTS["owen-program"].make(20)
+    rng = np.random.default_rng(tabular.DRAWS_SEED)
+    estimates = tabular.all_rows(values, estimator, replicates, 13, rng)
+    truth = tabular.exact(values)
+    errors = np.mean((estimates - truth) ** 2, axis=1)
+    kept = np.asarray(found["errors"]["owen-program samples"])
+    assert np.allclose(kept[0], errors[:2].mean(axis=0), rtol=1e-5)
+    assert np.allclose(kept[-1], errors[-1], rtol=1e-5)
+    gaps = abs(estimates.sum(axis=1) - (values[-1] - values[0]))
+    assert np.allclose(found["gaps"]["owen-program samples"], gaps.mean(axis=0), rtol=1e-5)
 
 
 def test_a_peers_repetitions_are_kept_one_by_one(tmp_path, monkeypatch, rows):
@@ -310,33 +402,60 @@ def test_a_peers_repetitions_are_kept_one_by_one(tmp_path, monkeypatch, rows):
         return np.full((its_games.n_players, its_games.n_rows), float(seed))
 
     monkeypatch.setattr(peers, "PEERS", {"fake": ("numpy", fake)})
+    monkeypatch.setattr(peers, "SHARE", 1)
     run = Run(tmp_path, TINY, say=lambda _: None)
     dataset = data.Dataset("some", *[(rows, None)] * 3, [], 3)
     with pytest.raises(KeyboardInterrupt):
         peers.experiments(dataset, small_network(), run)
     peers.experiments(dataset, small_network(), run)
     assert seeds == [0, "interrupted", 1]
-    found = json.loads((tmp_path / "some-fake.json").read_text())["result"]
+    found = steps.read(tmp_path / "some-fake.json")["result"]
     truth = tabular.exact(games.table(small_network(), tabular.some_rows(dataset, 3)))
-    assert np.allclose(
-        found["errors"]["samples"],
-        (np.mean(truth**2, axis=0) + np.mean((1 - truth) ** 2, axis=0)) / 2,
-    )
+    wanted = [np.mean(truth**2, axis=0), np.mean((1 - truth) ** 2, axis=0)]
+    assert np.allclose(found["errors"]["samples"], wanted, rtol=1e-5)
     assert found["evaluations"] == {"samples": 100.0, "evaluations": 502.0}
     assert [path.name for path in tmp_path.iterdir()] == ["some-fake.json"]
 
 
+def two_sets(count=400):
+    table = np.random.default_rng(0).normal(size=(count, 5))
+    labels = table @ [1, 2, 0, 0, 1] + np.random.default_rng(1).normal(size=count) > 0
+    return [data._tabular("some", table, labels, list("abcde"), 2, seed=seed) for seed in range(2)]
+
+
 def test_networks_fitted_together_are_what_they_are_alone():
-    table = np.random.default_rng(0).normal(size=(400, 5))
-    sets = [
-        data._tabular("some", table, table @ [1, 2, 0, 0, 1] > 0, list("abcde"), 2, seed=seed)
-        for seed in range(2)
-    ]
-    for together, dataset in zip(
-        training.fit_together("mlp 4-3", sets, epochs=5), sets, strict=True
-    ):
-        alone = training.fit("mlp 4-3", dataset, epochs=5)
+    sets = two_sets()
+    networks, epochs = training.fit_together("mlp 4-3", sets, epochs=5)
+    assert epochs == [5, 5]
+    for seed, (together, dataset) in enumerate(zip(networks, sets, strict=True)):
+        alone = training.fit("mlp 4-3", dataset, seed=seed, epochs=5)
         assert np.allclose(together(dataset.test[0]), alone(dataset.test[0]), atol=1e-5)
+
+
+def test_the_papers_training_stops_three_epochs_after_the_best(monkeypatch):
+    sets = two_sets(100)
+    monkeypatch.setattr(training, "LEARNING_RATE", 0.1)  # so that it overfits soon
+    networks, epochs = training.fit_together("mlp 8-8", sets, way="paper")
+    assert max(epochs) < training.MOST_EPOCHS
+    for seed, (network, dataset, stopped) in enumerate(zip(networks, sets, epochs, strict=True)):
+        whole = replace(dataset, validation=(dataset.training[0][:0], dataset.training[1][:0]))
+        losses = []
+        for epoch in range(1, stopped + 1):
+            alone = training.fit("mlp 8-8", whole, seed=seed, epochs=epoch)
+            chances = alone(dataset.validation[0])
+            losses.append(
+                -np.log(chances[np.arange(len(chances)), dataset.validation[1] * 1]).mean()
+            )
+        assert int(np.argmin(losses)) == stopped - 1 - training.PATIENCE
+        assert np.allclose(network(dataset.test[0]), alone(dataset.test[0]), atol=1e-3)
+
+
+def test_networks_of_splits_come_back_as_they_were(tmp_path):
+    networks = [small_network(seed=seed) for seed in range(3)]
+    splits.keep(networks, [3, 1, 2], tmp_path / "some.npz")
+    kept, epochs = splits.read(tmp_path / "some.npz")
+    assert epochs == [3, 1, 2]
+    assert [each.digest for each in kept] == [each.digest for each in networks]
 
 
 def _spread(code, live):
@@ -351,7 +470,7 @@ def test_expected_value_of_a_rule_needs_no_sampling(rows):
         truth,
         atol=1e-12,
     )
-    levels = owenshap.OwenPrinted(4, 2)
+    levels = owenshap.OwenPrinted(4, 2, divisor="program")
     sampled = tabular.all_rows(values, levels, 1, 4000, np.random.default_rng(0))
     # 18 means of 4000: the largest of 18 |z| passes 4.5 once in 8,000 seeds.
     error = sampled.std(axis=0) / np.sqrt(len(sampled))
@@ -402,10 +521,205 @@ def test_search_scores_every_distinct_architecture_once(tmp_path):
         )
         == 0
     )
-    found = json.loads((tmp_path / "breast-cancer-search.json").read_text())["result"]
+    found = steps.read(tmp_path / "breast-cancer-search.json")["result"]
     assert sum(found["drawn"]) == 4
-    assert len(set(found["architectures"])) == len(found["validation"])
+    assert np.shape(found["accuracy"]) == (len(set(found["architectures"])), 5)
     assert found["winner"].removeprefix("mlp").strip() in found["architectures"]
+
+
+def test_known_winners_are_ranked_and_the_trainings_of_one_differ(tmp_path, monkeypatch):
+    monkeypatch.setattr(search, "known_winners", lambda _: [(7, 7)])
+    run = Run(tmp_path, replace(TINY, draws=3), say=lambda _: None)
+    search.experiment(replace(two_sets()[0], name="cc"), run)
+    found = steps.read(tmp_path / "cc-search.json")["result"]
+    place = found["architectures"].index("7-7")
+    assert found["drawn"][place] == 0
+    assert found["winner"] != "mlp 7-7"
+    assert len(set(np.asarray(found["accuracy"])[place].tolist())) > 1
+    rank = judging.ranks(found, "7-7")
+    means = np.mean(found["accuracy"], axis=1)
+    assert rank.value == 1 + (means > means[place]).sum()
+    assert 1 <= rank.low <= rank.high <= len(means)
+
+
+# --- judgements
+# --------------------------------------------------------------------------------------
+
+
+def test_ratios_have_intervals_that_hold():
+    # Ratios of means of 40 rows × 10 batches with a true ratio of 0.5: 95 % intervals hold in 86 to
+    # 100 of 100 sets (rows and batches vary, which the bootstrap counts a little twice).
+    rng, held = np.random.default_rng(0), 0
+    for _ in range(100):
+        scale = rng.lognormal(0, 0.7, 40)
+        upper, lower = (share * scale * rng.gamma(5, 0.2, (10, 40)) for share in (0.5, 1.0))
+        told = judging.ratio(upper, lower)
+        held += told.low <= 0.5 <= told.high
+    assert held >= 86
+
+
+def test_a_verdict_needs_the_whole_interval():
+    assert judging.Interval(0.5, 0.4, 0.6).below(1) == judging.HOLDS
+    assert judging.Interval(0.9, 0.7, 1.1).below(1) == judging.OPEN
+    assert judging.Interval(1.5, 1.1, 1.9).below(1) == judging.FAILS
+    assert judging.Interval(0.3, 0.1, 0.9).equals(0.2) == judging.OPEN  # says nothing
+    assert judging.Interval(0.3, 0.28, 0.32).equals(0.31) == judging.HOLDS
+    assert judging.Interval(0.3, 0.28, 0.32).equals(0.22) == judging.FAILS
+    assert judging.joined([judging.HOLDS, judging.OPEN]) == judging.OPEN
+    assert judging.joined([judging.OPEN, judging.FAILS]) == judging.FAILS
+
+
+def test_steps_count_where_a_curve_is_surely_above():
+    rng = np.random.default_rng(0)
+    castro = rng.gamma(20, 0.05, (4, 200))
+    factors = np.array([4.0, 1.5, 1.0, 0.5])[:, None]
+    told = judging.Steps.of([2, 4, 6, 8], factors * rng.gamma(20, 0.05, (4, 200)), castro)
+    assert (told.above, told.below) == (2, 1)
+    assert told.verdict() == judging.FAILS
+    assert told.last_above() == "4"
+    below = judging.Steps.of([2, 4, 6, 8], 0.5 * castro, castro)
+    assert below.verdict() == judging.HOLDS
+    assert judging.Steps.of([2, 4], castro[:2, :3], castro[2:, :3]).verdict() == judging.OPEN
+
+
+def test_few_splits_settle_no_accuracy():
+    def results(count):
+        tests = {"test": list(np.linspace(0.815, 0.823, count)), "epochs": [1] * count}
+        found = {"ways": {"paper": tests, "program": tests}, "rule": [0.82] * count}
+        return {"cc-splits": found}.get
+
+    expected = {"networks": {"cc": {"paper": {"test": 0.8247}}}}
+    assert next(judging.accuracies(results(3), expected)).verdict == judging.OPEN
+    assert next(judging.accuracies(results(20), expected)).verdict.startswith("within split noise")
+    expected["networks"]["cc"]["paper"]["test"] = 0.84
+    assert next(judging.accuracies(results(20), expected)).verdict == judging.FAILS
+
+
+# --- line 6 to the letter
+# --------------------------------------------------------------------------------------
+
+
+def test_limits_of_the_letter_are_those_of_a_slow_sum(rows):
+    net, row = small_network(), rows[0]
+    n_players, output = len(row), int(net(row[None]).argmax())
+
+    def value(inputs):
+        return float(net(np.asarray(inputs)[None])[0, output])
+
+    letter, sets = np.zeros(n_players), np.zeros(n_players)
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    for q, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        for code in range(1 << n_players):
+            b = np.array([code >> player & 1 for player in range(n_players)])
+            chance = weight * np.prod(np.where(b, q, 1 - q))
+            for player in range(n_players):
+                added = b * row
+                added[player] += row[player]  # twice where b is 1
+                letter[player] += chance * (value(added) - value(b * row))
+                if not b[player]:
+                    sets[player] += chance * (value(added) - value(b * row))
+    found = literal.limits(net, row[None])["limits"]
+    assert np.allclose(found["letter"][:, 0], letter, atol=1e-10)
+    assert np.allclose(found["sets"][:, 0], sets, atol=1e-10)
+
+
+def test_sampled_readings_go_to_their_limits(rows):
+    net, row = small_network(), rows[0]
+    limits = literal.limits(net, row[None])
+    wanted = {"meaning": limits["truth"], **limits["limits"]}
+    rng = np.random.default_rng(0)
+    runs = [literal.sampled(net, row, 400, rng) for _ in range(60)]
+    for name, each in wanted.items():
+        found = np.stack([run[name] for run in runs])
+        error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
+        # 18 means, 5 standard errors, and a bias of the grid below 1 % of the largest value
+        slack = 0.01 * np.abs(each).max()
+        assert (abs(found.mean(axis=0) - each[:, 0]) < 5 * error + slack).all()
+
+
+# --- beyond the paper
+# --------------------------------------------------------------------------------------
+
+
+def test_a_row_game_of_any_function_is_that_of_its_table(rows):
+    values = games.table(small_network(), rows[:1])
+    by_table = games.TableRow(values[:, 0])
+    by_values = more.ValuesRow(by_table.values, 6)
+    for estimator in (owenshap.Castro(), owenshap.HalvedOwen(levels=4)):
+        found = [
+            games.estimates(game, estimator, 2, 3, np.random.default_rng(0))
+            for game in (by_table, by_values)
+        ]
+        assert np.allclose(*found, atol=1e-12)
+    assert np.allclose(more.all_values(by_values), tabular.exact(values)[:, 0], atol=1e-12)
+
+
+def test_a_row_without_torch_is_the_row_with_it(rows):
+    net, row = small_network(), np.where(np.arange(6) == 2, 0.0, rows[0])  # one null player
+    coalitions = np.random.default_rng(0).random((20, 5)) < 0.5
+    found = more.numpy_row(net, row)
+    assert found.n_players == 5
+    wanted = games.LinearFirstGame(net, row).values(coalitions)
+    assert np.allclose(found.values(coalitions), wanted, atol=1e-6)
+
+
+def test_a_field_is_measured_in_squared_errors_and_seconds(rows, monkeypatch):
+    monkeypatch.setitem(more.FIELD_ROWS, "cc", 1)
+    values = games.table(small_network(), rows[:1])
+    game, truth = games.TableRow(values[:, 0]), tabular.exact(values)[:, 0]
+
+    def made(_):
+        return game, truth, (30, 60)
+
+    found = more.contend(lambda *_: truth * 1.1, made, "cc")
+    assert np.allclose(found["errors"], 0.01)
+    assert np.shape(found["seconds"]) == (2, 1)
+    assert more.contend(partial(more.by_variant, "castro"), made, "cc")["errors"].max() < 10
+    assert more.contend(partial(more.by_name, "linear"), made, "cc")["errors"].max() < 1
+
+
+def test_the_planted_grammar_turns_words_about():
+    good, bad, plain = text.GOOD[0], text.BAD[0], text.PLAIN[0]
+    lines = [[good, plain], [text.NOT, good], [text.VERY, bad], [text.NOT, plain], [bad, text.NOT]]
+    assert text.scores(np.array(lines)).tolist() == [1, -1, -2, 0, -1]
+    codes, labels = text.sentences(50, np.random.default_rng(0))
+    assert codes.shape == (50, text.TOKENS)
+    assert ((text.scores(codes) > 0) == labels).all()
+
+
+def test_no_step_begins_after_its_time(tmp_path):
+    run = Run(tmp_path, TINY, say=lambda _: None, until=0.0)
+    with pytest.raises(OutOfTimeError):
+        run.step("some", {}, dict, code="other")
+    assert not list(tmp_path.iterdir())
+
+
+def test_probes_see_a_change_of_an_estimator(monkeypatch):
+    from reproduction import variants
+
+    before = probes._estimators()
+    other = replace(
+        variants.VARIANTS["owen"], make=lambda samples: (owenshap.Owen(levels=samples + 1), 1)
+    )
+    monkeypatch.setitem(variants.VARIANTS, "owen", other)
+    assert probes._estimators() != before
+
+
+@pytest.mark.slow
+def test_the_notebook_runs(monkeypatch):
+    import nbformat
+    from nbclient import NotebookClient
+
+    root = HERE.parent
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(root / "src"), str(root)]))
+    notebook = nbformat.read(HERE / "paper.ipynb", as_version=4)
+    told = [cell.get("outputs", []) for cell in notebook.cells]
+    client = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(root)}})
+    client.execute()
+    outputs = [each for cell in notebook.cells for each in cell.get("outputs", [])]
+    pictures = [each for each in outputs if "image/png" in each.get("data", {})]
+    assert len(pictures) == 5
+    assert any(told)  # it is committed with its pictures
 
 
 @pytest.mark.skipif(
@@ -417,9 +731,18 @@ def test_the_papers_data_and_the_reported_networks():
     parts = (credit_cards.training, credit_cards.validation, credit_cards.test)
     assert [len(part[1]) for part in parts] == [18_785, 4_696, 5_870]
     assert credit_cards.test[0].shape[1] == 16
-    predicted = network("cc", "mlp 13-9")(credit_cards.test[0]).argmax(axis=1)
-    assert np.mean(predicted == credit_cards.test[1]) >= 0.820
+    assert data.credit_cards(data.SIDE_BY_SIDE, features=23).test[0].shape[1] == 24
+    kept = json.loads((HERE / "results" / "cc-splits.json").read_text())["result"]["ways"]
+    for way, tests in kept.items():
+        network = splits.read(WEIGHTS / f"cc-splits-{way}.npz")[0][0]
+        predicted = network(credit_cards.test[0]).argmax(axis=1)
+        assert np.mean(predicted == credit_cards.test[1]) == pytest.approx(
+            tests["test"][0], abs=1e-3
+        )
+    balanced = data.credit_cards(data.SIDE_BY_SIDE, seed=3, balanced=True)
+    predicted = Network.read(WEIGHTS / "cc-mlp-13-9.npz")(balanced.test[0]).argmax(axis=1)
+    assert np.mean(predicted == balanced.test[1]) >= 0.820
     images = data.mnist(data.SIDE_BY_SIDE)
     assert images.test[0].shape == (10_000, 785)
-    predicted = network("mnist", "mlp 300-25")(images.test[0]).argmax(axis=1)
+    predicted = Network.read(WEIGHTS / "mnist-mlp-300-25.npz")(images.test[0]).argmax(axis=1)
     assert np.mean(predicted == images.test[1]) >= 0.980

@@ -216,6 +216,48 @@ def test_an_estimate_is_the_algorithm_on_the_coalitions_of_its_seed(kind, diviso
     np.testing.assert_allclose(result.values, by_hand, rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("name", "kind", "naive"),
+    [
+        ("owen-printed", OwenPrinted, algorithm_1),
+        ("halved-owen-printed", HalvedOwenPrinted, algorithm_2),
+    ],
+)
+def test_what_is_named_printed_has_the_printed_divisor(name, kind, naive):
+    assert kind() == kind(divisor="paper")
+    assert kind.name == name
+    game, count = random_game(), 6
+    estimator = kind(levels=count, per_level=1)
+    design = estimator.draw(game.n_players, np.random.default_rng(0), replicates=1)
+    values = game.values(design.coalitions(np.arange(len(design))))[:, None]
+    levels = count + 1 if kind is OwenPrinted else count // 2 + 1
+    by_hand = naive(Value(game), drawn_sets(design, 0, levels, 1), count, 1, "paper")
+    found = estimator.replicates(design, values)[0, :, 0]
+    np.testing.assert_allclose(found, by_hand, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("levels", [5, 7, 9])
+def test_neither_divisor_is_always_the_better_one(levels):
+    # e_j(q) = C(10, 5) q⁵ (1 − q)⁵ of a majority of eleven vanishes at both ends: the printed
+    # divisor makes the trapezoid rule of it, the program's takes 1/(Q + 1) away.
+    majority = TableGame(2 * np.bitwise_count(np.arange(1 << 11)) > 11)
+    curve = by_size(majority, 0)
+    off = {
+        divisor: abs(expectation(OwenPrinted, levels, divisor, curve) / integral(curve) - 1)
+        for divisor in DIVISORS
+    }
+    assert off["paper"] < 0.002
+    assert off["program"] == pytest.approx(1 / (levels + 1), abs=0.002)
+    smooth = [by_size(GAMES["smooth"], player) for player in range(7)]
+    errors = {
+        divisor: sum(
+            (expectation(OwenPrinted, levels, divisor, e) - integral(e)) ** 2 for e in smooth
+        )
+        for divisor in DIVISORS
+    }
+    assert errors["program"] < errors["paper"]
+
+
 @pytest.mark.parametrize("divisor", DIVISORS)
 @pytest.mark.parametrize("count", [1, 2, 5, 6])
 @pytest.mark.parametrize("per_level", [1, 3])

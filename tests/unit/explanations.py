@@ -4,6 +4,20 @@ import numpy as np
 
 from owenshap import Explanation
 
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "{{7*7}}",
+    "</script><script>alert(2)</script>",
+    '"><img src=x onerror=alert(3)>',
+    "' onmouseover='alert(4)",
+    "]]><!--",
+    "\u2028\u2029\u202e\x00\x1b[31m",
+    "\ud800",
+    "長い名前" * 40,
+    "عمر العميل",
+]
+"""Names that would be something else than text where they are not escaped."""
+
 
 def explanation_of(
     values, half=0.1, data=None, names=None, gap=0.0, axes=None, doubtful="", **changes

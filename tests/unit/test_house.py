@@ -3,7 +3,6 @@
 import ast
 import subprocess
 import sys
-from collections import Counter
 
 import pytest
 
@@ -12,6 +11,7 @@ from benchmarks import house
 from benchmarks.house import SRC, fan_out, modules, room, rooms
 
 ROOMS = [
+    "command",
     "designs",
     "estimators",
     "explain",
@@ -20,6 +20,7 @@ ROOMS = [
     "jobs",
     "models",
     "plots",
+    "report",
     "run",
     "statistics",
     "support",
@@ -38,7 +39,11 @@ def test_the_rooms_are_these():
 
 
 def test_nothing_lies_flat_but_the_surface_and_the_errors():
-    assert sorted(path.name for path in SRC.glob("*.py")) == ["__init__.py", "errors.py"]
+    assert sorted(path.name for path in SRC.glob("*.py")) == [
+        "__init__.py",
+        "__main__.py",
+        "errors.py",
+    ]
     folders = {path.name for path in SRC.iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders == set(ROOMS)
 
@@ -115,7 +120,7 @@ def test_importing_the_package_loads_next_to_nothing():
 
 
 def test_every_public_name_is_listed_where_it_is_looked_up():
-    assert {*owenshap._HOME_OF, "plots"} == {*owenshap.__all__}
+    assert {*owenshap._HOME_OF, "plots", "report"} == {*owenshap.__all__}
 
 
 def test_a_row_is_followed_through_the_house():
@@ -123,14 +128,13 @@ def test_a_row_is_followed_through_the_house():
     way = house.way_of_a_row()
     assert {"owenshap.explain.explainer", "owenshap.run.session"} <= way.modules
     assert all(room(caller) != room(function) for caller, function in way.hops)
-    assert len(way.modules) <= 45
+    assert len(way.modules) <= 44
     assert len(way.hops) <= 140
 
 
 def test_every_named_number_has_a_reason():
-    """In one line beside it; these two rooms have some without, which may only become fewer."""
-    without = Counter(room(name) for name in house.without_reason())
-    assert without <= Counter(surrogates=4, trees=5)
+    """In one line beside it."""
+    assert house.without_reason() == []
 
 
 def test_what_is_counted_is_there():

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import comb
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
@@ -108,8 +108,8 @@ class Sets(Design):
         return np.bitwise_count(self.packed).sum(axis=1, dtype=np.int64)
 
     def joined(self, others: Sequence[Design]) -> Design:
-        every = [self, *(each for each in others if isinstance(each, Sets))]
-        return Sets(np.concatenate([each.packed for each in every]), self.n_players)
+        every = [self, *(design for design in others if isinstance(design, Sets))]
+        return Sets(np.concatenate([design.packed for design in every]), self.n_players)
 
     def coalitions(self, index: IntArray) -> BoolArray:
         return unpack(self.packed[index], self.n_players)
@@ -146,7 +146,8 @@ class Subsets(Design):
         By halves: the upper one has the last player, and both added are a table without it. For 2^m
         coalitions that start at a multiple of 2^m, as `parts` makes them.
         """
-        left, sums = values.T.copy(), np.zeros((self.n_players, values.shape[1]))
+        left = values.T.copy()
+        sums = np.zeros((self.n_players, values.shape[1]))
         free = len(self).bit_length() - 1
         for player in reversed(range(free)):
             half = left.shape[1] // 2
@@ -162,8 +163,57 @@ class Subsets(Design):
             yield Subsets(self.n_players, start, min(start + step, self.stop))
 
 
+class Units(Design):
+    """Stars or chains: n + 1 coalitions each, which share background rows where those are drawn."""
+
+    background: IntArray | None
+
+    @property
+    @abstractmethod
+    def array(self) -> NDArray[Any]:
+        """What the units are made of, (replicates, units, n)."""
+
+    @abstractmethod
+    def made_of(self, array: NDArray[Any], background: IntArray | None) -> Units:
+        """The same kind of units, made of this array."""
+
+    @property
+    def n_players(self) -> int:  # type: ignore[override]
+        """Number of players."""
+        return self.array.shape[-1]
+
+    @property
+    def units(self) -> tuple[int, ...]:  # type: ignore[override]
+        """(r, u): the stars or chains of every replicate."""
+        return self.array.shape[:2]
+
+    def __len__(self) -> int:
+        return self.array.shape[0] * self.array.shape[1] * (self.n_players + 1)
+
+    def over(self, background: IntArray) -> Design:
+        return self.made_of(self.array, background)
+
+    def background_of(self, index: IntArray) -> IntArray | None:
+        if self.background is None:
+            return None
+        by_unit = self.background.reshape(-1, self.background.shape[-1])
+        return by_unit[index // (self.n_players + 1)]
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        if not others:
+            return self
+        every = [self, *(design for design in others if isinstance(design, type(self)))]
+        drawn = [design.background for design in every if design.background is not None]
+        array = np.concatenate([design.array for design in every])
+        return self.made_of(array, np.concatenate(drawn) if drawn else None)
+
+    def some(self, start: int, stop: int) -> Design:
+        background = None if self.background is None else self.background[start:stop]
+        return self.made_of(self.array[start:stop], background)
+
+
 @dataclass(frozen=True, eq=False)
-class Chains(Design):
+class Chains(Units):
     """Chains of coalitions from the empty to the grand one, each a permutation of the players.
 
     Parameters
@@ -178,43 +228,18 @@ class Chains(Design):
     background: IntArray | None = field(default=None, repr=False)
 
     @property
-    def n_players(self) -> int:  # type: ignore[override]
-        """Number of players."""
-        return self.ranks.shape[-1]
+    def array(self) -> IntArray:
+        """The ranks."""
+        return self.ranks
 
-    @property
-    def units(self) -> tuple[int, ...]:  # type: ignore[override]
-        """(r, c): the chains of every replicate."""
-        return self.ranks.shape[:2]
-
-    def over(self, background: IntArray) -> Design:
-        return replace(self, background=background)
-
-    def background_of(self, index: IntArray) -> IntArray | None:
-        return _of_units(self.background, index // (self.n_players + 1))
-
-    def __len__(self) -> int:
-        return self.ranks.shape[0] * self.ranks.shape[1] * (self.n_players + 1)
+    def made_of(self, array: NDArray[Any], background: IntArray | None) -> Chains:
+        return Chains(array, background)
 
     def sizes(self) -> IntArray:
         return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
 
     def evaluations(self) -> IntArray:
         return np.full(self.ranks.shape[0], self.ranks.shape[1] * (self.n_players - 1))
-
-    def joined(self, others: Sequence[Design]) -> Design:
-        if not others:
-            return self
-        every = [self, *(each for each in others if isinstance(each, Chains))]
-        return Chains(
-            np.concatenate([each.ranks for each in every]),
-            _together([each.background for each in every]),
-        )
-
-    def some(self, start: int, stop: int) -> Design:
-        return Chains(
-            self.ranks[start:stop], None if self.background is None else self.background[start:stop]
-        )
 
     def ends(self) -> tuple[IntArray, IntArray]:
         empty = np.arange(0, len(self), self.n_players + 1)
@@ -241,7 +266,7 @@ class Chains(Design):
 
 
 @dataclass(frozen=True, eq=False)
-class Stars(Design):
+class Stars(Units):
     """Stars: a centre S and its n neighbours S △ {j}; they give every player's marginal
     contribution at S.
 
@@ -260,23 +285,12 @@ class Stars(Design):
     background: IntArray | None = field(default=None, repr=False)
 
     @property
-    def n_players(self) -> int:  # type: ignore[override]
-        """Number of players."""
-        return self.centres.shape[-1]
+    def array(self) -> BoolArray:
+        """The centres."""
+        return self.centres
 
-    @property
-    def units(self) -> tuple[int, ...]:  # type: ignore[override]
-        """(r, s): the stars of every replicate."""
-        return self.centres.shape[:2]
-
-    def over(self, background: IntArray) -> Design:
-        return replace(self, background=background)
-
-    def background_of(self, index: IntArray) -> IntArray | None:
-        return _of_units(self.background, index // (self.n_players + 1))
-
-    def __len__(self) -> int:
-        return self.centres.shape[0] * self.centres.shape[1] * (self.n_players + 1)
+    def made_of(self, array: NDArray[Any], background: IntArray | None) -> Stars:
+        return Stars(array, self.weights, background)
 
     def sizes(self) -> IntArray:
         flat = self.centres.reshape(-1, self.n_players)
@@ -289,20 +303,10 @@ class Stars(Design):
     def evaluations(self) -> IntArray:
         sizes = self._centre_sizes().reshape(self.units)
         # the centre itself or one neighbour is an end
-        low, high = sizes <= 1, sizes >= self.n_players - 1
+        low = sizes <= 1
+        high = sizes >= self.n_players - 1
         ends: IntArray = (low.view(np.int8) + high.view(np.int8)).sum(axis=1, dtype=np.int64)
         return sizes.shape[1] * (self.n_players + 1) - ends
-
-    def joined(self, others: Sequence[Design]) -> Design:
-        if not others:
-            return self
-        every = [self, *(each for each in others if isinstance(each, Stars))]
-        background = _together([each.background for each in every])
-        return Stars(np.concatenate([each.centres for each in every]), self.weights, background)
-
-    def some(self, start: int, stop: int) -> Design:
-        background = None if self.background is None else self.background[start:stop]
-        return Stars(self.centres[start:stop], self.weights, background)
 
     def _centre_sizes(self) -> IntArray:
         """Players of every centre, replicate after replicate: a product, which takes a quarter of
@@ -314,7 +318,8 @@ class Stars(Design):
             return (flat @ np.ones(self.n_players, np.float32)).astype(np.int64)
 
     def ends(self) -> tuple[IntArray, IntArray]:
-        flat, sizes = self.centres.reshape(-1, self.n_players), self._centre_sizes()
+        flat = self.centres.reshape(-1, self.n_players)
+        sizes = self._centre_sizes()
         return self._at_distance_0(flat, sizes), self._at_distance_0(~flat, self.n_players - sizes)
 
     def _at_distance_0(self, away: BoolArray, distances: IntArray) -> IntArray:
@@ -380,21 +385,13 @@ def _of_units_at(
     n_players = units.shape[1]
     if len(index) == 0:
         return np.empty((0, n_players), np.bool_)
-    first, last = index.min() // (n_players + 1), index.max() // (n_players + 1)
+    first = index.min() // (n_players + 1)
+    last = index.max() // (n_players + 1)
     if (last - first + 1) * (n_players + 1) > MOST_EXPANDED * len(index):
         unit, places = np.divmod(index, n_players + 1)
         return at(units[unit], places)
     rows = whole(units[first : last + 1]).reshape(-1, n_players)
     return np.take(rows, index - first * (n_players + 1), axis=0)
-
-
-def _together(backgrounds: Sequence[IntArray | None]) -> IntArray | None:
-    some = [each for each in backgrounds if each is not None]
-    return np.concatenate(some) if some else None
-
-
-def _of_units(background: IntArray | None, unit: IntArray) -> IntArray | None:
-    return None if background is None else background.reshape(-1, background.shape[-1])[unit]
 
 
 def size_weights(n_players: int) -> tuple[FloatArray, FloatArray]:

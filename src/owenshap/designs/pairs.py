@@ -21,11 +21,12 @@ FEW_CHOSEN = 4  # times as many pairs, and choosing some of them is not worth it
 LEAST_SHARE = 0.3  # of the pairs that every size would have if all had as many
 CANDIDATES = 4  # random pairs for each that is chosen
 SHUFFLED_AT_ONCE = 1 << 20  # players of coalitions that are drawn together
-# so many pairs are chosen from so many, before all are looked at again
-SHORT_LIST, AT_ONCE = 64, 16
-# The prior under which pairs are chosen: the sum of the lengths, the linear part and the noise
-# beside a product part of 1.
-LENGTHS, LINEAR, NOISE = 6.0, 0.13, 1e-3
+SHORT_LIST = 64  # pairs that tell most, from which the next few are chosen
+AT_ONCE = 16  # pairs chosen from a short list, before all are looked at again
+# The prior under which pairs are chosen, beside a product part of 1:
+LENGTHS = 6.0  # sum of the lengths of all players
+LINEAR = 0.13  # variance of the linear part
+NOISE = 1e-3  # variance of the noise
 
 
 def all_pairs(n_players: int) -> int:
@@ -86,7 +87,7 @@ def even_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
     """
     counts = _counts_by_size(n_players, count, rng)
     drawn = [
-        _of_size(n_players, size, each, rng) for size, each in enumerate(counts.tolist(), 1) if each
+        _of_size(n_players, size, some, rng) for size, some in enumerate(counts.tolist(), 1) if some
     ]
     return np.concatenate(drawn) if drawn else np.zeros((0, n_players), np.bool_)
 
@@ -110,7 +111,8 @@ def _most_telling(
     smaller = np.minimum(sizes, n_players - sizes)
     missing = np.append(0, (LEAST_SHARE * _counts_by_size(n_players, count, rng)).astype(np.int64))
     # the ends are always there, and come first
-    known, chosen = _Known(signs, count + 1), np.arange(1 + given)
+    known = _Known(signs, count + 1)
+    chosen = np.arange(1 + given)
     known.add(chosen)
     np.subtract.at(missing, smaller[1 : 1 + given], 1)
     missing = np.maximum(missing, 0)
@@ -141,8 +143,11 @@ def _best_of_few(
     `missing` counts down how many of each size are still to be chosen.
     """
     m = len(covariance)
-    telling, variance, free = covariance[:, m:], covariance.diagonal(), tie_breaks.copy()
-    chosen, needed = list[int](), int(missing.sum())
+    telling = covariance[:, m:]
+    variance = covariance.diagonal()
+    free = tie_breaks.copy()
+    chosen = list[int]()
+    needed = int(missing.sum())
     for still in range(left, max(left - AT_ONCE, left - m, 0), -1):
         worth = np.einsum("ai,ai->a", telling, telling) * free / variance
         if still <= needed:
@@ -181,8 +186,10 @@ class _Known:
     def __init__(self, signs: FloatArray, most: int) -> None:
         n_players = signs.shape[1]
         level, slope = _alike_shapley(n_players)[:, np.count_nonzero(signs > 0, axis=1)]
-        self._signs, self._kernel = signs, _alike_kernel(n_players)
-        self._columns, self._count = np.zeros((most, len(signs))), 0
+        self._signs = signs
+        self._kernel = _alike_kernel(n_players)
+        self._columns = np.zeros((most, len(signs)))
+        self._count = 0
         self._telling = level[:, None] + slope[:, None] * signs
         self.variance = np.full(len(signs), self._kernel[-1] + NOISE)
 
@@ -200,7 +207,8 @@ class _Known:
 
     def add(self, new: IntArray) -> None:
         """So many more are known."""
-        before, end = self._columns[: self._count], self._count + len(new)
+        before = self._columns[: self._count]
+        end = self._count + len(new)
         covariance = self._covariance(self._signs[new], self._signs)
         covariance -= before[:, new].T @ before
         covariance[np.arange(len(new)), new] += NOISE
@@ -231,17 +239,16 @@ def _alike_shapley(n_players: int) -> FloatArray:
     """Its Shapley values at a pair by the size of its coalition, as level + slope × sign of the
     player, (2, n + 1).
     """
-    rule, each = gauss_legendre((n_players + 1) // 2), LENGTHS / 2 / n_players
-    joins = np.log(rule.lower * np.exp(each) + (1 - rule.lower) * np.exp(-each))
-    leaves = np.log(rule.lower * np.exp(-each) + (1 - rule.lower) * np.exp(each))
+    rule = gauss_legendre((n_players + 1) // 2)
+    length = LENGTHS / 2 / n_players  # of one player
+    joins = np.log(rule.lower * np.exp(length) + (1 - rule.lower) * np.exp(-length))
+    leaves = np.log(rule.lower * np.exp(-length) + (1 - rule.lower) * np.exp(length))
     sizes = np.arange(n_players + 1)[:, None]
-    together = np.exp(sizes * joins + (n_players - sizes) * leaves - LENGTHS / 2) * (
-        2 * np.sinh(each) * rule.weights
+    terms = np.exp(sizes * joins + (n_players - sizes) * leaves - LENGTHS / 2) * (
+        2 * np.sinh(length) * rule.weights
     )
-    member, other = (
-        (together * np.exp(-joins)).sum(axis=1),
-        -(together * np.exp(-leaves)).sum(axis=1),
-    )
+    member = (terms * np.exp(-joins)).sum(axis=1)
+    other = -(terms * np.exp(-leaves)).sum(axis=1)
     return np.stack([(member + other) / 2, (member - other) / 2 + 2 * LINEAR / n_players])
 
 
@@ -262,7 +269,8 @@ def _counts_by_size(n_players: int, count: int, rng: np.random.Generator) -> Int
     # a pair of unequal sizes has two of them
     shares = np.array([1.0 if 2 * size == n_players else 2.0 for size in sizes])
     expected = np.zeros(len(shares))
-    left, full = float(count), np.zeros(len(shares), np.bool_)
+    left = float(count)
+    full = np.zeros(len(shares), np.bool_)
     while left > 0 and not full.all():
         fair = np.where(full, 0, left * shares / shares[~full].sum())
         over = ~full & (fair >= available)
@@ -300,9 +308,8 @@ def _of_size(n_players: int, size: int, count: int, rng: np.random.Generator) ->
     half = 2 * size == n_players
     available = _pairs_of_size(n_players, size, 2 * count)
     if 2 * count > available:
-        members = [
-            each for each in combinations(range(n_players), size) if not half or each[0] == 0
-        ]
+        every = combinations(range(n_players), size)
+        members = [players for players in every if not half or players[0] == 0]
         sets = np.zeros((count, n_players), np.bool_)
         chosen = np.array(members)[rng.permutation(available)[:count]]
         np.put_along_axis(sets, chosen, True, axis=1)

@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 from owenshap.explain.words import shorten
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
-NUMBERS, TIMES, CATEGORIES = "numbers", "times", "categories"
+NUMBERS = "numbers"
+TIMES = "times"
+CATEGORIES = "categories"
 LONGEST_CELL = 18  # characters of a feature's value beside its name
 DAY = np.timedelta64(86_400_000_000, "us")
 
@@ -65,7 +67,8 @@ class Column:
         known = self.places[np.isfinite(self.places)]
         low, high = np.percentile(known, [5, 95]) if len(known) else (0.0, 0.0)
         if low == high and len(known):
-            low, high = known.min(), known.max()  # nearly constant: the few that differ still show
+            low = known.min()
+            high = known.max()  # nearly constant: the few that differ still show
         if low == high:
             return np.where(self.missing, np.nan, 0.5)
         shades: FloatArray = np.clip((self.places - low) / (high - low), 0, 1)

@@ -12,13 +12,20 @@ from owenshap.errors import InputError, ModelError, UnreadableModelError
 from owenshap.estimators import Estimator
 from owenshap.explain.pipelines import MixedColumnsError, origins, split
 from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, composites
-from owenshap.games.outputs import Output
+from owenshap.games.outputs import Columns, Output
 from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.run.plan import TREES, usual_cap
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
-from owenshap.trees import TreeEnsemble, TreeGame, baseline_values, checked_device
+from owenshap.trees import (
+    Levels,
+    TreeEnsemble,
+    TreeGame,
+    baseline_interactions,
+    baseline_values,
+    checked_device,
+)
 from owenshap.trees.readers import Reader, reader_of
 
 SOON = 10e6  # nanoseconds for a row that nobody waits for: sampling takes as long to begin
@@ -88,10 +95,10 @@ class ReadTrees:
 
 @dataclass(frozen=True, eq=False)
 class TreeValues:
-    """Exact values of rows."""
+    """Exact values of rows, or of their pairs of players."""
 
     values: FloatArray
-    """(rows, players, outputs)."""
+    """(rows, players, outputs); of pairs (rows, players, players, outputs)."""
     base: FloatArray
     """(rows, outputs)."""
     words: str
@@ -171,9 +178,12 @@ class ExactTrees:
         players: Players,
         predictions: FloatArray,
         output: Output,
+        levels: Levels | None = None,
+        pairs: bool = False,
     ) -> tuple[TreeValues | None, str | None]:
         """Exact values where the method asks for them, or None and perhaps why there are none;
-        'auto' does where it is by default and the model is made of trees.
+        'auto' does where it is by default and the model is made of trees. Arguments as for
+        `values`.
         """
         if absent is None and method not in ("auto", TREES):
             raise InputError("method", "be 'trees' or 'auto' without a background", method, ABSENT)
@@ -181,7 +191,10 @@ class ExactTrees:
         if not asked and not (method == "auto" and by_default and self.known):
             return None, None
         try:
-            return self.values(rows, absent, players, predictions, output, not asked), None
+            exact = self.values(
+                rows, absent, players, predictions, output, not asked, levels, pairs
+            )
+            return exact, None
         except UnreadableModelError as error:
             if absent is None:
                 raise _background_needed(error) from error
@@ -197,6 +210,8 @@ class ExactTrees:
         predictions: FloatArray,
         output: Output,
         if_sooner: bool = False,
+        levels: Levels | None = None,
+        pairs: bool = False,
     ) -> TreeValues:
         """Exact values of rows; an error with the reason where they would not be the model's.
 
@@ -214,19 +229,26 @@ class ExactTrees:
             What is explained of them.
         if_sooner : bool
             Whether it is an error, too, where sampling is predicted to be done sooner.
+        levels : callable, optional
+            Another weight on levels than Shapley's: levels(degree) has nodes and weights.
+        pairs : bool
+            Whether what pairs add is asked for: half of a pair's index in each of its two cells,
+            the rest of each value on the diagonal.
         """
-        if output.function is not None:
+        if output.function is not None and not isinstance(output.function, Columns):
             raise _refused("a function of its predictions is explained, which is no sum over trees")
         fresh = self._read is None
         try:
-            return self._values(rows, absent, players, predictions, output, if_sooner)
+            return self._values(
+                rows, absent, players, predictions, output, if_sooner, levels, pairs
+            )
         except _OtherPredictionsError as error:
             self._read = self._kept = None
             if fresh:
                 self._reason = _reason_of(error)
                 raise
         # it was trained again since it was read
-        return self.values(rows, absent, players, predictions, output, if_sooner)
+        return self.values(rows, absent, players, predictions, output, if_sooner, levels, pairs)
 
     def _values(
         self,
@@ -236,6 +258,8 @@ class ExactTrees:
         predictions: FloatArray,
         output: Output,
         if_sooner: bool,
+        levels: Levels | None,
+        pairs: bool,
     ) -> TreeValues:
         read = self.read()
         player_of = read.player_of(players)
@@ -245,17 +269,20 @@ class ExactTrees:
         compared = 0 if known else self._compare(read, rows, matrix, absent, instead, predictions)
         if absent is not None and absent.per_row:
             assert instead is not None
-            found, base = baseline_values(read.ensemble, matrix, instead, player_of)
+            by_row = baseline_interactions if pairs else baseline_values
+            found, base = by_row(read.ensemble, matrix, instead, player_of, levels)
         else:
             game = self._game(read, absent, instead, player_of)
             if if_sooner and absent is not None and self._device is None:
                 _check_sooner(game, len(players))
-            found = game.values(matrix)
+            found = _of_game(game, matrix, levels, pairs)
             base = np.tile(game.base, (len(rows), 1))
-        self._check(read, base + found.sum(axis=1), predictions)
+        of_players = tuple(range(1, found.ndim - 1))
+        if levels is None:
+            self._check(read, base + found.sum(axis=of_players), predictions)
         outputs = predictions.shape[1]
         left_out = len(players) - found.shape[1]  # players that have no column in the trees
-        found = np.pad(found, ((0, 0), (0, left_out), (0, 0)))
+        found = np.pad(found, ((0, 0), *((0, left_out) for _ in of_players), (0, 0)))
         values, base = _chosen(_like_model(found, outputs), _like_model(base, outputs), output)
         share = np.bincount(np.arange(compared) % len(rows), minlength=len(rows))
         cover = " and their cover" if absent is None else ""
@@ -309,6 +336,12 @@ class ExactTrees:
         if not (off <= np.abs(_like_model(read.ensemble.tolerance(), outputs))).all():
             reason = f"its trees add up to its {read.ensemble.unit}, which is not what is explained"
             raise _OtherPredictionsError(*_refused(reason).args)
+
+
+def _of_game(game: TreeGame, matrix: FloatArray, levels: Levels | None, pairs: bool) -> FloatArray:
+    if pairs:
+        return game.interactions(matrix, levels)
+    return game.values(matrix) if levels is None else game.values_under(matrix, levels)
 
 
 def _check_sooner(game: TreeGame, n_players: int) -> None:
@@ -368,9 +401,12 @@ def _chosen(values: FloatArray, base: FloatArray, output: Output) -> tuple[Float
     """Of values (rows, players, k) and base values (rows, k) those of what is explained."""
     if output.column is not None:
         return values[..., [output.column]], base[:, [output.column]]
+    if isinstance(output.function, Columns):
+        places = list(output.function.places)
+        return values[..., places], base[:, places]
     if output.predicted is not None:
         row = np.arange(len(values))
-        return values[row, :, output.predicted][..., None], base[row, output.predicted][:, None]
+        return values[row, ..., output.predicted][..., None], base[row, output.predicted][:, None]
     return values, base
 
 

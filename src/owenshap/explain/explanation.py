@@ -1,4 +1,4 @@
-"""Explanations: what each player added to each row's prediction, and how sure that is."""
+"""Explanations: what each feature added to each row's prediction, and how sure that is."""
 
 from __future__ import annotations
 
@@ -9,22 +9,28 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.checks import whole_number
 from owenshap.support.extras import needed
 
 if TYPE_CHECKING:
     import pandas
     import shap
 
+    from owenshap import report
+    from owenshap.explain.interactions import Interactions
+    from owenshap.run.keeping import KeptRow
+
 Key: TypeAlias = Any  # int, slice, name, array, Ellipsis, or a tuple of them
 ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
 AXES_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("values", "standard_errors", "lower", "upper"), (ROWS, PLAYERS, OUTPUTS)),
     **dict.fromkeys(("base_values", "predictions", "doubtful"), (ROWS, OUTPUTS)),
-    **dict.fromkeys(("evaluations", "model_rows", "stopped_by", "because"), (ROWS,)),
+    **dict.fromkeys(("evaluations", "model_rows", "stopped_by", "because", "row_ids"), (ROWS,)),
     "data": (ROWS, PLAYERS),
 }
 """The axes of each array of an explanation, where none is sliced away."""
@@ -32,10 +38,11 @@ AXES_OF: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What each player added to each row's prediction.
+    """What each feature added to each row's prediction.
 
     Slices like an array, by number and by name: explanation[0], explanation[:10, "age"],
-    explanation[..., "class 1"]. A number or a single name takes its axis away.
+    explanation[..., "class 1"]. A number or a single name takes its axis away. Numpy takes it for
+    its values: np.abs(explanation), explanation - other and the like are plain arrays.
     """
 
     values: FloatArray
@@ -47,7 +54,7 @@ class Explanation:
     data: NDArray[Any] = field(repr=False)
     """The explained rows, (rows, players); the features of a group are put together as text."""
     feature_names: list[str]
-    """Names of the players."""
+    """Names of the features; of groups, what they are called."""
     output_names: list[str] | None
     standard_errors: FloatArray = field(repr=False)
     """As values; NaN for rows of a single replicate and for biased methods, as are the ends of
@@ -64,7 +71,8 @@ class Explanation:
     model_rows: IntArray
     """Rows that the model predicted for it."""
     method: str
-    seed: int
+    seed: int | None
+    """None where rows of several seeds were put together."""
     confidence: float
     axes: tuple[str, ...] = (ROWS, PLAYERS)
     """The axes that values have."""
@@ -76,6 +84,14 @@ class Explanation:
     """What is explained: 'log-odds', 'probability', 'prediction', …; None where that is not
     known.
     """
+    row_ids: NDArray[Any] | None = field(default=None, repr=False)
+    """What each row is called, (rows,): the index of a pandas frame, else the row's number in the
+    call; None where that is not known.
+    """
+    index: str = SHAPLEY.name
+    """Which levels count how much; values sum to the prediction with 'shapley' alone."""
+    kept: tuple[KeptRow | None, ...] | None = field(default=None, repr=False)
+    """The evaluations of each row, where they were to be kept; they are not written to files."""
 
     @property
     def gap(self) -> FloatArray:
@@ -86,7 +102,10 @@ class Explanation:
         """
         if PLAYERS not in self.axes:
             raise InputError(
-                "gap", "be asked of all players", "one player", "Take it from the whole explanation"
+                "gap",
+                "be asked of all features",
+                "one feature",
+                "Take it from the whole explanation",
             )
         return self.predictions - self.base_values - self.values.sum(axis=self.axes.index(PLAYERS))
 
@@ -114,10 +133,140 @@ class Explanation:
             names = getattr(self, name)
             if names is not None and axis in index:
                 kept[name] = [names[i] for i in np.atleast_1d(np.arange(len(names))[index[axis]])]
-        return replace(self, **kept)
+        return replace(self, **kept, kept=self._kept_of(index))
+
+    def _kept_of(self, index: Mapping[str, Any]) -> tuple[KeptRow | None, ...] | None:
+        """The kept evaluations of some rows; of some players only they are of no use."""
+        if self.kept is None or isinstance(index.get(ROWS, 0), int):
+            return None
+        if any(not _is_all(each) for axis, each in index.items() if axis != ROWS):
+            return None
+        return tuple(self.kept[row] for row in np.arange(len(self.kept))[index[ROWS]].tolist())
+
+    def under(self, index: Any) -> Explanation:
+        """The values under another index, from the evaluations that were kept
+        (`explainer(X, keep=True)`): nothing is evaluated.
+
+        Parameters
+        ----------
+        index : str or (nodes, weights)
+            As for `owenshap.estimate`.
+        """
+        from owenshap.explain.pairing import explanation_under
+
+        return explanation_under(self, index)
+
+    def interactions(self, index: Any = "shapley") -> Interactions:
+        """What pairs of players add together, from the evaluations that were kept
+        (`explainer(X, keep=True)`): nothing is evaluated.
+
+        Parameters
+        ----------
+        index : str or (nodes, weights)
+            As for `owenshap.interactions`.
+        """
+        from owenshap.explain.pairing import of_explanation
+
+        return of_explanation(self, index)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.values, dtype, copy=copy)
+
+    def __add__(self, other: Any) -> FloatArray:
+        return np.add(self.values, other)
+
+    def __radd__(self, other: Any) -> FloatArray:
+        return np.add(other, self.values)
+
+    def __sub__(self, other: Any) -> FloatArray:
+        return np.subtract(self.values, other)
+
+    def __rsub__(self, other: Any) -> FloatArray:
+        return np.subtract(other, self.values)
+
+    def __mul__(self, other: Any) -> FloatArray:
+        return np.multiply(self.values, other)
+
+    def __rmul__(self, other: Any) -> FloatArray:
+        return np.multiply(other, self.values)
+
+    def __truediv__(self, other: Any) -> FloatArray:
+        return np.divide(self.values, other)
+
+    def __rtruediv__(self, other: Any) -> FloatArray:
+        return np.divide(other, self.values)
+
+    def __neg__(self) -> FloatArray:
+        return np.negative(self.values)
+
+    @property
+    def abs(self) -> FloatArray:
+        """The absolute values, a plain array; `owenshap.importance` has their means, with
+        intervals.
+        """
+        return np.abs(self.values)
+
+    def mean(self, axis: int | tuple[int, ...] | None = None) -> Any:
+        """The mean of the values along an axis, a plain array: mean(0) is over the rows."""
+        return self.values.mean(axis=axis)
+
+    @property
+    def shap_values(self) -> FloatArray:
+        """The values, by shap's word."""
+        return self.values
+
+    @property
+    def expected_value(self) -> FloatArray:
+        """The base values, by shap's word."""
+        return self.base_values
+
+    def sample(self, rows: int, *, seed: int = 0) -> Explanation:
+        """So many rows, drawn without replacement, in the order that they have here.
+
+        Parameters
+        ----------
+        rows : int
+            How many; all of them where there are no more.
+        seed : int
+            The same seed draws the same rows.
+        """
+        self._of_rows("sample")
+        rows = whole_number("rows", rows, 1, "It counts rows to draw")
+        rng = np.random.default_rng(whole_number("seed", seed, 0, "Give a whole number"))
+        drawn = rng.permutation(len(self))[: min(rows, len(self))]
+        return self[np.sort(drawn)]
+
+    def sorted(self, by: str | ArrayLike = "prediction", *, descending: bool = True) -> Explanation:
+        """The rows in another order; rows that are equal in it stay as they are.
+
+        Parameters
+        ----------
+        by : str or array
+            'prediction', a feature's name (by its contribution), or a number for each row. With
+            several outputs, pick one first.
+        descending : bool
+            Whether the largest come first.
+        """
+        self._of_rows("sorted")
+        keys = np.asarray(self._keys(by) if isinstance(by, str) else by)
+        if keys.shape != (len(self),):
+            rule = f"be one number for each of the {len(self):,} rows"
+            advice = "Pick an output first" if OUTPUTS in self.axes else "Give as many as rows"
+            raise InputError("by", rule, f"shape {keys.shape}", advice)
+        order = np.argsort(keys[::-1], kind="stable")[::-1]  # from behind: equal ones stay
+        return self[len(self) - 1 - order if descending else np.argsort(keys, kind="stable")]
+
+    def _keys(self, by: str) -> FloatArray:
+        if by == "prediction" and by not in self.feature_names:
+            return self.predictions
+        return self[:, by].values
+
+    def _of_rows(self, what: str) -> None:
+        if ROWS not in self.axes:
+            raise InputError(what, "have an explanation of rows", "one row", "Leave it out")
 
     def to_frame(self) -> pandas.DataFrame:
-        """A tidy pandas DataFrame: one line per row, player and output, with the interval and the
+        """A tidy pandas DataFrame: one line per row, feature and output, with the interval and the
         player's data.
         """
         from owenshap.tables.frame_pandas import tidy
@@ -126,7 +275,7 @@ class Explanation:
         at = dict(zip(self.axes, index, strict=True))
         columns: dict[str, Any] = {}
         if ROWS in at:
-            columns["row"] = at[ROWS]
+            columns["row"] = at[ROWS] if self.row_ids is None else self.row_ids[at[ROWS]]
         columns["feature"] = np.array(self.feature_names, object)[at.get(PLAYERS, 0)]
         if OUTPUTS in at:
             columns["output"] = (
@@ -154,12 +303,15 @@ class Explanation:
     def to_shap(self) -> shap.Explanation:
         """The same as shap's Explanation, for shap's own plots; its waterfall draws our
         intervals.
+
+        shap takes base value + sum of values for the prediction. Where the values leave a gap, or
+        only some features are here, that is put into the base values, so that it is.
         """
         shap = needed("shap", extra="shap")
         known = bool(np.isfinite(self.lower).any())
         return shap.Explanation(
             values=self.values,
-            base_values=self.base_values,
+            base_values=self.base_values + (self.gap if PLAYERS in self.axes else 0.0),
             data=self.data,
             feature_names=list(self.feature_names),
             output_names=self.output_names if OUTPUTS in self.axes else None,
@@ -175,10 +327,44 @@ class Explanation:
 
         write(self, path)
 
+    def report(
+        self, path: str | PathLike[str] | None = None, *, title: str | None = None
+    ) -> report.Page:
+        """A page on what mattered, how sure that is, and why each row got its prediction.
+
+        Parameters
+        ----------
+        path : path, optional
+            A file to write it to, which needs nothing else. As the last value of a notebook's cell
+            the page is shown there.
+        title : str, optional
+            Its heading.
+
+        Returns
+        -------
+        Page
+            With its text in `html`; `owenshap.report.write` has more settings.
+        """
+        import owenshap  # by the surface: the page is made above this room
+
+        page = owenshap.report.page(self, title=title)
+        if path is not None:
+            page.save(path)
+        return page
+
+    def __repr__(self) -> str:
+        from owenshap.explain.notebook import text
+
+        return text(self)
+
     def _repr_html_(self) -> str:
         from owenshap.explain.notebook import html
 
         return html(self)
+
+
+def _is_all(key: Any) -> bool:
+    return isinstance(key, slice) and key == slice(None)
 
 
 def _repeated(cell: Any, count: int) -> NDArray[Any]:
@@ -206,7 +392,7 @@ def resolve(
     if len(keys) > len(axes):
         raise InputError(
             "index",
-            f"have at most {len(axes)} parts ({', '.join(axes)})",
+            f"have at most {len(axes)} parts ({', '.join(map(_shown_axis, axes))})",
             key,
             "Leave out the rest",
         )
@@ -221,6 +407,11 @@ def pick(array: NDArray[Any], index: list[Any]) -> NDArray[Any]:
     for axis in reversed(range(len(index))):
         array = array[(slice(None),) * axis + (index[axis],)]
     return array
+
+
+def _shown_axis(axis: str) -> str:
+    """The axis as users know it: players are their features, or groups of these."""
+    return "features" if axis == PLAYERS else axis
 
 
 def _is_name(key: Key) -> bool:
@@ -244,7 +435,10 @@ def _numbers(key: Key, axis: str, names: list[str] | None) -> Any:
     array = np.array([], np.int64) if isinstance(key, list) and not key else np.asarray(key)
     if array.dtype.kind not in "biu" or array.ndim > 1 or isinstance(key, (bool, np.bool_)):
         raise InputError(
-            f"index of {axis}", "be numbers, names or a slice", key, "As in explanation[0, 'age']"
+            f"index of {_shown_axis(axis)}",
+            "be numbers, names or a slice",
+            key,
+            "As in explanation[0, 'age']",
         )
     if array.ndim == 0:
         return int(array)
@@ -255,5 +449,6 @@ def _place(name: str, axis: str, names: list[str] | None) -> int:
     if names is None or name not in names:
         near = difflib.get_close_matches(name, names or [], n=1, cutoff=0.4)
         advice = f"Did you mean {near[0]!r}" if near else "Use its number"
+        axis = _shown_axis(axis)
         raise InputError(f"index of {axis}", f"be the name of one of the {axis}", name, advice)
     return names.index(name)

@@ -79,9 +79,8 @@ class RowGroups:
             fitting = max(1, memory // (KEPT_BYTES * n_players * outputs))
             step = 1 if alone else min(most, fitting)  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):
-                own = None if ranges is None else ranges[which]
                 game = self._game(which, draws[n_players], outputs, memory)
-                tasks.append(Task(game, plan, own))
+                tasks.append(Task(game, plan, None if ranges is None else ranges[which]))
         return tasks
 
     def _game(self, which: IntArray, draws: int | None, outputs: int, memory: int) -> ModelGame:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from owenshap.errors import InputError
 from owenshap.games.masking import ABSENT, Absent, of_background, of_baseline
 from owenshap.games.players import Groups, Players, checked_groups
 from owenshap.models import Model
 from owenshap.support.checks import checked_names
-from owenshap.tables import Table, as_table, own_copy
+from owenshap.tables import Table, as_table, own_copy, row_ids
 
 
 class Inputs:
@@ -70,8 +70,16 @@ class Inputs:
         if len(rows) == 0:
             raise InputError("X", "have at least one row", "none", "Give the rows to explain")
         if background is not None:
-            return rows.like(background.table, "X"), background
+            wide = background.table.widened(rows)
+            if wide is not background.table:
+                background = Absent(wide, background.weights)
+            return rows.like(wide, "X"), background
         return rows, None if self.baseline is None else self._absent(rows)
+
+    @staticmethod
+    def row_ids(X: Any) -> NDArray[Any] | None:
+        """What the rows are called; None: they have numbers only."""
+        return row_ids(X)
 
     def _absent(self, rows: Table) -> Absent:
         """What the baseline comes to beside these rows; that of a number is kept for the next rows

@@ -51,7 +51,7 @@ def origins(step: Any, columns: int) -> IntArray:
     if name == "OneHotEncoder":
         return np.repeat(np.arange(columns), step._n_features_outs)
     if name == "Pipeline":
-        return _in_turn([each for _, each in step.steps], columns)
+        return _in_turn([inner for _, inner in step.steps], columns)
     if name == "ColumnTransformer":
         return _side_by_side(step)
     raise MixedColumnsError(type(step).__name__)
@@ -62,28 +62,30 @@ def _name(step: Any) -> str | None:
 
 
 def _in_turn(steps: list[Any], columns: int) -> IntArray:
-    found = np.arange(columns)
+    origin_of = np.arange(columns)
     for step in steps:
-        found = found[origins(step, len(found))]
-    return found
+        origin_of = origin_of[origins(step, len(origin_of))]
+    return origin_of
 
 
 def _imputed(step: Any, columns: int) -> IntArray:
     """Columns without any value are left out; those that say what was missing come last."""
     kept = np.arange(columns)
     if not step.keep_empty_features and step.strategy != "constant":
-        empty = [isinstance(each, float) and np.isnan(each) for each in step.statistics_]
+        empty = [
+            isinstance(statistic, float) and np.isnan(statistic) for statistic in step.statistics_
+        ]
         kept = kept[~np.array(empty, np.bool_)]
     return np.concatenate([kept, step.indicator_.features_]) if step.add_indicator else kept
 
 
 def _side_by_side(step: Any) -> IntArray:
     """A ColumnTransformer's: each of its steps has some of the input and some of the output."""
-    found = np.zeros(max(each.stop for each in step.output_indices_.values()), np.intp)
-    for name, each, _ in step.transformers_:
-        if isinstance(each, str) and each == "drop":
+    origin_of = np.zeros(max(place.stop for place in step.output_indices_.values()), np.intp)
+    for name, inner, _ in step.transformers_:
+        if isinstance(inner, str) and inner == "drop":
             continue
         inputs = np.asarray(step._transformer_to_input_indices[name], np.intp)
         if len(inputs):
-            found[step.output_indices_[name]] = inputs[origins(each, len(inputs))]
-    return found
+            origin_of[step.output_indices_[name]] = inputs[origins(inner, len(inputs))]
+    return origin_of

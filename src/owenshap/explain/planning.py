@@ -29,6 +29,7 @@ from owenshap.run.plan import (
     make_plan,
     settled_for,
 )
+from owenshap.run.semivalues import method_under, settled_method
 from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import IntArray
 from owenshap.support.progress import clock
@@ -102,7 +103,9 @@ class Planner:
     def _plan(self, n_players: int) -> Plan:
         """The plan as for a row alone."""
         method = self.call.method
-        draws = self.draws(n_players)
+        if self.call.asks_for_pairs:
+            method = self._of_pairs(n_players)
+        draws = None if self.call.asks_for_pairs else self.draws(n_players)
         if draws is not None and method == "auto":
             # exact values average over the whole background, which drawing is to avoid
             plan = self._made(n_players, "halved-owen", None)
@@ -119,12 +122,23 @@ class Planner:
             raise InputError("background_draws", rule, draws, advice)
         return plan
 
+    def _of_pairs(self, n_players: int) -> str | Estimator:
+        """The method whose evaluations also tell interactions, or values under another index."""
+        call = self.call
+        if call.draws is not None:
+            rule = "be left out where evaluations are kept, or values are not Shapley's"
+            raise InputError("background_draws", rule, call.draws, "Leave it out")
+        if call.keep:
+            return settled_method(call.method, n_players, call.budget)
+        open_ended = call.until is not None or call.shared is not None
+        return method_under(call.method, call.index, n_players, call.budget, open_ended)
+
     def draws(self, n_players: int) -> int | None:
         """Background rows that are drawn for each star or chain of a row with so many live players;
         None: all of them are averaged over.
         """
         call = self.call
-        if call.draws is not None or call.method != "auto":
+        if call.draws is not None or call.method != "auto" or call.asks_for_pairs:
             return call.draws
         accurate = call.until is not None and call.until.tolerance is not None
         return DRAWN if accurate and drawn_pays(n_players, self.background) else None

@@ -1,10 +1,11 @@
-"""A model's own predictions, and what they show of the model: its outputs, its linear first step,
-its time.
+"""A model's own predictions: what they are of, what is explained of them, and what they show of the
+model: its outputs, its linear first step, its time.
 """
 
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,12 +16,28 @@ from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
-from owenshap.games.outputs import Names, Output, as_predictions, check_outputs
-from owenshap.models import Model
+from owenshap.games.outputs import (
+    Choice,
+    Columns,
+    Names,
+    Output,
+    as_predictions,
+    check_outputs,
+    logit,
+)
+from owenshap.models import Model, as_model
 from owenshap.run.cost import Pace, Trial, timed
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import checked_names, whole_number
+from owenshap.support.units import LOG_ODDS, PROBABILITY, SCORE
 from owenshap.tables import Table, as_table
+
+LOGIT = "logit"
+INSTEAD = {PROBABILITY: "output='probability'", SCORE: "predict='decision_function'"}
+"""How to have something else explained; else by predict='predict'."""
+
+_warned = False
+"""Whether this process was told what is explained by default."""
 
 
 class Predictor:
@@ -96,15 +113,15 @@ class Predictor:
 
     def output_names(self, outputs: int) -> Names:
         """The user's names of the outputs, and the model's where it has one for each."""
-        own = self.own_names
-        if own is not None and len(own) != outputs:
+        given = self.own_names
+        if given is not None and len(given) != outputs:
             rule = f"have a name for each of the model's {outputs} outputs"
-            raise InputError("output_names", rule, own, "Leave them out for the model's own")
+            raise InputError("output_names", rule, given, "Leave them out for the model's own")
         labels = self.model.labels
         names = self.model.output_names
         labels = labels if labels is not None and len(labels) == outputs else None
         names = names if names is not None and len(names) == outputs else None
-        return Names(own, labels, names)
+        return Names(given, labels, names)
 
     def linear(
         self, rows: Table, absent: Absent, predictions: FloatArray, output: Output
@@ -216,3 +233,53 @@ def explained_of(
     scores = None if linear is None else settled(linear, output)[0]
     explained = None if scores is linear or scores is None else scores.predict(rows)
     return output(predictions, labels) if explained is None else explained
+
+
+def settled_model(given: Any, predict: str | None, output: Choice) -> tuple[Model, Choice]:
+    """The model that predicts what is to be explained, and what is left to choose of its outputs.
+
+    Boosted and logistic classifiers predict log-odds. 'probability' is what they become, 'logit'
+    what they are; each of two classes can be chosen.
+    """
+    model = as_model(given, predict)
+    asked = output if isinstance(output, str) and output not in (model.output_names or ()) else None
+    if asked == PROBABILITY:
+        return _probabilities(model), None
+    if asked == LOGIT and model.unit == LOG_ODDS:
+        return model, None
+    if asked == LOGIT and model.unit == SCORE and predict is None:
+        return model.probabilities() or model, output
+    if model.formerly is not None:
+        _warn(model.unit, model.formerly)
+    chooses = output is not None and not callable(output)
+    return (model.of_both_classes() if chooses else model), output
+
+
+def unit_of(model: Model, output: Output) -> str | None:
+    """What is explained, in words; None where nobody knows."""
+    if output.function is None or isinstance(output.function, Columns):
+        return model.unit
+    return LOG_ODDS if output.function is logit else None
+
+
+def _probabilities(model: Model) -> Model:
+    predicting = model.probabilities()
+    if predicting is None:
+        advice = "Leave it out to explain what the model predicts"
+        rule = "not be 'probability' for a model that has none"
+        raise InputError("output", rule, PROBABILITY, advice)
+    return predicting
+
+
+def _warn(unit: str | None, formerly: str) -> None:
+    """Tell once what is explained, and how to have the other thing that may be expected."""
+    global _warned  # noqa: PLW0603 (once per process)
+    if _warned:
+        return
+    _warned = True
+    instead = INSTEAD.get(formerly, "predict='predict'")
+    message = (
+        f"The {unit} of this model is explained; {instead} explains its {formerly}. This is told "
+        "once."
+    )
+    warnings.warn(message, UserWarning, stacklevel=5)

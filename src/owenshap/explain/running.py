@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-import numpy as np
-
+from owenshap.designs.design import Stars
+from owenshap.estimators.base import Passes
 from owenshap.explain.call import Call
-from owenshap.explain.prefetch import valued_ahead
-from owenshap.fast.linear_first import CLOSE
+from owenshap.fast import fused_stars
+from owenshap.fast.linear_game import LinearModelGame, value_ahead
 from owenshap.games.model_game import ModelGame
 from owenshap.run.allocation import Allocation, Shared, Task
+from owenshap.run.blocks import MOST_TOGETHER, all_drawn, in_draws
+from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
+from owenshap.run.semivalues import estimate_under
 from owenshap.run.settings import Settings
-from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import in_order
-from owenshap.support.progress import Meter, close, meter, silent, tell
+from owenshap.support.progress import Meter, close, meter, parts_of, tell
 
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
@@ -31,62 +33,115 @@ def estimates(
     if warning is not None:
         tell(report, warning)
     try:
-        if shared is not None:
-            run = Allocation(tasks, call.settings, shared, call.executor, report)
-            yield from _of_rows(run)
-            return
-        costs = [task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost) for task in tasks]
-        expected = max(1, sum(costs))
-        before = 0
-        for of_task, cost in zip(_one_by_one(tasks, call, report, costs), costs, strict=True):
-            yield from of_task
-            before += cost
-            report(min(before, expected), expected)
+        if shared is None:
+            yield from _one_by_one(tasks, call, report)
+        else:
+            yield from _of_rows(
+                Allocation(tasks, call.settings, shared, call.executor, report), call
+            )
     finally:
         close(report)
 
 
-def grand_coalitions_agree(done: list[tuple[ModelGame, Estimate]], explained: FloatArray) -> bool:
-    """Whether the games' grand coalitions have the values (rows, outputs) that the model itself
-    gives the rows.
-    """
-    for game, estimate in done:
-        grand = estimate.ends.grand.reshape(len(game.labels), -1)
-        wanted = explained[game.labels]
-        largest = max(np.abs(wanted).max(), np.abs(estimate.ends.empty).max())
-        if not np.abs(grand - wanted).max() <= CLOSE * largest:
-            return False
-    return True
-
-
 def _one_by_one(
-    tasks: list[Task], call: Call, report: Meter, costs: list[int]
-) -> Iterator[Iterable[tuple[ModelGame, Estimate]]]:
-    """The estimates of each task, by itself."""
+    tasks: list[Task], call: Call, report: Meter
+) -> Iterator[tuple[ModelGame, Estimate]]:
+    """The estimates of the tasks, each by itself."""
     settings = call.settings
     executor = call.executor
-    if executor is not None and len(tasks) > 1:
-        yield from in_order(_finished, ((task, settings) for task in tasks), executor)
+    if len(tasks) == 1:
+        (task,) = _valued_ahead(tasks, settings)
+        yield from _of_rows(Allocation([task], settings, None, executor, report), call)
         return
-    expected = max(1, sum(costs))
-    before = 0
-    for task, cost in zip(valued_ahead(tasks, settings), costs, strict=True):
-        share = silent if report is silent else partial(_share, report, before, expected)
-        yield _of_rows(Allocation([task], settings, None, executor, share))
-        before += cost
+    parts = parts_of(report, [_guess(task) for task in tasks], [task.rows for task in tasks])
+    if executor is not None:
+        # what a worker needs, which it can be sent
+        remote = replace(call, executor=None, progress=None)
+        made = in_order(_finished, ((task, remote) for task in tasks), executor)
+        for of_task, part in zip(made, parts, strict=True):
+            yield from of_task
+            part(1, 1)
+        return
+    for task, part in zip(_valued_ahead(tasks, settings), parts, strict=True):
+        yield from _of_rows(Allocation([task], settings, None, None, part), call)
 
 
-def _finished(task: Task, settings: Settings) -> list[tuple[ModelGame, Estimate]]:
+def _guess(task: Task) -> int:
+    """Evaluations of a task, before anything is known of it."""
+    return task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost)
+
+
+def _finished(task: Task, call: Call) -> list[tuple[ModelGame, Estimate]]:
     """What a worker does with a whole task."""
-    return list(_of_rows(Allocation([task], settings)))
+    return list(_of_rows(Allocation([task], call.settings), call))
 
 
-def _of_rows(run: Allocation) -> Iterator[tuple[ModelGame, Estimate]]:
+def _of_rows(run: Allocation, call: Call) -> Iterator[tuple[ModelGame, Estimate]]:
     for game, estimate in run.results():
+        if isinstance(game, KeepingGame):
+            assert isinstance(game.game, ModelGame)
+            additive = estimate.plan.estimator.closed_form
+            kept = game.kept(estimate.evaluations, additive)
+            found = estimate if call.index.efficient else estimate_under(estimate, kept, call.index)
+            yield game.game, replace(found, kept=kept if call.keep else None)
+            continue
         assert isinstance(game, ModelGame)
-        yield game, estimate
+        own = estimate if call.index.efficient else estimate_under(estimate, None, call.index)
+        yield game, own
 
 
-def _share(report: Meter, before: int, expected: int, done: int, _: int) -> None:
-    """A task's own progress as a share of all tasks'."""
-    report(min(before + done, expected - 1), expected)
+def _valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
+    """The tasks in order; where a kernel on the device can do that, the stars of several games are
+    valued in one launch before their estimates ask for them.
+    """
+    waiting: list[Task] = []
+    work: list[tuple[LinearModelGame, Stars]] = []
+    used = 0
+    for task in tasks:
+        design = _design_ahead(task, settings) if len(tasks) > 1 else None
+        size = 0 if design is None else design[0].joined_bytes(design[1])
+        if design is None or used + size > design[0].memory:
+            _value_together(work)
+            yield from waiting
+            waiting = []
+            work = []
+            used = 0
+        waiting.append(task)
+        if design is not None:
+            work.append(design)
+            used += size
+    _value_together(work)
+    yield from waiting
+
+
+def _value_together(work: list[tuple[LinearModelGame, Stars]]) -> None:
+    """Value the stars of these games in one launch, where they are enough to be worth one."""
+    if sum(game.numbers(design) for game, design in work) >= max(1, fused_stars.FEWEST_NUMBERS):
+        value_ahead(work)
+
+
+def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Stars] | None:
+    """A game with all stars that its estimate will ask for at once, where other games' can be
+    valued with them.
+    """
+    game = task.game
+    plan = task.plan
+    if (
+        not isinstance(game, LinearModelGame)
+        or game.draws is not None
+        or not isinstance(plan.estimator, Passes)
+        or not plan.estimator.by_design
+    ):
+        return None
+    if (
+        plan.until is not None
+        or plan.replicates * plan.estimator.replicate_cost(game.n_players) > MOST_TOGETHER
+    ):
+        return None
+    if not fused_stars.fits(game.linear):
+        return None
+    first, *others = all_drawn(game, plan.estimator, settings.seed, in_draws(plan, game.n_players))
+    design = first.design.joined([block.design for block in others])
+    return (
+        (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None
+    )

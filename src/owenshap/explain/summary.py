@@ -1,4 +1,4 @@
-"""What is told of an explanation: its strongest players, line by line. Knows no matplotlib; the
+"""What is told of an explanation: its strongest features, line by line. Knows no matplotlib; the
 notebook uses it too.
 """
 
@@ -11,19 +11,20 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.explain.cells import text_of
+from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
-from owenshap.explain.words import Digits, shorten
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.explain.importance import importance
+from owenshap.explain.words import LONGEST_NAME, Digits, fitted
+from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.units import PREDICTION
 
-FEWEST_ROWS = 10  # below, the spread over rows is too uncertain for an interval about their mean
-LONGEST_OTHERS = 1.5  # bars of single players
+LONGEST_OTHERS = 1.5  # bars of single features
 
 
 @dataclass(frozen=True)
 class Line:
-    """One player's contribution, or that of all players who have no line of their own."""
+    """One feature's contribution, or that of all features that have no line of their own."""
 
     label: str
     value: float
@@ -54,8 +55,8 @@ class Line:
 
 
 def checked(explanation: Explanation, *, rows: bool | None = None, outputs: bool = False) -> None:
-    """An error unless there are all players, several rows (True), one row (False) or either (None),
-    and one output.
+    """An error unless there are all features, several rows (True), one row (False) or either
+    (None), and one output.
     """
     if not isinstance(explanation, Explanation):
         raise InputError(
@@ -76,14 +77,14 @@ def checked(explanation: Explanation, *, rows: bool | None = None, outputs: bool
     if PLAYERS not in explanation.axes:
         raise InputError(
             "explanation",
-            "be of all players",
-            "one player",
+            "be of all features",
+            "one feature",
             "Give explanation[0] or explanation[:10]",
         )
     if 0 in explanation.shape:
         raise InputError(
             "explanation",
-            "have at least one row and one player",
+            "have at least one row and one feature",
             f"shape {explanation.shape}",
             "Slice less",
         )
@@ -103,12 +104,17 @@ def checked(explanation: Explanation, *, rows: bool | None = None, outputs: bool
 def checked_count(max_display: int) -> int:
     """How many lines to show: 2 at least, one and the rest."""
     return whole_number(
-        "max_display", max_display, 2, "It counts the lines, with the one for all other players"
+        "max_display", max_display, 2, "It counts the lines, with the one for all other features"
     )
 
 
-def lines(explanation: Explanation, max_display: int) -> list[Line]:
-    """The strongest players of one row by |value|, or of many rows by mean |value|; the last line
+def checked_name(max_name: int) -> int:
+    """How many characters of a name to show."""
+    return whole_number("max_name", max_name, 8, "It counts the characters of a name")
+
+
+def lines(explanation: Explanation, max_display: int, longest: int = LONGEST_NAME) -> list[Line]:
+    """The strongest features of one row by |value|, or of many rows by mean |value|; the last line
     sums all others up.
 
     A line of many rows is doubtful where most of them are.
@@ -122,8 +128,8 @@ def lines(explanation: Explanation, max_display: int) -> list[Line]:
     order, others = ranked(np.abs(values), max_display)
     doubtful = bool(is_doubtful(explanation).mean() > 0.5)
     result = []
-    for player in order.tolist():
-        name = shorten(explanation.feature_names[player])
+    names = fitted([explanation.feature_names[player] for player in order], longest)
+    for player, name in zip(order.tolist(), names, strict=True):
         label = name if many else f"{name} = {text_of(explanation.data[player])}"
         reach = (float(below[player]), float(above[player]))
         known = None if np.isnan(reach).any() else reach
@@ -147,8 +153,8 @@ def ranked(strength: FloatArray, max_display: int) -> tuple[IntArray, IntArray]:
 def reach(shown: list[Line]) -> tuple[float, float]:
     """Ends of all bars from zero and of their intervals.
 
-    Many other players together do not make all others small: a bar of theirs that is much longer is
-    cut.
+    Many other features together do not make all others small: a bar of theirs that is much longer
+    is cut.
     """
     ends = [
         0.0,
@@ -162,63 +168,18 @@ def reach(shown: list[Line]) -> tuple[float, float]:
 
 
 def others_label(count: int) -> str:
-    """The name of the line that sums up so many players."""
-    return f"{count:,} other players"
+    """The name of the line that sums up so many features."""
+    return f"{count:,} other features"
 
 
 def importance_half_widths(explanation: Explanation) -> tuple[FloatArray, FloatArray]:
-    """How far the interval of each player's mean |value| over rows reaches down and up, (players,);
-    nan: no interval.
-
-    It is about the mean over all rows that these were drawn from. Two independent errors are in it:
-    that of the choice of rows, from Student's t on their spread, and that of estimation. The latter
-    does not shrink with the number of rows here: rows share their coalitions, so their errors may
-    all go the same way, and noise makes |value| larger on average, never smaller. Since | |φ̂| −
-    |φ| | ≤ |φ̂ − φ|, the mean half-width of the rows bounds it whatever the dependence. Rows without
-    an interval are taken to be as unsure as the others.
+    """How far the interval of each feature's mean |value| over rows reaches down and up,
+    (players,); nan: no interval. It is the one that `owenshap.importance` gives.
     """
-    from scipy.special import stdtrit  # here: other pictures do without scipy
-
-    rows, players = explanation.shape
-    if rows < FEWEST_ROWS:
-        return np.full(players, np.nan), np.full(players, np.nan)
-    strength = np.abs(explanation.values)
-    of_rows = (
-        stdtrit(rows - 1, (1 + explanation.confidence) / 2)
-        * strength.std(axis=0, ddof=1)
-        / np.sqrt(rows)
-    )
-    half: FloatArray = np.hypot(of_rows, _mean_of_known(_half_widths(explanation)[0]))
-    return np.minimum(half, strength.mean(axis=0)), half  # a mean of absolute values is not below 0
-
-
-def _mean_of_known(half: FloatArray) -> FloatArray:
-    """The mean over rows (rows, players) of what is not NaN; NaN where nothing is known."""
-    known = np.isfinite(half)
-    count = known.sum(axis=0)
-    total = np.where(known, half, 0).sum(axis=0)
-    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
-    return mean
-
-
-def is_doubtful(explanation: Explanation) -> BoolArray:
-    """Which rows have intervals that may mislead, or none, (rows,) or (rows, outputs)."""
-    return np.asarray(explanation.doubtful, object) != ""
-
-
-def told_doubts(explanation: Explanation) -> str:
-    """Why intervals may mislead, in words, with the rows that it is about; '' where nothing says
-    so.
-    """
-    doubtful = is_doubtful(explanation)
-    if not doubtful.any():
-        return ""
-    texts = np.asarray(explanation.doubtful, object)[doubtful].tolist()
-    most = max(dict.fromkeys(texts), key=texts.count)
-    if ROWS not in explanation.axes or not doubtful.ndim:
-        return f"doubtful: {most}"
-    rows = int(doubtful.reshape(len(doubtful), -1).any(axis=1).sum())
-    return f"doubtful in {rows:,} of {len(doubtful):,} rows: {most}"
+    table = importance(explanation)
+    below, above = table.values - table.lower, table.upper - table.values
+    back = np.argsort(table.order)
+    return below[back], above[back]
 
 
 def has_intervals(explanation: Explanation) -> bool:

@@ -58,26 +58,30 @@ def _outputs_each(pairs: Pairs) -> int:
 
 def ends_of(games: Sequence[Pairs]) -> Any:
     """The values (2, outputs, rows) of the empty and the grand coalition."""
-    linear, (own, stand_in), chosen = games[0].linear, _rows_of(games), _chosen_of(games)
-    ends = linear.arrays.zeros((2, _outputs_each(games[0]), len(own)))
-    for end, rows in enumerate((stand_in, own)):
+    linear = games[0].linear
+    explained, stand_in = _rows_of(games)
+    chosen = _chosen_of(games)
+    ends = linear.arrays.zeros((2, _outputs_each(games[0]), len(explained)))
+    for end, rows in enumerate((stand_in, explained)):
         predictions = linear.rest(linear.weights @ rows.T + linear.bias[:, None])
         if chosen is None:
             ends[end] = predictions
         else:
-            every = linear.arrays.put(np.arange(len(own)), exact=True)
-            ends[end] = predictions[chosen, every if len(rows) == len(own) else 0 * every]
+            every = linear.arrays.put(np.arange(len(explained)), exact=True)
+            ends[end] = predictions[chosen, every if len(rows) == len(explained) else 0 * every]
     return ends
 
 
 def joined(work: Sequence[tuple[Pairs, Stars]]) -> list[Any]:
     """Replicates (outputs, rows, n, r) of every game's stars, all at once."""
-    linear, (units, signed) = work[0][0].linear, units_of(work)
+    linear = work[0][0].linear
+    units, signed = units_of(work)
     steps = linear.arrays.exactly(_fused_stars.steps(linear, units)) * signed[units.star]
     by_game = []
     at = 0
     for pairs, design in work:
-        (replicates, stars, n_players), rows = design.centres.shape, len(pairs.rows)
+        replicates, stars, n_players = design.centres.shape
+        rows = len(pairs.rows)
         some = steps[:, at : at + rows * replicates * stars, :n_players]
         by_game.append(some.reshape(-1, rows, replicates, stars, n_players).sum(3).swapaxes(2, 3))
         at += rows * replicates * stars
@@ -88,31 +92,37 @@ def units_of(work: Sequence[tuple[Pairs, Stars]]) -> tuple[_fused_stars.Units, A
     """Every star of every row, row after row; and what each player's step counts in each star,
     (stars, most).
     """
-    games, linear = [pairs for pairs, _ in work], work[0][0].linear
-    arrays, most = linear.arrays, max(pairs.n_players for pairs in games)
-    lives, counts, centres, weights, row, star = [], [], [], [], [], []
+    games = [pairs for pairs, _ in work]
+    linear = work[0][0].linear
+    arrays = linear.arrays
+    most = max(pairs.n_players for pairs in games)
+    lives = []
+    counts = []
+    centres = []
+    weights = []
+    row = []
+    star = []
     at_row = at_star = 0
     for pairs, design in work:
-        rows, stars, missing = (
-            len(pairs.rows),
-            design.centres.shape[0] * design.centres.shape[1],
-            most - pairs.n_players,
-        )
+        rows = len(pairs.rows)
+        stars = design.centres.shape[0] * design.centres.shape[1]
+        missing = most - pairs.n_players
         lives.append(np.pad(pairs.live, ((0, 0), (0, missing))))
         counts.append(np.full(rows, pairs.n_players, np.int32))
         centres.append(np.pad(design.centres.reshape(stars, -1), ((0, 0), (0, missing))))
         weights.append(np.tile(design.weights, design.centres.shape[0]))
         row.append(np.repeat(np.arange(at_row, at_row + rows, dtype=np.int32), stars))
         star.append(np.tile(np.arange(at_star, at_star + stars, dtype=np.int32), rows))
-        at_row, at_star = at_row + rows, at_star + stars
+        at_row += rows
+        at_star += stars
     unit_row, unit_star, present, index, of_rows, weight = (
-        arrays.put(np.concatenate(each), exact=True)
-        for each in (row, star, centres, lives, counts, weights)
+        arrays.put(np.concatenate(parts), exact=True)
+        for parts in (row, star, centres, lives, counts, weights)
     )
-    own, stand_in = _rows_of(games)
-    away = own - stand_in
+    explained, stand_in = _rows_of(games)
+    away = explained - stand_in
     scale = away.gather(1, index)
-    inputs = stand_in.expand_as(own)[unit_row]
+    inputs = stand_in.expand_as(explained)[unit_row]
     # past a row's players the index is 0 and nobody is present: 0 is added
     inputs.scatter_add_(1, index[unit_row], scale[unit_row] * present[unit_star])
     units = _fused_stars.Units(
@@ -131,12 +141,13 @@ def units_of(work: Sequence[tuple[Pairs, Stars]]) -> tuple[_fused_stars.Units, A
 
 def _rows_of(games: Sequence[Pairs]) -> tuple[Any, Any]:
     """The rows of all games, and what stands in for their features, (rows or 1, features)."""
-    arrays, first = games[0].linear.arrays, games[0]
-    own = arrays.joined([arrays.of_table(pairs.rows) for pairs in games], 0)
+    arrays = games[0].linear.arrays
+    first = games[0]
+    explained = arrays.joined([arrays.of_table(pairs.rows) for pairs in games], 0)
     tables = (
         [pairs.absent.table for pairs in games] if first.absent.per_row else [first.absent.table]
     )
-    return own, arrays.joined([arrays.of_table(table) for table in tables], 0)
+    return explained, arrays.joined([arrays.of_table(table) for table in tables], 0)
 
 
 def _chosen_of(games: Sequence[Pairs]) -> Any:

@@ -12,7 +12,8 @@ from owenshap.fast.columns import Pairs
 
 def of_chains(pairs: Pairs, design: Chains, ends: Any) -> Any:
     """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows)."""
-    linear, (replicates, chains, n_players) = pairs.linear, design.ranks.shape
+    linear = pairs.linear
+    replicates, chains, n_players = design.ranks.shape
     arrays = linear.arrays
     if n_players == 1:  # no coalition lies between the ends
         return arrays.zeros((*ends.shape[1:], 1, replicates)) + (ends[1] - ends[0])[..., None, None]
@@ -40,6 +41,7 @@ def _steps(pairs: Pairs, outputs: Any, ends: Any) -> Any:
     count, of_rows, inner, chains = outputs.shape
     along = pairs.linear.arrays.zeros((count, of_rows, inner + 2, chains))
     by_row = along.reshape(count, ends.shape[2], -1, inner + 2, chains)
-    by_row[:, :, :, 0], by_row[:, :, :, -1] = ends[0][..., None, None], ends[1][..., None, None]
+    by_row[:, :, :, 0] = ends[0][..., None, None]
+    by_row[:, :, :, -1] = ends[1][..., None, None]
     along[:, :, 1:-1] = outputs
     return along[:, :, 1:] - along[:, :, :-1]

@@ -126,19 +126,21 @@ class Pairs:
         of every unit.
         """
         every, absent = self._data
-        own = some_of(every, rows)
-        weights, arrays, per_row = self.linear.weights, self.linear.arrays, self.absent.per_row
+        explained = some_of(every, rows)
+        weights = self.linear.weights
+        arrays = self.linear.arrays
+        per_row = self.absent.per_row
         which = rows if per_row else drawn
         stand_in = some_of(absent, which)
         # (rows, background, features)
-        away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])
+        away = explained[:, None] - (stand_in[:, None] if per_row else stand_in[None])
         empty = (
             self.linear.first(stand_in)
             if self._empties is None
             else some_of(self._empties.T, which).T
         )
         if not per_row:
-            empty = arrays.joined([empty[:, None]] * len(own), 1)  # the same for every row
+            empty = arrays.joined([empty[:, None]] * len(explained), 1)  # the same for every row
         if self._member is None and self.n_players == self.rows.n_features:
             columns = weights[:, None, None] * away
         elif self._member is None:
@@ -165,7 +167,8 @@ class Pairs:
         The stars or chains of a tile are in order of their place in the replicate: sums over the
         places go along replicates.
         """
-        arrays, size = self.linear.arrays, self.n_players + 1
+        arrays = self.linear.arrays
+        size = self.n_players + 1
         # what a sum is cut into, whatever the memory
         of_each = min(units[1], max(1, self.block // (numbers * size)))
         replicates = min(units[0], max(1, self.tile // (numbers * size * of_each)))
@@ -177,17 +180,17 @@ class Pairs:
 
         def of_all_units(rows: slice, drawn: Any) -> Any:
             parts: list[Any] = []
-            own = (
+            columns = (
                 self.columns(rows, drawn)
                 if background is None or self.absent.per_row
                 else (None, None)
             )
             for some, part in tiles:
                 if background is not None and not self.absent.per_row:
-                    own = self.columns(
+                    columns = self.columns(
                         rows, arrays.put(background[some, part].T.reshape(-1), exact=True)
                     )
-                added = of_pairs(rows, some, part, *own)
+                added = of_pairs(rows, some, part, *columns)
                 if part.start == 0:
                     parts.append(added)
                 else:
@@ -202,7 +205,8 @@ class Pairs:
         """What pairs give, (outputs, rows, …), with means over the background; a pair has so many
         numbers in a tile.
         """
-        arrays, count = self.linear.arrays, 1 if drawing else len(self.absent)
+        arrays = self.linear.arrays
+        count = 1 if drawing else len(self.absent)
         columns = self.n_players * max(
             self.linear.width, self.rows.n_features if self.players.grouped else 0
         )
@@ -223,8 +227,8 @@ class Pairs:
                     total = total + exact.sum(2).swapaxes(0, 1)
                     continue
                 # one by one: wherever tiles end, sums have one order
-                for each in exact.swapaxes(0, 2):
-                    total = total + each
+                for part in exact.swapaxes(0, 2):
+                    total = total + part
             parts.append(total.swapaxes(0, 1))
         return arrays.joined(parts, 1)
 
@@ -246,11 +250,11 @@ class Pairs:
         """
         pairs = predictions.shape[1]
         if not self.all_outputs:
-            own = self.chosen_of_rows(self._row_of(rows, pairs))
-            if (own == own[0]).all():  # nothing to look up, and nothing to send
-                return predictions[int(own[0])][None]
+            places = self.chosen_of_rows(self._row_of(rows, pairs))
+            if (places == places[0]).all():  # nothing to look up, and nothing to send
+                return predictions[int(places[0])][None]
             put = self.linear.arrays.put
-            return predictions[put(own, exact=True), put(np.arange(pairs), exact=True)][None]
+            return predictions[put(places, exact=True), put(np.arange(pairs), exact=True)][None]
         if self.output.function is None:
             return predictions
         flat = self.linear.arrays.get(predictions).reshape(len(predictions), -1).T

@@ -22,7 +22,8 @@ def of_subsets(pairs: Pairs, fused: bool | None = None) -> Any:
     """Values (outputs, rows, n, 1) from all 2ⁿ coalitions, a tile of low players for each coalition
     of the others.
     """
-    n_players, widest = pairs.n_players, pairs.linear.widest
+    n_players = pairs.n_players
+    widest = pairs.linear.widest
     if fused is None:
         fused = pairs.numbers(Subsets(n_players)) >= _fused_stars.FEWEST_NUMBERS
     if fused and pairs.output.function is None and _fused_subsets.fits(pairs.linear, n_players):
@@ -57,7 +58,8 @@ def _fused_values(pairs: Pairs, rows: slice, drawn: Any) -> Any:
 def _doubled(arrays: Arrays, start: Any, columns: Any) -> Any:
     """Hidden numbers of all coalitions of some players, (width, pairs, 2^players)."""
     width, pairs, players = columns.shape[:3]
-    hidden, once = arrays.empty((width, pairs, 1 << players)), arrays.put(np.ones(1))
+    hidden = arrays.empty((width, pairs, 1 << players))
+    once = arrays.put(np.ones(1))
     hidden[..., 0] = start
     for player in range(players):
         half = 1 << player
@@ -80,7 +82,10 @@ class _Folding:
         members, others = size_weights(n_players)
         sizes = np.bitwise_count(np.arange(1 << low)).astype(np.intp)
         counts = range(n_players - low + 1)  # of the other players in a coalition
-        self._arrays, self._n_players, self._low, self._half = arrays, n_players, low, low // 2
+        self._arrays = arrays
+        self._n_players = n_players
+        self._low = low
+        self._half = low // 2
         self._gains = [
             arrays.put((members + others)[sizes + count], exact=True) for count in counts
         ]
@@ -93,7 +98,9 @@ class _Folding:
         """(outputs, pairs, n) from the values (outputs, pairs, 2^low) with these of the other
         players present.
         """
-        shape, half, low = tuple(values.shape[:2]), self._half, self._low
+        shape = tuple(values.shape[:2])
+        half = self._half
+        low = self._low
         gained = (values * self._gains[high.bit_count()]).reshape(*shape, -1, 1 << half)
         upper = gained.sum(3)
         added = self._arrays.zeros((*shape, self._n_players))

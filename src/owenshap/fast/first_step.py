@@ -63,5 +63,6 @@ def _of_boosted_linear(model: XgboostModel) -> LinearFirst | None:
 
 def _of_both_classes(linear: LinearFirst) -> LinearFirst:
     """−score and score of a linear model."""
-    weights, bias = np.asarray(linear.weights), np.asarray(linear.bias)
+    weights = np.asarray(linear.weights)
+    bias = np.asarray(linear.bias)
     return LinearFirst(np.concatenate([-weights, weights]), np.concatenate([-bias, bias]), ())

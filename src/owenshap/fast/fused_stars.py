@@ -17,9 +17,13 @@ from owenshap.fast.linear_first import LinearFirst
 from owenshap.fast.torch_linear import TorchArrays
 from owenshap.support.extras import needed
 
-# of a program; `kernel_settings` of benchmarks/speed tries others on a device
-PLAYERS_AT_ONCE, WIDTH_AT_ONCE, WARPS, STAGES = 64, 32, 4, 3
-MOST_MIDDLE, MOST_OUTPUTS = 64, 32  # numbers that a program keeps in registers
+# `kernel_settings` of benchmarks/speed tries others on a device:
+PLAYERS_AT_ONCE = 64  # neighbours of a program
+WIDTH_AT_ONCE = 32  # numbers of h that a program takes in one step
+WARPS = 4  # of a program
+STAGES = 3  # loads that a program has on their way
+MOST_MIDDLE = 64  # numbers of the second layer that a program keeps in registers
+MOST_OUTPUTS = 32  # outputs that a program keeps in registers
 # of h in a call: below, the plain way is done before a kernel is compiled or looked up
 FEWEST_NUMBERS = 1 << 24
 ACTIVATIONS = {"sigmoid": 0, "tanh": 1, "relu": 2}
@@ -66,7 +70,8 @@ def fits(linear: LinearFirst) -> bool:
         or not isinstance(linear.arrays, TorchArrays)
     ):
         return False
-    middle, last = linear.steps[1].weights, linear.steps[3].weights
+    middle = linear.steps[1].weights
+    last = linear.steps[3].weights
     small = len(middle) <= MOST_MIDDLE and len(last) <= MOST_OUTPUTS
     return small and middle.is_cuda and middle.element_size() == 4 and has_triton()
 
@@ -75,10 +80,14 @@ def steps(linear: LinearFirst, units: Units) -> Any:
     """What the neighbours' outputs differ by from the centre's, (k, units, most); anything past a
     row's live players.
     """
-    torch, triton = needed("torch", extra="torch"), needed("triton", extra="torch")
+    torch = needed("torch", extra="torch")
+    triton = needed("triton", extra="torch")
     kinds = [step.kind for step in linear.steps]
-    packed, middle, last = _packed(linear, WIDTH_AT_ONCE), linear.steps[1], linear.steps[3]
-    most, count = units.index.shape[1], len(units.row)
+    packed = _packed(linear, WIDTH_AT_ONCE)
+    middle = linear.steps[1]
+    last = linear.steps[3]
+    most = units.index.shape[1]
+    count = len(units.row)
     outputs = len(last.weights) if units.chosen is None else 1
     chosen = None if units.chosen is None else units.chosen.remainder(len(last.weights))
     hidden = linear.steps[0].apply(units.centres.clone())
@@ -150,7 +159,8 @@ def _packed(linear: LinearFirst, step: int) -> _Packed:
     first layer has no bounds.
     """
     torch = needed("torch", extra="torch")
-    middle, device = linear.steps[1].weights, linear.weights.device
+    middle = linear.steps[1].weights
+    device = linear.weights.device
     width = -(-linear.width // step) * step
     pad = torch.nn.functional.pad
     wide = pad(

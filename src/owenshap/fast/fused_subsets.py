@@ -17,9 +17,11 @@ from owenshap.fast.linear_first import LinearFirst, Step
 from owenshap.fast.torch_linear import TorchArrays
 from owenshap.support.extras import needed
 
-COALITIONS_AT_ONCE, WARPS = 64, 4  # of a program
+COALITIONS_AT_ONCE = 64  # of a program
+WARPS = 4  # of a program
 PROGRAMS = 1 << 12  # that fill a device some times over
-MOST_WIDE, MOST_OUTPUTS = 32, 16  # numbers that a program keeps in registers
+MOST_WIDE = 32  # numbers of a layer that a program keeps in registers
+MOST_OUTPUTS = 16  # outputs that a program keeps in registers
 NOTHING = 3  # as the number of an activation
 
 
@@ -27,7 +29,8 @@ def fits(linear: LinearFirst, n_players: int) -> bool:
     """Whether the kernel can do this model's steps for so many players here."""
     if not isinstance(linear.arrays, TorchArrays) or 1 << n_players < COALITIONS_AT_ONCE:
         return False
-    weights, layers = linear.weights, _layers(linear)
+    weights = linear.weights
+    layers = _layers(linear)
     if layers is None or not weights.is_cuda or weights.element_size() != 4 or not has_triton():
         return False
     outputs = layers[0][-1].weights.shape[0] if layers[0] else linear.width
@@ -40,7 +43,8 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
 
     `chosen` is the one output of each pair that is wanted; None: all.
     """
-    torch, triton = needed("torch", extra="torch"), needed("triton", extra="torch")
+    torch = needed("torch", extra="torch")
+    triton = needed("triton", extra="torch")
     arrays = linear.arrays
     assert isinstance(arrays, TorchArrays)
     layers_and_kinds = _layers(linear)
@@ -50,7 +54,8 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
     players = _padded(n_players)
     widths = [width, *(layer.weights.shape[0] for layer in layers)]
     parts = [part.flatten() for layer in layers for part in (layer.weights, _bias(layer))]
-    outputs, starts = widths[-1], list(accumulate((part.numel() for part in parts), initial=0))
+    outputs = widths[-1]
+    starts = list(accumulate((part.numel() for part in parts), initial=0))
     blocks = (1 << n_players) // COALITIONS_AT_ONCE
     programs = min(blocks, triton.next_power_of_2(triton.cdiv(PROGRAMS, pairs)))
     padded = triton.next_power_of_2(outputs) if chosen is None else 1
@@ -88,7 +93,8 @@ def _layers(linear: LinearFirst) -> tuple[list[Step], list[str]] | None:
     where it is more.
     """
     layers: list[Step] = []
-    kinds, activation = [], "identity"
+    kinds = []
+    activation = "identity"
     for step in linear.steps:
         if step.kind == "affine":
             layers.append(step)

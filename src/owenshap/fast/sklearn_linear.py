@@ -70,13 +70,14 @@ PERCEPTRONS = {"MLPClassifier": "predict_proba", "MLPRegressor": "predict"}
 def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     """A fitted estimator's linear first step, where `method` is known to begin with one."""
     scalers, final = _pipeline(estimator)
-    if any(_replaced(each) for each in (estimator, *scalers, final)):
+    if any(_replaced(step) for step in (estimator, *scalers, final)):
         return None
     layers = None if final is None else _layers(final, method)
     if layers is None:
         return None
     weights, biases, activations = layers
-    first, bias = weights[0], biases[0]
+    first = weights[0]
+    bias = biases[0]
     for scaler in reversed(scalers):
         affine = _scaling(scaler)
         if affine is None:
@@ -159,4 +160,4 @@ def _perceptron(model: Any) -> Layers:
     if last == "logistic" and model.n_outputs_ == 1:
         last = "two classes"
     hidden = [model.activation] * (len(model.coefs_) - 1)
-    return [each.T for each in model.coefs_], list(model.intercepts_), [*hidden, last]
+    return [weights.T for weights in model.coefs_], list(model.intercepts_), [*hidden, last]

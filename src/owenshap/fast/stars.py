@@ -18,7 +18,8 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
     """Replicates (outputs, rows, n, r), given the values of the ends, (2, outputs, rows), where
     background rows are drawn.
     """
-    arrays, (replicates, stars, n_players) = pairs.linear.arrays, design.centres.shape
+    arrays = pairs.linear.arrays
+    replicates, stars, n_players = design.centres.shape
     if fused is None:
         fused = pairs.numbers(design) >= _fused_stars.FEWEST_NUMBERS
     fused = fused and fusible(pairs, design)
@@ -31,7 +32,8 @@ def of_stars(pairs: Pairs, design: Stars, ends: Any, fused: bool | None) -> Any:
         centres = arrays.put(np.ascontiguousarray(design.centres[some, part].transpose(2, 1, 0)))
         signs = centres * -2
         signs += 1  # in place: another such array takes longer to come by than to fill
-        present, sign = centres.reshape(n_players, -1), signs.reshape(n_players, -1)
+        present = centres.reshape(n_players, -1)
+        sign = signs.reshape(n_players, -1)
         if fused:
             steps = _fused_steps(pairs, rows, present, columns, empty)
         else:
@@ -58,7 +60,8 @@ def _kept_centres(pairs: Pairs, design: Stars, fused: bool) -> Callable[[Any, An
 
     Where a tile has fewer stars than a panel, it would fill up a whole panel for them.
     """
-    arrays, (replicates, stars, n_players) = pairs.linear.arrays, design.centres.shape
+    arrays = pairs.linear.arrays
+    replicates, stars, n_players = design.centres.shape
     if fused or design.background is not None:
         return None
     many = pairs.tile // (pairs.linear.widest * (n_players + 1)) >= FIRST_PANEL
@@ -93,7 +96,8 @@ def _fused_steps(pairs: Pairs, rows: slice, present: Any, columns: Any, empty: A
     """What the neighbours' outputs differ by from their centres', (outputs, pairs, n, stars), by a
     kernel of our own.
     """
-    arrays, (width, count, n_players, _) = pairs.linear.arrays, columns.shape
+    arrays = pairs.linear.arrays
+    width, count, n_players, _ = columns.shape
     stars = present.shape[1]
     index = arrays.put(np.arange(count * n_players).reshape(count, n_players), exact=True)
     units = _fused_stars.Units(

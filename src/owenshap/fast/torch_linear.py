@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.fast.linear_first import LinearFirst, Step, in_halves
+from owenshap.fast.linear_first import Arrays, LinearFirst, Step, in_halves
 from owenshap.fast.torch_watched import watched
 from owenshap.support.arrays import FloatArray
 from owenshap.support.extras import needed
 from owenshap.tables import Table
 from owenshap.tables.tensor import TensorTable, sent, submodules
 
-# numbers of one tile: four megabytes for the cores, what memory allows on a device
-ON_HOST, ON_DEVICE = 1 << 20, 1 << 28
+ON_HOST = 1 << 20  # numbers of one tile: four megabytes for the cores
+ON_DEVICE = 1 << 28  # numbers of one tile: what memory allows on a device
 IN_PLACE = {"Sigmoid": "sigmoid_", "Tanh": "tanh_", "ReLU": "relu_"}
 BY_ELEMENT = frozenset(
     [
@@ -50,7 +50,7 @@ CALLED = frozenset({"forward", "_call_impl"})
 
 
 @dataclass(frozen=True)
-class TorchArrays:
+class TorchArrays(Arrays):
     """torch on the module's device, in the module's dtype."""
 
     device: Any
@@ -61,12 +61,10 @@ class TorchArrays:
 
     @property
     def tile(self) -> int:
-        """Numbers of one working array that keep the device busy."""
         return ON_HOST if self.device.type == "cpu" else ON_DEVICE
 
     @property
     def launches(self) -> bool:
-        """Whether work is begun there and awaited when its results are."""
         return bool(self.device.type == "cuda")
 
     @property
@@ -156,9 +154,11 @@ class TorchArrays:
 def linear_first_of(module: Any) -> LinearFirst | None:
     """A module's linear first step; None where it is not known to begin with one."""
     torch = needed("torch", extra="torch")
-    if _hooked_everywhere(torch) or any(_changed(each, torch) for each in submodules(module)):
+    if _hooked_everywhere(torch) or any(
+        _changed(submodule, torch) for submodule in submodules(module)
+    ):
         return None
-    layers = [each for each in _layers(module, torch) if type(each).__name__ not in NOTHING]
+    layers = [layer for layer in _layers(module, torch) if type(layer).__name__ not in NOTHING]
     flat = (
         bool(layers)
         and type(layers[0]) is torch.nn.Flatten
@@ -166,14 +166,17 @@ def linear_first_of(module: Any) -> LinearFirst | None:
     )
     layers = layers[flat:]
     if layers and type(layers[0]) is torch.nn.Linear:
-        first, steps = layers[0], tuple([_step(each, torch) for each in layers[1:]])
-        if any(step.kind == "other" for step in steps) and any(each.training for each in layers):
+        first = layers[0]
+        steps = tuple([_step(layer, torch) for layer in layers[1:]])
+        if any(step.kind == "other" for step in steps) and any(layer.training for layer in layers):
             return None  # what it does in evaluation mode is for the plain way to find out
     else:
         seen = watched(module)
         if seen is None:
             return None
-        first, flat, steps = seen.layer, seen.flat, (seen.rest,)
+        first = seen.layer
+        flat = seen.flat
+        steps = (seen.rest,)
     if first.weight.dtype not in (torch.float32, torch.float64):
         return None  # half precision: sums of columns lose more than the module does
     weights = first.weight.detach()
@@ -187,7 +190,7 @@ def _layers(module: Any, torch: Any) -> list[Any]:
         isinstance(module, torch.nn.Sequential)
         and type(module).forward is torch.nn.Sequential.forward
     ):
-        return [layer for each in module for layer in _layers(each, torch)]
+        return [layer for child in module for layer in _layers(child, torch)]
     return [module]
 
 
@@ -217,7 +220,8 @@ def _step(layer: Any, torch: Any) -> Step:
         return _affine(
             layer.weight.detach(), None if layer.bias is None else layer.bias.detach(), torch
         )
-    name, ours = type(layer).__name__, type(layer).__module__.startswith("torch.nn.modules")
+    name = type(layer).__name__
+    ours = type(layer).__module__.startswith("torch.nn.modules")
     if ours and name in IN_PLACE:
         return _in_place(name)
     if ours and name in BY_ELEMENT:

@@ -61,10 +61,15 @@ def watched(module: Any) -> Watched | None:
     torch = needed("torch", extra="torch")
     every = list(module.modules())
     layer: Any = next(
-        (each for each in every if next(each.parameters(recurse=False), None) is not None), None
+        (
+            submodule
+            for submodule in every
+            if next(submodule.parameters(recurse=False), None) is not None
+        ),
+        None,
     )
     if type(layer) is not torch.nn.Linear or any(
-        each.training or _compiled(each) for each in every
+        submodule.training or _compiled(submodule) for submodule in every
     ):
         return None
     try:
@@ -100,14 +105,16 @@ def _standing() -> Any:
 
         def __init__(self, weight: Any, hidden: Any, rows: Any) -> None:
             super().__init__()
-            self._weight, self._hidden, self._rows = weight, hidden, [rows]
+            self._weight = weight
+            self._hidden = hidden
+            self._rows = [rows]
             self.done = self.flat = False
 
         def __torch_function__(
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             named = kwargs or {}
-            if not any(each is rows for each in _leaves([args, named]) for rows in self._rows):
+            if not any(leaf is rows for leaf in _leaves([args, named]) for rows in self._rows):
                 return function(*args, **named)
             name = getattr(function, "__name__", "")
             if (
@@ -132,8 +139,8 @@ def _standing() -> Any:
 def _leaves(given: Any) -> Iterator[Any]:
     """What lies in lists, tuples and mappings, however deep."""
     if isinstance(given, (list, tuple)):
-        for each in given:
-            yield from _leaves(each)
+        for item in given:
+            yield from _leaves(item)
     elif isinstance(given, dict):
         yield from _leaves(list(given.values()))
     else:

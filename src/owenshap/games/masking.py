@@ -102,10 +102,8 @@ def _as_float(baseline: Any) -> float:
 
 def _normed(weights: ArrayLike, rows: int) -> FloatArray:
     """Weights that sum to 1."""
-    rule, advice = (
-        f"be {rows} numbers from 0 on, one per background row, not all 0",
-        "Leave them out for equal weights",
-    )
+    rule = f"be {rows} numbers from 0 on, one per background row, not all 0"
+    advice = "Leave them out for equal weights"
     check_unmasked("background_weights", weights)
     try:
         array = np.asarray(weights, dtype=np.float64)

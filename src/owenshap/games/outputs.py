@@ -62,7 +62,7 @@ def position(place: int) -> Position:
 class Names:
     """What the outputs of a model are called, by all who call them something."""
 
-    own: list[str] | None = None
+    given: list[str] | None = None
     """By the user."""
     labels: Sequence[Any] | None = None
     """The classes that they stand for, as the model has them."""
@@ -71,11 +71,11 @@ class Names:
     @property
     def shown(self) -> list[str] | None:
         """Those that explanations have."""
-        return self.of_model if self.own is None else self.own
+        return self.of_model if self.given is None else self.given
 
     def place(self, choice: Choice) -> int | None:
         """The output that is called so: by the user, else by its label, else by the model."""
-        for names in (self.own, self.labels, self.of_model):
+        for names in (self.given, self.labels, self.of_model):
             places = [place for place, name in enumerate(names or ()) if _equal(name, choice)]
             if len(places) > 1:
                 got = f"{_typed(choice)}, the name of outputs {', '.join(map(str, places))}"
@@ -88,8 +88,8 @@ class Names:
     def known(self, outputs: int) -> str:
         """What one output can be chosen by, as it must be typed."""
         of_model = self.of_model if self.labels is None else self.labels
-        given = [*(self.own or ()), *(of_model or ())]
-        names = list(dict.fromkeys(_typed(each) for each in given))
+        every = [*(self.given or ()), *(of_model or ())]
+        names = list(dict.fromkeys(_typed(name) for name in every))
         listed = ", ".join(names[:MOST_SHOWN]) + (", …" if len(names) > MOST_SHOWN else "")
         positions = [f"a number from 0 to {outputs - 1}"] if self.labels is None else []
         return ", ".join(positions + ([f"one of {listed}"] if listed else []))
@@ -102,6 +102,16 @@ def logit(probabilities: FloatArray) -> FloatArray:
 
 
 LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {"logit": logit}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Some outputs of a model, as they are."""
+
+    places: tuple[int, ...]
+
+    def __call__(self, predictions: FloatArray) -> FloatArray:
+        return predictions[:, list(self.places)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +157,8 @@ def choose(
     Where the model has labels, a class is chosen by its label: 1 is the class 1, wherever it
     stands.
     """
-    outputs, shown = predictions.shape[1], names.shown
+    outputs = predictions.shape[1]
+    shown = names.shown
     everything = Output(takes=outputs)
     if choice is None:
         return everything, shown
@@ -161,11 +172,41 @@ def choose(
     if isinstance(choice, str) and choice == "predicted":
         return replace(everything, predicted=_predicted(predictions)), ["predicted"]
     if isinstance(choice, str) and choice in LINKS:
+        _check_probabilities(predictions)
         linked = None if shown is None else [f"{choice} {name}" for name in shown]
         return replace(everything, function=LINKS[choice]), linked
     if callable(choice):
         return replace(everything, function=choice), None
+    if isinstance(choice, (list, tuple)) and len(choice) > 0:
+        return _several(choice, predictions, names)
     raise _unknown(choice, names, outputs)
+
+
+def _several(
+    choices: Sequence[Choice], predictions: FloatArray, names: Names
+) -> tuple[Output, list[str] | None]:
+    """The outputs asked for, each by its label, name or position, in the order given."""
+    outputs, shown = predictions.shape[1], names.shown
+    places = [choose(each, predictions, names)[0].column for each in choices]
+    for choice, place in zip(choices, places, strict=True):
+        if place is None:
+            rule = f"be outputs in a list: {names.known(outputs)} each"
+            advice = "'predicted', 'logit' and functions stand alone"
+            raise InputError("output", rule, _typed(choice), advice)
+    columns = tuple(place for place in places if place is not None)
+    if len(set(columns)) < len(columns):
+        raise InputError("output", "name each output once", _typed(choices), "Leave one out")
+    chosen = None if shown is None else [shown[place] for place in columns]
+    return Output(function=Columns(columns), takes=outputs), chosen
+
+
+def _check_probabilities(predictions: FloatArray) -> None:
+    """An error where there are no log-odds: predictions are no probabilities."""
+    low, high = predictions.min(), predictions.max()
+    if low < 0 or high > 1:
+        rule = "not be 'logit' for a model whose predictions are no probabilities"
+        got = f"predictions from {low:.4g} to {high:.4g}"
+        raise InputError("output", rule, got, "Leave it out to explain them as they are")
 
 
 def _unknown(choice: Choice, names: Names, outputs: int) -> InputError:
@@ -208,14 +249,14 @@ def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> No
         return
     _warned = True
     number, label, other = (
-        _typed(each) for each in (choice, names.labels[place], names.labels[before])
+        _typed(label) for label in (choice, names.labels[place], names.labels[before])
     )
     message = (
         f"output={number} is the class with the label {label}, which is output {place} of the "
         "model; "
         f"owenshap.position({number}) is the output at that position, class {other}."
     )
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> Any:
@@ -224,7 +265,8 @@ def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> 
         return function(predictions)
     except Exception as error:
         got = f"{type(error).__name__}({error}) for predictions of shape {predictions.shape}"
-        rule, advice = "be a function that takes predictions", "They are (m, k), of any batch"
+        rule = "be a function that takes predictions"
+        advice = "They are (m, k), of any batch"
         raise ModelError("output", rule, got, advice) from error
 
 

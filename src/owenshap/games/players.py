@@ -44,9 +44,10 @@ class Players:
                     )
                 owner[place] = name
         names = [
-            feature if own is None else own for own, feature in zip(owner, features, strict=True)
+            feature if group is None else group
+            for group, feature in zip(owner, features, strict=True)
         ]
-        single = {feature for own, feature in zip(owner, features, strict=True) if own is None}
+        single = {feature for group, feature in zip(owner, features, strict=True) if group is None}
         clash = next((name for name in checked if name in single), None)
         if clash is not None:
             raise InputError(

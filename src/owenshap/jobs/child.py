@@ -14,7 +14,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from owenshap.jobs.pickling import pickled
+from owenshap.errors import InputError, MissingExtraError
+from owenshap.support.extras import needed
 
 WATCHED = 1.0  # seconds between two looks of a child at whether its parent lives
 
@@ -77,7 +78,7 @@ class Child:
     def _begin(self) -> None:
         self._ours, theirs = Pipe()
         self._knows = None
-        paths = os.pathsep.join(each for each in sys.path if each)
+        paths = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(
             [sys.executable, "-c", _MAIN, str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
@@ -89,6 +90,24 @@ class Child:
     def __del__(self) -> None:
         with suppress(Exception):
             self.end()
+
+
+def pickled(thing: Any) -> bytes:
+    """As bytes; functions of a script or a notebook with what they do, where cloudpickle is there.
+
+    It comes with Dask, and knows what pickle cannot: functions that are in no module.
+    """
+    try:
+        cloudpickle = needed("cloudpickle", extra="dask")
+    except MissingExtraError:
+        cloudpickle = pickle
+    try:
+        return bytes(cloudpickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL))
+    except Exception as error:
+        got = f"{type(error).__name__}({error})"
+        advice = "Define its function at the top of a module, or use threads"
+        rule = "be picklable to go to another process"
+        raise InputError("the model", rule, got, advice) from error
 
 
 _MAIN = "import sys; from owenshap.jobs.child import serve; serve(int(sys.argv[1]))"
@@ -122,11 +141,11 @@ def serve(handle: int) -> None:
             return
         answer: tuple[bool, Any] = (True, None)
         try:
-            found = pickle.loads(said)
-            if callable(found):
-                function = found
+            sent = pickle.loads(said)
+            if callable(sent):
+                function = sent
             elif function is not None:
-                answer = (True, function(*found))
+                answer = (True, function(*sent))
         except Exception as error:
             answer = (False, error)
         asked.send_bytes(_answer(answer))

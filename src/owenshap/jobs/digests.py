@@ -22,7 +22,7 @@ ROWS = 1 << 16  # of data that are turned into bytes at a time
 def digest_of(data: Any) -> str:
     """Of an array or a frame: its names, dtypes and cells."""
     digest = hashlib.sha256()
-    names = [str(each) for each in getattr(data, "columns", [])]
+    names = [str(name) for name in getattr(data, "columns", [])]
     digest.update(repr((names, _dtypes(data), tuple(data.shape))).encode())
     for start in range(0, len(data), ROWS):
         _update(digest, data, start, min(start + ROWS, len(data)))
@@ -31,22 +31,24 @@ def digest_of(data: Any) -> str:
 
 def described(setting: Any) -> Any:
     """A setting as plain data that says all of it."""
-    found: Any = repr(setting)
     if setting is None or isinstance(setting, (bool, int, float, str)):
-        found = setting
-    elif isinstance(setting, np.generic):
-        found = setting.item()
-    elif isinstance(setting, Mapping):
-        found = {str(key): described(value) for key, value in setting.items()}
-    elif isinstance(setting, (list, tuple)):
-        found = [described(each) for each in setting]
-    elif hasattr(setting, "shape"):
-        found = digest_of(setting)
-    elif hasattr(setting, "state"):
-        found = described(setting.state())
-    elif callable(setting):
-        found = _function(setting)
-    return found
+        return setting
+    if isinstance(setting, np.generic):
+        return setting.item()
+    if isinstance(setting, Mapping):
+        return {str(key): described(value) for key, value in setting.items()}
+    if isinstance(setting, (list, tuple)):
+        return [described(value) for value in setting]
+    return _said_in_text(setting)
+
+
+def _said_in_text(setting: Any) -> Any:
+    """A setting that is no plain data."""
+    if hasattr(setting, "shape"):
+        return digest_of(setting)
+    if hasattr(setting, "state"):
+        return described(setting.state())
+    return _function(setting) if callable(setting) else repr(setting)
 
 
 def _function(function: Callable[..., Any]) -> str:
@@ -62,14 +64,14 @@ def _function(function: Callable[..., Any]) -> str:
 def _constants(code: Any) -> list[Any]:
     """Constants of a function, and those of functions in it, which have addresses in their name."""
     return [
-        (each.co_code, _constants(each)) if hasattr(each, "co_code") else each
-        for each in code.co_consts
+        (constant.co_code, _constants(constant)) if hasattr(constant, "co_code") else constant
+        for constant in code.co_consts
     ]
 
 
 def _dtypes(data: Any) -> list[str]:
     dtypes = data.dtypes if hasattr(data, "dtypes") else [data.dtype]
-    return [str(each) for each in dtypes]
+    return [str(dtype) for dtype in dtypes]
 
 
 def _update(digest: Any, data: Any, start: int, stop: int) -> None:

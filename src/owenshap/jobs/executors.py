@@ -19,8 +19,7 @@ from queue import SimpleQueue
 from typing import Any, TypeAlias
 
 from owenshap.errors import GameError, OwenshapError
-from owenshap.jobs.child import end_child
-from owenshap.jobs.pickling import pickled
+from owenshap.jobs.child import end_child, pickled
 from owenshap.jobs.sources import Chunk
 from owenshap.jobs.work import Content, Work
 from owenshap.support.arrays import IntArray
@@ -65,7 +64,8 @@ def _as_completed(
     submit: Submit, tasks: Iterable[Task], most: Callable[[], int]
 ) -> Iterator[tuple[int, Content]]:
     """What tasks come to as they do; one that fails is tried again."""
-    waiting, done = iter(tasks), SimpleQueue[Any]()
+    waiting = iter(tasks)
+    done = SimpleQueue[Any]()
     running: dict[Any, tuple[Task, int]] = {}
 
     def start(task: Task, tries: int) -> None:

@@ -82,16 +82,9 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         Run
             As `owenshap.open_run(out)` gives it.
         """
-        settings = {
-            "method": method,
-            "budget": budget,
-            "tolerance": tolerance,
-            "top": top,
-            "background_draws": background_draws,
-            "seed": seed,
-            "confidence": confidence,
-            "efficient": efficient,
-        }
+        settings = _settings(
+            method, budget, tolerance, top, background_draws, seed, confidence, efficient
+        )
         if part_rows is not None:
             part_rows = whole_number("part_rows", part_rows, 1, "It counts rows")
         if timeout is not None:
@@ -134,17 +127,33 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             Of the same type and index, with the columns of a run's parts but for the data. A row
             that cannot be explained has its `error` there. Of a frame without rows, the columns.
         """
-        settings = {
-            "method": method,
-            "budget": budget,
-            "tolerance": tolerance,
-            "top": top,
-            "background_draws": background_draws,
-            "seed": seed,
-            "confidence": confidence,
-            "efficient": efficient,
-        }
+        settings = _settings(
+            method, budget, tolerance, top, background_draws, seed, confidence, efficient
+        )
         return explained_partition(self, frame, checked_names("ids", ids), settings)
+
+
+def _settings(
+    method: str | Estimator,
+    budget: int | None,
+    tolerance: float | str | None,
+    top: int | None,
+    background_draws: int | None,
+    seed: int,
+    confidence: float,
+    efficient: bool,
+) -> dict[str, Any]:
+    """The keywords of a call of the explainer, which bear on every row."""
+    return {
+        "method": method,
+        "budget": budget,
+        "tolerance": tolerance,
+        "top": top,
+        "background_draws": background_draws,
+        "seed": seed,
+        "confidence": confidence,
+        "efficient": efficient,
+    }
 
 
 def _positive(what: str, value: float) -> float:

@@ -45,13 +45,14 @@ class FileSource(Source):
         files = _listed(path)
         kind = _kind_of(files)
         types = _types(like, ids)
-        self._files = [kind(each, types) for each in files]
+        self._files = [kind(file, types) for file in files]
         self.columns = self._files[0].columns
+        self.types = self._files[0].types
         for file in self._files:
             _check_columns(file, self._files[0])
         check_ids(ids, self.columns, path.name)
         self._ids = ids
-        self._features = [each for each in self.columns if each not in ids]
+        self._features = [column for column in self.columns if column not in ids]
         self._convert = _converter(like)
         self.rows = sum(file.rows for file in self._files)
         self.kinds = kinds_of({name: self._files[0].types[name] for name in self._features})
@@ -60,7 +61,7 @@ class FileSource(Source):
     @property
     def identity(self) -> dict[str, Any]:
         above = self._path.parent
-        files = {str(each.path.relative_to(above)): _digest(each) for each in self._files}
+        files = {str(file.path.relative_to(above)): _digest(file) for file in self._files}
         return {"rows": self.rows, "files": files}
 
     def chunks(self, starts: Sequence[int], size: int) -> Iterator[Chunk]:
@@ -115,10 +116,10 @@ class ParquetFile(File):
         with self._open() as file:
             self.rows = file.metadata.num_rows
             self._groups = [
-                file.metadata.row_group(each).num_rows for each in range(file.num_row_groups)
+                file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)
             ]
             self.columns = file.schema_arrow.names
-            self.types = {each.name: each.type for each in file.schema_arrow}
+            self.types = {field.name: field.type for field in file.schema_arrow}
 
     def pieces(self, first: int, wanted: Wanted) -> Iterator[tuple[int, Any]]:
         pa = arrow()
@@ -144,11 +145,12 @@ class CsvFile(File):
     """
 
     def __init__(self, path: Path, types: Types) -> None:
-        self.path, self._types = path, types
+        self.path = path
+        self._types = types
         self.rows = 0
         with self._open() as reader:
             self.columns = reader.schema.names
-            self.types = {each.name: each.type for each in reader.schema}
+            self.types = {field.name: field.type for field in reader.schema}
             for batch in reader:
                 self.rows += len(batch)
 
@@ -181,30 +183,30 @@ class CsvFile(File):
 def _listed(path: Path) -> list[Path]:
     """The file, or those of a folder by name; hidden ones are nobody's rows."""
     if path.is_dir():
-        found = sorted(each for each in path.rglob("*") if each.is_file())
-        found = [each for each in found if not each.name.startswith((".", "_"))]
-        if not found:
+        files = sorted(file for file in path.rglob("*") if file.is_file())
+        files = [file for file in files if not file.name.startswith((".", "_"))]
+        if not files:
             raise InputError("X", "be a folder with files of rows", f"{path}, which is empty", MEND)
-        return found
+        return files
     if not path.is_file():
         raise InputError("X", "be rows, or the path of rows", f"{path}, which is not there", MEND)
     return [path]
 
 
 def _kind_of(files: list[Path]) -> type[ParquetFile] | type[CsvFile]:
-    kinds = {_suffix(each) for each in files}
+    kinds = {_suffix(file) for file in files}
     if kinds == {".parquet"}:
         return ParquetFile
     if kinds == {".csv"}:
         return CsvFile
-    other = next(each for each in files if _suffix(each) != _suffix(files[0]) or len(kinds) == 1)
+    other = next(file for file in files if _suffix(file) != _suffix(files[0]) or len(kinds) == 1)
     advice = "Give .parquet or .csv files, and one kind of them"
     raise InputError("X", "be Parquet or CSV files", str(other), advice)
 
 
 def _suffix(path: Path) -> str:
     """.csv, however it is packed."""
-    suffixes = [each.lower() for each in path.suffixes]
+    suffixes = [suffix.lower() for suffix in path.suffixes]
     return ".csv" if ".csv" in suffixes[-2:] else (suffixes or [""])[-1]
 
 
@@ -220,8 +222,8 @@ def _readable(path: Path, kind: str) -> Iterator[None]:
 
 
 def _check_columns(file: File, first: File) -> None:
-    missing = [each for each in first.columns if each not in file.columns]
-    more = [each for each in file.columns if each not in first.columns]
+    missing = [column for column in first.columns if column not in file.columns]
+    more = [column for column in file.columns if column not in first.columns]
     if missing or more:
         got = f"{file.path.name} {f'without {missing[0]!r}' if missing else f'with {more[0]!r}'}"
         raise InputError("X", f"be files with the columns of {first.path.name}", got, ALL_ALIKE)
@@ -242,14 +244,16 @@ def _types(like: Any, ids: list[str]) -> Types:
     pa = arrow()
 
     def of(columns: list[str]) -> dict[str, Any]:
-        features = [each for each in columns if each not in ids]
+        features = [column for column in columns if column not in ids]
         if like is None:
             return {}
         if not hasattr(like, "columns"):
             return dict.fromkeys(features, pa.float64())
         kinds = kinds_of(dict(zip(map(str, like.columns), like.dtypes, strict=True)))
         known = {NUMBER: pa.float64(), TEXT: pa.string()}
-        return {each: known[kinds[each]] for each in features if kinds.get(each) in known}
+        return {
+            feature: known[kinds[feature]] for feature in features if kinds.get(feature) in known
+        }
 
     return of
 

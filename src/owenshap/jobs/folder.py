@@ -23,7 +23,10 @@ from owenshap.support.archive import replacing
 
 FORMAT = 1
 """Of the folder; a higher one was written by a newer version."""
-MANIFEST, JOURNAL, LOCK, PARTS = "manifest.json", "journal.jsonl", "lock", "parts"
+MANIFEST = "manifest.json"
+JOURNAL = "journal.jsonl"
+LOCK = "lock"
+PARTS = "parts"
 ELSEWHERE = "Give another folder"
 KEPT = "What is done is kept: mend it, and call it again"
 
@@ -56,7 +59,8 @@ class Folder:
     """
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
-        self.path, self.manifest = path, manifest
+        self.path = path
+        self.manifest = manifest
 
     @classmethod
     def opened(cls, path: Path) -> Folder | None:
@@ -77,7 +81,7 @@ class Folder:
 
     def finished(self) -> dict[int, Part]:
         """The finished parts by number; of one that was made again, the last."""
-        lines = (_line(each) for each in self._journal().split(b"\n"))
+        lines = (_line(line) for line in self._journal().split(b"\n"))
         return {line["part"]: Part(**line) for line in lines if line is not None}
 
     def add(self, part: Part, content: bytes) -> None:
@@ -160,7 +164,7 @@ def _check_vacant(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise InputError("out", "be a folder", f"the file {path}", ELSEWHERE)
     ours = (LOCK, PARTS)
-    others = [] if not path.exists() else [each.name for each in path.iterdir()]
+    others = [] if not path.exists() else [file.name for file in path.iterdir()]
     others = [name for name in others if name not in ours and not name.startswith(".owenshap-")]
     if others:
         got = f"{path} with {', '.join(sorted(others)[:3])}"

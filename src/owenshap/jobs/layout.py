@@ -8,13 +8,14 @@ no evaluations.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.support.arrays import BoolArray, IntArray
@@ -28,8 +29,15 @@ SINGULAR = {
 }
 DOUBT = ("standard_errors", "lower", "upper")
 """What is null where values are exact."""
-ROW, ERROR = "row", "error"
-NUMBER, INTEGER, TRUTH, TEXT, TIME = "number", "integer", "truth", "text", "time"
+ROW = "row"
+ERROR = "error"
+APART = ("data", "row_ids")
+"""Arrays with a rule of their own: cells of many kinds, and the number that each row has."""
+NUMBER = "number"
+INTEGER = "integer"
+TRUTH = "truth"
+TEXT = "text"
+TIME = "time"
 
 
 def arrow() -> Any:
@@ -59,14 +67,15 @@ class Layout:
         """Of explanations like this one; `data` says what the columns of the rows hold."""
         names = explanation.output_names
         outputs = None
+        assert explanation.seed is not None  # of one call
         if OUTPUTS in explanation.axes:
             count = explanation.shape[-1]
-            outputs = [str(each) for each in range(count)] if names is None else names
+            outputs = [str(place) for place in range(count)] if names is None else names
         layout = cls(
             explanation.feature_names,
             outputs,
             names,
-            {name: _kind(getattr(explanation, name)) for name in AXES_OF if name != "data"},
+            {name: _kind(getattr(explanation, name)) for name in AXES_OF if name not in APART},
             [data.get(player, _kind(explanation.data)) for player in explanation.feature_names],
             ids,
             explanation.seed,
@@ -83,22 +92,22 @@ class Layout:
     def check(self) -> None:
         """An error where an id is called as something else is."""
         taken = {ROW, ERROR}
-        taken |= {column for name in AXES_OF for column in self.columns(name)}
-        both = [each for each in self.ids if each in taken]
+        taken |= {column for name in AXES_OF if name != "row_ids" for column in self.columns(name)}
+        both = [name for name in self.ids if name in taken]
         if both:
             raise InputError("ids", "not be called as a column of results", both[0], "Rename it")
 
     def columns(self, name: str) -> list[str]:
         """The columns of an array of an explanation, in the order of its cells."""
         axes = AXES_OF[name]
-        found = [SINGULAR.get(name, name)]
+        columns = [SINGULAR.get(name, name)]
         if PLAYERS in axes:
-            found = [f"{stem}:{player}" for stem in found for player in self.players]
+            columns = [f"{stem}:{player}" for stem in columns for player in self.players]
         if OUTPUTS in axes and self.outputs is not None:
-            found = [f"{stem}:{output}" for stem in found for output in self.outputs]
-        if len(set(found)) < len(found):  # 'a' with 'b:c' and 'a:b' with 'c'
-            return [f"{SINGULAR.get(name, name)}:{place}" for place in range(len(found))]
-        return found
+            columns = [f"{stem}:{output}" for stem in columns for output in self.outputs]
+        if len(set(columns)) < len(columns):  # 'a' with 'b:c' and 'a:b' with 'c'
+            return [f"{SINGULAR.get(name, name)}:{place}" for place in range(len(columns))]
+        return columns
 
     def table(
         self, rows: IntArray, ids: Any, explanation: Explanation, *, exact_is_null: bool = True
@@ -133,16 +142,11 @@ class Layout:
 
     def explanation(self, table: Any) -> Explanation:
         """The explanation that rows of a table are of, none of them failed."""
-        exact = ~table.column(self.columns("lower")[0]).is_valid().to_numpy()
-        parts: dict[str, Any] = {
-            name: self._cells(table, name, kind) for name, kind in self.fields.items()
-        }
-        parts["standard_errors"][exact] = 0.0
-        parts["lower"][exact] = parts["values"][exact]
-        parts["upper"][exact] = parts["values"][exact]
+        parts = self.arrays(table, self.fields)
         return Explanation(
             **parts,
             data=self._data(table),
+            row_ids=table.column(ROW).to_numpy(),
             feature_names=[*self.players],
             output_names=None if self.output_names is None else [*self.output_names],
             method=_methods(parts["because"]),
@@ -150,18 +154,30 @@ class Layout:
             confidence=self.confidence,
             axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
+            index=SHAPLEY.name,
+            kept=None,
         )
+
+    def arrays(self, table: Any, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """Arrays of the explanation that rows of a table are of, none of them failed."""
+        parts = {name: self._cells(table, name, self.fields[name]) for name in names}
+        exact = ~table.column(self.columns(DOUBT[0])[0]).is_valid().to_numpy()
+        for name in DOUBT:
+            if name in parts and exact.any():
+                certain = 0.0 if name == "standard_errors" else self._cells(table, "values", NUMBER)
+                parts[name] = np.where(_beside(exact, parts[name]), certain, parts[name])
+        return parts
 
     def _cells(self, table: Any, name: str, kind: str) -> NDArray[Any]:
         """An array of the explanation from its columns."""
-        columns = [_numpy(table.column(each), kind) for each in self.columns(name)]
+        columns = [_numpy(table.column(column), kind) for column in self.columns(name)]
         return np.stack(columns, axis=1).reshape(len(table), *self.shape(name))
 
     def _data(self, table: Any) -> NDArray[Any]:
-        columns = [table.column(each) for each in self.columns("data")]
+        columns = [table.column(column) for column in self.columns("data")]
         if all(kind in (NUMBER, INTEGER, TRUTH) for kind in self.data):
-            cells = [_numpy(each, kind) for each, kind in zip(columns, self.data, strict=True)]
-            whole = all(_floats_hold(each) for each in cells)
+            cells = [_numpy(column, kind) for column, kind in zip(columns, self.data, strict=True)]
+            whole = all(_floats_hold(column) for column in cells)
             return np.stack(cells, axis=1).astype(np.float64 if whole else np.object_)
         data: NDArray[Any] = np.empty((len(table), len(columns)), object)
         for place, column in enumerate(columns):
@@ -172,6 +188,11 @@ class Layout:
         """Of an array of the explanation, but for its rows."""
         sizes = {PLAYERS: len(self.players), OUTPUTS: len(self.outputs or [])}
         return tuple(sizes[axis] for axis in AXES_OF[name] if sizes.get(axis))
+
+
+def _beside(rows: BoolArray, array: NDArray[Any]) -> BoolArray:
+    """Rows with axes of length 1 for those that the array has besides."""
+    return rows.reshape(-1, *[1] * (array.ndim - 1))
 
 
 def kinds_of(dtypes: Mapping[str, Any]) -> dict[str, str]:
@@ -212,7 +233,7 @@ def _columns_of(ids: Any) -> dict[str, Any]:
 def _split(cells: NDArray[Any], kind: str, absent: BoolArray | None, columns: int) -> list[Any]:
     """The columns of an array (rows, …)."""
     by_column = cells.reshape(len(cells), columns).T
-    return [_arrow_array(each, kind, absent) for each in by_column]
+    return [_arrow_array(column, kind, absent) for column in by_column]
 
 
 def _arrow_array(cells: NDArray[Any], kind: str, absent: BoolArray | None) -> Any:
@@ -222,7 +243,7 @@ def _arrow_array(cells: NDArray[Any], kind: str, absent: BoolArray | None) -> An
     if kind == TEXT:
         return _texts(cells)
     if cells.dtype.kind == "O":
-        cells = np.array([None if _missing(each) else each for each in cells], object)
+        cells = np.array([None if _missing(cell) else cell for cell in cells], object)
     missing = np.isnan(cells) if kind in (INTEGER, TRUTH) and cells.dtype.kind == "f" else None
     if missing is not None:
         cells = np.where(missing, 0, cells)
@@ -236,7 +257,7 @@ def _texts(cells: NDArray[Any]) -> Any:
     try:
         return pa.array(cells, pa.string(), from_pandas=True)
     except (pa.ArrowTypeError, pa.ArrowInvalid):  # not all of them are texts
-        texts = [None if _missing(each) else str(each) for each in cells.tolist()]
+        texts = [None if _missing(cell) else str(cell) for cell in cells.tolist()]
         return pa.array(texts, pa.string())
 
 
@@ -266,5 +287,5 @@ def _exact(explanation: Explanation) -> BoolArray:
 
 def _methods(because: NDArray[Any]) -> str:
     """The methods that rows were estimated by."""
-    found = {each.partition(": ")[0] for each in set(because.tolist())} - {"nothing to do"}
-    return " and ".join(sorted(found)) or "exact"
+    methods = {reason.partition(": ")[0] for reason in set(because.tolist())} - {"nothing to do"}
+    return " and ".join(sorted(methods)) or "exact"

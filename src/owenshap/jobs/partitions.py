@@ -12,7 +12,7 @@ from owenshap.explain.explanation import Explanation
 from owenshap.jobs.layout import ROW, Layout, arrow
 from owenshap.jobs.runnable import NO_CLOCK, Runnable
 from owenshap.jobs.sources import Chunk, MemorySource
-from owenshap.jobs.work import Explaining, pieces, units
+from owenshap.jobs.work import Explaining, pieces, tables, units
 from owenshap.support.extras import needed
 
 
@@ -25,26 +25,16 @@ def explained_partition(
         raise InputError("frame", "be a DataFrame", type(frame).__name__, advice)
     explaining = Explaining(explainer.at_pace(NO_CLOCK), settings)
     chunk = next(iter(MemorySource(frame, ids).chunks([0], max(1, len(frame)))))
-    found = [
+    made = [
         piece for unit in units(np.arange(len(chunk))) for piece in pieces(explaining, chunk, unit)
     ]
-    explanations = [each for _, each in found if isinstance(each, Explanation)]
+    explanations = [explained for _, explained in made if isinstance(explained, Explanation)]
     example = explanations[0] if explanations else explaining(_example(explainer, chunk))
-    return _like(frame, _table(Layout.of(example, {}, ids), chunk, found))
-
-
-def _table(layout: Layout, chunk: Chunk, found: list[Any]) -> Any:
-    """All rows but for their data, which the caller has."""
-    none = np.arange(0)
-    tables = [layout.failed(none, chunk.ids.take(none), [])]
-    for rows, each in found:
-        ids = chunk.ids.take(rows)
-        if isinstance(each, Explanation):
-            tables.append(layout.table(rows, ids, each, exact_is_null=False))
-        else:
-            tables.append(layout.failed(rows, ids, [each]))
-    table = arrow().concat_tables(tables)
-    return table.drop_columns([ROW, *layout.columns("data")])
+    layout = Layout.of(example, {}, ids)
+    none = layout.failed(np.arange(0), chunk.ids.take(np.arange(0)), [])
+    table = arrow().concat_tables([none, *tables(layout, chunk, made, exact_is_null=False)])
+    # the caller has their data
+    return _like(frame, table.drop_columns([ROW, *layout.columns("data")]))
 
 
 def _like(frame: Any, table: Any) -> Any:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.jobs.folder import LOCK, MANIFEST, Folder, Part
-from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
+from owenshap.jobs.layout import DOUBT, ERROR, ROW, Layout, arrow
 from owenshap.jobs.locking import in_use
 from owenshap.jobs.work import unpacked
 from owenshap.support.arrays import IntArray
@@ -89,7 +90,8 @@ class Run:
     def progress(self) -> Progress:
         """How far it is, and how fast it goes, also where another process works on it."""
         parts = [*self._folder.finished().values()]
-        rows, size = self.manifest["rows"], self.manifest["part_rows"]
+        rows = self.manifest["rows"]
+        size = self.manifest["part_rows"]
         done = sum(part.rows for part in parts)
         pace = _pace(parts)
         left = (rows - done) / pace if done < rows else 0.0
@@ -109,12 +111,12 @@ class Run:
     @property
     def errors(self) -> list[RowError]:
         """The rows that could not be explained, in their order."""
-        found = []
+        failed = []
         for _, part in sorted(self._folder.finished().items()):
             if part.failed:
                 table = self._table(part)
-                found += self._failed(table.filter(table.column(ERROR).is_valid()))
-        return found
+                failed += self._failed(table.filter(table.column(ERROR).is_valid()))
+        return failed
 
     def scan(self) -> Any:
         """All finished rows as a `pyarrow.dataset.Dataset`, which reads nothing until it is asked.
@@ -143,35 +145,68 @@ class Run:
         parts = self._folder.finished()
         size = self.manifest["part_rows"]
         numbers = sorted(parts) if wanted is None else np.unique(wanted // size).tolist()
-        unfinished = [each for each in numbers if each not in parts]
+        unfinished = [number for number in numbers if number not in parts]
         if unfinished:
             got = f"row {unfinished[0] * size:,} and following"
             raise InputError("rows", "be finished", f"{got}, which are not", GO_ON)
-        tables = [_of_rows(self._table(parts[each]), wanted) for each in numbers]
+        tables = [_of_rows(self._table(parts[number]), wanted) for number in numbers]
         table = pa.concat_tables(tables) if tables else None
         if table is None or not len(table):
             raise InputError("run", "have an explained row", "none", GO_ON)
-        found = self._layout.explanation(table)
+        explanation = self._layout.explanation(table)
         if wanted is None:
-            return found
+            return explanation
         place = np.searchsorted(table.column(ROW).to_numpy(), wanted)
-        return found[place]
+        return explanation[place]
+
+    def arrays(self, *names: str) -> Iterator[tuple[IntArray, dict[str, NDArray[Any]]]]:
+        """Arrays of the explanation, part after part, so that all rows need not fit into memory.
+
+        Parameters
+        ----------
+        *names : str
+            Of fields of an `Explanation` that have rows, but for its data: 'values', 'lower', ….
+
+        Yields
+        ------
+        (array of int, dict of str to array)
+            Numbers of the rows of a finished part, those that failed left out, and its arrays.
+        """
+        read = dict.fromkeys([*names, "values", DOUBT[0]])  # the last two tell what is exact
+        columns = [ERROR, ROW, *(each for name in read for each in self._layout.columns(name))]
+        for _, part in sorted(self._folder.finished().items()):
+            table = self._table(part, columns)
+            table = table.filter(table.column(ERROR).is_null())
+            if len(table):
+                yield table.column(ROW).to_numpy(), self._layout.arrays(table, names)
+
+    def ids(self, rows: Sequence[int]) -> dict[str, list[Any]]:
+        """The ids of rows, column by column; nothing where the run has none."""
+        if not self._layout.ids:
+            return {}
+        dataset = needed("pyarrow.dataset", extra="runs")
+        wanted = dataset.field(ROW).isin(list(rows))
+        table = self.scan().to_table(columns=[ROW, *self._layout.ids], filter=wanted)
+        place = np.argsort(np.argsort(rows))  # of each row among those in rising order
+        table = table.sort_by(ROW).take(arrow().array(place))
+        return {name: table.column(name).to_pylist() for name in self._layout.ids}
 
     @cached_property
     def _layout(self) -> Layout:
         return Layout(**self.manifest["layout"])
 
-    def _table(self, part: Part) -> Any:
+    def _table(self, part: Part, columns: list[str] | None = None) -> Any:
         """The rows of a part, or an error where it is not as it was written."""
         if not self._folder.whole(part):
             got = f"{self._folder.file(part.part)}, which was changed or lost"
             raise InputError("part", "be as it was written", got, f"{GO_ON}: it is made again")
-        return unpacked(self._folder.file(part.part).read_bytes())
+        return unpacked(self._folder.file(part.part).read_bytes(), columns)
 
     def _failed(self, table: Any) -> list[RowError]:
         ids = table.select(self._layout.ids).to_pylist() if self._layout.ids else [{}] * len(table)
-        numbers, errors = table.column(ROW).to_pylist(), table.column(ERROR).to_pylist()
-        return [RowError(*each) for each in zip(numbers, ids, errors, strict=True)]
+        numbers = table.column(ROW).to_pylist()
+        errors = table.column(ERROR).to_pylist()
+        return [RowError(*failed) for failed in zip(numbers, ids, errors, strict=True)]
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:

@@ -22,14 +22,16 @@ class Runnable(Explainer):
 
     def example(self) -> Any:
         """A row in the type that the model takes; None where nothing tells."""
-        background, baseline = self._inputs.background, self._inputs.baseline
+        background = self._inputs.background
+        baseline = self._inputs.baseline
         if background is not None:
             return background.table.take(np.arange(1)).batch()
         return baseline if hasattr(baseline, "shape") else None
 
     def described(self) -> dict[str, Any]:
         """The explainer's settings as plain data."""
-        inputs, background = self._inputs, None
+        inputs = self._inputs
+        background = None
         if inputs.background is not None:
             background = {
                 "rows": len(inputs.background.table),
@@ -59,12 +61,12 @@ class Runnable(Explainer):
         else:
             table, _ = self._inputs.rows(rows)
             tables = [table.take(np.array([row])) for row in range(min(len(table), PROBED))]
-        return {"type": kind, "predictions": [self._probed(each) for each in tables]}
+        return {"type": kind, "predictions": [self._probed(table) for table in tables]}
 
     def _probed(self, table: Table) -> list[float] | str:
         """Predictions of rows, or that there are none."""
         try:
-            return [float(each) for each in self._predictor.predictions(table).ravel()]
+            return [float(prediction) for prediction in self._predictor.predictions(table).ravel()]
         except OwenshapError as error:
             return type(error).__name__
 

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.jobs.beginning import begun
 from owenshap.jobs.executors import completed, workers_of
 from owenshap.jobs.folder import Folder, Part, held
 from owenshap.jobs.layout import ERROR, ROW, Layout, arrow
+from owenshap.jobs.manifest import check_same, identity, made_with, settled
 from owenshap.jobs.run import Run
 from owenshap.jobs.runnable import PROBED, Runnable
-from owenshap.jobs.sameness import check_same, identity, made_with
 from owenshap.jobs.sources import Chunk, Source, source_of
 from owenshap.jobs.work import Content, Explaining, Work, packed, unpacked
 from owenshap.support.arrays import IntArray
@@ -47,14 +46,15 @@ def run(
     progress: bool | Meter | None,
 ) -> Run:
     """Begin a run in a folder, or go on with the one that is there."""
-    path, workers = Path(out), checked_executor(executor)
+    path = Path(out)
+    workers = checked_executor(executor)
     arrow()
     with held(path):
         source = source_of(rows, asked.ids, explainer.example())
         folder = _folder(path, explainer, source, asked, workers_of(workers))
         manifest = folder.manifest
-        settled = explainer.at_pace(manifest["pace"])
-        explaining = Explaining(settled, asked.settings, asked.timeout, manifest["row_seconds"])
+        at_pace = explainer.at_pace(manifest["pace"])
+        explaining = Explaining(at_pace, asked.settings, asked.timeout, manifest["row_seconds"])
         work = Work(explaining, Layout(**manifest["layout"]))
         _complete(folder, source, work, asked.retry, workers, progress)
     done = Run(path)
@@ -69,7 +69,7 @@ def _folder(path: Path, explainer: Runnable, source: Source, asked: Asked, worke
     folder = Folder.opened(path)
     if folder is None:
         explaining = Explaining(explainer, asked.settings, asked.timeout)
-        new = begun(explaining, source, first, asked.ids, workers)
+        new = settled(explaining, source, first, asked.ids, workers)
         given = {} if asked.part_rows is None else {"part_rows": asked.part_rows}
         return Folder.begun(path, here | new | given | {"made_with": made_with()})
     check_same(folder.manifest, here, asked.part_rows)
@@ -90,11 +90,13 @@ def _complete(
     whole = {number: part for number, part in finished.items() if folder.whole(part)}
     session = 1 + max((part.session for part in finished.values()), default=0)
     again = {number for number, part in whole.items() if retry and part.failed}
-    size, report = folder.manifest["part_rows"], meter(progress, "explaining")
+    size = folder.manifest["part_rows"]
+    report = meter(progress, "explaining")
     numbers = range(-(-source.rows // size))
-    missing = [each for each in numbers if each not in whole or each in again]
-    done = source.rows - sum(min(size, source.rows - each * size) for each in missing)
-    before, began = done, time.monotonic()
+    missing = [number for number in numbers if number not in whole or number in again]
+    done = source.rows - sum(min(size, source.rows - number * size) for number in missing)
+    before = done
+    began = time.monotonic()
     tasks = _tasks(folder, source, missing, again, size)
     try:
         for number, made in completed(work, tasks, executor, folder.path):
@@ -113,7 +115,7 @@ def _tasks(
     folder: Folder, source: Source, missing: list[int], again: set[int], size: int
 ) -> Iterator[tuple[int, Chunk, IntArray]]:
     """The parts to make: their number, their chunk, and which of its rows."""
-    for chunk in source.chunks([each * size for each in missing], size):
+    for chunk in source.chunks([number * size for number in missing], size):
         number = chunk.first // size
         which = np.arange(len(chunk))
         if number in again:

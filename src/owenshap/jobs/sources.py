@@ -87,13 +87,14 @@ class MemorySource(Source):
     def __init__(self, data: Any, ids: list[str]) -> None:
         if not hasattr(data, "shape"):
             data = np.asarray(data)
-        self._data, self._ids = data, ids
+        self._data = data
+        self._ids = ids
         self.rows = len(data)
         named = hasattr(data, "columns")
         if ids and not named:
             raise InputError("ids", "be None for rows without names", ids, "Give a DataFrame")
         if named:
-            check_ids(ids, [str(each) for each in data.columns], "X")
+            check_ids(ids, [str(column) for column in data.columns], "X")
         features = self._features(0, min(1, self.rows))
         self.kinds = dict.fromkeys(as_table(features).names, NUMBER)
         if named:
@@ -132,7 +133,7 @@ def no_ids(rows: int) -> Any:
 
 def check_ids(ids: list[str], columns: list[str], where: str) -> None:
     """An error where there is no such column."""
-    missing = [each for each in ids if each not in columns]
+    missing = [name for name in ids if name not in columns]
     if missing:
         rule = f"be columns of {where}"
         raise InputError("ids", rule, missing[0], f"It has {', '.join(columns[:20])}")

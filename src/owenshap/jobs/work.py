@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from owenshap.errors import InputError, OwenshapError
 from owenshap.explain.explanation import Explanation
@@ -16,15 +16,18 @@ from owenshap.jobs.sources import Chunk
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
 
+Piece: TypeAlias = tuple[IntArray, Explanation | str]
+"""Rows of a chunk, and their explanation or the error of those that have none."""
+
 UNIT = 4096
 """Rows that are explained in one call, whatever the size of a part: a model whose arithmetic
 depends on its batch then gives the same bits for parts of any multiple of it
 (decisions.md#parts-of-a-run).
 """
 PATIENCE = 4  # times what rows usually take, before those of a call are taken one half at a time
-NOBODY = (MemoryError, ImportError)
+NOT_OF_A_ROW = (MemoryError, ImportError)
 """Errors that are no row's fault: its part is made again, elsewhere or later."""
-ROWS_THEMSELVES = ("X", "data")
+NAMES_OF_ROWS = ("X", "data")
 """What wrong input is called where a row is to blame, and not a setting."""
 
 
@@ -64,21 +67,8 @@ class Work:
 
     def part(self, chunk: Chunk, which: IntArray) -> Content:
         """The part of these rows of a chunk."""
-        pa = arrow()
-        return packed(pa.concat_tables([self.table(chunk, unit) for unit in units(which)]))
-
-    def table(self, chunk: Chunk, which: IntArray) -> Any:
-        """A table of these rows, those that failed among them."""
-        pa = arrow()
-        tables = []
-        for rows, found in pieces(self.explaining, chunk, which):
-            ids = chunk.ids.take(rows)
-            numbers = chunk.first + rows
-            if isinstance(found, Explanation):
-                tables.append(self.layout.table(numbers, ids, found))
-            else:
-                tables.append(self.layout.failed(numbers, ids, [found] * len(rows)))
-        return pa.concat_tables(tables)
+        made = (piece for unit in units(which) for piece in pieces(self.explaining, chunk, unit))
+        return packed(arrow().concat_tables(tables(self.layout, chunk, made)))
 
 
 @dataclass(frozen=True)
@@ -114,10 +104,10 @@ def packed(table: Any) -> Content:
     )
 
 
-def unpacked(content: bytes) -> Any:
-    """The table of a part."""
+def unpacked(content: bytes, columns: list[str] | None = None) -> Any:
+    """The table of a part, or of some columns of it."""
     parquet = needed("pyarrow.parquet", extra="runs")
-    return parquet.read_table(arrow().BufferReader(content))
+    return parquet.read_table(arrow().BufferReader(content), columns=columns)
 
 
 def units(which: IntArray) -> list[IntArray]:
@@ -127,12 +117,12 @@ def units(which: IntArray) -> list[IntArray]:
 
 def pieces(
     explaining: Callable[[Any], Explanation], chunk: Chunk, which: IntArray
-) -> Iterator[tuple[IntArray, Explanation | str]]:
+) -> Iterator[Piece]:
     """Explanations of rows of a chunk, all together; where that fails, of each half, down to the
     rows that fail alone, which give their error.
     """
     try:
-        found: Explanation | str = explaining(chunk.taken(which))
+        explained: Explanation | str = explaining(chunk.taken(which))
     except Exception as error:
         blameless = _blameless(error)
         if blameless is error:
@@ -144,18 +134,29 @@ def pieces(
             yield from pieces(explaining, chunk, which[:middle])
             yield from pieces(explaining, chunk, which[middle:])
             return
-        found = str(error) if isinstance(error, OwenshapError) else _said(error)
-    yield which, found
+        explained = str(error)
+        if not isinstance(error, OwenshapError):
+            explained = f"{type(error).__name__}: {error}"
+    yield which, explained
+
+
+def tables(
+    layout: Layout, chunk: Chunk, made: Iterable[Piece], *, exact_is_null: bool = True
+) -> Iterator[Any]:
+    """A table of each piece of a chunk, explained or failed, with the numbers of its rows."""
+    for which, explained in made:
+        numbers = chunk.first + which
+        ids = chunk.ids.take(which)
+        if isinstance(explained, Explanation):
+            yield layout.table(numbers, ids, explained, exact_is_null=exact_is_null)
+        else:
+            yield layout.failed(numbers, ids, [explained] * len(which))
 
 
 def _blameless(error: BaseException | None) -> BaseException | None:
     """What led to an error, where that is no row's fault."""
-    if error is None or isinstance(error, NOBODY):
+    if error is None or isinstance(error, NOT_OF_A_ROW):
         return error
-    if isinstance(error, InputError) and error.args[0] not in ROWS_THEMSELVES:
+    if isinstance(error, InputError) and error.args[0] not in NAMES_OF_ROWS:
         return error
     return _blameless(error.__cause__)
-
-
-def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"

@@ -1,11 +1,15 @@
-"""What a model is: anything that predicts a batch of rows."""
+"""What a model is: anything that predicts a batch of rows; and the way from any object to one."""
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cache
 from typing import Any, ClassVar, Self
 
+from owenshap.errors import InputError
+from owenshap.support.discovery import concrete
 from owenshap.tables import Table
 
 ROW_SECONDS = {
@@ -77,14 +81,14 @@ class Model(ABC):
     @property
     def output_names(self) -> list[str] | None:
         """Names of the outputs, where the model knows them."""
-        return None if self.labels is None else [str(each) for each in self.labels]
+        return None if self.labels is None else [str(label) for label in self.labels]
 
     @classmethod
     def distance(cls, model: object) -> int | None:
         """How far up its ancestry the object has a type that this kind knows: the nearest kind
         takes it. None: not at all.
         """
-        packages = [each.__module__.partition(".")[0] for each in type(model).__mro__]
+        packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
         return next(
             (place for place, package in enumerate(packages) if package in cls.packages), None
         )
@@ -118,6 +122,26 @@ class Model(ABC):
     def prepare(self, table: Table) -> Table:
         """The table as this model takes it."""
         return table
+
+
+@cache
+def kinds() -> list[type[Model]]:
+    """Every kind of model in this package."""
+    return concrete(sys.modules[__package__], Model)  # type: ignore[type-abstract]
+
+
+def as_model(model: Any, predict: str | None = None) -> Model:
+    """The object as a model of the kind that knows its type best."""
+    if isinstance(model, Model):
+        return model
+    known = [(distance, kind) for kind in kinds() if (distance := kind.distance(model)) is not None]
+    if not known:
+        advice = (
+            "Wrap it in a function: lambda rows: your_model(rows), from a batch of rows to (m,) "
+            "or (m, k) predictions"
+        )
+        raise InputError("model", "be of a known kind or a function", type(model).__name__, advice)
+    return min(known, key=lambda option: option[0])[1].of(model, predict)
 
 
 def usual_row_seconds(model: Any) -> float:

@@ -122,7 +122,8 @@ class XgboostModel(_Boosted):
             booster = model.get_booster() if model.booster == LINEAR else None
         else:
             _check_known(predict, ("predict", MARGIN))
-            margin, labels = (predict or default) == MARGIN, None
+            margin = (predict or default) == MARGIN
+            labels = None
             kind = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
             booster = model if kind == LINEAR else None
             call = partial(model.inplace_predict, predict_type="margin" if margin else "value")
@@ -152,7 +153,8 @@ class LightgbmModel(_Boosted):
             call, labels = _wrapper_call(model, used, raw_score=True)
         else:
             _check_known(predict, ("predict", MARGIN))
-            call, labels = partial(model.predict, raw_score=used == MARGIN), None
+            call = partial(model.predict, raw_score=used == MARGIN)
+            labels = None
         unit = _unit(used, margin_unit, wrapped and labels is not None)
         return cls(call, labels, model, unit, None if predict else formerly)
 
@@ -169,7 +171,8 @@ class CatboostModel(_Boosted):
     def of(cls, model: Any, predict: str | None) -> Self:
         margin_unit = _margin_unit(_catboost_objective, model)
         default, formerly = _default(margin_unit)
-        used, labels = predict or default, _labels(model)
+        used = predict or default
+        labels = _labels(model)
         formerly = None if predict else formerly
         unit = _unit(used, margin_unit, labels is not None)
         if not callable(getattr(model, "predict_proba", None)):  # the general class
@@ -223,7 +226,7 @@ def _lightgbm_objective(model: Any) -> str:
     header = booster.model_to_string(num_iteration=1).partition("\nTree=")[0].splitlines()
     if "average_output" in header:
         return "random forest"  # predicts a mean, while its margins are sums
-    line = next(each for each in header if each.startswith("objective="))
+    line = next(line for line in header if line.startswith("objective="))
     return line.removeprefix("objective=").split()[0]
 
 
@@ -239,9 +242,9 @@ def _wrapper_call(
     `predict` return margins.
     """
     methods = {
-        name: each
+        name: method
         for name in ("predict_proba", "predict")
-        if callable(each := getattr(model, name, None))
+        if callable(method := getattr(model, name, None))
     }
     if "predict" not in methods:
         advice = "Give the fitted model, or a function of a batch"

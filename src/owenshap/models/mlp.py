@@ -76,14 +76,14 @@ class MLP(Model):
         biases: Sequence[ArrayLike] | None = None,
         activations: str | Sequence[str] = "sigmoid",
     ) -> None:
-        layers = [np.asarray(each) for each in weights]
-        if not layers or any(each.ndim != 2 or each.dtype.kind not in "biuf" for each in layers):
+        layers = [np.asarray(weight) for weight in weights]
+        if not layers or any(layer.ndim != 2 or layer.dtype.kind not in "biuf" for layer in layers):
             advice = "Give one array (width, next width) per layer"
             raise InputError(
-                "weights", "be tables of numbers", [each.shape for each in layers], advice
+                "weights", "be tables of numbers", [layer.shape for layer in layers], advice
             )
         if any(before.shape[1] != after.shape[0] for before, after in pairwise(layers)):
-            got = [each.shape for each in layers]
+            got = [layer.shape for layer in layers]
             raise InputError(
                 "weights",
                 "fit each other, (width, next width)",
@@ -91,19 +91,19 @@ class MLP(Model):
                 "Transpose them where they come from torch",
             )
         added = (
-            [np.zeros(each.shape[1], each.dtype) for each in layers]
+            [np.zeros(layer.shape[1], layer.dtype) for layer in layers]
             if biases is None
             else [np.asarray(b) for b in biases]
         )
-        if [each.shape for each in added] != [each.shape[1:] for each in layers]:
-            rule = f"have shapes {[each.shape[1:] for each in layers]}"
+        if [bias.shape for bias in added] != [layer.shape[1:] for layer in layers]:
+            rule = f"have shapes {[layer.shape[1:] for layer in layers]}"
             raise InputError(
                 "biases",
                 rule,
-                [each.shape for each in added],
+                [bias.shape for bias in added],
                 "Give one number per output of each layer",
             )
-        self.layers = ([each.T for each in layers], added, _names(activations, len(layers)))
+        self.layers = ([layer.T for layer in layers], added, _names(activations, len(layers)))
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:  # noqa: ARG003
@@ -141,9 +141,9 @@ def _names(activations: str | Sequence[str], layers: int) -> list[str]:
         if isinstance(activations, str)
         else list(activations)
     )
-    names = [ALSO.get(each, each) for each in names]
-    known = ["identity", *(each for each in ACTIVATIONS if each != "two classes")]
-    if len(names) != layers or any(each not in known for each in names):
+    names = [ALSO.get(name, name) for name in names]
+    known = ["identity", *(name for name in ACTIVATIONS if name != "two classes")]
+    if len(names) != layers or any(name not in known for name in names):
         rule = (
             f"be one of identity, relu, tanh, sigmoid and softmax for each of the {layers} layers"
         )

@@ -66,7 +66,9 @@ class OnnxModel(Model):
         source = _source(model)
         session = model if source is None else _session(source)
         fixed = [
-            each for each in session.get_inputs() if each.shape and isinstance(each.shape[0], int)
+            taken
+            for taken in session.get_inputs()
+            if taken.shape and isinstance(taken.shape[0], int)
         ]
         if fixed:
             got = f"{fixed[0].shape[0]} rows at a time in input {fixed[0].name!r}"
@@ -76,7 +78,7 @@ class OnnxModel(Model):
                 got,
                 "Export it with a first axis of no fixed length",
             )
-        unknown = next((each for each in session.get_inputs() if each.type not in DTYPES), None)
+        unknown = next((taken for taken in session.get_inputs() if taken.type not in DTYPES), None)
         if unknown is not None:
             got = f"{unknown.type} in input {unknown.name!r}"
             raise InputError(
@@ -100,7 +102,7 @@ class OnnxModel(Model):
     def prepare(self, table: Table) -> Table:
         if isinstance(table, TensorTable):
             table = ArrayTable.of(table.host(table.batch()), table.names)
-        inputs = [each.name for each in self.session.get_inputs()]
+        inputs = [taken.name for taken in self.session.get_inputs()]
         if len(inputs) == 1:
             return table
         if isinstance(table, ArrayTable):
@@ -116,7 +118,8 @@ class OnnxModel(Model):
             return table
         missing = [name for name in inputs if name not in _by_input_name(table.names)]
         if missing:
-            got, advice = f"no {', '.join(missing)}", f"Its inputs are {', '.join(inputs)}"
+            got = f"no {', '.join(missing)}"
+            advice = f"Its inputs are {', '.join(inputs)}"
             raise InputError("data", "have a column for each input of the model", got, advice)
         return table
 
@@ -131,7 +134,7 @@ class OnnxModel(Model):
         if not isinstance(raw, list):
             return raw
         self.labels = [*raw[0]]
-        return np.array([[row[each] for each in raw[0]] for row in raw])
+        return np.array([[row[label] for label in raw[0]] for row in raw])
 
 
 def _source(model: Any) -> str | bytes | None:
@@ -172,9 +175,9 @@ def _chosen(outputs: list[Any], predict: str | None) -> str:
     floats, or of numbers.
     """
     types = {
-        each.name: each.type
-        for each in outputs
-        if each.type in DTYPES or each.type.startswith(PROBABILITIES_BY_CLASS)
+        output.name: output.type
+        for output in outputs
+        if output.type in DTYPES or output.type.startswith(PROBABILITIES_BY_CLASS)
     }
     numbers = [name for name, kind in types.items() if kind != "tensor(string)"]
     if predict is not None and predict not in numbers:
@@ -196,7 +199,7 @@ def _chosen(outputs: list[Any], predict: str | None) -> str:
         [],
     )
     if len(likely) != 1:
-        got = f"the outputs {', '.join(each.name for each in outputs)}"
+        got = f"the outputs {', '.join(output.name for output in outputs)}"
         raise InputError(
             "model",
             "have one output of numbers",
@@ -214,12 +217,12 @@ def _cast(column: Any, wanted: Any) -> NDArray[Any]:
 def _by_column(batch: Any, inputs: list[Any]) -> dict[str, NDArray[Any]]:
     """Each input from the column of its name, or of its place where columns have no names."""
     if isinstance(batch, np.ndarray):
-        columns = dict(zip([each.name for each in inputs], batch.T, strict=True))
+        columns = dict(zip([taken.name for taken in inputs], batch.T, strict=True))
     else:
         columns = {name: batch[column] for name, column in _by_input_name(batch.columns).items()}
     return {
-        each.name: _cast(columns[each.name], each).reshape(-1, *[1] * (len(each.shape) - 1))
-        for each in inputs
+        taken.name: _cast(columns[taken.name], taken).reshape(-1, *[1] * (len(taken.shape) - 1))
+        for taken in inputs
     }
 
 
@@ -227,6 +230,6 @@ def _by_input_name(columns: Any) -> dict[str, Any]:
     """Columns by the names that inputs have: as they are, and as converters write them, without
     spaces and signs.
     """
-    return {re.sub(r"\W", "_", str(each)): each for each in columns} | {
-        str(each): each for each in columns
+    return {re.sub(r"\W", "_", str(column)): column for column in columns} | {
+        str(column): column for column in columns
     }

@@ -179,8 +179,8 @@ def _usual_length(rows: int) -> float:
 
 def _objective(model: Any) -> str:
     """What a regressor of another library was trained for, as far as it was told."""
-    told = getattr(model, "objective", None) or model.get_params().get("loss_function")
-    return str(told).partition(":variance_power")[0]
+    objective = getattr(model, "objective", None) or model.get_params().get("loss_function")
+    return str(objective).partition(":variance_power")[0]
 
 
 def _classes(model: Any) -> Any:
@@ -191,8 +191,8 @@ def _classes(model: Any) -> Any:
 
 def _is(model: Any, names: tuple[str, ...]) -> bool:
     """Whether it is, or descends from, an estimator of scikit-learn of one of these names."""
-    own = [each.__name__ for each in type(model).__mro__ if each.__module__.startswith("sklearn.")]
-    return any(name in names for name in own)
+    kinds = type(model).__mro__
+    return any(kind.__name__ in names and kind.__module__.startswith("sklearn.") for kind in kinds)
 
 
 def _unit(model: Any, method: str) -> str | None:
@@ -214,9 +214,9 @@ def _labels(model: Any, method: str) -> list[Any] | None:
         return None
     if isinstance(classes, list):
         return [
-            f"target {target}: {each}"
+            f"target {target}: {label}"
             for target, of_target in enumerate(classes)
-            for each in of_target
+            for label in of_target
         ]
     labels = [*classes]
     one_score = method == "decision_function" and len(labels) == 2

@@ -89,10 +89,10 @@ def _home(module: Any) -> tuple[Any, Any]:
     it has none.
     """
     first = None
-    for each in chain(module.parameters(), module.buffers()):
-        first = each if first is None else first
-        if each.dtype.is_floating_point:
-            return first.device, each.dtype
+    for tensor in chain(module.parameters(), module.buffers()):
+        first = tensor if first is None else first
+        if tensor.dtype.is_floating_point:
+            return first.device, tensor.dtype
     return None if first is None else first.device, None
 
 
@@ -113,19 +113,19 @@ def _evaluating(module: Any) -> Iterator[None]:
     """
     with _lock:  # a frozen script has no flag: it is in evaluation mode for good
         switched = [
-            each
-            for each in submodules(module)
-            if id(each) in _held or getattr(each, "training", False)
+            submodule
+            for submodule in submodules(module)
+            if id(submodule) in _held or getattr(submodule, "training", False)
         ]
-        for each in switched:
-            each.training = False
-            _held[id(each)] += 1
+        for submodule in switched:
+            submodule.training = False
+            _held[id(submodule)] += 1
     try:
         yield
     finally:
         with _lock:
-            for each in switched:
-                _held[id(each)] -= 1
-                if not _held[id(each)]:
-                    del _held[id(each)]
-                    each.training = True
+            for submodule in switched:
+                _held[id(submodule)] -= 1
+                if not _held[id(submodule)]:
+                    del _held[id(submodule)]
+                    submodule.training = True

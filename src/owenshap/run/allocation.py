@@ -27,7 +27,15 @@ from owenshap.statistics.intervals import simultaneous_half_widths
 from owenshap.statistics.stopping import FIRST_LOOK, LEARNER_LOOK, Clock, Until, Verdict, next_look
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor
-from owenshap.support.progress import Meter, note, silent
+from owenshap.support.progress import (
+    EVERY,
+    Meter,
+    fitting,
+    heard,
+    note,
+    rows_done,
+    silent,
+)
 
 # replicates from which on a half-width says which rows are the least certain, if not how much so
 FEWEST_TO_RANK = 4
@@ -171,6 +179,7 @@ class Allocation:
         self._executor, self._report = executor, report
         self._clock = clock or (Clock(Until(), 0.0) if shared is None else shared.clock)
         self._ends, self._resume = ends, resume
+        self._rows = sum(task.rows for task in tasks)
         self._spent = 0
         """Evaluations of all rows."""
         self._expected = 0
@@ -178,6 +187,10 @@ class Allocation:
         self._open: dict[int, _Row] = {}
         """Rows that have a first estimate and are not done, by identity."""
         self._latest: Snapshot | None = None
+        self._told = 0
+        """Evaluations that were last told."""
+        self._since, self._fitted, self._heard = 0, 0.0, 0.0
+        """Evaluations and shares of fits since then, and when that was last heard of."""
 
     def results(self) -> Iterator[tuple[Game, Estimate]]:
         """Every game of rows with its estimate, as it is done; after an interrupt, what the others
@@ -193,6 +206,11 @@ class Allocation:
         """Snapshots as they come, each to be read before the next, and whether it is the last of
         its game.
         """
+        if self._report is silent:
+            return self._run()
+        return heard(self._run(), self._hear)
+
+    def _run(self) -> Iterator[tuple[Game, Snapshot, bool]]:
         self._check_total()
         try:
             if self._shared is None:
@@ -235,6 +253,7 @@ class Allocation:
                 if snapshot is not None:
                     self._latest = snapshot
                     yield row.session.game, snapshot, done
+            self._tell_rows(going_on)
             targets = self._targets(going_on)
             rows = []
             for row in going_on:
@@ -298,10 +317,48 @@ class Allocation:
 
     def _tell(self, done: int) -> None:
         """How far it is; the end is told at the end."""
+        self._told, self._since = max(done, self._told), 0
+        self._tell_now()
+
+    def _tell_some(self, spent: int, before: int, rows: int, done: int) -> None:
+        """How far some rows are that go on together."""
+        self._tell(spent + (done - before) * rows)
+
+    def _tell_now(self) -> None:
+        done = self._told + self._since
         expected = self._expected
         if self._shared is not None:
             expected = self._shared.total or self._shared.expected(done)
+        if not expected:
+            return  # nothing is known yet
         self._report(min(done, max(expected, 2) - 1), max(expected, 1))
+
+    def _hear(self, evaluations: int, fitted: float) -> None:
+        """What is done inside of a block, or of a fit."""
+        self._since += evaluations
+        self._fitted = 0.0 if evaluations else self._fitted + fitted
+        now = time.monotonic()
+        if now - self._heard < EVERY:
+            return
+        self._heard = now
+        self._tell_now()
+        if self._fitted and self._told + self._since >= self._expected and self._shared is None:
+            fitting(self._report, min(self._fitted, 1.0))
+
+    def _tell_rows(self, rows: Sequence[_Row]) -> None:
+        """How many rows are done, how far the others are, and what they will take."""
+        if self._report is silent:
+            return
+        rows_done(self._report, self._rows - len(rows))
+        known = [(row, row.verdict) for row in rows if row.verdict is not None]
+        if not known:
+            return
+        if self._shared is None:
+            ahead = sum(row.session.expected(each) - row.session.evaluations for row, each in known)
+            self._expected = self._spent + max(ahead, 1)
+        row, verdict = max(known, key=lambda each: each[1].half_width)
+        assert row.session.plan.until is not None
+        note(self._report, verdict.standing(row.session.plan.until, row.session.tolerances))
 
     # --- the total
 
@@ -405,7 +462,7 @@ class Allocation:
             return _made(session.result(reason)), True
         snapshot = None
         if self._shared is None:
-            snapshot = self._seen(row, verdict)
+            snapshot = self._seen(row)
             if session.relearn(verdict):
                 return snapshot, False
         if anew and self._fits_exactly(session, verdict, rows if self._shared is not None else 1):
@@ -414,15 +471,12 @@ class Allocation:
             row.need = 1 / session.evaluations if self._shared.total is None else _width(row)
         return snapshot, False
 
-    def _seen(self, row: _Row, verdict: Verdict) -> Snapshot | None:
-        """What a look at a single game is told: a snapshot, and how far it is."""
+    def _seen(self, row: _Row) -> Snapshot | None:
+        """A snapshot at a look at a single game."""
         session = row.session
         assert session.plan.until is not None
         if len(self._tasks) > 1 or row.task.rows > 1:
             return None
-        if self._report is not silent:
-            self._expected = session.expected(verdict)
-            note(self._report, verdict.standing(session.plan.until, session.tolerances))
         return _made(
             session.result(f"nothing yet: {session.count:,} replicates are done", finished=False)
         )
@@ -524,6 +578,8 @@ class Allocation:
             ):
                 continue  # others may have learned anew, and nothing else yet
             before = session.evaluations
+            if self._report is not silent:
+                session.report = partial(self._tell_some, self._spent, before, len(rows))
             session.advance(target)
             self._release(session)
             self._spend((session.evaluations - before) * len(rows))

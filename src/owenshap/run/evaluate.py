@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from owenshap.designs.design import Design
 from owenshap.errors import GameError, InputError, OwenshapError, shown
-from owenshap.games.game import DrawingGame, Game, LaunchingGame
+from owenshap.games.game import DrawingGame, Game, LaunchingGame, is_of_rows
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, unmasked
+from owenshap.support.progress import pulse
 
 # per player of a coalition: the boolean, and two float64 rows that a model makes of it
 ROW_BYTES = 17
@@ -68,6 +69,7 @@ def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple
         values[index] = _checked(
             _call(game, coalitions, design.background_of(index)), coalitions, ends
         )
+        _count(game, len(index))
     return values, len(inner)
 
 
@@ -86,7 +88,13 @@ def begin(
         coalitions = design.coalitions(index)
         finish = _begun(game, coalitions, design.background_of(index)) if len(index) else None
         yield partial(
-            _finish, finish, coalitions, ends, values, index, len(inner) if last else None
+            _finish,
+            finish,
+            coalitions,
+            ends,
+            values,
+            index,
+            len(inner) if last else None,
         )
 
 
@@ -104,6 +112,12 @@ def _finish(
     if finish is not None:
         values[index] = _checked(_awaited(finish, coalitions), coalitions, ends)
     return None if evaluations is None else (values, evaluations)
+
+
+def _count(game: Game, coalitions: int) -> None:
+    """A bar hears of what was evaluated; games of rows count their batches themselves."""
+    if not is_of_rows(game):
+        pulse(coalitions)
 
 
 def _to_ask(design: Design, ends: Ends) -> tuple[FloatArray, IntArray]:

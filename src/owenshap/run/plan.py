@@ -481,10 +481,24 @@ def _planned(estimator: Estimator, n_players: int, budget: int | None, because: 
     return Plan(estimator, replicates, budget, because)
 
 
+OF_SHAP = {
+    "permutation": "castro",
+    "sampling": "castro",
+    "kernel": "linear",
+    "tree": TREES,
+    "partition": "auto",
+    "deep": "auto",
+    "gradient": "auto",
+    "additive": "auto",
+}
+"""What methods of shap are called here."""
+
+
 def _by_name(method: object) -> Estimator:
     names = methods()
     if not isinstance(method, str) or method not in names:
-        near = difflib.get_close_matches(str(method), names, n=1, cutoff=0.4)
+        near = [OF_SHAP[str(method)]] if str(method) in OF_SHAP else []
+        near = near or difflib.get_close_matches(str(method), names, n=1, cutoff=0.4)
         advice = f"Perhaps '{near[0]}' is meant" if near else "owenshap.methods() lists them"
         raise UnknownMethodError(
             "method", f"be one of {', '.join(names)}, or an Estimator", method, advice

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.statistics.efficiency import Folds
-from owenshap.statistics.moments import Moments, side_by_side, sums_over_players
+from owenshap.statistics.moments import Moments, sums_over_players
 from owenshap.support.arrays import FloatArray, IntArray
 
 # numbers of an output reduced to moments at once: they drown the overhead and fit a cache
@@ -40,8 +40,10 @@ class Accumulator:
         total: FloatArray | None = None,
         spread: bool = True,
     ) -> None:
-        self._with_sums, self._at_once = sums or total is not None, at_once
-        self._total, self._spread = total, spread
+        self._with_sums = sums or total is not None
+        self._at_once = at_once
+        self._total = total
+        self._spread = spread
         self._moments: Moments | None = None
         """Of the values, and of their sums as of one player more."""
         self._folds: Folds | None = None
@@ -129,12 +131,12 @@ class Accumulator:
         first = parts[0]
         totals = [part._total for part in parts if part._total is not None]
         total = np.concatenate(totals) if totals else None
-        together = Accumulator(first._with_sums, first._at_once, total, first._spread)
-        reduced = [part._moments for part in parts if part._moments is not None]
-        together._moments = side_by_side(reduced) if reduced else None
+        joined = Accumulator(first._with_sums, first._at_once, total, first._spread)
+        moments = [part._moments for part in parts if part._moments is not None]
+        joined._moments = Moments.joined(moments, axis=1) if moments else None
         folds = [part._folds for part in parts if part._folds is not None]
-        together._folds = Folds.side_by_side(folds) if folds else None
-        return together
+        joined._folds = Folds.joined(folds) if folds else None
+        return joined
 
     def state(self) -> dict[str, Any]:
         """What it holds, as plain data."""
@@ -151,7 +153,8 @@ class Accumulator:
         """
         moments = None if state["moments"] is None else Moments.of_arrays(state["moments"])
         if moments is not None and self._with_sums and not state["sums"]:
-            moments = moments.with_player(Moments.constant(moments.count, total))
+            sums = Moments.constant(moments.count, total)
+            moments = Moments.joined([moments, sums], axis=0)
         self._moments = moments
         self._folds = None if state["folds"] is None else Folds.restored(state["folds"])
         self._blocks = list(state["blocks"])

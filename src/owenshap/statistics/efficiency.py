@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.statistics.moments import Moments, sums_over_players
+from owenshap.statistics.moments import ROUNDING, Moments, sums_over_players
 from owenshap.support.arrays import FloatArray, IntArray
 
 FOLDS = 10  # of the replicates: what is spread in one is learned from the others
@@ -26,7 +26,6 @@ FOLDS = 10  # of the replicates: what is spread in one is learned from the other
 # no bound where the gap hardly varies (benchmarks/decisions.md#sums-that-add-up)
 INDEPENDENT = 20
 CORRECTED_AT_ONCE = 1 << 12  # values: what is made of ten folds of so many fits a cache
-ROUNDING = 1e-12  # of the numbers that a difference is taken of: what is smaller is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,8 @@ class Folds:
         if outputs <= most:
             mean, squares = self._corrected(raw.squares)
         else:
-            mean, squares = np.empty_like(raw.mean), np.empty_like(raw.mean)
+            mean = np.empty_like(raw.mean)
+            squares = np.empty_like(raw.mean)
             for start in range(0, outputs, most):
                 some = slice(start, start + most)
                 part = self.of_outputs(some)
@@ -89,7 +89,8 @@ class Folds:
 
     def _corrected(self, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and squares of the corrected replicates, from the squares of the raw ones."""
-        deviations, products = self.sums[:, 0], self.sums[:, 1]
+        deviations = self.sums[:, 0]
+        products = self.sums[:, 1]
         shares = self._shares()
         before = np.add.reduce(deviations[:, :-1], axis=0) / self.count
         moved = np.add.reduce(shares * deviations[:, -1:], axis=0)
@@ -143,7 +144,7 @@ class Folds:
         return Folds(self.count, self.centre[:, outputs], self.sums[..., outputs])
 
     @staticmethod
-    def side_by_side(parts: Sequence[Folds]) -> Folds:
+    def joined(parts: Sequence[Folds]) -> Folds:
         """Folds of as many replicates each, of the outputs of all of them."""
         centre = np.concatenate([part.centre for part in parts], axis=-1)
         sums = np.concatenate([part.sums for part in parts], axis=-1)

@@ -15,14 +15,14 @@ from owenshap.support.draws import REPLICATES, Draws
 # below, an interval is doubtful: skewed ones hold less than 85 % (benchmarks/decisions.md#doubts)
 FEW_REPLICATES = 10
 ASTRAY = 4.0  # standard errors of the sum: a gap beyond them is no accident (1 in 16,000)
-# shares of the error rate: for the common half-width, and to keep quiet players' intervals narrow
-LOUD, QUIET = 0.85, 0.05
-# how much to add for looking often and for skewness: measured, see benchmarks/coverage
-LOOKING, SKEWED = 1.0, 0.1
+LOUD = 0.85  # share of the error rate for the common half-width
+QUIET = 0.05  # share of the error rate that keeps quiet players' intervals narrow
+SKEWED = 0.1  # how much of Hall's term a look adds for skewness: measured, see benchmarks/coverage
 SKEWED_LEARNING = 0.25  # the same where a surrogate learns
-# Shares of the spread, and for each replicate, that the farthest must exceed to carry it: a
-# normal's never does (benchmarks/decisions.md#widths-of-intervals).
-CARRIED, USUAL = 0.5, 3.0
+# The farthest replicate carries the spread where it has more than this share of it and this many
+# times a replicate's: a normal's never does (benchmarks/decisions.md#widths-of-intervals).
+CARRIED = 0.5
+USUAL = 3.0  # a replicate's shares, for the same
 # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and
 # large
 SURPRISING = 3.0
@@ -52,7 +52,6 @@ def half_widths(
     confidence: float,
     total: FloatArray | float = 0.0,
     draws: Draws = REPLICATES,
-    astray: FloatArray | float = 0.0,
 ) -> FloatArray:
     """Half-widths (n, k) for a number of replicates fixed beforehand: Student's t, widened where
     replicates are skewed.
@@ -65,8 +64,6 @@ def half_widths(
         Of each value's interval.
     total, draws
         As `unseen_half_width` takes them: no interval is narrower than that.
-    astray : float (k,)
-        By how much the sum of the values is off beyond accident: no interval is narrower.
 
     Where all replicates of a value agree and those of others do not, an event that changes it may
     be too rare to have been seen: its interval then has room for one of probability 3/r (at 95 %)
@@ -74,12 +71,12 @@ def half_widths(
     replicates tell too little of one.
     """
     tail = (1 - confidence) / 2
-    own, of_all = moments.squared_skewness
-    wider = 1 + (own + of_all) / 2 * _second_order(normal_quantile(tail), moments.count)
+    of_each, of_all = moments.squared_skewness
+    wider = 1 + (of_each + of_all) / 2 * _second_order(normal_quantile(tail), moments.count)
     widened = quantile_of(moments.count - 1, tail) * _cautious_errors(moments) * wider
     floor = unseen_half_width(moments, 1 - confidence, total, draws)
     rare = _room_for_what_is_rare(moments, confidence)
-    return np.maximum(np.maximum(widened, rare), np.maximum(floor, astray))
+    return np.maximum(np.maximum(widened, rare), floor)
 
 
 def doubts(moments: Moments, strain: FloatArray) -> NDArray[np.object_]:
@@ -92,17 +89,17 @@ def doubts(moments: Moments, strain: FloatArray) -> NDArray[np.object_]:
     strain : float (k,)
         How many standard errors the values' sum is off what it must be.
     """
-    found = np.full(moments.mean.shape[1], "", object)
-    found[_carried_by_few(moments)] = (
+    reasons = np.full(moments.mean.shape[1], "", object)
+    reasons[_carried_by_few(moments)] = (
         "single replicates carry the spread: rare coalitions matter, and some may be unseen"
     )
-    found[strain > ASTRAY] = (
+    reasons[strain > ASTRAY] = (
         f"the sum of the values is off by more than {ASTRAY:g} standard errors: what is missing "
         "was seen too seldom"
     )
     if moments.count < FEW_REPLICATES:
-        found[:] = few(moments.count, "replicates")
-    return found
+        reasons[:] = few(moments.count, "replicates")
+    return reasons
 
 
 def few(count: int, what: str) -> str:
@@ -124,12 +121,12 @@ def _cautious_errors(moments: Moments) -> FloatArray:
     The heavier the tails, the less replicates tell of a value's spread. The mean of all values
     then counts too, as much as so many replicates as their mean excess kurtosis; it only adds.
     """
-    own = np.square(moments.standard_errors)
+    squared = np.square(moments.standard_errors)
     excess = np.maximum(0, moments.mean_of_varying(moments.excess))
-    missing = np.maximum(0, moments.mean_of_varying(own) - own) * (
+    missing = np.maximum(0, moments.mean_of_varying(squared) - squared) * (
         excess / (moments.count + excess)
     )
-    errors: FloatArray = np.sqrt(own + np.where(moments.unseen, 0, missing))
+    errors: FloatArray = np.sqrt(squared + np.where(moments.unseen, 0, missing))
     return errors
 
 
@@ -171,13 +168,14 @@ def simultaneous_half_widths(
     much to add for skewness. None is narrower than `unseen_half_width`, which takes `total` and
     `draws`.
     """
-    rate, cells = 1 - confidence, moments.mean.size
+    rate = 1 - confidence
+    cells = moments.mean.size
     errors = watched_errors(moments, confidence, skewed)
     common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
-    own = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
+    single = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
     # A quiet player is one whose events are rare, or seem so: that holds of all of them at once
     # only with room for each.
-    quiet = np.maximum(own, rare_half_width(moments, rate / cells))
+    quiet = np.maximum(single, rare_half_width(moments, rate / cells))
     least = np.maximum(
         rare_half_width(moments, rate), unseen_half_width(moments, rate, total, draws)
     )
@@ -223,10 +221,8 @@ def common_half_width(
         return 0.0
     loud = errors[errors > NEGLIGIBLE * largest]
     rest = errors.size - len(loud)
-    low, high = (
-        quantile_of(count - 1, rate / 2) * largest,
-        quantile_of(count - 1, rate / (2 * errors.size)) * largest,
-    )
+    low = quantile_of(count - 1, rate / 2) * largest
+    high = quantile_of(count - 1, rate / (2 * errors.size)) * largest
     while high - low > precision * high:
         middle = (low + high) / 2
         chance = 2 * float(stdtr(count - 1, -middle / loud).sum())
@@ -297,7 +293,7 @@ def _carried_by_few(moments: Moments) -> BoolArray:
 def _for_looking(moments: Moments, count: int) -> FloatArray:
     """How much too small a look at so many replicates may find the spread by accident."""
     doubt = np.sqrt((np.maximum(moments.excess, 0) + 2) / count)
-    return np.sqrt(1 + LOOKING * doubt)
+    return np.sqrt(1 + doubt)
 
 
 def _for_skewness(moments: Moments, quantile: float, count: int) -> FloatArray:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+
+ROUNDING = 1e-12  # of the numbers that a difference is taken of: what is smaller is rounding
+FEW_OUTPUTS = 32  # of which numpy's loops along the last axis are all overhead
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,51 +74,49 @@ class Moments:
         )
         return Moments(count, mean, squares, _merged(self, other, shift))
 
-    def of_outputs(self, which: slice | IntArray) -> Moments:
+    def of_outputs(self, which: IntArray) -> Moments:
         """The moments of some outputs."""
-        shape = self.shape
-        if shape is not None:
-            shape = Shape(
-                *(
-                    part[:, which]
-                    for part in (shape.cubes, shape.fourths, shape.lowest, shape.highest)
-                )
-            )
-        return Moments(self.count, self.mean[:, which], self.squares[:, which], shape)
+        return self._changed(lambda array: array[:, which])
+
+    def of_players(self, which: slice) -> Moments:
+        """The moments of some players."""
+        return self._changed(lambda array: array[which])
+
+    @staticmethod
+    def joined(parts: Sequence[Moments], axis: int) -> Moments:
+        """Moments of as many replicates each, of the players (axis 0) or the outputs (axis 1) of
+        all of them.
+        """
+        arrays = [part.arrays() for part in parts]
+        names = arrays[0].keys() - {"count"}
+        joined = {name: np.concatenate([part[name] for part in arrays], axis) for name in names}
+        return Moments.of_arrays({**joined, "count": arrays[0]["count"]})
 
     def arrays(self) -> dict[str, FloatArray]:
         """All of it as arrays."""
         arrays = {"count": np.array(float(self.count)), "mean": self.mean, "squares": self.squares}
         if self.shape is not None:
-            arrays |= {each.name: getattr(self.shape, each.name) for each in fields(Shape)}
+            arrays |= {part.name: getattr(self.shape, part.name) for part in fields(Shape)}
         return arrays
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, FloatArray]) -> Moments | None:
-        """What `arrays` gave; None where nothing was there."""
-        if "mean" not in arrays:
-            return None
-        names = [each.name for each in fields(Shape)]
+    def of_arrays(cls, arrays: Mapping[str, FloatArray]) -> Moments:
+        """The moments that `arrays` gave."""
+        names = [part.name for part in fields(Shape)]
         shape = Shape(*(arrays[name] for name in names)) if names[0] in arrays else None
         return cls(int(arrays["count"]), arrays["mean"], arrays["squares"], shape)
 
-    def of_players(self, which: slice) -> Moments:
-        """The moments of some players."""
+    def _changed(self, change: Callable[[FloatArray], FloatArray]) -> Moments:
+        """The moments with every array (n, k) changed so."""
         shape = self.shape
         if shape is not None:
             shape = Shape(
-                shape.cubes[which], shape.fourths[which], shape.lowest[which], shape.highest[which]
+                change(shape.cubes),
+                change(shape.fourths),
+                change(shape.lowest),
+                change(shape.highest),
             )
-        return Moments(self.count, self.mean[which], self.squares[which], shape)
-
-    def with_player(self, other: Moments) -> Moments:
-        """The moments of one player more, of as many replicates."""
-        mine, theirs = self.arrays(), other.arrays()
-        names = mine.keys() - {"count"}
-        arrays = {name: np.concatenate([mine[name], theirs[name]]) for name in names}
-        joined = Moments.of_arrays(arrays | {"count": mine["count"]})
-        assert joined is not None
-        return joined
+        return Moments(self.count, change(self.mean), change(self.squares), shape)
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -145,10 +146,10 @@ class Moments:
         if self.shape is None:
             return np.zeros_like(self.mean)
         spread = self._spread()
-        found: FloatArray = np.divide(
+        skewness: FloatArray = np.divide(
             self.shape.cubes / self.count, spread**1.5, out=np.zeros_like(spread), where=spread > 0
         )
-        return found
+        return skewness
 
     @cached_property
     def adjusted_skewness(self) -> FloatArray:
@@ -201,9 +202,9 @@ class Moments:
         """
         by_accident = 6 * (self.count - 2) / ((self.count + 1) * (self.count + 3))
         squares = np.square(self.skewness)
-        own = np.maximum(0, squares - by_accident)
+        of_each = np.maximum(0, squares - by_accident)
         of_all = np.maximum(0, self.mean_of_varying(squares) - by_accident)
-        return own, of_all
+        return of_each, of_all
 
     def mean_of_varying(self, of_each: FloatArray) -> FloatArray:
         """The mean of something (n, k) over the players whose replicates differ, (k,)."""
@@ -218,7 +219,7 @@ class Moments:
         """Where replicates agree as they were made, but for rounding, (n, k)."""
         if self.raw is not None:
             return self.raw.unseen
-        return self.ranges <= 1e-12 * np.maximum(
+        return self.ranges <= ROUNDING * np.maximum(
             self.ranges.max(axis=0), np.abs(self.mean).max(axis=0)
         )
 
@@ -227,17 +228,7 @@ class Moments:
         those would vanish.
         """
         spread = self.squares / self.count
-        return np.where(spread > TINY * np.square(self.mean) + 1e-140, spread, 0)
-
-
-def side_by_side(parts: Sequence[Moments]) -> Moments:
-    """Moments of as many replicates each, of the outputs of all of them."""
-    together = [part.arrays() for part in parts]
-    names = together[0].keys() - {"count"}
-    arrays = {name: np.concatenate([each[name] for each in together], axis=1) for name in names}
-    joined = Moments.of_arrays(arrays | {"count": together[0]["count"]})
-    assert joined is not None
-    return joined
+        return np.where(spread > ROUNDING**2 * np.square(self.mean) + 1e-140, spread, 0)
 
 
 def sums_over_players(replicates: FloatArray) -> FloatArray:
@@ -252,16 +243,14 @@ def sums_over_players(replicates: FloatArray) -> FloatArray:
     return sums[:, None]
 
 
-FEW_OUTPUTS = 32  # of which numpy's loops along the last axis are all overhead
-TINY = 1e-24  # of a squared mean: a spread that is rounding
-
-
 def _merged(one: Moments, other: Moments, shift: FloatArray) -> Shape | None:
     """The shape of two sets of replicates together (Pébay 2008)."""
     if one.shape is None or other.shape is None:
         return None
-    a, b = one.count, other.count
-    count, squared = a + b, np.square(shift)  # products: a power takes ten times as long
+    a = one.count
+    b = other.count
+    count = a + b
+    squared = np.square(shift)  # products: a power takes ten times as long
     cubes = (
         one.shape.cubes
         + other.shape.cubes
@@ -275,8 +264,6 @@ def _merged(one: Moments, other: Moments, shift: FloatArray) -> Shape | None:
         + 6 * squared * (a * a * other.squares + b * b * one.squares) / count**2
         + 4 * shift * (a * other.shape.cubes - b * one.shape.cubes) / count
     )
-    lowest, highest = (
-        np.minimum(one.shape.lowest, other.shape.lowest),
-        np.maximum(one.shape.highest, other.shape.highest),
-    )
+    lowest = np.minimum(one.shape.lowest, other.shape.lowest)
+    highest = np.maximum(one.shape.highest, other.shape.highest)
     return Shape(cubes, fourths, lowest, highest)

@@ -153,10 +153,12 @@ class Clock:
     """
 
     def __init__(self, until: Until, began: float) -> None:
-        self._until, self._began = until, began
+        self._until = until
+        self._began = began
         self._over = False
         self._pace = 0.0  # seconds for one number, as far as is known
-        self._worked, self._numbers = 0.0, 0
+        self._worked = 0.0
+        self._numbers = 0
 
     @property
     def left(self) -> float:
@@ -286,7 +288,7 @@ class Verdict:
         """How far it is, for a bar."""
         if tolerances is None or not math.isfinite(self.half_width):
             return ""
-        return f"half-width {self._width(until, tolerances)}, tolerance {until.tolerance}"
+        return f"within {self._width(until, tolerances)}, {until.tolerance} asked"
 
     def missed(
         self, until: Until, tolerances: FloatArray | None, count: int, evaluations: int, cost: int
@@ -430,7 +432,8 @@ def _look_at_order(
     if order is None:
         return Verdict(math.nan, False, False, math.nan, None)
     doubt = None if sums is None else _doubt(sums, total, order.ties, confidence, skewed)
-    settled, needed = order.settled and doubt is None, order.needed
+    settled = order.settled and doubt is None
+    needed = order.needed
     by_spread = partial(float, order.by_spread)
     return Verdict(math.nan, False, settled, needed, doubt, by_spread, needed, order=order)
 
@@ -528,7 +531,8 @@ def _order_of(
     apart = _apart(size, order, top, ties)
     by_spread = count * _largest_share(spread, apart) ** 2
     to_see = count * _largest_share(np.broadcast_to(floor, size.shape), apart)
-    settled, tied = bool((most - least <= ties).all()), float((most - least).max())
+    settled = bool((most - least <= ties).all())
+    tied = float((most - least).max())
     return Order(settled, tied, max(by_spread, to_see), by_spread, ties)
 
 

@@ -21,11 +21,11 @@ class Future(Protocol):
     """A result to come."""
 
     def result(self) -> Any:
-        """Wait for it."""
+        """Wait for it, and return it."""
         ...
 
     def cancel(self) -> Any:
-        """Do not bother."""
+        """It is no longer needed: do not begin it."""
         ...
 
 
@@ -34,7 +34,7 @@ class Executor(Protocol):
     """Anything that runs a function elsewhere, as concurrent.futures does."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any) -> Future:
-        """Start it."""
+        """Begin to run function(*args) somewhere."""
         ...
 
 
@@ -101,9 +101,11 @@ def one_ahead(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
     `begun` begins a piece of work when it is asked for one, and gives the function that waits for
     it. Where it fails, what was begun before is finished first, as it would be one by one.
     """
-    source, waiting = iter(begun), None
+    source = iter(begun)
+    waiting = None
     while True:
-        failure, following = None, None
+        failure = None
+        following = None
         try:
             following = next(source, None)
         except Exception as error:

@@ -1,41 +1,77 @@
-"""A bar on a terminal, silence elsewhere."""
+"""A bar on a terminal and in a notebook, silence elsewhere; it moves whatever the work is."""
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable
-from typing import TextIO, TypeAlias
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import Any, TextIO, TypeAlias, TypeVar
 
 Meter: TypeAlias = Callable[[int, int], None]
 """Called with the evaluations done and the evaluations expected."""
 
+Step = TypeVar("Step")
+
 WIDTH = 30  # characters of the bar
-EVERY = 0.1  # seconds between two looks of the bar
+FIRST = 0.3  # seconds after which a bar appears: shorter work is over before it is read
+EVERY = 0.1  # seconds between two looks of the bar, or two calls of a callable, at least
+TICK = 0.5  # seconds between two looks, at most: the clock of a bar never stands still
+MOST_SHOWN = 0.99  # of the bar, until the work is over
 
 
-def meter(progress: bool | Meter | None, label: str) -> Meter:
-    """The meter that `progress` asks for: None is a bar where stderr is a terminal, False is
-    silence.
+def meter(progress: bool | Meter | None, label: str, rows: int = 0) -> Meter:
+    """The meter that `progress` asks for: None is a bar where there is a terminal or a notebook,
+    False is silence. `rows` are counted where there are several.
     """
     if callable(progress):
         return progress
     if sys.stderr is None or progress is False:  # no stderr: a program without a console
         return silent
-    return Bar(label, sys.stderr) if progress or sys.stderr.isatty() else silent
+    if in_notebook():
+        return NotebookBar(label, sys.stderr, rows)
+    return Bar(label, sys.stderr, rows) if progress or sys.stderr.isatty() else silent
+
+
+def in_notebook() -> bool:
+    """Whether this is a kernel of Jupyter, which shows what its cells write."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell"
 
 
 def close(progress: Meter) -> None:
     """Take a bar away, however the work ended."""
     if isinstance(progress, Bar):
-        progress.clear()
+        progress.close()
 
 
 def note(progress: Meter, words: str) -> None:
     """Show these words beside a bar from now on."""
-    if isinstance(progress, Bar):
+    if isinstance(progress, Part):
+        note(progress.whole, words)
+    elif isinstance(progress, Bar):
         progress.words = words
+
+
+def rows_done(progress: Meter, rows: int) -> None:
+    """So many rows are done, of a part of the work or of all of it."""
+    if isinstance(progress, Part):
+        rows_done(progress.whole, progress.rows_before + rows)
+    elif isinstance(progress, Bar):
+        progress.rows_done = rows
+
+
+def fitting(progress: Meter, share: float) -> None:
+    """All is evaluated, and this share of what is fitted to it."""
+    if isinstance(progress, Part):
+        fitting(progress.whole, share)
+    elif isinstance(progress, Bar):
+        progress.fitting(share)
 
 
 def tell(progress: Meter, words: str) -> None:
@@ -48,38 +84,173 @@ def silent(done: int, expected: int) -> None:
     """Say nothing."""
 
 
-class Bar:
-    """A line that shows how far the work is and how long it will take; it leaves no trace."""
+class Part:
+    """The meter of a part of the work, which is `size` of the `expected` of the whole after what is
+    done before it; so are its rows.
+    """
 
-    def __init__(self, label: str, stream: TextIO) -> None:
-        self._label, self._stream = label, stream
-        self._began = self._looked = time.monotonic()
-        self._shown = False
-        self.words = ""
-        """What is shown beside the bar, such as how accurate the answer is by now."""
+    def __init__(self, whole: Meter, before: tuple[int, int], of: tuple[int, int], expected: int):
+        self.whole = whole
+        self._before, self.rows_before = before
+        self._size, self._rows = of
+        self._expected = expected
+        self._reached = 0
 
     def __call__(self, done: int, expected: int) -> None:
-        now = time.monotonic()
         if done >= expected:
-            self.clear()
-        elif now - self._looked >= EVERY:
-            self._looked = now
-            self._show(done, expected, now - self._began)
+            rows_done(self, self._rows)
+        reached = self._before + int(self._size * min(1.0, done / max(expected, 1)))
+        self._reached = max(self._reached, min(reached, self._expected))  # it never goes back
+        self.whole(self._reached, self._expected)
 
-    def _show(self, done: int, expected: int, elapsed: float) -> None:
-        share = done / expected
-        left = clock(elapsed * (1 - share) / share) if share else "?"
-        words = (
-            f" {share:4.0%}  {self.words or f'{done:,} of {expected:,} evaluations'}  {left} left"
-        )
+
+def parts_of(whole: Meter, sizes: list[int], rows: list[int]) -> list[Meter]:
+    """A meter for each of the parts of the work, of which the sizes are about known."""
+    if whole is silent:
+        return [silent] * len(sizes)
+    expected = max(1, sum(sizes))
+    whole(0, expected)
+    before = list(zip([0, *accumulate(sizes)], [0, *accumulate(rows)], strict=True))
+    return [
+        Part(whole, done, of, expected)
+        for done, of in zip(before[:-1], zip(sizes, rows, strict=True), strict=True)
+    ]
+
+
+# --- what is done inside
+
+
+class _Listening(threading.local):
+    listener: Callable[[int, float], None] | None = None
+
+
+_listening = _Listening()
+
+
+def pulse(evaluations: int = 0, fitted: float = 0.0) -> None:
+    """Tell who listens in this thread that so many more evaluations are made, that so much of a fit
+    is done, or only that work goes on.
+    """
+    if _listening.listener is not None:
+        _listening.listener(evaluations, fitted)
+
+
+def heard(steps: Iterator[Step], listener: Callable[[int, float], None]) -> Iterator[Step]:
+    """The same steps; pulses on the way to each are told to the listener."""
+    while True:
+        before = _listening.listener
+        _listening.listener = listener
+        try:
+            step = next(steps)
+        except StopIteration:
+            return
+        finally:
+            _listening.listener = before
+        yield step
+
+
+# --- bars
+
+
+class Bar:
+    """A line that shows how far the work is and how long it will take; it leaves no trace.
+
+    A thread of its own keeps its clock going while the work says nothing.
+    """
+
+    def __init__(self, label: str, stream: TextIO, rows: int = 0) -> None:
+        self._label, self._stream, self._rows = label, stream, rows
+        self._began = self._phase_began = time.monotonic()
+        self._looked = 0.0
+        self._share = 0.0
+        self._done, self._expected = 0, 0
+        self._fits = False
+        self._shown = False
+        self._lock = threading.RLock()
+        self._over = threading.Event()
+        self.rows_done = 0
+        self.words = ""
+        """What is shown beside the bar, such as how accurate the answer is by now."""
+        ticking = threading.Thread(target=_tick, args=(weakref.ref(self), self._over), daemon=True)
+        ticking.start()
+
+    def __call__(self, done: int, expected: int) -> None:
+        if done >= expected:
+            self.close()
+            return
+        if self._fits and done < expected - 1:
+            self._fits, self._phase_began = False, self._began
+        self._done, self._expected = done, expected
+        if not self._fits:
+            self._share = done / expected
+        self.look()
+
+    def fitting(self, share: float) -> None:
+        """So much is fitted, after all is evaluated."""
+        if not self._fits:
+            self._fits, self._phase_began = True, time.monotonic()
+        self._share = share
+        self.look()
+
+    def tell(self, words: str) -> None:
+        """Write a line that stays."""
+        with self._lock:
+            self._erase()
+            self._stream.write(f"{words}\n")
+            self._stream.flush()
+
+    def close(self) -> None:
+        """Leave no trace."""
+        self._over.set()
+        with self._lock:
+            self._erase()
+
+    def look(self) -> None:
+        """Show how far it is, if enough time has passed."""
+        now = time.monotonic()
+        if now - self._began < FIRST or now - self._looked < EVERY:
+            return
+        with self._lock:
+            if not self._over.is_set():
+                self._looked = now
+                self._draw(min(self._share, MOST_SHOWN), self._told(now))
+                self._shown = True
+
+    def _told(self, now: float) -> list[str]:
+        """What stands behind the bar: rows, how accurate, and the time; the last is never left
+        out.
+        """
+        rows = f"{self.rows_done:,} of {self._rows:,} rows" if self._rows > 1 else ""
+        what = self.words
+        if self._fits:
+            what = "fitting"
+        elif not what and not rows and self._expected:
+            what = f"{self._done:,} of {self._expected:,} evaluations"
+        elapsed = now - self._phase_began
+        left = ""
+        if self._share > 0:
+            left = f", {clock(elapsed * (1 - self._share) / self._share)} left"
+        return [*(part for part in (rows, what) if part), f"{clock(now - self._began)}{left}"]
+
+    def _draw(self, share: float, told: list[str]) -> None:
         columns = self._columns()
+        words = f" {share:4.0%}  {'  '.join(told)}"
         width = min(WIDTH, columns - len(self._label) - len(words) - 2)
         filled = int(share * width)
         bar = "━" * filled + "╺" * (filled < width) + "─" * (width - filled - 1)
-        line = f"{self._label} {bar}{words}" if width > 4 else f"{share:4.0%}  {left} left"
+        line = f"{self._label} {bar}{words}"
+        if width <= 4:
+            line = words if len(words) < columns else f" {share:4.0%}  {told[0]}  {told[-1]}"
+        if len(line) >= columns:
+            line = f" {share:4.0%}  {told[-1]}"
         self._stream.write(f"\r\x1b[2K{line[: columns - 1]}")
         self._stream.flush()
-        self._shown = True
+
+    def _erase(self) -> None:
+        if self._shown:
+            self._stream.write("\r\x1b[2K")
+            self._stream.flush()
+            self._shown = False
 
     def _columns(self) -> int:
         """Of the terminal: a line that is wrapped could not be erased."""
@@ -88,18 +259,56 @@ class Bar:
         except (OSError, ValueError):  # not a terminal
             return 80
 
-    def tell(self, words: str) -> None:
-        """Write a line that stays."""
-        self.clear()
-        self._stream.write(f"{words}\n")
-        self._stream.flush()
 
-    def clear(self) -> None:
-        """Leave no trace."""
-        if self._shown:
-            self._stream.write("\r\x1b[2K")
+def _tick(bar_of: weakref.ref[Bar], over: threading.Event) -> None:
+    """Keep a bar's clock going until it is over, or forgotten."""
+    while not over.wait(TICK):
+        bar = bar_of()
+        if bar is None:
+            return
+        bar.look()
+        del bar
+
+
+class NotebookBar(Bar):
+    """The same in a notebook: tqdm's bar where it is installed, else a line of text."""
+
+    def __init__(self, label: str, stream: TextIO, rows: int = 0) -> None:
+        self._bar: Any = None
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # tqdm warns where there are no widgets
+                self._tqdm = importlib.import_module("tqdm.auto").tqdm
+        except ImportError:
+            self._tqdm = None
+        super().__init__(label, stream, rows)
+
+    def tell(self, words: str) -> None:
+        with self._lock:
+            self._erase()
+            print(words)
+
+    def _draw(self, share: float, told: list[str]) -> None:
+        if self._tqdm is None:
+            line = f"{self._label} {share:.0%}  {'  '.join(told)}"
+            self._stream.write(f"\r{line[:79]:79}")
             self._stream.flush()
-            self._shown = False
+            return
+        if self._bar is None:
+            form = "{desc} {percentage:.0f}%|{bar}| {unit}"
+            self._bar = self._tqdm(total=1.0, desc=self._label, bar_format=form, leave=False)
+        self._bar.n = share
+        self._bar.unit = "  ".join(told)
+        self._bar.refresh()
+
+    def _erase(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+        elif self._shown:
+            self._stream.write(f"\r{'':79}\r")
+            self._stream.flush()
+        self._shown = False
 
 
 def clock(seconds: float) -> str:

@@ -1,10 +1,12 @@
-"""What a table of rows is: data as its user holds it."""
+"""What a table of rows is: data as its user holds it; and the way from data to its table."""
 
 from __future__ import annotations
 
 import copy
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, IntArray, rounded_by_float, unmasked
+from owenshap.support.discovery import concrete
 
 Composer: TypeAlias = Callable[[IntArray, BoolArray, IntArray], Any]
 """(rows (m,), coalitions (m, players), drawn (m, b) or (1, b)) -> the batch of m × b composites, in
@@ -59,6 +62,12 @@ class Table(ABC):
         differs.
         """
 
+    def widened(self, rows: Self) -> Self:  # noqa: ARG002
+        """The table as a background for these rows: its integers as floats where theirs are no
+        integers; itself where nothing is to be done.
+        """
+        return self
+
     def beside(self, data: Any, what: str) -> Self:
         """Other data of the same type, with this table's columns and dtypes."""
         if type(data).__module__.partition(".")[0] != self.package:
@@ -88,8 +97,8 @@ class Table(ABC):
         """Where a row's feature differs from that of the same row of another table, (rows,
         features).
         """
-        each = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
-        return np.concatenate(each)
+        by_row = [self.take(one).differs(other.take(one)) for one in np.arange(len(self))[:, None]]
+        return np.concatenate(by_row)
 
     @abstractmethod
     def composer(self, background: Self, player_of: IntArray) -> Composer:
@@ -117,6 +126,13 @@ class Table(ABC):
         return unmasked(raw)
 
     @staticmethod
+    def row_ids(data: Any) -> NDArray[Any] | None:  # noqa: ARG004
+        """What the rows of data of this package's type are called, (rows,); None: they have no
+        names.
+        """
+        return None
+
+    @staticmethod
     def own_copy(data: Any) -> Any:
         """A copy of a row or of rows of this package's type, which nobody else can change."""
         try:
@@ -135,6 +151,40 @@ class Table(ABC):
         return 8 * self.n_features
 
 
+@cache
+def _by_package() -> dict[str, type[Table]]:
+    return {kind.package: kind for kind in concrete(sys.modules[__package__], Table)}  # type: ignore[type-abstract]
+
+
+def as_table(data: Any, names: list[str] | None = None) -> Table:
+    """The table of this data; what no package of ours knows becomes a numpy array."""
+    return _kind(data).of(data, names)
+
+
+def as_array(data: Any) -> NDArray[Any]:
+    """What a model returned as a numpy array, whatever package it is of and whatever device it is
+    on.
+    """
+    return _kind(data).host(data)
+
+
+def row_ids(data: Any) -> NDArray[Any] | None:
+    """What the rows of this data are called, (rows,); None where they have no names."""
+    return _kind(data).row_ids(data)
+
+
+def own_copy(data: Any) -> Any:
+    """A copy of data of any type, a single row too, which nobody else can change."""
+    return _kind(data).own_copy(data)
+
+
+def _kind(data: Any) -> type[Table]:
+    packages = [kind.__module__.partition(".")[0] for kind in type(data).__mro__]
+    return _by_package()[
+        next((package for package in packages if package in _by_package()), "numpy")
+    ]
+
+
 def expand(coalitions: BoolArray, player_of: IntArray) -> BoolArray:
     """Which features are present, (m, features), in these coalitions of players."""
     if len(player_of) == coalitions.shape[1] and (player_of == np.arange(len(player_of))).all():
@@ -146,8 +196,10 @@ def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
     """An error that names the columns that are missing or too many."""
     if names == wanted:
         return
-    has, needs = set(names), set(wanted)
-    missing, extra = [n for n in wanted if n not in has], [n for n in names if n not in needs]
+    has = set(names)
+    needs = set(wanted)
+    missing = [n for n in wanted if n not in has]
+    extra = [n for n in names if n not in needs]
     if missing or extra:
         got = " and ".join(
             [f"no {', '.join(missing)}"] * bool(missing)
@@ -175,6 +227,18 @@ def distinct_names(names: list[str] | None, features: int) -> list[str]:
         places = " and ".join(str(place) for place, name in enumerate(names) if name == double)
         got = f"{double!r} for columns {places}"
         raise InputError("feature_names", "name each column once", got, "Rename all but one")
+    return names
+
+
+def frame_names(columns: Iterable[Any], names: list[str] | None) -> list[str]:
+    """The names of a frame's columns, of which there must be some and nobody gives others."""
+    if names is not None:
+        advice = "Its columns are the names"
+        raise InputError("feature_names", "be None for a DataFrame", names, advice)
+    names = [str(column) for column in columns]
+    if not names:
+        advice = "Give the columns that the model takes"
+        raise InputError("data", "have at least one column", "none", advice)
     return names
 
 
@@ -210,7 +274,8 @@ def chosen(present: BoolArray, own: NDArray[Any], other: NDArray[Any]) -> NDArra
     # One bit pattern or the other without a branch per cell, which no processor foresees where
     # coalitions are random.
     bits = f"i{own.itemsize}"
-    cells, others = own.view(bits), other[:, 0].view(bits)
+    cells = own.view(bits)
+    others = other[:, 0].view(bits)
     cells ^= others
     cells &= np.negative(present.view(np.int8))
     cells ^= others

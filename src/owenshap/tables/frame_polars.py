@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, IntArray, rounded_by_float
 from owenshap.support.extras import needed
-from owenshap.tables.base import Composer, Table, checked_columns, expand, lossy_dtype
+from owenshap.tables.base import Composer, Table, checked_columns, expand, frame_names, lossy_dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +30,7 @@ class PolarsTable(Table):
         if not isinstance(data, _polars().DataFrame):
             advice = "Collect a LazyFrame; for one row use frame[i : i + 1]"
             raise InputError("data", "be a DataFrame", type(data).__name__, advice)
-        if names is not None:
-            raise InputError(
-                "feature_names", "be None for a DataFrame", names, "Its columns are the names"
-            )
-        if not data.columns:
-            raise InputError(
-                "data", "have at least one column", "none", "Give the columns that the model takes"
-            )
-        return cls(data, list(data.columns))
+        return cls(data, frame_names(data.columns, names))
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -52,6 +44,21 @@ class PolarsTable(Table):
         columns = [_cast(self.frame[name], wanted[name], what) for name in background.names]
         return replace(self, frame=_polars().DataFrame(columns), names=background.names)
 
+    def widened(self, rows: Self) -> Self:
+        pl = _polars()
+        wide = [
+            name
+            for name in self.names
+            if name in rows.names
+            and self.frame[name].dtype.is_integer()
+            and rows.frame[name].dtype.is_float()
+            and not _rounded(self.frame[name])
+            and not (rows.frame[name] % 1 == 0).fill_null(False).all()
+        ]
+        if not wide:
+            return self
+        return replace(self, frame=self.frame.with_columns(pl.col(wide).cast(pl.Float64)))
+
     def differs(self, background: Self) -> BoolArray:
         columns = [_differs(self.frame[name], background.frame[name]) for name in background.names]
         return np.stack(columns, axis=1)
@@ -62,10 +69,8 @@ class PolarsTable(Table):
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
         pl = _polars()
-        both, offset = (
-            pl.concat([self.frame, background.frame], rechunk=True).get_columns(),
-            len(self),
-        )
+        both = pl.concat([self.frame, background.frame], rechunk=True).get_columns()
+        offset = len(self)
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
             present = expand(coalitions, player_of)
@@ -87,7 +92,9 @@ class PolarsTable(Table):
 
     def cells(self) -> NDArray[Any]:
         pl = _polars()
-        if all(_is_number(each.dtype) and not _rounded(each) for each in self.frame.get_columns()):
+        if all(
+            _is_number(column.dtype) and not _rounded(column) for column in self.frame.get_columns()
+        ):
             return self.frame.select(pl.all().cast(pl.Float64)).to_numpy()
         cells = np.empty((len(self), self.n_features), object)
         for place, column in enumerate(self.frame.get_columns()):
@@ -144,7 +151,8 @@ def _cast(column: Any, wanted: Any, what: str) -> Any:
     """The column in another dtype where nothing is lost: numbers to numbers, texts to the
     categories that have them.
     """
-    pl, got = _polars(), column.dtype
+    pl = _polars()
+    got = column.dtype
     if got == wanted:
         return column
     if column.null_count() < len(column) and _family(got) != _family(wanted):

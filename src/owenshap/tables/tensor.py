@@ -15,7 +15,14 @@ from owenshap.support.arrays import BoolArray, IntArray
 from owenshap.support.bits import pack
 from owenshap.support.checks import check_unmasked
 from owenshap.support.extras import needed
-from owenshap.tables.base import Composer, Table, checked_columns, distinct_names, shown_cells
+from owenshap.tables.base import (
+    Composer,
+    Table,
+    as_table,
+    checked_columns,
+    distinct_names,
+    shown_cells,
+)
 
 MOST_PINNED = 1 << 22  # bytes of a tensor: torch keeps such memory for good
 
@@ -143,8 +150,6 @@ class TensorTable(Table):
         return self if tensor is self.tensor else replace(self, tensor=tensor)
 
     def beside(self, data: Any, what: str) -> Self:
-        from owenshap.tables import as_table  # here: that file finds this one
-
         check_unmasked(what, data)
         shape = _shape(data, what)
         if len(shape) == len(self.shape):
@@ -172,12 +177,13 @@ class TensorTable(Table):
         return _other(self.tensor, other.tensor)
 
     def composer(self, background: Self, player_of: IntArray) -> Composer:
-        torch, own, other, device = _torch(), self.tensor, background.tensor, self.tensor.device
+        torch = _torch()
+        own = self.tensor
+        other = background.tensor
+        device = self.tensor.device
         single = (player_of == np.arange(len(player_of))).all()
-        place_in_byte, owner = (
-            torch.arange(8, dtype=torch.uint8, device=device),
-            _tensor(player_of, device),
-        )
+        place_in_byte = torch.arange(8, dtype=torch.uint8, device=device)
+        owner = _tensor(player_of, device)
 
         def compose(rows: IntArray, coalitions: BoolArray, drawn: IntArray) -> Any:
             packed = _tensor(pack(coalitions), device)  # only bits and indices travel
@@ -191,7 +197,8 @@ class TensorTable(Table):
         return compose
 
     def constant(self, value: float) -> Self:
-        torch, dtype = _torch(), self.tensor.dtype
+        torch = _torch()
+        dtype = self.tensor.dtype
         # what an integer cannot hold is told by `like`
         exact = dtype if dtype.is_floating_point else torch.float64
         row = torch.full((1, self.n_features), value, dtype=torch.float64, device="cpu")
@@ -245,16 +252,17 @@ def _numbered(features: int) -> tuple[str, ...]:
 
 def is_module(model: object) -> bool:
     """Whether it is a torch module; nothing is imported for what is none."""
-    return any(each.__module__ == "torch.nn.modules.module" for each in type(model).__mro__)
+    return any(kind.__module__ == "torch.nn.modules.module" for kind in type(model).__mro__)
 
 
 def submodules(module: Any) -> list[Any]:
     """A module and all below it, each once; its own `modules` makes a name for each and takes twice
     as long.
     """
-    modules, known = [module], {id(module)}
-    for each in modules:
-        for child in each._modules.values():
+    modules = [module]
+    known = {id(module)}
+    for parent in modules:
+        for child in parent._modules.values():
             if child is not None and id(child) not in known:
                 known.add(id(child))
                 modules.append(child)
@@ -353,9 +361,10 @@ def _check_integers(tensor: Any, what: str) -> None:
 def _other(tensor: Any, other: Any) -> BoolArray:
     """Where they differ, on the host."""
     if _in_numpy(tensor) and _in_numpy(other):  # of a few numbers numpy is done sooner
-        own, others = tensor.numpy(), other.numpy()
-        apart = (own != others) | (np.signbit(own) != np.signbit(others))
-        return apart & ((own == own) | (others == others))  # noqa: PLR0124
+        cells = tensor.numpy()
+        others = other.numpy()
+        apart = (cells != others) | (np.signbit(cells) != np.signbit(others))
+        return apart & ((cells == cells) | (others == others))  # noqa: PLR0124
     return np.asarray(_apart(tensor, other).cpu())
 
 

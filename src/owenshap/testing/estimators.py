@@ -23,11 +23,12 @@ from owenshap.testing.games import KnownGame, airport, constant, product, stacke
 from owenshap.testing.trials import (
     AFFORDABLE,
     ALARM,
-    TOGETHER,
+    LEARNING_REPLICATES,
     Counting,
     affordable,
     block_generator,
     independent_of,
+    pass_all,
     replicates_of,
     require,
     require_close,
@@ -44,8 +45,10 @@ from owenshap.testing.trials import (
 )
 
 PLAYERS = 6  # the truth is enumerated, and every check takes seconds at most
-RUNS, FEWEST_RUNS = 600, 15  # whole estimates behind coverage and spread
-RUN_REPLICATES, RUN_EVALUATIONS = 30, 1200  # of each at least
+RUNS = 600  # whole estimates behind coverage and spread
+FEWEST_RUNS = 15  # the same where estimates cost much
+RUN_REPLICATES = 30  # of one such estimate at least
+RUN_EVALUATIONS = 1200  # of one such estimate at least
 BLOCKS = 8  # looked at where one has few replicates, which come together
 UNEVEN = 1.5  # times wider limits of a correlation: weights that grow evenly widen them by √1.8
 NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)
@@ -81,16 +84,7 @@ def check_estimator(estimator: Estimator) -> None:
     >>> from owenshap.testing import check_estimator
     >>> check_estimator(owenshap.Exact())
     """
-    for check in ESTIMATOR_CHECKS:
-        try:
-            check(estimator)
-        except Exception as error:
-            said = (
-                str(error)
-                if isinstance(error, AssertionError)
-                else f"{type(error).__name__}: {error}"
-            )
-            raise AssertionError(f"{estimator} fails {check.__name__}: {said}") from error
+    pass_all(ESTIMATOR_CHECKS, estimator, str(estimator))
 
 
 def check_declarations(estimator: Estimator) -> None:
@@ -111,8 +105,10 @@ def check_replicates(estimator: Estimator) -> None:
     """Values become as many replicates as were drawn, for every player and output."""
     for n_players in NUMBERS_OF_PLAYERS:
         method = settled(estimator, n_players)
-        game, count = stacked(smooth(n_players), rough(n_players)), some(method, n_players)
-        shape, result = (count, n_players, 2), replicates_of(method, game, count).shape
+        game = stacked(smooth(n_players), rough(n_players))
+        count = some(method, n_players)
+        shape = (count, n_players, 2)
+        result = replicates_of(method, game, count).shape
         require(result == shape, f"replicates must have shape {shape}; got {result}")
 
 
@@ -134,7 +130,9 @@ def check_efficiency(estimator: Estimator) -> None:
     """Values sum to v(N) − v(∅)."""
     game = smooth(PLAYERS)
     empty, grand = game.values([[False] * PLAYERS, [True] * PLAYERS])
-    _require_axiom(estimator, "efficiency", game, lambda each: each.sum(axis=1) - (grand - empty))
+    _require_axiom(
+        estimator, "efficiency", game, lambda replicates: replicates.sum(axis=1) - (grand - empty)
+    )
 
 
 def check_sums(estimator: Estimator) -> None:
@@ -149,25 +147,29 @@ def check_sums(estimator: Estimator) -> None:
     for count in (4, FOLDS + 5) if varies(method, game.n_players) else (2,):
         runs = affordable(method, game.n_players, SUMMED_RUNS, share=count)
         made = [run(method, game, count, seed) for seed in range(runs)]
-        gaps = np.array([each.gap for each in made])
+        gaps = np.array([result.gap for result in made])
         require_close(gaps, 0.0, f"estimates of {count} replicates must sum to v(N) − v(∅)")
-        found = np.stack([each.moments.mean for each in made])
-        require_zero_mean(found - wanted, f"estimates of {count} replicates must be unbiased")
+        means = np.stack([result.moments.mean for result in made])
+        require_zero_mean(means - wanted, f"estimates of {count} replicates must be unbiased")
         if "null player" in method.axioms:
             require_close(
-                found[:, NULL], 0.0, "a null player must get nothing when a gap is spread"
+                means[:, NULL], 0.0, "a null player must get nothing when a gap is spread"
             )
 
 
 def check_symmetry(estimator: Estimator) -> None:
     """Players that do the same get the same."""
     game = product([0.5, 1.5, 0.8, 0.8, 1.2, 0.6], [1.1, 0.7, 1.4, 1.4, 0.5, 1.0])
-    _require_axiom(estimator, "symmetry", game, lambda each: each[:, 2] - each[:, 3])
+    _require_axiom(
+        estimator, "symmetry", game, lambda replicates: replicates[:, 2] - replicates[:, 3]
+    )
 
 
 def check_null_player(estimator: Estimator) -> None:
     """A player that changes nothing gets nothing."""
-    _require_axiom(estimator, "null player", _with_null_player(), lambda each: each[:, NULL])
+    _require_axiom(
+        estimator, "null player", _with_null_player(), lambda replicates: replicates[:, NULL]
+    )
 
 
 def check_linearity(estimator: Estimator) -> None:
@@ -176,9 +178,10 @@ def check_linearity(estimator: Estimator) -> None:
 
     def gaps(block: int) -> FloatArray:
         design = method.draw(PLAYERS, block_generator(0, block), affordable(method, PLAYERS, 2000))
-        first, second = values_of(smooth(PLAYERS), design), values_of(rough(PLAYERS), design)
-        together = method.replicates(design, 2 * first - 3 * second)
-        return together - (
+        first = values_of(smooth(PLAYERS), design)
+        second = values_of(rough(PLAYERS), design)
+        of_sum = method.replicates(design, 2 * first - 3 * second)
+        return of_sum - (
             2 * method.replicates(design, first) - 3 * method.replicates(design, second)
         )
 
@@ -200,7 +203,7 @@ def check_unbiasedness(estimator: Estimator) -> None:
     if method.together and method.unbiased(game.n_players) and varies(method, game.n_players):
         # The replicates of a run that learns are few and differ in weight: many runs show what one
         # cannot.
-        means = np.stack([each.moments.mean for each in _runs(method, game)])
+        means = np.stack([result.moments.mean for result in _runs(method, game)])
         require_zero_mean(means - truth(game), "estimates must be unbiased over runs")
 
 
@@ -222,17 +225,15 @@ def check_coverage(estimator: Estimator) -> None:
         _require_no_interval(run(method, game, RUN_REPLICATES))
         return
     runs = _runs(method, game)
-    known = sum(bool(np.isfinite([each.lower, each.upper]).all()) for each in runs)
+    known = sum(bool(np.isfinite([result.lower, result.upper]).all()) for result in runs)
     require(
         known == len(runs),
         f"every estimate must have an interval; {known} of {len(runs)} have",
     )
-    hits = np.sum([_covered(each, game) for each in runs], axis=0)
+    hits = np.sum([_covered(result, game) for result in runs], axis=0)
     alarm = ALARM / (2 * game.n_players)
-    too_few, too_many = (
-        bdtr(hits, len(runs), 0.95) < alarm,
-        bdtr(len(runs) - hits, len(runs), 0.05) < alarm,
-    )
+    too_few = bdtr(hits, len(runs), 0.95) < alarm
+    too_many = bdtr(len(runs) - hits, len(runs), 0.05) < alarm
     require(
         not (too_few | too_many).any(),
         f"95 % intervals must cover in 95 % of runs; they did in {hits.min()} to {hits.max()} of "
@@ -247,16 +248,15 @@ def check_spread(estimator: Estimator) -> None:
     if not varies(method, game.n_players):
         return
     runs = _runs(method, game)
-    spread = np.var([each.moments.mean for each in runs], axis=0, ddof=1)
-    reported = np.mean([np.square(each.moments.standard_errors) for each in runs], axis=0)
+    spread = np.var([result.moments.mean for result in runs], axis=0, ddof=1)
+    reported = np.mean([np.square(result.moments.standard_errors) for result in runs], axis=0)
     ratio = spread / np.maximum(reported, 1e-24)
     # The spread has a χ² distribution; the mean of the reported ones varies too, √20 times less or
     # better: hence 10 % on top.
-    freedom, alarm = len(runs) - 1, ALARM / (2 * game.n_players)
-    lowest, highest = (
-        chdtri(freedom, 1 - alarm) / freedom / 1.1,
-        chdtri(freedom, alarm) / freedom * 1.1,
-    )
+    freedom = len(runs) - 1
+    alarm = ALARM / (2 * game.n_players)
+    lowest = chdtri(freedom, 1 - alarm) / freedom / 1.1
+    highest = chdtri(freedom, alarm) / freedom * 1.1
     require(
         (ratio >= lowest).all() and (ratio <= highest).all(),
         f"the variance over {len(runs)} seeds must be {lowest:.2f} to {highest:.2f} times the "
@@ -267,14 +267,18 @@ def check_spread(estimator: Estimator) -> None:
 
 def check_shrinking(estimator: Estimator) -> None:
     """Four times the replicates halve the standard error; what learns may do better."""
-    game, seeds = well_behaved(), range(5)
+    game = well_behaved()
+    seeds = range(5)
     method = settled(estimator, game.n_players)
     if not varies(method, game.n_players):
         return
     # With 100 replicates and 5 seeds the ratio varies by about 3 % of itself, with 10 by 10 %: a
     # quarter is far off for both.
     few = affordable(
-        method, game.n_players, TOGETHER // 2 if method.together else 100, share=5 * len(seeds)
+        method,
+        game.n_players,
+        LEARNING_REPLICATES // 2 if method.together else 100,
+        share=5 * len(seeds),
     )
     short, long = (
         np.mean(
@@ -297,10 +301,8 @@ def check_independence(estimator: Estimator) -> None:
     method = settled(estimator, game.n_players)
     if not varies(method, game.n_players):
         return
-    count, blocks = (
-        affordable(method, game.n_players, 2000, share=2),
-        BLOCKS if method.together else 1,
-    )
+    count = affordable(method, game.n_players, 2000, share=2)
+    blocks = BLOCKS if method.together else 1
     first, second = (
         np.concatenate(
             [
@@ -336,10 +338,12 @@ def check_independence(estimator: Estimator) -> None:
 def check_evaluations(estimator: Estimator) -> None:
     """A replicate takes the evaluations that its design has, and no more than it said."""
     for n_players in NUMBERS_OF_PLAYERS:
-        method, game = settled(estimator, n_players), rough(n_players)
+        method = settled(estimator, n_players)
+        game = rough(n_players)
         for seed in range(3):
             design = method.draw(n_players, block_generator(seed, 0), 1)
-            sizes, cost = design.sizes(), method.replicate_cost(n_players)
+            sizes = design.sizes()
+            cost = method.replicate_cost(n_players)
             inner = np.count_nonzero((sizes > 0) & (sizes < n_players))
             require(
                 inner <= cost,
@@ -411,7 +415,8 @@ def check_executors(estimator: Estimator) -> None:
 
 def check_global_state(estimator: Estimator) -> None:
     """No global generator is read or set."""
-    of_numpy, of_python = np.random.get_state(), random.getstate()  # noqa: NPY002 (to see that nobody uses it)
+    of_numpy = np.random.get_state()  # noqa: NPY002 (to see that nobody uses it)
+    of_python = random.getstate()
     try:
         np.random.random()  # noqa: NPY002 (a step on, away from any state that a fixed seed would set again)
         random.random()
@@ -427,7 +432,8 @@ def check_global_state(estimator: Estimator) -> None:
 def check_few_players(estimator: Estimator) -> None:
     """One player, or two, are players enough."""
     for n_players in (1, 2):
-        game, method = smooth(n_players), settled(estimator, n_players)
+        game = smooth(n_players)
+        method = settled(estimator, n_players)
         replicates = replicates_of(method, game, affordable(method, n_players, 1000))
         result = run(method, game, len(replicates)).values
         require(
@@ -453,13 +459,13 @@ def check_outputs(estimator: Estimator) -> None:
     games = (smooth(PLAYERS), rough(PLAYERS), airport(np.arange(1.0, PLAYERS + 1)))
     method = settled(estimator, PLAYERS)
     count = some(method, PLAYERS)
-    together = run(method, stacked(*games), count).values
+    stacked_values = run(method, stacked(*games), count).values
     require(
-        together.shape == (PLAYERS, 3),
-        f"values of 3 outputs must have shape ({PLAYERS}, 3); got {together.shape}",
+        stacked_values.shape == (PLAYERS, 3),
+        f"values of 3 outputs must have shape ({PLAYERS}, 3); got {stacked_values.shape}",
     )
     alone = np.column_stack([run(method, game, count).values for game in games])
-    require_close(together, alone, "outputs together must be what each is alone")
+    require_close(stacked_values, alone, "outputs together must be what each is alone")
 
 
 ESTIMATOR_CHECKS: tuple[Callable[[Estimator], None], ...] = (
@@ -519,7 +525,8 @@ def _require_zero(estimator: Estimator, axiom: str, gaps: Callable[[int], FloatA
 def _require_budget_kept(estimator: Estimator, n_players: int, budget: int) -> None:
     game = Counting(rough(n_players))
     result = estimate(game, estimator, budget=budget, progress=False)
-    sizes, cost = game.sizes(), result.plan.estimator.replicate_cost(n_players)
+    sizes = game.sizes()
+    cost = result.plan.estimator.replicate_cost(n_players)
     require(
         result.evaluations == len(sizes),
         f"evaluations must be counted; the game saw {len(sizes)}, not {result.evaluations}",
@@ -575,7 +582,8 @@ def _made_runs(method: Estimator, game: KnownGame) -> list[Estimate]:
     cost = method.replicate_cost(game.n_players)
     replicates = max(RUN_REPLICATES, RUN_EVALUATIONS // max(1, cost))
     if method.together:
-        replicates, most = TOGETHER, RUNS // 10
+        replicates = LEARNING_REPLICATES
+        most = RUNS // 10
     else:
         most = RUNS
     runs = int(np.clip(2 * AFFORDABLE // max(1, replicates * cost), FEWEST_RUNS, most))
@@ -590,7 +598,8 @@ def _covered(result: Estimate, game: KnownGame) -> BoolArray:
 
 def _correlations(first: FloatArray, second: FloatArray) -> FloatArray:
     """Correlation of each column of one with that of the other."""
-    one, other = first - first.mean(axis=0), second - second.mean(axis=0)
+    one = first - first.mean(axis=0)
+    other = second - second.mean(axis=0)
     lengths = np.sqrt(np.square(one).sum(axis=0) * np.square(other).sum(axis=0))
     return (one * other).sum(axis=0) / np.maximum(lengths, 1e-300)
 

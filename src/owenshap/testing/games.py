@@ -243,7 +243,8 @@ def _swing_share(counts: NDArray[np.object_], vote: int, quota: int) -> float:
     it and win with it.
     """
     n_players = len(counts) - 1
-    total, others = Fraction(0), counts[0]
+    total = Fraction(0)
+    others = counts[0]
     for size in range(n_players):
         if size:
             # coalitions of this size, less those with the player
@@ -349,7 +350,8 @@ def product(absent: ArrayLike, present: ArrayLike) -> KnownGame:
     >>> product([1.0, 1.0], [2.0, 3.0]).shapley_values.round(4)
     array([2., 3.])
     """
-    absent, present = _numbers("absent", absent), _numbers("present", present)
+    absent = _numbers("absent", absent)
+    present = _numbers("present", present)
     if len(absent) != len(present):
         raise InputError(
             "present",
@@ -376,7 +378,8 @@ def _products_of_others(factors: FloatArray) -> FloatArray:
     """In each row and for each column, the product of the other columns; no division, so that
     factors may be 0.
     """
-    before, after = np.ones_like(factors), np.ones_like(factors)
+    before = np.ones_like(factors)
+    after = np.ones_like(factors)
     before[:, 1:] = np.cumprod(factors[:, :-1], axis=1)
     after[:, :-1] = np.cumprod(factors[:, :0:-1], axis=1)[:, ::-1]
     return before * after

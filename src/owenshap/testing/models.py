@@ -15,10 +15,10 @@ from owenshap.games.outputs import as_predictions
 from owenshap.models import Model, as_model
 from owenshap.support.arrays import FloatArray
 from owenshap.tables import Table, as_table
-from owenshap.testing.trials import require
+from owenshap.testing.trials import pass_all, require
 
-# of an explanation: enough to see what goes wrong, at 2⁵ evaluations of 6 rows each
-MOST_ROWS, MOST_PLAYERS = 6, 5
+MOST_ROWS = 6  # of an explanation: enough to see what goes wrong
+MOST_PLAYERS = 5  # of an explanation: 2⁵ evaluations of a row
 # times the largest prediction: models that calculate in float32 lose so much from one batch to
 # another
 ROUNDING = 1e-5
@@ -83,18 +83,7 @@ def check_model(model: Any, rows: Any, background: Any, *, predict: str | None =
     >>> check_model(lambda batch: batch[:, 0] * batch[:, 1], rows[:10], rows[10:])
     """
     trial = trial_of(model, rows, background, predict)
-    for check in MODEL_CHECKS:
-        try:
-            check(trial)
-        except Exception as error:
-            said = (
-                str(error)
-                if isinstance(error, AssertionError)
-                else f"{type(error).__name__}: {error}"
-            )
-            raise AssertionError(
-                f"{type(trial.model).__name__} fails {check.__name__}: {said}"
-            ) from error
+    pass_all(MODEL_CHECKS, trial, type(trial.model).__name__)
 
 
 def trial_of(model: Any, rows: Any, background: Any, predict: str | None = None) -> Trial:
@@ -134,14 +123,15 @@ def check_repetition(trial: Trial) -> None:
 
 def check_batches(trial: Trial) -> None:
     """A row's prediction is the same alone, among others, and in any order."""
-    together, count = trial.predictions(trial.rows), len(trial.rows)
+    in_batch = trial.predictions(trial.rows)
+    count = len(trial.rows)
     alone = np.concatenate(
         [trial.predictions(trial.rows.take(np.array([row]))) for row in range(count)]
     )
-    _require_same(trial, alone, together, "a row alone must be predicted as in a batch")
+    _require_same(trial, alone, in_batch, "a row alone must be predicted as in a batch")
     turned = trial.predictions(trial.rows.take(np.arange(count)[::-1]))
     _require_same(
-        trial, turned[::-1], together, "rows in another order must have the same predictions"
+        trial, turned[::-1], in_batch, "rows in another order must have the same predictions"
     )
 
 
@@ -175,18 +165,24 @@ def check_unchanged(trial: Trial) -> None:
 def check_efficiency(trial: Trial) -> None:
     """Values add up to the model's own predictions less their mean over the background."""
     result = trial.explained(trial.rows, trial.background)
-    own, mean = trial.predictions(trial.rows), trial.predictions(trial.background).mean(axis=0)
+    predictions = trial.predictions(trial.rows)
+    mean = trial.predictions(trial.background).mean(axis=0)
     _require_same(
-        trial, result.predictions.reshape(own.shape), own, "predictions must be the model's own"
+        trial,
+        result.predictions.reshape(predictions.shape),
+        predictions,
+        "predictions must be the model's own",
     )
     _require_same(
         trial,
-        result.base_values.reshape(own.shape),
+        result.base_values.reshape(predictions.shape),
         mean,
         "base values must be its mean over the background",
     )
-    sums = result.values.sum(axis=1).reshape(own.shape)
-    _require_same(trial, sums, own - mean, "values must sum to the prediction less the base value")
+    sums = result.values.sum(axis=1).reshape(predictions.shape)
+    _require_same(
+        trial, sums, predictions - mean, "values must sum to the prediction less the base value"
+    )
 
 
 def check_null_player(trial: Trial) -> None:
@@ -217,7 +213,8 @@ def check_null_player(trial: Trial) -> None:
         (result.values[:, fixed] == 0).all(),
         f"null players must get 0; they got {result.values[:, fixed]}",
     )
-    said, seen = result.model_rows.sum(), sum(spy.sizes)
+    said = result.model_rows.sum()
+    seen = sum(spy.sizes)
     require(said == seen, f"model_rows must be what the model saw, {seen}; got {said}")
 
 
@@ -290,7 +287,7 @@ class _Spy(Model):
 def _signature(batch: Any) -> tuple[object, ...]:
     """Type, columns, dtypes with their categories, and shape of a row."""
     dtypes = getattr(batch, "dtypes", None)
-    kinds = [repr(batch.dtype)] if dtypes is None else [repr(each) for each in dtypes]
+    kinds = [repr(batch.dtype)] if dtypes is None else [repr(dtype) for dtype in dtypes]
     return type(batch).__name__, as_table(batch).names, kinds, tuple(batch.shape[1:])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,8 +24,8 @@ from owenshap.testing.games import KnownGame, product, random_unanimity_sum
 ALARM = 1e-6
 ROUNDING = 1e-12  # times the largest number involved
 AFFORDABLE = 500_000  # evaluations of one statistical check, about
-# replicates, where each learns from those before it: that takes longer than evaluating them
-TOGETHER = 60
+# where a replicate learns from those before it, which takes longer than evaluating it
+LEARNING_REPLICATES = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,18 @@ def require(holds: bool | np.bool_, otherwise: str) -> None:
     """An AssertionError that python -O keeps."""
     if not holds:
         raise AssertionError(otherwise)
+
+
+def pass_all(checks: Iterable[Callable[[Any], None]], subject: Any, name: str) -> None:
+    """Run checks of a subject one by one; an AssertionError names the first that fails."""
+    for check in checks:
+        try:
+            check(subject)
+        except Exception as error:
+            reason = str(error)
+            if not isinstance(error, AssertionError):
+                reason = f"{type(error).__name__}: {error}"
+            raise AssertionError(f"{name} fails {check.__name__}: {reason}") from error
 
 
 def smooth(n_players: int) -> KnownGame:
@@ -107,7 +119,7 @@ def affordable(
     if not estimator.random:
         return 1
     if estimator.together:
-        return min(most, TOGETHER)
+        return min(most, LEARNING_REPLICATES)
     return int(
         np.clip(AFFORDABLE // share // max(1, estimator.replicate_cost(n_players)), least, most)
     )
@@ -182,7 +194,8 @@ def require_zero_mean(differences: FloatArray, what: str) -> None:
     """Zero on average, in units of standard error: Student's t with the false alarms shared by all
     entries.
     """
-    count, mean = len(differences), differences.mean(axis=0)
+    count = len(differences)
+    mean = differences.mean(axis=0)
     if count == 1:
         require_close(mean, 0.0, what)
         return

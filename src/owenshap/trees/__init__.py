@@ -6,13 +6,16 @@ then has its values, with a background or, without one, by the trees' own cover.
 
 from owenshap.trees.device import checked_device
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.exact import TreeGame, baseline_values, values
+from owenshap.trees.exact import TreeGame, baseline_interactions, baseline_values, values
+from owenshap.trees.products import Levels
 from owenshap.trees.readers import agrees, read, reader_of
 
 __all__ = [
+    "Levels",
     "TreeEnsemble",
     "TreeGame",
     "agrees",
+    "baseline_interactions",
     "baseline_values",
     "checked_device",
     "read",

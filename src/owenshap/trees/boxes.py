@@ -16,7 +16,7 @@ import numpy as np
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.ensemble import TreeEnsemble
 
-NONE = -1
+NONE = -1  # no node and no player has this number
 AT_A_TIME = 1 << 16  # values compared: they stay in the processor's cache
 
 

@@ -9,15 +9,18 @@ so a row needs one look-up per cell and player instead of one per leaf and playe
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.work import EXPECTED_ROWS, WalkWork, cell_work, own_bits
 
 NEVER = 1 << 30  # no pattern has this bit
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
+OWN = 3  # values that Cells.own may have
 PART = 1 << 22  # entries of tables that are made at a time
 
 
@@ -59,10 +62,9 @@ class Cells:
     roots: IntArray = field(repr=False)
     own: int = 0
 
-    @property
-    def bound(self) -> int:
+    def bound(self, asked: Asked) -> int:
         """Entries per output of the cells' tables, at most."""
-        return len(self.sources) * self.bits << self.bits
+        return len(self.sources) * asked.count(self.bits) << self.bits
 
     def patterns(self, bits: ByteArray) -> IntArray:
         """The pattern of each cell and row (cells, m), from the block's bits."""
@@ -107,7 +109,7 @@ class Plan:
         return np.concatenate([inside(self.block, self.turns, answers), answers])
 
 
-def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
+def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked = VALUES) -> Plan:
     """The cheapest cells for the expected number of rows.
 
     Parameters
@@ -118,8 +120,10 @@ def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
         What it costs to do without tables.
     by_splits : bool
         Whether a split with its two leaves has a table of its own kind, which is cheaper.
+    asked : Asked
+        What tables have.
     """
-    roots, deep, once, per_row = _chosen(block, walking, by_splits)
+    roots, deep, once, per_row = _chosen(block, walking, by_splits, asked)
     cell_of = _cell_of(block, roots)
     _, question = block.conditions
     rank, count = _ranks(cell_of, question, len(roots))
@@ -130,7 +134,8 @@ def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
     ordered = np.concatenate(turns) if turns else np.zeros(0, np.int64)
     place[ordered] = np.arange(len(ordered))
     worth = block.ensemble.values[block.nodes].any(axis=1)
-    leaves = np.flatnonzero(~block.inner & (cell_of >= 0) & (block.players > 0) & worth)
+    enough = block.players >= asked.order
+    leaves = np.flatnonzero(~block.inner & (cell_of >= 0) & enough & worth)
     care, ones = _literals(block, leaves, cell_of, roots, rank)
     edges = block.boxes(leaves)
     sources = _sources(
@@ -144,47 +149,56 @@ def plan(block: Block, walking: WalkWork, by_splits: bool) -> Plan:
     first = sources[moved, own_slot[moved]]
     sources[moved, own_slot[moved]] = sources[moved, last[moved]]
     sources[moved, last[moved]] = first
-    groups = []
     used = np.unique(cell_of[leaves])
-    key = np.column_stack([bits, own, ~block.inner[roots]])
-    for each, kind, alone in np.unique(key[used], axis=0).tolist():
-        of_kind = used[(key[used] == (each, kind, alone)).all(axis=1)]
-        for mine in _parts(of_kind, each * block.ensemble.values.shape[1] << each):
-            number = np.full(len(roots), NONE)
-            number[mine] = np.arange(len(mine))
-            of = np.flatnonzero(number[cell_of[leaves]] >= 0)
-            cell = number[cell_of[leaves[of]]]
-            groups.append(
-                Cells(
-                    each,
-                    sources[mine, :each],
-                    cell,
-                    leaves[of],
-                    care[of],
-                    ones[of],
-                    edges[of],
-                    bool(alone),
-                    roots[mine],
-                    kind,
-                )
+    kind = (bits * OWN + own) * 2 + ~block.inner[roots]
+    kinds = [used[kind[used] == each] for each in np.unique(kind[used])]
+    parts = [part for mine in kinds for part in _parts(mine, int(bits[mine[0]]), block, asked)]
+    groups = []
+    for mine, of in zip(parts, _of_parts(parts, cell_of[leaves], len(roots)), strict=True):
+        first = mine[0]
+        groups.append(
+            Cells(
+                int(bits[first]),
+                sources[mine, : bits[first]],
+                np.searchsorted(mine, cell_of[leaves[of]]),
+                leaves[of],
+                care[of],
+                ones[of],
+                edges[of],
+                not block.inner[roots[first]],
+                roots[mine],
+                int(own[first]),
             )
+        )
     return Plan(block, turns, groups, deep, once, per_row)
 
 
-def _parts(cells: IntArray, entries: int) -> list[IntArray]:
-    """Cells in parts whose tables are not larger than PART."""
+def _parts(cells: IntArray, bits: int, block: Block, asked: Asked) -> list[IntArray]:
+    """Cells with so many bits in parts whose tables are not larger than PART."""
+    entries = asked.count(bits) * block.ensemble.values.shape[1] << bits
     return np.split(cells, np.arange(0, len(cells), max(1, PART // entries))[1:])
 
 
+def _of_parts(parts: list[IntArray], cell_of: IntArray, cells: int) -> list[IntArray]:
+    """Which leaves, in their order, are in the cells of each part; cell_of (leaves,)."""
+    part_of = np.zeros(cells, np.int64)
+    for part, mine in enumerate(parts):
+        part_of[mine] = part
+    of_leaf = part_of[cell_of]
+    order = np.argsort(of_leaf, kind="stable")
+    begin = np.searchsorted(of_leaf[order], np.arange(len(parts) + 1)).tolist()
+    return [order[start:stop] for start, stop in pairwise(begin)]
+
+
 def _chosen(
-    block: Block, walking: WalkWork, by_splits: bool
+    block: Block, walking: WalkWork, by_splits: bool, asked: Asked
 ) -> tuple[IntArray, BoolArray, float, float]:
     """Roots of the cells, leaves without a table, and the work, once and per row.
 
     From the leaves up, each node gets the least work with tables alone, and the least work where a
     walk comes by. From the roots down, the better of the two is taken.
     """
-    cells = cell_work(block, MOST_BITS, by_splits)
+    cells = cell_work(block, MOST_BITS, by_splits, asked)
     cell = cells.total
     tables = cell.copy()
     walk = EXPECTED_ROWS * walking.leaf

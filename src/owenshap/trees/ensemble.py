@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,6 +12,7 @@ from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 NEARLY_ZERO = 1e-35  # where zero means missing, lightgbm takes anything so small for zero
+SAME = 1e-14  # of the largest leaf: sums that differ by less differ by rounding
 ROUNDING = 2.0**-23  # float32, in which xgboost adds its leaves
 
 
@@ -93,6 +94,30 @@ class TreeEnsemble:
         tree = np.zeros(len(self.left), np.int32)
         tree[self.roots[1:]] = 1
         return np.cumsum(tree, dtype=np.int32)
+
+    def second_of_two(self) -> tuple[TreeEnsemble, float | None]:
+        """The ensemble of the second output and the sum of both, where that is the same for every
+        row; else the ensemble itself.
+        """
+        leaves = self.left < 0
+        if self.values.shape[1] != 2 or self.n_outputs != 2 or not self.n_trees:
+            return self, None
+        sums = self.values.sum(axis=1)
+        at_leaf = sums[leaves]
+        of_tree = at_leaf[np.searchsorted(np.flatnonzero(leaves), self.roots)]
+        off = np.abs(at_leaf - of_tree[self.tree_of[leaves]])
+        if (
+            off.max() > SAME * np.abs(self.values[leaves]).max()
+            or self.outputs.tolist() != [[0, 1]] * self.n_trees
+        ):
+            return self, None
+        second = replace(
+            self,
+            values=self.values[:, 1:],
+            outputs=np.zeros_like(self.outputs[:, 1:]),
+            base=self.base[1:],
+        )
+        return second, float(self.base.sum() + of_tree.sum())
 
     def checked(self, rows: object) -> FloatArray:
         """Rows as they were given (m, n_features), or an error where they are no such table."""

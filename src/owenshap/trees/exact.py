@@ -10,13 +10,14 @@ from itertools import pairwise
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.support.arrays import ByteArray, FloatArray, IntArray
+from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
 from owenshap.trees.device import OnDevice, room_on
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.pairs import Walk, add_own_values, add_pair_values
-from owenshap.trees.paths import Passes, add_path_values
+from owenshap.trees.paths import Passes, add_cover_differences, add_path_values
+from owenshap.trees.products import VALUES, Asked, Levels
 from owenshap.trees.tables import Table, histograms, interventional, path_dependent
 from owenshap.trees.work import (
     EXPECTED_ROWS,
@@ -29,11 +30,12 @@ from owenshap.trees.work import (
 BLOCK_NODES = 1 << 15  # of a block of trees
 ENTRY = 8  # bytes
 WORKING = 64_000_000  # bytes that are needed beside tables that are kept
+COPIES = 4  # of the pairs of a row that are there at a time
 ROWS = 256  # looked up at a time, or
 BITS = 1 << 23  # fewer where a block has so many nodes that its bits would not fit, but at least
-FEWEST_ROWS = 8
+FEWEST_ROWS = 8  # rows at a time
+FEW_ROWS = 16  # so far: for more, it is sooner to fill tables of 2^7 entries than to do without
 PASSES = 16  # times more room than bits that passes over deep trees need
-LOOKUPS = 1 << 10  # slots of a table at a time
 
 
 def values(
@@ -67,9 +69,13 @@ def values(
 
 
 def baseline_values(
-    ensemble: TreeEnsemble, rows: object, baselines: object, player_of: object = None
+    ensemble: TreeEnsemble,
+    rows: object,
+    baselines: object,
+    player_of: object = None,
+    levels: Levels | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Exact Shapley values of rows (m, players, K) against a baseline each, and base values (m, K).
+    """Exact values of rows (m, players, K) against a baseline each, and base values (m, K).
 
     Parameters
     ----------
@@ -81,32 +87,61 @@ def baseline_values(
         The row that stands for absent players, row by row.
     player_of : int (features,), optional
         The player of each column; each column is a player if not given.
+    levels : callable, optional
+        Another weight on levels than Shapley's, as for `TreeGame.values_under`.
     """
     game = TreeGame.of(ensemble, baselines, None, player_of)
-    matrix = ensemble.matrix(rows)
+    values = game.shaped(_against_own(game, rows, _asked(1, levels)))
+    return values, ensemble.predict(game.background)
+
+
+def baseline_interactions(
+    ensemble: TreeEnsemble,
+    rows: object,
+    baselines: object,
+    player_of: object = None,
+    levels: Levels | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """What pairs of players add together (m, players, players, K), as `TreeGame.interactions`, and
+    base values (m, K), against a baseline each; parameters as for `baseline_values`.
+    """
+    game = TreeGame.of(ensemble, baselines, None, player_of)
+    values, base = baseline_values(ensemble, rows, baselines, player_of, levels)
+    return game.with_diagonal(_against_own(game, rows, _asked(2, levels)), values), base
+
+
+def _asked(order: int, levels: Levels | None) -> Asked:
+    return Asked(order) if levels is None else Asked(order, levels)
+
+
+def _against_own(game: TreeGame, rows: object, asked: Asked) -> FloatArray:
+    """What rows get against their own row of the background (targets, m)."""
+    matrix = game.ensemble.matrix(rows)
     others = game.background
     assert others is not None
     if len(others) != len(matrix):
-        raise InputError(
-            "baselines",
-            f"have {len(matrix)} rows, as the rows have",
-            len(others),
-            "Give one per row",
-        )
-    total = np.zeros((ensemble.n_outputs * game.n_players, len(matrix)))
+        rule = f"have {len(matrix)} rows, as the rows have"
+        raise InputError("baselines", rule, len(others), "Give one per row")
+    targets = game.ensemble.n_outputs * asked.targets(game.n_players)
+    total = np.zeros((targets, len(matrix)))
     for block in game.blocks:
-        walk = Walk(block, ~block.inner & (block.players > 0), reached(block, others))
+        wanted = ~block.inner & (block.players >= asked.order)
+        walk = Walk(block, wanted, reached(block, others), asked)
         for start in range(0, len(matrix), ROWS):
             part = slice(start, start + ROWS)
             if len(walk.leaves):
                 ways = (walk.ways(matrix[part]), walk.ways(others[part]))
                 add_own_values(walk, game.n_players, *ways, total[:, part])
-    return game.shaped(total), ensemble.predict(others)
+    return total
 
 
 @dataclass(frozen=True, eq=False)
 class TreeGame:
-    """An ensemble and what stands for absent players, with the tables made once for all rows."""
+    """An ensemble and what stands for absent players, with the tables made once for all rows.
+
+    Of two outputs that always add up to the same, as probabilities do, the second alone is
+    computed.
+    """
 
     ensemble: TreeEnsemble
     background: FloatArray | None
@@ -114,6 +149,7 @@ class TreeGame:
     player_of: IntArray
     memory: int
     device: str | None = None
+    sum_of_two: float | None = None
 
     @classmethod
     def of(
@@ -134,8 +170,9 @@ class TreeGame:
             raise InputError(
                 "player_of", rule, f"shape {players.shape}", "Give one number per column"
             )
+        ensemble, sum_of_two = ensemble.second_of_two()
         if background is None:
-            return cls(ensemble, None, None, players, memory, device)
+            return cls(ensemble, None, None, players, memory, device, sum_of_two)
         matrix = ensemble.matrix(background)
         if not len(matrix):
             raise InputError(
@@ -144,7 +181,8 @@ class TreeGame:
                 "none",
                 "Leave it out for path-dependent values",
             )
-        return cls(ensemble, matrix, _shares(weights, len(matrix)), players, memory, device)
+        weights = _shares(weights, len(matrix))
+        return cls(ensemble, matrix, weights, players, memory, device, sum_of_two)
 
     @property
     def n_players(self) -> int:
@@ -164,12 +202,26 @@ class TreeGame:
     @cached_property
     def prepared(self) -> list[_Prepared]:
         """Each block's plan and what is kept of its tables."""
-        room = self.memory - WORKING
-        prepared = []
-        for block in self.blocks:
-            prepared.append(_Prepared(self, block, room))
-            room -= prepared[-1].kept
-        return prepared
+        return self._prepared_for(VALUES)
+
+    def _prepared_for(self, asked: Asked) -> list[_Prepared]:
+        """The same for what is asked; beside Shapley values, one weight on levels is kept."""
+        if asked not in self._known:
+            for each in [*self._known]:
+                if each != VALUES and each.levels != asked.levels:
+                    del self._known[each]
+            kept = sum(each.kept for known in self._known.values() for each in known)
+            room = self.memory - WORKING - kept
+            prepared = []
+            for block in self.blocks:
+                prepared.append(_Prepared(self, block, room, asked))
+                room -= prepared[-1].kept
+            self._known[asked] = prepared
+        return self._known[asked]
+
+    @cached_property
+    def _known(self) -> dict[Asked, list[_Prepared]]:
+        return {}
 
     @cached_property
     def work(self) -> float:
@@ -197,19 +249,75 @@ class TreeGame:
     @cached_property
     def base(self) -> FloatArray:
         """What the model gives where all players are absent (K,)."""
-        return self.ensemble.base + sum(
-            (each.mean for each in self.prepared), np.zeros(self.ensemble.n_outputs)
-        )
+        means = (each.mean for each in self.prepared)
+        base: FloatArray = self.ensemble.base + sum(means, np.zeros(self.ensemble.n_outputs))
+        return base if self.sum_of_two is None else np.append(self.sum_of_two - base, base)
 
     def values(self, rows: object) -> FloatArray:
         """Shapley values (m, players, K)."""
         if self.device is None:
             return self._on_host(rows, self.prepared, [])
         sent, device = self.on_device
-        found = device.values(self.ensemble.checked(rows))
+        found = self._of_both(device.values(self.ensemble.checked(rows)))
         others = [each for each in self.prepared if each not in sent]
         walked = [each for each in sent if each.plan.deep.any()]
         return found + self._on_host(rows, others, walked) if others or walked else found
+
+    def values_under(self, rows: object, levels: Levels) -> FloatArray:
+        """Values (m, players, K) under another weight on levels than Shapley's.
+
+        Parameters
+        ----------
+        rows : float (m, features)
+            What is explained.
+        levels : callable
+            levels(degree) has nodes in [0, 1] and weights that integrate polynomials of this
+            degree.
+        """
+        return self.shaped(self._differences(self.ensemble.checked(rows), Asked(1, levels)))
+
+    def interactions(self, rows: object, levels: Levels | None = None) -> FloatArray:
+        """What pairs of players add together (m, players, players, K).
+
+        The index of a pair, I_ij = ∫ ∂²F/∂x_i∂x_j dμ(q), is shared by its two cells; the diagonal
+        has the rest of each value, φ_i − ½ Σ_j I_ij, so that rows of cells sum to values.
+
+        Parameters
+        ----------
+        rows : float (m, features)
+            What is explained.
+        levels : callable, optional
+            The weight μ on levels, as for `values_under`; Shapley's if not given.
+        """
+        matrix = self.ensemble.checked(rows)
+        values = self.values(matrix) if levels is None else self.values_under(matrix, levels)
+        asked = _asked(2, levels)
+        cells = np.empty((len(matrix), *[self.n_players] * 2, values.shape[-1]))
+        at_once = max(1, WORKING // (COPIES * ENTRY * max(1, cells[:1].size)))
+        for part in _parts(matrix, at_once):
+            pairs = self._differences(matrix[part], asked)
+            cells[part] = self.with_diagonal(pairs, values[part])
+        return cells
+
+    def _differences(self, rows: FloatArray, asked: Asked) -> FloatArray:
+        """By target and row (targets, m)."""
+        matrix = self.ensemble.matrix(rows)
+        targets = self.ensemble.n_outputs * asked.targets(self.n_players)
+        total = np.zeros((targets, len(matrix)))
+        for each in self._prepared_for(asked):
+            each.look_up(matrix, total)
+            each.walk_down(matrix, total)
+        return total
+
+    def with_diagonal(self, pairs: FloatArray, values: FloatArray) -> FloatArray:
+        """Cells (m, players, players, K) of pairs (targets, m) and values (m, players, K)."""
+        count = self.n_players
+        shaped = pairs.reshape(self.ensemble.n_outputs, count, count, -1).transpose(3, 1, 2, 0)
+        halves = np.ascontiguousarray(self._of_both(shaped)) / 2
+        cells = halves + halves.swapaxes(1, 2)
+        own = np.arange(count)
+        cells[:, own, own] = values - cells.sum(axis=2)
+        return cells
 
     def _on_host(
         self, rows: object, blocks: list[_Prepared], walked: list[_Prepared]
@@ -239,36 +347,45 @@ class TreeGame:
     def shaped(self, total: FloatArray) -> FloatArray:
         """Values by target and row (K × players, m) as (m, players, K)."""
         shaped = total.reshape(self.ensemble.n_outputs, self.n_players, -1)
-        return np.ascontiguousarray(shaped.transpose(2, 1, 0))
+        return self._of_both(np.ascontiguousarray(shaped.transpose(2, 1, 0)))
+
+    def _of_both(self, values: FloatArray) -> FloatArray:
+        """Values of all outputs, from those that were computed."""
+        return values if self.sum_of_two is None else np.concatenate([-values, values], axis=-1)
 
 
 class _Prepared:
     """A block, how it is computed, and its tables as far as there is room to keep them."""
 
-    def __init__(self, game: TreeGame, block: Block, room: int) -> None:
+    def __init__(self, game: TreeGame, block: Block, room: int, asked: Asked) -> None:
         self.game = game
         self.block = block
-        walking = path_work(block) if game.background is None else pair_work(block, game.background)
-        self.plan = plan(block, walking, by_splits=game.background is not None)
-        self.size = (
-            sum(cells.bound for cells in self.plan.cells) * block.ensemble.values.shape[1] * ENTRY
+        self.asked = asked
+        background = game.background
+        walking = (
+            path_work(block, asked) if background is None else pair_work(block, background, asked)
         )
+        self.plan = plan(block, walking, background is not None and asked == VALUES, asked)
+        entries = sum(cells.bound(asked) for cells in self.plan.cells)
+        self.size = entries * block.ensemble.values.shape[1] * ENTRY
         self.kept = self.size if self.size <= room else 0
         self.rows = max(FEWEST_ROWS, min(ROWS, BITS // len(block)))  # at a time
         self._means: dict[int, FloatArray] = {}
+        self._tables: list[Table] | None = None
+        self._rows_so_far = 0
 
     def look_up(self, matrix: FloatArray, total: FloatArray) -> None:
         """Add what this block's tables give to rows to (targets, m)."""
         if self.kept:
-            self._look_up(self.tables, matrix, total)
+            self._look_up(self._tables_for(len(matrix)), matrix, total)
         else:
             for part in range(len(self.plan.cells)):
-                self._look_up(self._made([part]), matrix, total)
+                self._look_up(self._made([part], len(matrix) <= FEW_ROWS), matrix, total)
 
     def in_turn(self) -> Iterator[Table]:
         """The tables, one after the other; none is kept."""
         for part in range(len(self.plan.cells)):
-            yield from self._made([part])
+            yield from self._made([part], unfilled=False)
 
     def walk_down(self, matrix: FloatArray, total: FloatArray) -> None:
         """Add what this block's leaves without a table give to rows to (targets, m)."""
@@ -277,19 +394,25 @@ class _Prepared:
             for rows in _parts(matrix, max(1, self.rows // PASSES) if by_cover else self.rows):
                 total[:, rows] += self._deep_values(matrix[rows])
 
-    @cached_property
-    def tables(self) -> list[Table]:
-        return self._made(list(range(len(self.plan.cells))))
+    def _tables_for(self, rows: int) -> list[Table]:
+        """The tables that are kept; for a few rows they are not filled."""
+        self._rows_so_far += rows
+        few = self._rows_so_far <= FEW_ROWS
+        tables = self._tables
+        if tables is None or not (few or all(each.filled for each in tables)):
+            tables = self._made(list(range(len(self.plan.cells))), few)
+            self._tables = tables
+        return tables
 
-    def _made(self, parts: list[int]) -> list[Table]:
+    def _made(self, parts: list[int], unfilled: bool) -> list[Table]:
         """The tables of some parts of the plan; their means are kept."""
         groups = [self.plan.cells[part] for part in parts]
         if self.game.background is None:
-            made = [path_dependent(self.block, cells, self.shares) for cells in groups]
+            made = [path_dependent(self.block, cells, self.shares, self.asked) for cells in groups]
         else:
             shares = self._pattern_shares(groups, self.game.background)
             made = [
-                interventional(self.block, cells, each)
+                interventional(self.block, cells, each, unfilled, self.asked)
                 for cells, each in zip(groups, shares, strict=True)
             ]
         self._means.update(zip(parts, (mean for _, mean in made), strict=True))
@@ -305,14 +428,14 @@ class _Prepared:
         for rows in _parts(matrix, self.rows):
             bits = self.plan.bits(_padded(matrix[rows]))
             for table in tables:
-                _look_up(table, bits, total[:, rows])
+                table.add(table.cells.patterns(bits), total[:, rows])
 
     @property
     def mean(self) -> FloatArray:
         """What the block's trees give where all players are absent (K,)."""
         for part in range(len(self.plan.cells)):
             if part not in self._means:
-                self._made([part])
+                self._made([part], unfilled=True)
         means = [self._means[part] for part in range(len(self.plan.cells))]
         return sum(means, _unsplit(self.block) + self._deep_mean())
 
@@ -322,9 +445,22 @@ class _Prepared:
 
     def _deep_values(self, matrix: FloatArray) -> FloatArray:
         game = self.game
-        deep = np.zeros((game.ensemble.n_outputs * game.n_players, len(matrix)))
+        targets = game.ensemble.n_outputs * self.asked.targets(game.n_players)
+        deep = np.zeros((targets, len(matrix)))
         if game.background is None:
-            add_path_values(self.passes, self.block.answers(matrix), deep)
+            answers = self.block.answers(matrix)
+            if self.asked == VALUES:
+                add_path_values(self.passes, answers, deep)
+            else:
+                add_cover_differences(
+                    self.block,
+                    self.plan.deep,
+                    self.shares,
+                    answers,
+                    game.n_players,
+                    self.asked,
+                    deep,
+                )
             return deep
         add_pair_values(
             self.walk,
@@ -373,7 +509,8 @@ class _Prepared:
     @cached_property
     def walk(self) -> Walk:
         assert self.game.background is not None
-        return Walk(self.block, self.plan.deep, reached(self.block, self.game.background))
+        shares = reached(self.block, self.game.background)
+        return Walk(self.block, self.plan.deep, shares, self.asked)
 
     @cached_property
     def background_ways(self) -> IntArray:
@@ -388,15 +525,6 @@ def _parts(matrix: FloatArray, rows: int) -> list[slice]:
 def _padded(matrix: FloatArray) -> FloatArray:
     """At least two rows: numpy adds a single column in another order."""
     return matrix if len(matrix) > 1 else np.repeat(matrix, 2, axis=0)
-
-
-def _look_up(table: Table, bits: ByteArray, total: FloatArray) -> None:
-    patterns = table.cells.patterns(bits)
-    flat = table.entries.ravel()
-    for start in range(0, len(table.target), LOOKUPS):
-        part = slice(start, start + LOOKUPS)
-        place = np.add(patterns[table.cell[part]], table.starts[part, None], dtype=np.intp)
-        total += (table.adding(part) @ flat.take(place))[:, : total.shape[1]]
 
 
 def _shares(weights: object, count: int) -> FloatArray | None:

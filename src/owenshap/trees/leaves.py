@@ -17,6 +17,7 @@ give another semivalue from the same sums.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,26 +55,26 @@ def _matrices(players: int) -> tuple[FloatArray, FloatArray]:
 def _whole(players: int) -> FloatArray:
     """Leaves' tables as one matrix (2^k, k · 2^k) over the background's patterns."""
     sums = leaf_sums(np.eye(1 << players), players)
-    return table_of_sums(*sums, players).reshape(1 << players, -1)
+    return table_of_sums(sums).reshape(1 << players, -1)
 
 
 def leaf_table(shares: FloatArray, players: int) -> FloatArray:
     """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from shares of patterns (leaves, 2^k)."""
     if players > WHOLE_PLAYERS:
-        return table_of_sums(*leaf_sums(shares, players), players)
+        return table_of_sums(leaf_sums(shares, players))
     return (shares @ _whole(players)).reshape(len(shares), players, -1)
 
 
-def leaf_sums(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The three numbers per pattern of leaves (leaves, 2^k): first, second, outside."""
+def leaf_sums(shares: FloatArray, players: int) -> LeafSums:
+    """The three numbers per pattern of leaves (leaves, 2^k), from shares of patterns."""
     if players > MATRIX_PLAYERS:
-        return _by_levels(shares, players)
+        return LeafSums(*_by_levels(shares, players))
     by_first, by_outside = _matrices(players)
     first = shares @ by_first
     outside = shares @ by_outside
     zeros = players - sizes(players)
     second = first + outside - shares[:, -1:] / np.maximum(zeros, 1)
-    return first, second, outside
+    return LeafSums(first, second, outside)
 
 
 def _by_levels(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -115,13 +116,11 @@ def _supersets(players: int) -> FloatArray:
     return ((pattern[:, None] & pattern) == pattern).astype(np.float64)
 
 
-def table_of_sums(
-    first: FloatArray, second: FloatArray, outside: FloatArray, players: int
-) -> FloatArray:
+def table_of_sums(sums: LeafSums) -> FloatArray:
     """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from their three numbers per pattern."""
-    count, patterns = first.shape
-    table = np.empty((count, players, patterns))
-    fill(table, first, second, outside)
+    count, patterns = sums.first.shape
+    table = np.empty((count, patterns.bit_length() - 1, patterns))
+    fill(table, *sums)
     return table
 
 
@@ -143,44 +142,123 @@ def fill(table: FloatArray, first: FloatArray, second: FloatArray, outside: Floa
             np.subtract(one[..., 1, place], two[..., 0, place], out=mine[..., 1, place])
 
 
-def own_tables(
-    worth: FloatArray, shares: FloatArray, values: FloatArray, table: FloatArray
-) -> None:
-    """Tables of subtrees that ask one player more, their own.
+class SplitSums(NamedTuple):
+    """What tables of subtrees that ask one player more, their own, are made of; each (subtrees,
+    2^d).
 
     With T the transform to levels over the other d players, A = T of the values that background
     rows are led to, B = T of their shares, and v the value that the row's own player leads to, the
     multilinear extension is (1 − q) A + q v B. The own player gets v ∫B − ∫A, and the others have
     three numbers per pattern, as in a leaf, which are linear in v.
-
-    Parameters
-    ----------
-    worth : float (subtrees, 2^d)
-        For each pattern of the d players: the background's share times the value that its own
-        player leads to.
-    shares : float (subtrees, 2^d)
-        The share.
-    values : float (subtrees, states)
-        What the own player may lead to.
-    table : float (subtrees, d + 1, states, 2^d)
-        What is written to, the own player last.
     """
-    players = table.shape[1] - 1
-    zeros = players - sizes(players)
-    over_q, worth_within = _path_sums(worth, players, True)
-    over_rest, shares_within = _path_sums(shares, players, False)
-    worth_mean = worth_within + worth[:, -1:] / (zeros + 1)
-    shares_mean = shares_within + shares[:, -1:] / (zeros + 1)
-    outside = over_rest + shares[:, -1:] / np.maximum(zeros, 1) - shares_mean
-    by_value = values[:, :, None]
-    fill(
-        table[:, :-1],
-        (over_q - worth_within)[:, None] + by_value * shares_within[:, None],
-        over_q[:, None] + by_value * over_rest[:, None],
-        worth_mean[:, None] + by_value * outside[:, None],
-    )
-    np.multiply(by_value, shares_mean[:, None], out=table[:, -1])
-    table[:, -1] -= worth_mean[:, None]
+
+    first: FloatArray
+    first_by_value: FloatArray
+    second: FloatArray
+    second_by_value: FloatArray
+    outside: FloatArray
+    outside_by_value: FloatArray
+    own_by_value: FloatArray
+    """The own player's number where v is 0 is −outside."""
+
+    @classmethod
+    def of(cls, worth: FloatArray, shares: FloatArray) -> SplitSums:
+        """Of subtrees.
+
+        Parameters
+        ----------
+        worth : float (subtrees, 2^d)
+            For each pattern of the d players: the background's share times the value that its own
+            player leads to.
+        shares : float (subtrees, 2^d)
+            The share.
+        """
+        players = worth.shape[1].bit_length() - 1
+        zeros = players - sizes(players)
+        over_q, worth_within = _path_sums(worth, players, True)
+        over_rest, shares_within = _path_sums(shares, players, False)
+        worth_mean = worth_within + worth[:, -1:] / (zeros + 1)
+        shares_mean = shares_within + shares[:, -1:] / (zeros + 1)
+        outside = over_rest + shares[:, -1:] / np.maximum(zeros, 1) - shares_mean
+        first = over_q - worth_within
+        return cls(first, shares_within, over_q, over_rest, worth_mean, outside, shares_mean)
+
+    def fill(self, values: FloatArray, table: FloatArray) -> None:
+        """Write tables.
+
+        Parameters
+        ----------
+        values : float (subtrees, states)
+            What the own player may lead to.
+        table : float (subtrees, d + 1, states, 2^d)
+            What is written to, the own player last.
+        """
+        by_value = values[:, :, None]
+        fill(
+            table[:, :-1],
+            self.first[:, None] + by_value * self.first_by_value[:, None],
+            self.second[:, None] + by_value * self.second_by_value[:, None],
+            self.outside[:, None] + by_value * self.outside_by_value[:, None],
+        )
+        np.multiply(by_value, self.own_by_value[:, None], out=table[:, -1])
+        table[:, -1] -= self.outside[:, None]
+
+    def at(self, patterns: IntArray, values: FloatArray) -> FloatArray:
+        """The same numbers for some patterns alone (subtrees, d + 1, m).
+
+        Parameters
+        ----------
+        patterns : int (subtrees, m)
+            Of the d players.
+        values : float (subtrees, m)
+            What the own player leads to.
+        """
+        width = self.first.shape[1]
+        start = (np.arange(len(patterns)) * width)[:, None]
+        place = patterns + start
+        players = 1 << np.arange(width.bit_length() - 1)
+        without = (patterns[:, None] & ~players[:, None]) + start[:, None]
+        first = self.first.take(place) + values * self.first_by_value.take(place)
+        second = self.second.take(without)
+        second += values[:, None] * self.second_by_value.take(without)
+        mean = self.outside.take(place)
+        outside = mean + values * self.outside_by_value.take(place)
+        found = np.empty((len(patterns), len(players) + 1, patterns.shape[1]))
+        found[:, :-1] = _inside_or_not(patterns, players, first, second, outside)
+        np.subtract(values * self.own_by_value.take(place), mean, out=found[:, -1])
+        return found
+
+
+class LeafSums(NamedTuple):
+    """The three numbers per pattern that leaves' tables are made of; each (leaves, 2^k)."""
+
+    first: FloatArray
+    second: FloatArray
+    outside: FloatArray
+
+    def at(self, patterns: IntArray) -> FloatArray:
+        """φ_j(p) of leaves with value 1 for some patterns (leaves, m) alone: (leaves, k, m)."""
+        width = self.first.shape[1]
+        start = (np.arange(len(patterns)) * width)[:, None]
+        place = patterns + start
+        players = 1 << np.arange(width.bit_length() - 1)
+        second = self.second.take((patterns[:, None] & ~players[:, None]) + start[:, None])
+        first = self.first.take(place)
+        return _inside_or_not(patterns, players, first, second, self.outside.take(place))
+
+
+def _inside_or_not(
+    patterns: IntArray,
+    players: IntArray,
+    first: FloatArray,
+    second: FloatArray,
+    outside: FloatArray,
+) -> FloatArray:
+    """φ_j(p) (leaves, k, m), as `fill` has them, from second (leaves, k, m) of p without j, the
+    others (leaves, m).
+    """
+    inside = (patterns[:, None] & players[:, None]) > 0
+    return np.where(inside, first[:, None] - second, 0.0 - outside[:, None])
 
 
 def _path_sums(shares: FloatArray, players: int, over_q: bool) -> tuple[FloatArray, FloatArray]:

@@ -8,7 +8,9 @@ players that must be members and c that must not adds its value times
     (a−1)! c! / (a+c)! to each of the a players,   −a! (c−1)! / (a+c)! to each of the c.
 
 All players of a parting get the same from the leaves below it, so these are summed from the leaves
-up and given out once per parting.
+up and given out once per parting. So do all pairs of a parting and one above it: what a leaf adds
+to two players is its value times ∫ q^(a−2) (1−q)^c of two members, −∫ q^(a−1) (1−q)^(c−1) of one,
+∫ q^a (1−q)^(c−2) of none. Another weight on levels takes the place of dq.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import numpy as np
 
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.trees.products import VALUES, Asked
 
 VISITS = 1 << 17  # of leaves at a time: enough to be quick, few enough for the cache
 TREES = 64  # that a row and its own baseline walk through at a time
@@ -43,11 +46,14 @@ class Walk:
         The leaves that count.
     reached : float (nodes,)
         The share of pairs that come to each node, about.
+    asked : Asked
+        What leaves are asked for.
     """
 
     block: Block
     wanted: BoolArray
     reached: FloatArray
+    asked: Asked = VALUES
 
     @cached_property
     def visits(self) -> float:
@@ -138,17 +144,37 @@ class Walk:
         return np.ascontiguousarray(codes.T)
 
     @cached_property
-    def factors(self) -> tuple[FloatArray, FloatArray, int]:
-        """The two weights of a leaf by a · stride + c, and the stride."""
-        most = int(self.block.players[self.leaves].max(initial=0)) + 1
-        members = np.arange(most)[:, None]
-        others = np.arange(most)[None, :]
+    def most(self) -> int:
+        """More than members, or others, that a leaf may have: the state of a pair is a · most +
+        c.
+        """
+        return int(self.block.players[self.leaves].max(initial=0)) + 1
+
+    @cached_property
+    def factors(self) -> tuple[FloatArray, FloatArray]:
+        """The two weights of a leaf by state."""
+        if self.asked != VALUES:
+            return self._moment(1, 0), self._moment(0, 1)
+        members = np.arange(self.most)[:, None]
+        others = np.arange(self.most)[None, :]
         together = np.maximum(members + others, 1)
-        choices = _choices(2 * most)[together, np.minimum(members, together)]
+        choices = _choices(2 * self.most)[together, np.minimum(members, together)]
         shared = 1 / choices  # a! c! / (a+c)!
         positive = np.where(members > 0, shared / np.maximum(members, 1), 0)
         negative = np.where(others > 0, shared / np.maximum(others, 1), 0)
-        return positive.ravel(), negative.ravel(), most
+        return positive.ravel(), negative.ravel()
+
+    @cached_property
+    def pair_factors(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The weights of a leaf for two members, one and none, by state."""
+        return self._moment(2, 0), self._moment(1, 1), self._moment(0, 2)
+
+    def _moment(self, members: int, others: int) -> FloatArray:
+        """∫ q^(a − members) (1 − q)^(c − others) by state; 0 where there are fewer."""
+        moments = self.asked.moments(self.most)
+        factors = np.zeros((self.most, self.most))
+        factors[members:, others:] = moments[: self.most - members, : self.most - others]
+        return factors.ravel()
 
 
 def _choices(most: int) -> FloatArray:
@@ -209,7 +235,7 @@ def _add_all_pairs(
             shape = (len(roots), len(part), len(others))
             root, row, other = (each.ravel() for each in np.indices(shape))
             steps = _walked(walk, roots[root], row, other, part, others)
-            total[:, start : start + step] += _given_out(walk, steps, weights, n_players, len(part))
+            _give_out(walk, steps, weights, n_players, total[:, start : start + step])
 
 
 def add_own_values(
@@ -223,7 +249,7 @@ def add_own_values(
             part = slice(start, start + step)
             root, row = (each.ravel() for each in np.indices((len(roots), len(rows[part]))))
             steps = _walked(walk, roots[root], row, row, rows[part], others[part])
-            total[:, part] += _given_out(walk, steps, None, n_players, len(rows[part]))
+            _give_out(walk, steps, None, n_players, total[:, part])
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +286,7 @@ def _walked(
 ) -> list[_Step]:
     """The steps of pairs that start at these inner nodes, all at a time."""
     inner = len(walk.inner)
-    stride = walk.factors[2]
+    stride = walk.most
     below = walk.below.ravel()
     flat_rows = rows.ravel()
     flat_others = others.ravel()
@@ -337,10 +363,24 @@ def _joined(
     return joined
 
 
+def _give_out(
+    walk: Walk,
+    steps: list[_Step],
+    weights: FloatArray | None,
+    n_players: int,
+    total: FloatArray,
+) -> None:
+    """From the last leaves up: add what those below each parting give to (targets, m)."""
+    if walk.asked.order == 1:
+        total += _given_out(walk, steps, weights, n_players, total.shape[1])
+    else:
+        _give_to_pairs(walk, steps, weights, n_players, total)
+
+
 def _given_out(
     walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int
 ) -> FloatArray:
-    """From the last leaves up: what those below each parting give to its player (targets, m)."""
+    """What partings give to their players (targets, m)."""
     total = np.zeros(walk.block.ensemble.n_outputs * n_players * n_rows)
     stretches = steps[-1].first + 2 * len(steps[-1].parted)
     node = np.concatenate([step.node for step in steps])
@@ -357,7 +397,7 @@ def _amounts(
     walk: Walk, steps: list[_Step], values: FloatArray, weights: FloatArray | None, stretches: int
 ) -> list[FloatArray]:
     """What each parting gives to its player, step by step."""
-    positive, negative, _ = walk.factors
+    positive, negative = walk.factors
     up = np.empty(stretches)
     down = np.empty(stretches)
     amounts = []
@@ -373,3 +413,82 @@ def _amounts(
         up[step.parted] = up[step.first : middle] + up[middle:end]
         down[step.parted] = down[step.first : middle] + down[middle:end]
     return amounts[::-1]
+
+
+def _give_to_pairs(
+    walk: Walk,
+    steps: list[_Step],
+    weights: FloatArray | None,
+    n_players: int,
+    total: FloatArray,
+) -> None:
+    """Add what leaves below each parting give to its player together with the player of each
+    parting above.
+    """
+    stretch = np.concatenate([step.parted for step in steps])
+    node = np.concatenate([step.node for step in steps])
+    row = np.concatenate([step.row for step in steps])
+    player = walk.players.take(node)
+    above, is_row_side = _above(steps, len(stretch))
+    for output, values in enumerate(walk.values):
+        with_member, with_other = _pair_amounts(walk, steps, values, weights, len(above))
+        start = walk.outputs[output].take(node) * walk.asked.targets(n_players)
+        below = np.arange(len(stretch))
+        here = stretch
+        while len(below):
+            upper = above.take(here)
+            inside = np.flatnonzero(upper >= 0)
+            below = below.take(inside)
+            upper = upper.take(inside)
+            member = is_row_side.take(here.take(inside))
+            amount = np.where(member, with_member.take(below), with_other.take(below))
+            one = player.take(below)
+            two = player.take(upper)
+            place = np.minimum(one, two) * n_players + np.maximum(one, two) + start.take(below)
+            np.add.at(total, (place, row.take(below)), amount)
+            here = stretch.take(upper)
+
+
+def _above(steps: list[_Step], partings: int) -> tuple[IntArray, BoolArray]:
+    """For each stretch the parting that it begins at, NONE where it begins at a root; and whether
+    it is on the row's side.
+    """
+    stretches = steps[-1].first + 2 * len(steps[-1].parted)
+    above = np.full(stretches, NONE)
+    is_row_side = np.zeros(stretches, np.bool_)
+    number = np.arange(partings)
+    start = 0
+    for step in steps:
+        count = len(step.parted)
+        own = number[start : start + count]
+        above[step.first : step.first + count] = own
+        above[step.first + count : step.first + 2 * count] = own
+        is_row_side[step.first : step.first + count] = True
+        start += count
+    return above, is_row_side
+
+
+def _pair_amounts(
+    walk: Walk, steps: list[_Step], values: FloatArray, weights: FloatArray | None, stretches: int
+) -> tuple[FloatArray, FloatArray]:
+    """What each parting gives to its player with one above that must be a member, and with one that
+    must not be.
+    """
+    factors = walk.pair_factors
+    sums = np.empty((3, stretches))  # below each stretch: with two members, one, none
+    with_member: list[FloatArray] = []
+    with_other: list[FloatArray] = []
+    for step in reversed(steps):
+        value = values.take(step.leaf)
+        if weights is not None:
+            value *= weights[step.other]
+        for own, factor in zip(sums, factors, strict=True):
+            own[step.ended] = value * factor.take(step.state)
+        middle = step.first + len(step.parted)
+        end = middle + len(step.parted)
+        of_row = sums[:, step.first : middle]
+        of_other = sums[:, middle:end]
+        with_member.append(of_row[0] - of_other[1])
+        with_other.append(of_other[2] - of_row[1])
+        sums[:, step.parted] = of_row + of_other
+    return np.concatenate(with_member[::-1]), np.concatenate(with_other[::-1])

@@ -19,7 +19,9 @@ from scipy.sparse import csr_array
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.leaves import LEAST_SHARE, levels
+from owenshap.trees.products import Asked, cover_differences_at
 
+AT_A_TIME = 1 << 18  # numbers, where leaves are computed one by one
 CASES = 3  # the row left the player's box before this edge, leaves it here, or stays
 
 
@@ -162,3 +164,54 @@ def _sums_below(passes: Passes, product: FloatArray, values: FloatArray) -> Floa
         inner = slice(depth.start, depth.start + int(passes.inner[depth].sum()))
         sums[inner] = sums[left[inner]] + sums[right[inner]]
     return sums
+
+
+def add_cover_differences(
+    block: Block,
+    wanted: BoolArray,
+    shares: FloatArray,
+    answers: ByteArray,
+    n_players: int,
+    asked: Asked,
+    total: FloatArray,
+) -> None:
+    """Add what rows get from some leaves to (targets, m), leaf by leaf: for pairs, and for any
+    weight on levels.
+
+    Parameters
+    ----------
+    block : Block
+        The trees.
+    wanted : bool (nodes,)
+        The leaves that count.
+    shares : float (nodes,)
+        The product of the cover shares of each edge's player down to it.
+    answers : byte (questions, m)
+        Of the rows.
+    n_players : int
+        Players of the game.
+    asked : Asked
+        What leaves are asked for.
+    total : float (targets, m)
+        What is added to.
+    """
+    whole = block.ensemble
+    targets = asked.targets(n_players)
+    leaves = np.flatnonzero(wanted & (block.players >= asked.order))
+    if not len(leaves):
+        return
+    boxes = block.boxes(leaves)
+    turns = block.chain(np.unique(boxes[boxes >= 0]))
+    bits = np.zeros((len(block), answers.shape[1]), np.uint8)
+    bits[np.concatenate(turns)] = inside(block, turns, answers)
+    for players in np.unique(block.players[leaves]).tolist():
+        group = np.flatnonzero(block.players[leaves] == players)
+        step = max(1, AT_A_TIME // (asked.count(players) * answers.shape[1]))
+        for start in range(0, len(group), step):
+            some = leaves[group[start : start + step]]
+            edges = boxes[group[start : start + step], :players]
+            found = cover_differences_at(bits[edges].astype(np.float64), shares[edges], asked)
+            places = asked.places(block.edge_player[edges], n_players)
+            for output, values in enumerate(whole.values[some + block.nodes.start].T):
+                target = whole.outputs[block.tree[some], output][:, None] * targets + places
+                np.add.at(total, target, values[:, None, None] * found)

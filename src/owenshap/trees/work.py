@@ -12,6 +12,7 @@ import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.trees.boxes import Block, inside
+from owenshap.trees.products import VALUES, Asked
 
 EXPECTED_ROWS = 150  # the rows that tables are weighed for: between a few and thousands
 
@@ -21,6 +22,7 @@ PER_ENTRY = 15.0  # of a cell's table, per leaf
 PER_OWN_ENTRY = 7.0  # of a table for a split and its two leaves
 PER_STEP = 1.5  # of the transform of a leaf, per pattern and player
 PER_END = 40.0  # of a pair of rows that comes to a leaf
+PER_PARTNER = 0.5  # of a leaf's end, for each player that may have parted: pairs only
 PER_VAIN = 40.0  # of a pair that comes to a node in vain, since all leaves below have tables
 PER_VISIT = 10.0  # of a pair at an inner node
 PER_LEVEL = 10.0  # of a row at a node, per level of the integral, where there is no background
@@ -81,13 +83,14 @@ def own_bits(block: Block, nodes: IntArray) -> tuple[IntArray, IntArray]:
     return np.where(split, 2 - new, 0), slot
 
 
-def cell_work(block: Block, most_bits: int, by_splits: bool) -> CellWork:
+def cell_work(block: Block, most_bits: int, by_splits: bool, asked: Asked = VALUES) -> CellWork:
     """What a cell costs with each node as its root, up to so many bits."""
     questions, leaves, transform = _below(block, most_bits)
     bits = block.players + questions
     small = np.minimum(bits, most_bits)
     width = block.ensemble.values.shape[1]
-    table = leaves * small * np.exp2(small) * width * PER_ENTRY + transform
+    counts = np.array([asked.count(each) for each in range(most_bits + 1)])[small.astype(np.int64)]
+    table = leaves * counts * np.exp2(small) * width * PER_ENTRY + transform
     if by_splits:
         own, _ = own_bits(block, np.arange(len(block)))
         others = np.maximum(small - own, 0)
@@ -95,7 +98,8 @@ def cell_work(block: Block, most_bits: int, by_splits: bool) -> CellWork:
         by_split = (others + 1) * np.exp2(small) * width * PER_OWN_ENTRY + steps
         table = np.where(own > 0, by_split, table)
     return CellWork(
-        np.where(bits <= most_bits, table, np.inf), small * (PER_BIT + width * PER_LOOKUP)
+        np.where(bits <= most_bits, table, np.inf),
+        small * PER_BIT + counts * width * PER_LOOKUP,
     )
 
 
@@ -124,10 +128,13 @@ def _distinct(block: Block) -> IntArray:
     )
 
 
-def pair_work(block: Block, background: FloatArray) -> WalkWork:
+def pair_work(block: Block, background: FloatArray, asked: Asked = VALUES) -> WalkWork:
     """What nodes cost where each row walks together with each background row."""
     pairs = len(background) * reached(block, background)
-    return WalkWork(pairs * PER_END, pairs * PER_VISIT, pairs * PER_VAIN)
+    ends = pairs * PER_END
+    if asked.order > 1:
+        ends = ends * np.maximum(1, block.players * PER_PARTNER)
+    return WalkWork(ends, pairs * PER_VISIT, pairs * PER_VAIN)
 
 
 def reached(block: Block, background: FloatArray) -> FloatArray:
@@ -150,8 +157,11 @@ def reached(block: Block, background: FloatArray) -> FloatArray:
     return share
 
 
-def path_work(block: Block) -> WalkWork:
+def path_work(block: Block, asked: Asked = VALUES) -> WalkWork:
     """What nodes cost where absent players follow the cover."""
     levels = 1 + int(block.players.max(initial=0)) // 2
     each = np.full(len(block), levels * PER_LEVEL)
-    return WalkWork(each, each, each)
+    if asked == VALUES:
+        return WalkWork(each, each, each)
+    leaf = each * np.array([asked.count(k) for k in range(levels * 2 + 1)])[block.players]
+    return WalkWork(leaf, np.zeros(len(block)), np.zeros(len(block)))

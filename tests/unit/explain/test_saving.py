@@ -17,6 +17,7 @@ from naive import GRAMMAR, refuses
 
 import owenshap
 from owenshap.errors import InputError
+from owenshap.explain.saving import FIELDS
 
 RNG = np.random.default_rng(7)
 ROWS, BACKGROUND = RNG.normal(size=(5, 3)), RNG.normal(size=(4, 3))
@@ -211,7 +212,8 @@ def write_zip(path):
 def test_any_other_file_is_refused_and_nothing_runs(write, tmp_path, capsys):
     write(tmp_path / "file.npz")
     with pytest.raises(
-        InputError, match=r"path must be a file that Explanation.save wrote; got .*file.npz"
+        InputError,
+        match=r"path must be a file that Explanation.save or Interactions.save wrote; got .*file.npz",
     ):
         owenshap.load(tmp_path / "file.npz")
     assert capsys.readouterr().out == ""
@@ -252,11 +254,11 @@ WRONG = [
         for name in (*ARRAYS, "feature_names", "output_names", "axes", "confidence", "seed")
     ),
     *({name: 3} for name in (*ARRAYS, "feature_names", "output_names", "axes")),
-    *({name: 3} for name in ("method", "doubtful", "stopped_by", "because", "unit")),
+    *({name: 3} for name in ("method", "doubtful", "stopped_by", "because", "unit", "index")),
     *({name: {"array": ["x"] * 30, "shape": [5, 3, 2]}} for name in ARRAYS),
     *(
         {name: None}
-        for name in (*ARRAYS, "feature_names", "axes", "method", "seed", "confidence", "doubtful")
+        for name in (*ARRAYS, "feature_names", "axes", "method", "confidence", "doubtful")
     ),
     *({name: np.ones((7, 3, 2))} for name in ARRAYS),
     *({name: np.ones((*SHAPES[name], 1))} for name in ARRAYS),
@@ -298,6 +300,9 @@ WRONG = [
         for name in ("stopped_by", "because")
         for value in ([1] * 5, ["a"] * 4, "abcde")
     ),
+    *({"row_ids": {"array": value, "shape": [len(value)]}} for value in ([1] * 4, ["a"] * 6)),
+    {"row_ids": np.arange(6)},
+    {"row_ids": "hello"},
     {"doubtful": {"array": [""] * 5, "shape": [5]}},
     {"doubtful": {"array": [1] * 10, "shape": [5, 2]}},
     {"data": {"array": [1] * 15, "shape": [3, 5]}},
@@ -310,14 +315,13 @@ WRONG = [
 @pytest.mark.parametrize("changes", WRONG, ids=lambda changes: str(next(iter(changes))))
 def test_every_field_has_its_type_shape_and_range(changes, tmp_path):
     write_changed(with_intervals, **changes)(tmp_path / "file.npz")
-    with refuses("path", "be a file that Explanation.save wrote", "file.npz"):
+    with refuses("path", "be a file that Explanation.save or Interactions.save wrote", "file.npz"):
         owenshap.load(tmp_path / "file.npz")
 
 
 def test_no_field_goes_unchecked():
-    assert {name for changes in WRONG for name in changes} == {
-        each.name for each in fields(owenshap.Explanation)
-    }
+    assert {name for changes in WRONG for name in changes} == {*FIELDS}
+    assert {*FIELDS} == {each.name for each in fields(owenshap.Explanation)} - {"kept"}
 
 
 def without(name, tmp_path):
@@ -336,7 +340,7 @@ def without(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", [each.name for each in fields(owenshap.Explanation) if each.name != "unit"]
+    "name", [name for name in FIELDS if name not in ("unit", "row_ids", "index")]
 )
 def test_no_field_is_missing(name, tmp_path):
     without(name, tmp_path)
@@ -347,6 +351,11 @@ def test_no_field_is_missing(name, tmp_path):
 def test_files_from_before_there_were_units_are_read(tmp_path):
     without("unit", tmp_path)
     same(owenshap.load(tmp_path / "e.npz"), replace(explained(), unit=None))
+
+
+def test_files_from_before_rows_had_ids_are_read(tmp_path):
+    without("row_ids", tmp_path)
+    same(owenshap.load(tmp_path / "e.npz"), replace(explained(), row_ids=None))
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):
@@ -397,7 +406,7 @@ def zeros_of(rows):
 
 @pytest.mark.parametrize("size", ["arrays", "text"])
 def test_a_small_file_that_unpacks_to_much_is_refused_before_it_is_unpacked(size, tmp_path):
-    bare = dict.fromkeys(("stopped_by", "because"))
+    bare = dict.fromkeys(("stopped_by", "because", "row_ids"))
     changes = zeros_of(1_000_000) | bare if size == "arrays" else {"method": " " * 10_000_000}
     write_changed(lambda: explained()["a"], **changes)(tmp_path / "stored.npz")
     with np.load(tmp_path / "stored.npz") as file:

@@ -100,6 +100,70 @@ def shapley(value: Any, n_players: int, n_outputs: int) -> list[list[Fraction]]:
     return result
 
 
+def differences(
+    value: Any, n_players: int, n_outputs: int, order: int, size_weights: Any
+) -> dict[tuple[int, ...], list[Fraction]]:
+    """What each group of `order` players adds together, in the mean over coalitions of the others:
+    one of s players has the weight size_weights[s].
+    """
+    worth = {
+        members: value(set(members))
+        for size in range(n_players + 1)
+        for members in combinations(range(n_players), size)
+    }
+    result = {}
+    for group in combinations(range(n_players), order):
+        total = [Fraction(0)] * n_outputs
+        for members in worth:
+            if set(members) & set(group):
+                continue
+            for size in range(order + 1):
+                for some in combinations(group, size):
+                    sign = (-1) ** (order - size)
+                    joined = worth[tuple(sorted((*members, *some)))]
+                    weight = sign * size_weights[len(members)]
+                    total = [a + weight * b for a, b in zip(total, joined, strict=True)]
+        result[group] = total
+    return result
+
+
+def exact_differences(
+    ensemble: TreeEnsemble,
+    row: Any,
+    background: Any,
+    weights: Any,
+    player_of: Any,
+    order: int,
+    levels: Any = None,
+) -> np.ndarray[Any, Any]:
+    """Values (players, outputs), or the indices of pairs (players, players, outputs), 0 on the
+    diagonal; levels: nodes and weights as fractions, Shapley's if not given.
+    """
+    n_players = int(player_of.max()) + 1
+    others = max(0, n_players - order)
+    size_weights = []
+    for size in range(others + 1):
+        if levels is None:
+            weight = Fraction(factorial(size) * factorial(others - size), factorial(others + 1))
+        else:
+            weight = sum(
+                share * node**size * (1 - node) ** (others - size)
+                for node, share in zip(*levels, strict=True)
+            )
+        size_weights.append(weight)
+    if background is None:
+        value = lambda s: cover_value(ensemble, row, s, player_of)  # noqa: E731
+    else:
+        given = [Fraction(float(each)) for each in weights]
+        given = [each / sum(given) for each in given]
+        value = lambda s: background_value(ensemble, row, background, given, s, player_of)  # noqa: E731
+    found = differences(value, n_players, ensemble.n_outputs, order, size_weights)
+    result = np.zeros((*[n_players] * order, ensemble.n_outputs))
+    for group, amount in found.items():
+        result[group] = result[group[::-1]] = [float(each) for each in amount]
+    return result
+
+
 def exact_values(
     ensemble: TreeEnsemble,
     row: Any,
@@ -173,3 +237,43 @@ def _share_out(
         for player in players:
             for value, output in zip(values, outputs, strict=True):
                 total[player][output] += weight * value
+
+
+def cover_leaf_by_leaf(ensemble: TreeEnsemble, row: Any, group: tuple[int, ...]) -> Fraction:
+    """What a group of features adds together, of many, where absent ones follow the cover; one
+    output: ∫ Π_group (bit − share) Π_others (q · bit + (1 − q) · share) dq, leaf by leaf.
+    """
+    total = Fraction(0)
+
+    def walk(node: int, fits: dict[int, tuple[Fraction, bool]]) -> None:
+        nonlocal total
+        left, right = int(ensemble.left[node]), int(ensemble.right[node])
+        if left < 0:
+            if all(each in fits for each in group):
+                total += Fraction(float(ensemble.values[node, 0])) * _integral(fits, group)
+            return
+        feature = int(ensemble.feature[node])
+        goes = bool(ensemble.goes_left(np.array([node]), np.array([np.float64(row[feature])]))[0])
+        covers = [Fraction(float(ensemble.cover[each])) for each in (left, right)]
+        share, inside = fits.get(feature, (Fraction(1), True))
+        for child, cover, taken in ((left, covers[0], goes), (right, covers[1], not goes)):
+            here = (share * cover / sum(covers), inside and taken)
+            walk(child, {**fits, feature: here})
+
+    for tree in range(ensemble.n_trees):
+        walk(int(ensemble.roots[tree]), {})
+    return total
+
+
+def _integral(fits: dict[int, tuple[Fraction, bool]], group: tuple[int, ...]) -> Fraction:
+    polynomial = [Fraction(1)]
+    for feature, (share, inside) in fits.items():
+        if feature in group:
+            polynomial = [each * (int(inside) - share) for each in polynomial]
+            continue
+        constant, slope = share, int(inside) - share
+        polynomial = [
+            constant * a + slope * b
+            for a, b in zip([*polynomial, Fraction(0)], [Fraction(0), *polynomial], strict=True)
+        ]
+    return sum((each / (power + 1) for power, each in enumerate(polynomial)), Fraction(0))

@@ -30,7 +30,7 @@ def way(request: Any, monkeypatch: Any) -> str:
     """Which leaves have tables: all, none, or those with few players."""
     most = {"tables": 30, "no tables": 0, "mixed": 2}[request.param]
 
-    def walking(block: Any, _: Any = None) -> WalkWork:
+    def walking(block: Any, *_: Any) -> WalkWork:
         free = np.zeros(len(block))
         return WalkWork(np.where(block.players > most, free, 1e30), free, free)
 
@@ -335,3 +335,48 @@ def test_bad_input_is_named() -> None:
         values(ensemble, rows, rows, weights=[1.0])
     with pytest.raises(InputError, match="player_of"):
         values(ensemble, rows, rows, player_of=[0, 1])
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_few_rows_do_without_filled_tables_and_have_the_same_bits(outputs: int) -> None:
+    shape = {"trees": 3, "depth": 9, "features": 9, "outputs": outputs, "leafy": 0.1}
+    ensemble = random_ensemble(3, vector=True, **shape)
+    rows = random_rows(4, 40, 9)
+    background = random_rows(5, 100, 9)
+    weights = np.arange(100.0)
+    at_once = TreeGame.of(ensemble, background, weights)
+    whole = at_once.values(rows)
+    assert all(each.filled for each in kept_tables(at_once))
+    in_parts = TreeGame.of(ensemble, background, weights)
+    np.testing.assert_array_equal(in_parts.values(rows[:7]), whole[:7])
+    kinds = {type(each.entries).__name__ for each in kept_tables(in_parts)}
+    assert {"UnfilledLeaves", "UnfilledSplits"} <= kinds
+    np.testing.assert_array_equal(in_parts.values(rows[7:8]), whole[7:8])
+    np.testing.assert_array_equal(in_parts.values(rows[8:]), whole[8:])
+    assert all(each.filled for each in kept_tables(in_parts))
+    np.testing.assert_array_equal(in_parts.base, at_once.base)
+
+
+def kept_tables(game: TreeGame) -> list[Any]:
+    return [table for each in game.prepared for table in each._tables or []]
+
+
+@pytest.mark.parametrize("with_background", [True, False])
+def test_of_two_outputs_with_one_sum_the_second_is_computed(with_background: bool) -> None:
+    both = random_ensemble(6, trees=3, depth=5, features=4, outputs=2, vector=True)
+    total = np.array([0.25, 0.5, 0.125])[both.tree_of]
+    leaves = both.left < 0
+    first = np.where(leaves, total - both.values[:, 1], 0.0)
+    pair = replace(both, values=np.column_stack([first, both.values[:, 1]]))
+    rows = random_rows(7, 5, 4)
+    background = random_rows(8, 6, 4) if with_background else None
+    game = TreeGame.of(pair, background)
+    assert game.ensemble.n_outputs == 1
+    found = game.values(rows)
+    for row, each in zip(rows, found, strict=True):
+        agree(each, exact_values(pair, row, background))
+    agree(found.sum(axis=1) + game.base, pair.predict(rows))
+    if background is not None:
+        alone, base = baseline_values(pair, rows, rows[::-1])
+        agree(alone.sum(axis=1) + base, pair.predict(rows))
+    assert TreeGame.of(both, background).ensemble is both

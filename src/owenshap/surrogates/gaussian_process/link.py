@@ -9,7 +9,8 @@ import numpy as np
 
 from owenshap.support.arrays import FloatArray
 
-STEPS, TRIES = 25, 5
+STEPS = 25  # at most, of a fit that goes on while it gains
+TRIES = 5  # of one step, damped more each time, before the fit ends
 SHIFT = 0.5  # b in the beginning: at 0 nothing would tell which way it goes
 # of the diagonal: less after a step that gains, else more
 DAMPING, LEAST_DAMPING, DAMPED_MORE = 1e-2, 1e-8, 5.0

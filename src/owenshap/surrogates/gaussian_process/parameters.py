@@ -21,7 +21,8 @@ LENGTH_BOUNDS = (-12.0, 3.0)
 LENGTH_SPREAD = 2.0  # of log lengths under their prior (benchmarks/decisions.md#priors-of-lengths)
 # Of the index part: the weights, by the spread of their sum, and the logarithm of the scale.
 WEIGHT_BOUNDS, INDEX_BOUNDS = (-6.0, 6.0), (-12.0, 12.0)
-SUM_SPREAD, INDEX_SPREAD = 1.5, 3.0
+SUM_SPREAD = 1.5  # of the weights' sum, whatever the number of players
+INDEX_SPREAD = 3.0  # of the logarithm of the scale, as PRIOR_SPREAD has for other scales
 
 
 class Parameters(NamedTuple):

@@ -21,9 +21,10 @@ from owenshap.trees.readers.base import (
     unreadable,
 )
 
-CATEGORICAL = 1  # bits of lightgbm's decision_type
-DEFAULT_LEFT = 2
-MISSING_SHIFT = 2
+# in lightgbm's decision_type:
+CATEGORICAL = 1  # the bit of a split by category
+DEFAULT_LEFT = 2  # the bit of a split whose missing values go left
+MISSING_SHIFT = 2  # bits before those that say what is missing
 MISSING_NONE = 0  # a missing value counts as zero
 MISSING_ZERO = 1  # and zero counts as missing
 WORD = 32  # bits of a word of a set of categories
@@ -49,7 +50,7 @@ class LightgbmReader(Reader):
         header, trees = _parsed(_booster(model).model_to_string(importance_type="split"))
         if any(tree.get("is_linear") == "1" for tree in trees):
             raise unreadable(model, "with linear_tree=True, whose leaves are linear models")
-        return _ensemble(header, [_Tree(tree) for tree in trees])
+        return _ensemble(header, _Trees(trees))
 
     @classmethod
     def matrix(cls, model: Any, rows: Any) -> Any:
@@ -69,36 +70,58 @@ class LightgbmReader(Reader):
         return raw / _averaged(header, len(trees))
 
 
-class _Tree:
-    """A tree's lines as arrays: its splits first, then its leaves."""
+class _Trees:
+    """The lines of all trees as arrays: each tree's splits first, then its leaves."""
 
-    def __init__(self, lines: dict[str, str]) -> None:
-        self.leaves = int(lines["num_leaves"])
-        self.values = _numbers(lines, "leaf_value", np.float64)
-        self.feature = _numbers(lines, "split_feature", np.int64)
-        self.threshold = _numbers(lines, "threshold", np.float64)
-        self.decision = _numbers(lines, "decision_type", np.int64)
-        self.left = self._placed(_numbers(lines, "left_child", np.int64))
-        self.right = self._placed(_numbers(lines, "right_child", np.int64))
-        leaf_count = _numbers(lines, "leaf_count", np.float64)
-        self.cover = np.append(
-            _numbers(lines, "internal_count", np.float64), leaf_count if len(leaf_count) else 1.0
-        )
-        self.boundaries = _numbers(lines, "cat_boundaries", np.int64)
-        self.words = _numbers(lines, "cat_threshold", np.int64)
+    def __init__(self, lines: list[dict[str, str]]) -> None:
+        self._lines = lines
+        self.leaves: IntArray = np.array([int(each["num_leaves"]) for each in lines], np.int64)
+        self.roots = starts(2 * self.leaves - 1)
+        parts = np.column_stack([self.leaves - 1, self.leaves]).ravel()
+        self._is_split = np.repeat(np.arange(len(parts)) % 2 == 0, parts)
 
-    def _placed(self, children: IntArray) -> IntArray:
+    def over_nodes(self, name: str, at_leaf: float, dtype: Any) -> Any:
+        """What splits have, and the same for all leaves."""
+        filled = np.full(len(self._is_split), at_leaf, dtype)
+        filled[self._is_split] = self._numbers(name, dtype)
+        return filled
+
+    def children(self, name: str) -> IntArray:
         """A child −1 − i is leaf i; here leaves come after the splits."""
-        return np.where(children < 0, self.leaves - 2 - children, children)
+        own = self._numbers(name, np.int64)
+        first = np.repeat(self.roots, self.leaves - 1)
+        splits = np.repeat(self.leaves - 1, self.leaves - 1)
+        placed: IntArray = np.full(len(self._is_split), -1, np.int64)
+        placed[self._is_split] = first + np.where(own < 0, splits - 1 - own, own)
+        return placed
 
-    @property
-    def nodes(self) -> int:
-        return 2 * self.leaves - 1
+    def values(self) -> FloatArray:
+        """What leaves are worth; splits 0."""
+        values = np.zeros(len(self._is_split))
+        values[~self._is_split] = self._numbers("leaf_value", np.float64)
+        return values
 
-    def sets(self) -> list[IntArray]:
-        bits = np.unpackbits(self.words.astype("<u4").view(np.uint8), bitorder="little")
-        edges = self.boundaries * WORD
-        return [np.flatnonzero(bits[begin:end]) for begin, end in pairwise(edges)]
+    def cover(self) -> FloatArray:
+        """Rows that came by; a tree without splits may not have counted them."""
+        cover = self.over_nodes("internal_count", 1.0, np.float64)
+        counted = np.repeat([bool(each.get("leaf_count")) for each in self._lines], self.leaves)
+        leaves = np.flatnonzero(~self._is_split)
+        cover[leaves[counted]] = self._numbers("leaf_count", np.float64)
+        return cover
+
+    def sets(self) -> list[list[IntArray]]:
+        """The sets of categories of each tree."""
+        return [_sets(each) for each in self._lines]
+
+    def _numbers(self, name: str, dtype: Any) -> Any:
+        return _numbers(" ".join(each.get(name, "") for each in self._lines), dtype)
+
+
+def _sets(lines: dict[str, str]) -> list[IntArray]:
+    words = _numbers(lines.get("cat_threshold", ""), np.int64)
+    edges = _numbers(lines.get("cat_boundaries", ""), np.int64) * WORD
+    bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
+    return [np.flatnonzero(bits[begin:end]) for begin, end in pairwise(edges)]
 
 
 def _booster(model: Any) -> Any:
@@ -120,16 +143,15 @@ def _lines(text: str) -> dict[str, str]:
     return {name: value for name, _, value in (line.partition("=") for line in text.splitlines())}
 
 
-def _numbers(lines: dict[str, str], name: str, dtype: Any) -> Any:
-    return np.array(lines.get(name, "").split(), dtype)
+def _numbers(text: str, dtype: Any) -> Any:
+    return np.fromstring(text, dtype, sep=" ") if text.strip() else np.zeros(0, dtype)
 
 
-def _ensemble(header: dict[str, str], trees: list[_Tree]) -> TreeEnsemble:
-    roots = starts([tree.nodes for tree in trees])
+def _ensemble(header: dict[str, str], trees: _Trees) -> TreeEnsemble:
     per_iteration = int(header["num_tree_per_iteration"])
-    decision = _over_nodes(trees, "decision", 0)
-    left, right = (_children(trees, roots, name) for name in ("left", "right"))
-    threshold = _over_nodes(trees, "threshold", 0.0)
+    count = len(trees.roots)
+    decision = trees.over_nodes("decision_type", 0, np.int64)
+    threshold = trees.over_nodes("threshold", 0.0, np.float64)
     missing = (decision >> MISSING_SHIFT) & 3
     categorical = (decision & CATEGORICAL) > 0
     missing_left = (
@@ -137,20 +159,17 @@ def _ensemble(header: dict[str, str], trees: list[_Tree]) -> TreeEnsemble:
         & ~categorical
     )
     zero = (missing == MISSING_ZERO) & ~categorical
-    category_set, sets = _categories(trees, roots, categorical, threshold)
+    category_set, sets = _categories(trees, categorical, threshold)
     return TreeEnsemble(
-        roots=roots,
-        left=left,
-        right=right,
-        feature=_over_nodes(trees, "feature", -1),
+        roots=trees.roots,
+        left=trees.children("left_child"),
+        right=trees.children("right_child"),
+        feature=trees.over_nodes("split_feature", -1, np.int64),
         threshold=threshold,
         missing_left=missing_left,
-        values=_concatenated([np.append(np.zeros(tree.leaves - 1), tree.values) for tree in trees])[
-            :, None
-        ]
-        / _averaged(header, len(trees)),
-        outputs=(np.arange(len(trees)) % per_iteration)[:, None],
-        cover=_concatenated([tree.cover for tree in trees]),
+        values=trees.values()[:, None] / _averaged(header, count),
+        outputs=(np.arange(count) % per_iteration)[:, None],
+        cover=trees.cover(),
         base=np.zeros(per_iteration),
         n_features=int(header["max_feature_idx"]) + 1,
         unit=_unit(header.get("objective", "")),
@@ -167,36 +186,14 @@ def _averaged(header: dict[str, str], trees: int) -> int:
     )
 
 
-def _concatenated(parts: list[Any]) -> Any:
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _over_nodes(trees: list[_Tree], name: str, at_leaf: float) -> Any:
-    filled = [
-        np.append(part := getattr(tree, name), np.full(tree.leaves, at_leaf, part.dtype))
-        for tree in trees
-    ]
-    return _concatenated(filled) if filled else np.zeros(0, np.int64)
-
-
-def _children(trees: list[_Tree], roots: IntArray, name: str) -> IntArray:
-    placed = [
-        np.append(getattr(tree, name) + root, np.full(tree.leaves, -1))
-        for tree, root in zip(trees, roots, strict=True)
-    ]
-    return _concatenated(placed).astype(np.int64)
-
-
 def _categories(
-    trees: list[_Tree], roots: IntArray, categorical: BoolArray, threshold: FloatArray
+    trees: _Trees, categorical: BoolArray, threshold: FloatArray
 ) -> tuple[IntArray | None, BoolArray | None]:
     """A categorical split has in place of its threshold which of the tree's sets it looks for."""
     if not categorical.any():
         return None, None
-    sets = [tree.sets() for tree in trees]
-    before = np.repeat(
-        starts([len(each) for each in sets]), np.diff(np.append(roots, len(categorical)))
-    )
+    sets = trees.sets()
+    before = np.repeat(starts([len(each) for each in sets]), 2 * trees.leaves - 1)
     category_set = np.where(categorical, before + threshold.astype(np.int64), -1)
     return category_set, sets_matrix(
         [each for of_tree in sets for each in of_tree], in_set_left=True

@@ -1,0 +1,571 @@
+"""Beyond the paper: the whole field at equal evaluations, error against time, the evaluations that a
+stated accuracy takes, and deeper models.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import owenshap
+from reproduction.data import Dataset, credit_cards, load
+from reproduction.deeper import patch_members
+from reproduction.games import LinearFirstGame, RowGame, TableRow, estimates, table
+from reproduction.images import game_of, near_exact
+from reproduction.networks import Network
+from reproduction.steps import Result, Run
+from reproduction.tabular import DRAWS_SEED, ROWS_SEED, exact, some_rows
+from reproduction.timing import clock_of
+from reproduction.variants import VARIANTS
+
+OURS: dict[str, Any] = {
+    "owen-corrected": "owen",
+    "halved-owen-corrected": "halved-owen",
+    "linear": "linear",
+    "gaussian-process": "gaussian-process",
+    "default": "auto",
+}
+SAMPLED = (
+    "castro",
+    "castro-antithetic",
+    "owen-printed",
+    "owen-program",
+    "halved-owen-printed",
+    "halved-owen-program",
+)
+THEIRS = {
+    "kernel-shap": "shap Kernel",
+    "leverage-shap": "shapiq LeverageSHAP",
+    "odd-shap": "shapiq OddSHAP",
+    "regression-msr": "shapiq RegressionMSR",
+}
+FIELD_ROWS = {"cc": 10, "mnist": 5}
+FIELD_REPETITIONS = {"cc": 2, "mnist": 2}
+CC_BUDGETS = (80, 320, 1000, 3200)
+MNIST_BUDGETS = (6, 12, 24)
+"""Times the players."""
+
+
+class ValuesRow:
+    """A row game of any function of coalitions: stars and chains are built and valued."""
+
+    def __init__(self, values: Callable[[Any], Any], n_players: int) -> None:
+        self.values, self.n_players = values, n_players
+
+    def star_contributions(self, centres: Any) -> Any:
+        flips = np.eye(self.n_players, dtype=bool)
+        base = self.values(centres)[:, None]
+        moved = self.values((centres[:, None] ^ flips).reshape(-1, self.n_players))
+        moved = moved.reshape(len(centres), self.n_players)
+        return np.where(centres, base - moved, moved - base)
+
+    def chain_contributions(self, ranks: Any) -> Any:
+        joined = ranks[:, None] < np.arange(self.n_players + 1)[None, :, None]
+        found = self.values(joined.reshape(-1, self.n_players))
+        steps = np.diff(found.reshape(len(ranks), self.n_players + 1), axis=1)
+        return np.take_along_axis(steps, ranks.astype(np.int64), axis=1)
+
+
+# --- the field at equal evaluations
+# --------------------------------------------------------------------------------------
+
+
+def rows_with_truth(dataset: Dataset, network: Network, run: Run) -> Callable[[int], Any]:
+    """From the place of a row to its game, its values and its budgets.
+
+    The values are a step of their own: the peers' environment has no torch, and reads them.
+    """
+    rows = some_rows(dataset, FIELD_ROWS[dataset.name])
+
+    def truths() -> Result:
+        if dataset.side is None:
+            return {f"row {k}": each for k, each in enumerate(exact(table(network, rows)).T)}
+        found = {}
+        for place, row in enumerate(rows):
+            rng = np.random.default_rng((DRAWS_SEED, place))
+            found[f"row {place}"] = near_exact(
+                game_of(network, row, run.device), run.size.near_exact, rng
+            )
+        return found
+
+    settings = run.settings("near_exact", network=network.digest, rows=len(rows), seed=ROWS_SEED)
+    kept = run.step(f"{dataset.name}-field-truth", settings, truths)
+
+    def one(place: int) -> tuple[RowGame, Any, tuple[int, ...]]:
+        truth = np.asarray(kept[f"row {place}"], np.float64)
+        if dataset.side is None:
+            values = table(network, rows[place : place + 1])
+            return TableRow(np.ascontiguousarray(values[:, 0])), truth, CC_BUDGETS
+        game: RowGame = (
+            numpy_row(network, rows[place])
+            if find_spec("torch") is None
+            else game_of(network, rows[place], run.device)
+        )
+        return game, truth, tuple(times * game.n_players for times in MNIST_BUDGETS)
+
+    return one
+
+
+def numpy_row(network: Network, row: Any) -> ValuesRow:
+    """The game of a row of an MLP without torch; black pixels are left out."""
+    live = np.flatnonzero(row)
+    output = int(network(row[None]).argmax())
+
+    def values(coalitions: Any) -> Any:
+        inputs = np.zeros((len(coalitions), len(row)))
+        inputs[:, live] = np.asarray(coalitions) * row[live]
+        return network(inputs)[:, output]
+
+    return ValuesRow(values, len(live))
+
+
+def contend(
+    method: Callable[[RowGame, int, int], Any], made: Callable[[int], Any], dataset: str
+) -> Result:
+    """Squared errors (budgets, rows), relative to the power of φ, the mean over repetitions; and
+    processor seconds (budgets, rows) of one estimate.
+    """
+    errors, seconds = [], []
+    for place in range(FIELD_ROWS[dataset]):
+        game, truth, budgets = made(place)
+        power = np.sum(truth**2)
+        of_row, taken = [], []
+        for budget in budgets:
+            began = time.process_time()
+            found = [
+                method(game, budget, 1000 * place + seed)
+                for seed in range(FIELD_REPETITIONS[dataset])
+            ]
+            taken.append((time.process_time() - began) / len(found))
+            of_row.append(np.mean([np.sum((each - truth) ** 2) for each in found]) / power)
+        errors.append(of_row)
+        seconds.append(taken)
+    return {"errors": np.array(errors).T, "seconds": np.array(seconds).T}
+
+
+def by_variant(key: str, game: RowGame, budget: int, seed: int) -> Any:
+    """A variant of the tables with as many samples as fit the budget."""
+    variant = VARIANTS[key]
+    count = variant.within(game.n_players, budget)
+    rng = np.random.default_rng(seed)
+    return estimates(game, *variant.make(count), 1, rng)[0]
+
+
+def by_name(method: Any, game: RowGame, budget: int, seed: int) -> Any:
+    """A method of ours with a budget."""
+    function = owenshap.FunctionGame(game.values, game.n_players)
+    return owenshap.estimate(function, method, budget=budget, seed=seed, progress=False).values
+
+
+def by_peer(name: str, game: RowGame, budget: int, seed: int) -> Any:
+    """A peer at the settings that its documents name as best."""
+    from benchmarks.accuracy.peers import peers
+
+    return peers()[name](game.values, game.n_players, budget, seed)
+
+
+def field(dataset: Dataset, network: Network, run: Run) -> None:
+    """Ours; in the environment that has them, the peers."""
+    made = rows_with_truth(dataset, network, run)
+    name = dataset.name
+    known = {
+        "network": network.digest,
+        "seeds": [ROWS_SEED, DRAWS_SEED],
+        "rows": FIELD_ROWS[name],
+        "repetitions": FIELD_REPETITIONS[name],
+        "budgets": list(CC_BUDGETS if name == "cc" else MNIST_BUDGETS),
+    }
+    if find_spec("shapiq") is not None:  # the peers' environment
+        theirs = {key: partial(by_peer, each) for key, each in THEIRS.items()}
+        versions = {each: version(each) for each in ("shap", "shapiq")}
+        settings = {**known, "versions": versions}
+        _field_step(f"{name}-field-peers", theirs, made, settings, run, "other")
+        return
+    run.say(f"{name}-field-peers: shapiq is not installed here; make reproduce-peers runs it")
+    methods: dict[str, Callable[[RowGame, int, int], Any]] = {
+        **{key: partial(by_variant, key) for key in SAMPLED},
+        **{key: partial(by_name, method) for key, method in OURS.items()},
+    }
+    _field_step(f"{name}-field-ours", methods, made, known, run, "fits")
+
+
+def _field_step(
+    name: str,
+    methods: dict[str, Callable[[RowGame, int, int], Any]],
+    made: Callable[[int], Any],
+    settings: Result,
+    run: Run,
+    code: str,
+) -> None:
+    pieces = {
+        key: partial(contend, method, made, name.partition("-")[0])
+        for key, method in methods.items()
+    }
+
+    def join(parts: dict[str, Result]) -> Result:
+        return {
+            "budgets": settings["budgets"],
+            **{
+                what: {key: part[what] for key, part in parts.items()}
+                for what in ("errors", "seconds")
+            },
+        }
+
+    run.whole(name, {**settings, "methods": list(methods)}, pieces, join, code)
+
+
+# --- error against time
+# --------------------------------------------------------------------------------------
+
+
+TIMED: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "castro": (owenshap.Castro(), (100, 300, 1000, 3000, 10_000, 30_000)),
+    "castro-antithetic": (owenshap.Castro(antithetic=True), (100, 300, 1000, 3000, 10_000, 30_000)),
+    "owen-corrected": ("owen", (300, 1000, 3000, 10_000, 30_000)),
+    "halved-owen-corrected": ("halved-owen", (300, 1000, 3000, 10_000, 30_000)),
+    "linear": ("linear", (100, 300, 1000, 3000, 10_000)),
+    "gaussian-process": ("gaussian-process", (100, 300, 1000)),
+    "default": ("auto", (100, 300, 1000, 3000, 10_000)),
+    "exact": ("exact", (65_536,)),
+}
+TIMED_ATTEMPTS = 3
+SLOW_ROWS = 10
+"""Rows of the methods that take long for each."""
+
+
+def against_time(dataset: Dataset, network: Network, run: Run) -> None:
+    """Squared error and milliseconds per row of every method at several budgets, fits included."""
+    rows = some_rows(dataset, run.size.rows).astype("float32")
+    truth = exact(table(network, rows.astype(np.float64))).T
+
+    def piece(method: Any, budgets: tuple[int, ...], few: bool) -> Result:
+        explainer = owenshap.Explainer(network.module(run.device), baseline=0.0, output="predicted")
+        some = rows[:SLOW_ROWS] if few else rows
+        errors, taken = [], []
+        clock = clock_of(run.device)
+        for budget in budgets:
+            settings = {} if method == "exact" else {"budget": budget}
+            explainer(some, method=method, progress=False, **settings)  # what is made once
+            times = []
+            squared = []
+            for seed in range(TIMED_ATTEMPTS):
+                began = clock()
+                found = explainer(some, method=method, seed=seed, progress=False, **settings)
+                times.append(clock() - began)
+                squared.append(np.mean((found.values - truth[: len(some)]) ** 2))
+            taken.append(1000 * min(times) / len(some))
+            errors.append(float(np.mean(squared)))
+        return {"milliseconds": taken, "errors": errors}
+
+    pieces = {
+        key: partial(piece, method, budgets, key in ("gaussian-process", "default"))
+        for key, (method, budgets) in TIMED.items()
+    }
+    if run.device == "cpu" and find_spec("shap") is not None:
+        pieces["kernel-shap"] = partial(_time_of_kernel_shap, network, rows, truth)
+
+    def join(parts: dict[str, Result]) -> Result:
+        budgets = {key: list(each[1]) for key, each in TIMED.items()}
+        return {"budgets": {**budgets, "kernel-shap": list(KERNEL_BUDGETS)}, "methods": parts}
+
+    settings = run.settings("rows", network=network.digest, device=run.device, methods=list(pieces))
+    run.whole(f"{dataset.name}-time-{run.device}", settings, pieces, join, code="times")
+
+
+KERNEL_BUDGETS = (100, 300, 1000, 3000)
+
+
+def _time_of_kernel_shap(network: Network, rows: Any, truth: Any) -> Result:
+    """Shap's KernelExplainer on the network in numpy."""
+    import shap
+
+    some = rows[:SLOW_ROWS].astype(np.float64)
+    outputs = network(some).argmax(axis=1)
+    explainer = shap.KernelExplainer(network, np.zeros((1, rows.shape[1])))
+    errors, taken = [], []
+    for budget in KERNEL_BUDGETS:
+        began = time.process_time()
+        found = explainer.shap_values(some, nsamples=budget, l1_reg=0, silent=True)
+        taken.append(1000 * (time.process_time() - began) / len(some))
+        chosen = np.asarray(found)[np.arange(len(some)), :, outputs]
+        errors.append(np.mean((chosen - truth[: len(some)]) ** 2))
+    return {"milliseconds": taken, "errors": errors}
+
+
+# --- evaluations for a stated accuracy
+# --------------------------------------------------------------------------------------
+
+
+TOLERANCES = ("5%", "2%", "1%")
+ASKED: dict[str, Any] = {
+    "castro": owenshap.Castro(),
+    "castro-antithetic": owenshap.Castro(antithetic=True),
+    "owen-corrected": "owen",
+    "halved-owen-corrected": "halved-owen",
+    "gaussian-process": "gaussian-process",
+    "gaussian-process-corrected": "gaussian-process-corrected",
+    "default": "auto",
+}
+ASKED_ROWS = {"cc": 20, "mnist": 4}
+MOST_EVALUATIONS = {"cc": 2_000_000, "mnist": 400_000}
+
+
+def asked(dataset: Dataset, network: Network, run: Run) -> None:
+    """How many evaluations each method takes until its intervals say 5, 2, 1 % of the range, and
+    how often all values were within it.
+    """
+    name = dataset.name
+    rows = some_rows(dataset, ASKED_ROWS[name])
+
+    def of_row(place: int) -> tuple[Any, Any]:
+        if dataset.side is None:
+            values = table(network, rows[place : place + 1])
+            return owenshap.TableGame(values[:, 0]), exact(values)[:, 0]
+        game = game_of(network, rows[place], run.device)
+        rng = np.random.default_rng((DRAWS_SEED, place))
+        truth = near_exact(game, run.size.near_exact, rng)
+        return owenshap.FunctionGame(game.values, game.n_players), truth
+
+    def piece(method: Any) -> Result:
+        spent, off, inside, reached = [], [], [], []
+        for place in range(len(rows)):
+            game, truth = of_row(place)
+            for tolerance in TOLERANCES:
+                found = owenshap.estimate(
+                    game,
+                    method,
+                    tolerance=tolerance,
+                    budget=MOST_EVALUATIONS[name],
+                    seed=place,
+                    progress=False,
+                )
+                spent.append(found.evaluations)
+                off.append(float(np.abs(found.values - truth).max()))
+                held = (found.lower <= truth) & (truth <= found.upper)
+                inside.append(float(np.mean(held)))
+                reached.append(found.evaluations < MOST_EVALUATIONS[name] // 2)
+        shape = (len(rows), len(TOLERANCES))
+        return {
+            "evaluations": np.reshape(spent, shape),
+            "off": np.reshape(off, shape),
+            "inside": np.reshape(inside, shape),
+            "reached": np.reshape(reached, shape).astype(float),
+        }
+
+    def join(parts: dict[str, Result]) -> Result:
+        ranges = []
+        for place in range(len(rows)):
+            _, truth = of_row(place)
+            ranges.append(abs(float(truth.sum())))
+        return {
+            "tolerances": list(TOLERANCES),
+            "ranges": ranges,
+            "methods": parts,
+        }
+
+    settings = {
+        "network": network.digest,
+        "rows": len(rows),
+        "seed": ROWS_SEED,
+        "methods": list(ASKED),
+        "most": MOST_EVALUATIONS[name],
+    }
+    pieces = {key: partial(piece, method) for key, method in ASKED.items()}
+    run.whole(f"{name}-tolerance", settings, pieces, join, code="fits")
+
+
+# --- deeper models
+# --------------------------------------------------------------------------------------
+
+
+def compare_games(games: list[RowGame], truths: list[Any], samples: int, times: int) -> Result:
+    """Squared errors (rows,) of every variant at equal samples and at equal evaluations."""
+    errors: dict[str, list[float]] = {}
+    for place, (game, truth) in enumerate(zip(games, truths, strict=True)):
+        budget = 2 + samples * (game.n_players - 1)
+        for key, variant in VARIANTS.items():
+            for kind, count in (
+                ("samples", samples),
+                ("evaluations", variant.within(game.n_players, budget)),
+            ):
+                rng = np.random.default_rng((DRAWS_SEED, place))
+                found = estimates(game, *variant.make(count), times, rng)
+                errors.setdefault(f"{key} {kind}", []).append(float(np.mean((found - truth) ** 2)))
+    return {"errors": {key: np.asarray(each) for key, each in errors.items()}}
+
+
+WIDE_ROWS, WIDE_SAMPLES, WIDE_TIMES = 6, 200, 20
+
+
+def boosted(folder: Path | None, run: Run) -> None:
+    """All 23 columns of CC with boosted trees in log-odds: exact values from the trees."""
+
+    def compute() -> Result:
+        from xgboost import XGBClassifier
+
+        dataset = credit_cards(folder, features=23)
+        rows, labels = dataset.fitting
+        model = XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0)
+        model.fit(rows[:, 1:], labels)
+        some = some_rows(dataset, WIDE_ROWS)[:, 1:]
+        explainer = owenshap.Explainer(model, np.zeros((1, 23)))
+        truths = list(explainer(some, method="trees", progress=False).values)
+
+        def of_row(row: Any) -> ValuesRow:
+            def values(coalitions: Any) -> Any:
+                inputs = np.where(coalitions, row, 0.0)
+                return model.predict(inputs, output_margin=True).astype(np.float64)
+
+            return ValuesRow(values, 23)
+
+        games: list[Any] = [of_row(row) for row in some]
+        found = compare_games(games, truths, WIDE_SAMPLES, WIDE_TIMES)
+        accuracy = float(np.mean(model.predict(dataset.test[0][:, 1:]) == dataset.test[1]))
+        return {**found, "test": accuracy, "players": 23, "samples": WIDE_SAMPLES}
+
+    run.step("cc23-trees-ratios", _wide_settings(), compute)
+
+
+def wide_network(folder: Path | None, run: Run) -> None:
+    """All 23 columns of CC with the paper's network: 24 players, exact over 2²⁴ coalitions."""
+
+    def compute() -> Result:
+        from reproduction.training import fit, score
+
+        dataset = credit_cards(folder, features=23)
+        network = fit("mlp 13-9", dataset, epochs=20, device=run.device)
+        some = some_rows(dataset, WIDE_ROWS)
+        games = [LinearFirstGame(network, row, run.device) for row in some]
+        truths = [all_values(game) for game in games]
+        found = compare_games(list(games), truths, WIDE_SAMPLES, WIDE_TIMES)
+        test = score(network, dataset.test, run.device)
+        return {**found, "test": test, "players": 24, "samples": WIDE_SAMPLES}
+
+    run.step("cc23-mlp-ratios", _wide_settings(), compute)
+
+
+def _wide_settings() -> dict[str, Any]:
+    return {
+        "rows": WIDE_ROWS,
+        "samples": WIDE_SAMPLES,
+        "times": WIDE_TIMES,
+        "seed": ROWS_SEED,
+        "variants": list(VARIANTS),
+    }
+
+
+def all_values(game: RowGame) -> Any:
+    """Exact values (n,) of a row game, over all its coalitions."""
+    function = owenshap.FunctionGame(game.values, game.n_players)
+    return owenshap.estimate(function, "exact", progress=False).values
+
+
+DEEP_NETWORKS = 3  # seeds of each deep model
+RESIDUAL_CNN, DEEP_EPOCHS = "rescnn 16", 3
+
+
+def residual_cnns(folder: Path | None, run: Run) -> None:
+    """Residual CNNs on MNIST, 16 patches for players, exact by enumeration; several seeds."""
+    from reproduction.training import fit, score
+
+    dataset = load("mnist", folder)
+    members = patch_members(28)
+    rows = some_rows(dataset, max(2, run.size.rows // 5))
+
+    def one(seed: int) -> Result:
+        network = fit(RESIDUAL_CNN, dataset, seed=seed, epochs=DEEP_EPOCHS, device=run.device)
+        values = table(network, rows, run.device, members)
+        games = [TableRow(np.ascontiguousarray(each)) for each in values.T]
+        found = compare_games(list(games), list(exact(values).T), WIDE_SAMPLES, WIDE_TIMES)
+        return {**found, "test": score(network, dataset.test, run.device)}
+
+    _several_step("mnist-rescnn-ratios", one, {"rows": len(rows), "epochs": DEEP_EPOCHS}, run)
+
+
+def transformers(_: Path | None, run: Run) -> None:
+    """Small transformers on text of a planted grammar, tokens for players, exact at 14 tokens."""
+    from reproduction import text
+
+    def one(seed: int) -> Result:
+        model, accuracy = text.trained(seed, run.device)
+        sentences = text.sentences(max(2, run.size.rows // 5), np.random.default_rng(ROWS_SEED))[0]
+        values = text.table(model, sentences, run.device)
+        games = [TableRow(np.ascontiguousarray(each)) for each in values.T]
+        found = compare_games(list(games), list(exact(values).T), WIDE_SAMPLES, WIDE_TIMES)
+        return {**found, "test": accuracy}
+
+    _several_step("text-transformer-ratios", one, {"rows": max(2, run.size.rows // 5)}, run)
+
+
+def _several_step(
+    name: str, one: Callable[[int], Result], settings: dict[str, Any], run: Run
+) -> None:
+    """A table of ratios over networks of several seeds, errors (networks, rows)."""
+
+    def join(parts: dict[str, Result]) -> Result:
+        every = list(parts.values())
+        keys = every[0]["errors"]
+        return {
+            "errors": {
+                key: np.stack([np.asarray(part["errors"][key]) for part in every]) for key in keys
+            },
+            "test": [part["test"] for part in every],
+            "samples": WIDE_SAMPLES,
+        }
+
+    known = {**_wide_settings(), **settings, "networks": DEEP_NETWORKS}
+    pieces = {f"seed {seed}": partial(one, seed) for seed in range(DEEP_NETWORKS)}
+    run.whole(name, known, pieces, join)
+
+
+def of_both(
+    part: Callable[[Dataset, Network, Run], None],
+) -> Callable[[Path | None, Run, Callable[[Dataset], Network]], None]:
+    """A part that is run on CC and on MNIST."""
+
+    def both(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) -> None:
+        for name in ("cc", "mnist"):
+            dataset = load(name, folder)
+            part(dataset, network(dataset), run)
+
+    return both
+
+
+def timed(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) -> None:
+    """Error against time on CC."""
+    dataset = load("cc", folder)
+    against_time(dataset, network(dataset), run)
+
+
+def models(folder: Path | None, run: Run, _: Callable[[Dataset], Network]) -> None:
+    """Deeper models; boosted trees where xgboost is."""
+    transformers(folder, run)
+    wide_network(folder, run)
+    residual_cnns(folder, run)
+    if find_spec("xgboost") is not None:
+        boosted(folder, run)
+    else:
+        run.say("cc23-trees-ratios: xgboost is not installed here; run it where it is")
+
+
+PARTS: dict[str, Callable[[Path | None, Run, Callable[[Dataset], Network]], None]] = {
+    "field": of_both(field),
+    "time": timed,
+    "tolerance": of_both(asked),
+    "models": models,
+}
+
+
+def experiments(
+    which: list[str], folder: Path | None, run: Run, network: Callable[[Dataset], Network]
+) -> None:
+    """The parts asked for, or all."""
+    for name in which or PARTS:
+        PARTS[name](folder, run, network)

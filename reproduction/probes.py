@@ -1,0 +1,112 @@
+"""Which code a result was made with: what a small run of it comes to.
+
+A change that leaves a probe as it is leaves the results as they are; one that changes it makes them
+results of older code. Times have no such run: theirs is the source itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+@lru_cache
+def of(code: str) -> str:
+    """The probe of this kind of code, twelve hexadecimal digits."""
+    return sha256(PROBES[code]().encode()).hexdigest()[:12]
+
+
+def _estimators() -> str:
+    """Every variant of the tables, a few samples on a small table."""
+    from reproduction.games import TableRow, estimates
+    from reproduction.variants import VARIANTS
+
+    game = TableRow(_table(5)[:, 0])
+    rng = np.random.default_rng(0)
+    found = [estimates(game, *variant.make(6), 2, rng) for variant in VARIANTS.values()]
+    return _digits(np.concatenate(found), 9)
+
+
+def _fits() -> str:
+    """The estimators with a budget: efficient stars, fits and the default."""
+    import owenshap
+    from reproduction.fitted import FITTED
+
+    game = owenshap.TableGame(_table(6))
+    found = [
+        owenshap.estimate(game, each.method, budget=40, seed=0, progress=False).values
+        for each in FITTED.values()
+    ]
+    return _digits(np.stack(found), 5)  # an optimiser stops a little elsewhere on another machine
+
+
+def _times() -> str:
+    import owenshap
+
+    return "".join(_texts(Path(owenshap.__file__).parent.rglob("*.py")))
+
+
+def _training() -> str:
+    """Both ways of training and a group of a search, three epochs on a few rows, always on the
+    CPU.
+    """
+    from reproduction.data import Dataset
+    from reproduction.search import train_group
+    from reproduction.training import fit_together
+
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(120, 5))
+    labels = (rows @ [1.0, -2.0, 0.5, 0.0, 1.0] > 0).astype(np.int64)
+    parts = [
+        (rows[first:last], labels[first:last]) for first, last in ((0, 80), (80, 100), (100, 120))
+    ]
+    dataset = Dataset("probe", *parts, [], 2)
+    found = []
+    for way in ("paper", "program"):
+        networks, _ = fit_together("mlp 4-3", [dataset, dataset], way=way, epochs=3)
+        found += [np.ravel(each) for network in networks for each in network.state.values()]
+    accuracy, _ = train_group([(4, 3), (2, 2)], dataset, "cpu", 0, most=3)
+    return _digits(np.concatenate([*found, accuracy]), 3)
+
+
+PROBES: dict[str, Callable[[], str]] = {
+    "estimators": _estimators,
+    "fits": _fits,
+    "times": _times,
+    "training": _training,
+    "other": lambda: "of nothing in owenshap",
+}
+
+
+def _texts(paths: Iterable[Path]) -> Iterator[str]:
+    """What sources say, without comments, docstrings and layout."""
+    for path in sorted(paths):
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                node.body = [each for each in body if not _is_text(each)]  # type: ignore[attr-defined]
+        yield ast.dump(tree)
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _table(n_players: int) -> Any:
+    """Values of all coalitions of a small smooth game, two outputs."""
+    codes = np.arange(1 << n_players)[:, None] >> np.arange(n_players) & 1
+    sums = codes @ np.linspace(-1, 2, 2 * n_players).reshape(n_players, 2)
+    return np.tanh(sums - 0.5) + 0.1 * sums**2
+
+
+def _digits(numbers: Any, digits: int) -> str:
+    """Numbers as text, to so many digits of the largest."""
+    scale = np.abs(numbers).max()
+    return " ".join(f"{round(each, digits) + 0.0:.{digits}f}" for each in (numbers / scale).ravel())

@@ -1,0 +1,211 @@
+"""`owenshap explain`: a model and a table in, a folder with the explanation and its report out."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from owenshap.command.asked import Asked, as_number
+from owenshap.command.check import Change, changes
+from owenshap.command.faults import CHANGED, DONE, INTERRUPTED, MODEL, say
+from owenshap.command.folder import OutFolder, opened
+from owenshap.command.words import Told
+from owenshap.command.work import Work
+from owenshap.errors import InputError
+from owenshap.explain.explanation import Explanation
+from owenshap.jobs.explainer import Explainer
+from owenshap.jobs.layout import Layout, kinds_of
+from owenshap.jobs.run import Run
+from owenshap.jobs.sources import no_ids
+from owenshap.report import write
+from owenshap.support.extras import needed
+
+MOST_CELLS = 1 << 22  # rows × players × outputs that are written in one file: 200 MB of arrays
+SUMMARISED = 10_000  # rows that the summary of a larger table is of
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was made."""
+
+    told: Told
+    files: list[Path]
+    audit: dict[str, str]
+    notes: list[str]
+    changes: list[Change] | None
+    interrupted: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        """What the command ends with."""
+        if self.told.failed:
+            return MODEL
+        return CHANGED if any(each.changed for each in self.changes or ()) else DONE
+
+
+def explain(asked: Asked) -> Done:
+    """Explain, write, compare; what was made."""
+    notes: list[str] = []
+    with warnings.catch_warnings():
+        _quieted(notes)
+        baseline = None if asked.check is None else opened(asked.check, "--check")[0]
+        work = Work(asked, notes)
+        if baseline is not None:
+            _check_comparable(work, baseline)
+        explainer = work.explainer()
+        folder = OutFolder.prepared(asked.out, asked.force)
+        folder.mark({"audit": work.audit(None)})
+        if asked.seconds is None:
+            found: Run | Explanation = _run(work, explainer, folder)
+        else:
+            found = _within(work, explainer, folder)
+        return _finished(work, found, folder, baseline)
+
+
+def _check_comparable(work: Work, baseline: Run | Explanation) -> None:
+    """An error before the work where the numbers of rows differ: nothing could be compared."""
+    there = len(baseline) if isinstance(baseline, Explanation) else baseline.progress.rows
+    here = work.count
+    if there != here:
+        advice = "Give an explanation of the same rows"
+        raise InputError("--check", f"be of the {here:,} rows to explain", f"{there:,}", advice)
+
+
+def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Run:
+    """A run on disk: where it is stopped, the same command goes on with it."""
+    try:
+        return explainer.run(
+            work.rows, folder.run, ids=work.carried, retry=work.asked.retry, **work.settings()
+        )
+    except KeyboardInterrupt:
+        say(_how_far(folder))
+        sys.exit(INTERRUPTED)
+    except InputError as error:
+        if error.args[0] != "out":
+            raise
+        _, rule, got, advice = error.args
+        raise InputError("--out", rule, got, f"{advice}; --force begins anew") from error
+
+
+def _how_far(folder: OutFolder) -> str:
+    try:
+        progress = Run(folder.run).progress
+    except InputError:  # it had not begun
+        return "Interrupted before the first rows were explained."
+    done = f"{progress.done:,} of {progress.rows:,} rows are done and kept in {folder.run}"
+    return f"Interrupted: {done}. The same command goes on from there."
+
+
+def _within(work: Work, explainer: Explainer, folder: OutFolder) -> Explanation:
+    """An explanation of so many seconds, all at once."""
+    if folder.explanation.exists():
+        advice = "Give another folder by --out, or --force"
+        raise InputError("--out", "hold no explanation", str(folder.explanation), advice)
+    rows = work.rows.drop(columns=work.carried)
+    return explainer(rows, seconds=work.asked.seconds, **work.settings())
+
+
+def _finished(
+    work: Work,
+    found: Run | Explanation,
+    folder: OutFolder,
+    baseline: Run | Explanation | None,
+) -> Done:
+    """The files of an explanation, its summary, and what has changed."""
+    explanation, whole = in_memory(found)
+    failed = 0
+    evaluations = int(np.sum(explanation.evaluations))
+    if isinstance(found, Run):
+        progress = found.progress
+        failed, evaluations = progress.failed, progress.evaluations
+        work.notes.extend(_failures(found))
+    audit = work.audit(_plan(found))
+    folder.record({"audit": audit})
+    files = []
+    if whole:
+        explanation.save(folder.explanation)
+        parquet = needed("pyarrow.parquet", extra="cli")
+        table = found.scan().to_table() if isinstance(found, Run) else _table(work, explanation)
+        parquet.write_table(table, folder.table)
+        files += [folder.table, folder.explanation]
+    else:
+        files.append(folder.run)
+    files += write_report(found, folder.report, audit, work.asked.title)
+    rows = len(explanation) if isinstance(found, Explanation) else found.progress.rows
+    model = f"{work.loaded.kind} {work.asked.model}" if work.loaded.path else work.asked.model
+    told = Told(explanation, rows, failed, model, str(work.asked.data), evaluations)
+    compared = None
+    if baseline is not None:
+        compared = changes(in_memory(baseline)[0], explanation, as_number(work.asked.min_change))
+    return Done(told, files, audit, work.notes, compared)
+
+
+def in_memory(found: Run | Explanation) -> tuple[Explanation, bool]:
+    """The explanation of all rows, or of some where they are too many; and whether it is of all."""
+    if isinstance(found, Explanation):
+        return found, True
+    layout = Layout(**found.manifest["layout"])
+    progress = found.progress
+    cells = progress.rows * len(layout.players) * len(layout.outputs or [""])
+    if progress.done < progress.rows or cells <= MOST_CELLS:
+        return found.explanation(), True
+    spread = np.unique(np.linspace(0, progress.rows - 1, SUMMARISED).astype(np.int64))
+    failed = {each.row for each in found.errors}
+    return found.explanation([each for each in spread.tolist() if each not in failed]), False
+
+
+def _table(work: Work, explanation: Explanation) -> Any:
+    """An explanation in the columns that a run's parts have."""
+    frame = work.rows.drop(columns=work.carried)
+    kinds = kinds_of(dict(zip(map(str, frame.columns), frame.dtypes, strict=True)))
+    ids = no_ids(len(explanation))
+    if work.carried:
+        pa = needed("pyarrow", extra="cli")
+        ids = pa.Table.from_pandas(work.rows[work.carried], preserve_index=False)
+        ids = ids.replace_schema_metadata()
+    layout = Layout.of(explanation, kinds, work.carried)
+    return layout.table(np.arange(len(explanation)), ids, explanation)
+
+
+def write_report(
+    found: Run | Explanation, path: Path, audit: dict[str, str], title: str | None
+) -> list[Path]:
+    """The report beside the explanation."""
+    return [write(found, path, title=title, audit=audit)]
+
+
+def _plan(found: Run | Explanation) -> str | None:
+    if isinstance(found, Run):
+        return found.manifest["plan"]
+    return None if found.because is None else str(found.because[0])
+
+
+def _failures(run: Run) -> list[str]:
+    errors = run.errors
+    if not errors:
+        return []
+    first = f"the first is row {errors[0].row:,} ({errors[0].error})"
+    return [f"{len(errors):,} rows could not be explained, {first}. --retry tries them again."]
+
+
+def _quieted(notes: list[str]) -> None:
+    """Warnings become notes; what the command tells itself, or nobody can mend, is left out."""
+    warnings.simplefilter("ignore", DeprecationWarning)
+    warnings.simplefilter("ignore", PendingDeprecationWarning)
+    warnings.simplefilter("ignore", FutureWarning)
+    warnings.filterwarnings("ignore", message=".*rows could not be explained")
+    warnings.filterwarnings("ignore", message="X has feature names, but")
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = re.sub(r"\b(output|predict|method)='([^']*)'", r"--\1 \2", str(message))
+        text = text.removesuffix(" This is told once.")
+        if text not in notes:
+            notes.append(text)
+
+    warnings.showwarning = show

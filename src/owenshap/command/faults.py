@@ -1,0 +1,69 @@
+"""How the command ends: exit codes, and one clear line for whatever goes wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from owenshap.errors import GameError, OwenshapError
+
+DONE = 0  # all rows are explained, and nothing has changed
+CHANGED = 1  # --check found that importance has changed
+USAGE = 2  # the command line itself: click's own code
+INPUT = 3  # a file, a folder or a setting cannot be used
+MODEL = 4  # the model failed, or some rows could not be explained
+INTERNAL = 70  # a fault of this program: EX_SOFTWARE of sysexits.h
+INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT, as shells have it
+
+TRACEBACK = "OWENSHAP_TRACEBACK"  # set to anything, the whole traceback is printed
+LONGEST = 2000  # characters of a message: libraries may quote whole files
+
+
+def say(words: str) -> None:
+    """A line for people, beside what the command prints."""
+    print(words, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Whatever goes wrong inside becomes one line and an exit code."""
+    try:
+        yield
+    except BrokenPipeError:  # who read what is printed, as head does, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(DONE)
+    except KeyboardInterrupt:
+        say("Interrupted.")
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            traceback.print_exc()
+        sys.exit(_told(error))
+
+
+def _told(error: Exception) -> int:
+    """Print what is wrong; the code to exit with."""
+    if isinstance(error, GameError):
+        code, words = MODEL, str(error)
+    elif isinstance(error, OwenshapError):
+        code, words = INPUT, str(error)
+    elif isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename is not None else ""
+        code, words = INPUT, f"{place}{error.strerror or error}."
+    elif isinstance(error, MemoryError):
+        code, words = INPUT, "memory must suffice; got too little. Explain fewer rows: --rows."
+    else:
+        advice = f"This is a fault of owenshap; {TRACEBACK}=1 shows where."
+        code, words = INTERNAL, f"{type(error).__name__}: {error}. {advice}"
+    say(f"Error: {one_line(words)}")
+    return code
+
+
+def one_line(words: str) -> str:
+    """Text of any length and form as a line that a terminal can show."""
+    line = " ".join(words.split())
+    line = "".join(each if each.isprintable() else "�" for each in line)
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

@@ -1,0 +1,123 @@
+"""The folder that the command writes: nothing in it is overwritten that is not of the same work."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from owenshap.errors import InputError
+from owenshap.explain.explanation import Explanation
+from owenshap.explain.saving import load_explanation
+from owenshap.jobs.folder import LOCK, MANIFEST, write_whole
+from owenshap.jobs.locking import in_use
+from owenshap.jobs.run import Run, open_run
+
+RECORD, RUN, REPORT = "owenshap.json", "run", "report.html"
+EXPLANATION, TABLE = "explanation.npz", "explanation.parquet"
+OURS = (RECORD, RUN, REPORT, EXPLANATION, TABLE)
+"""All that the command ever writes there, or removes with --force."""
+ELSEWHERE = "Give another folder by --out, or --force to write over what the command made there"
+
+
+@dataclass(frozen=True)
+class OutFolder:
+    """A folder that may be written."""
+
+    path: Path
+
+    @classmethod
+    def prepared(cls, path: Path, force: bool) -> OutFolder:
+        """The folder, made where it is missing; an error where it holds anything else."""
+        if path.exists() and not path.is_dir():
+            raise InputError("--out", "be a folder", f"the file {path}", "Give another")
+        found = sorted(os.listdir(path)) if path.exists() else []
+        if found and RECORD not in found and not force:
+            got = f"{path} with {', '.join(found[:3])}"
+            raise InputError("--out", "be empty, or made by this command", got, ELSEWHERE)
+        folder = cls(path)
+        if force:
+            folder._clear()
+        path.mkdir(parents=True, exist_ok=True)
+        if not os.access(path, os.W_OK | os.X_OK):
+            raise InputError("--out", "be a folder that can be written", str(path), "Give another")
+        return folder
+
+    @property
+    def run(self) -> Path:
+        """The run on disk."""
+        return self.path / RUN
+
+    @property
+    def report(self) -> Path:
+        return self.path / REPORT
+
+    @property
+    def explanation(self) -> Path:
+        """In our own format."""
+        return self.path / EXPLANATION
+
+    @property
+    def table(self) -> Path:
+        """In Parquet."""
+        return self.path / TABLE
+
+    def mark(self, about: dict[str, Any]) -> None:
+        """Say that the folder is ours; what is said of a run that is there stays."""
+        if not (self.path / RECORD).exists():
+            self.record(about)
+
+    def record(self, about: dict[str, Any]) -> None:
+        """Write what the folder holds, which also says that it is ours."""
+        write_whole(self.path / RECORD, json.dumps(about, indent=1).encode())
+
+    def recorded(self) -> dict[str, Any]:
+        """What was written of the folder; nothing where that cannot be read."""
+        return _recorded(self.path)
+
+    def _clear(self) -> None:
+        if in_use(self.run / LOCK):
+            raise InputError("--out", "be free", f"{self.run}, where a run goes on", "Wait for it")
+        for name in OURS:
+            place = self.path / name
+            if place.is_dir() and not place.is_symlink():
+                shutil.rmtree(place)
+            else:
+                place.unlink(missing_ok=True)
+
+
+def _recorded(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((path / RECORD).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
+    """What a file or folder holds, and the lines of its audit where there are any.
+
+    Parameters
+    ----------
+    path : Path
+        A file that `Explanation.save` wrote, the folder of a run, or one that this command wrote.
+    what : str
+        What it is called in errors.
+    """
+    if path.is_dir():
+        audit = _recorded(path).get("audit", {})
+        audit = {str(key): str(value) for key, value in audit.items()} if audit else {}
+        if (path / EXPLANATION).is_file():
+            return load_explanation(path / EXPLANATION), audit
+        for place in (path / RUN, path):
+            if (place / MANIFEST).is_file():
+                return open_run(place), audit or _recorded(place.parent).get("audit", {})
+        got = f"{path}, which holds neither"
+        raise InputError(what, "hold an explanation or a run", got, "owenshap explain makes one")
+    if not path.exists():
+        got = f"{path}, which is not there"
+        raise InputError(what, "be an explanation or a run", got, "owenshap explain makes one")
+    return load_explanation(path), _recorded(path.parent).get("audit", {})

@@ -1,0 +1,258 @@
+"""Models from files, by the ending of their name; none is run as a program by being read.
+
+A pickle is: it is read only where somebody says that it may be.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from owenshap.command.faults import one_line
+from owenshap.errors import InputError, OwenshapError
+
+ENDINGS = ".onnx, .skops, .json or .ubj (xgboost), .txt (lightgbm) or .cbm (catboost)"
+PICKLES = (".pkl", ".pickle", ".joblib")
+PICKLE = "a pickle, which can run any program as soon as it is read"
+FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+AS_IT_WAS = "Save the model again"
+LONGEST_REASON = 300  # characters of what a library says of a broken file
+LIGHTGBM_TRIAL = """
+import ctypes, sys
+library, path = ctypes.CDLL(sys.argv[1]), sys.argv[2].encode()
+library.LGBM_GetLastError.restype = ctypes.c_char_p
+booster, trees, width, found = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int(), ctypes.c_int64()
+if library.LGBM_BoosterCreateFromModelfile(path, ctypes.byref(trees), ctypes.byref(booster)):
+    sys.exit(library.LGBM_GetLastError().decode(errors="replace"))
+library.LGBM_BoosterGetNumFeature(booster, ctypes.byref(width))
+library.LGBM_BoosterCalcNumPredict(booster, 1, 0, 0, -1, ctypes.byref(found))
+row, out = (ctypes.c_double * width.value)(), (ctypes.c_double * found.value)()
+library.LGBM_BoosterPredictForMat(
+    booster, row, 1, 1, width, 1, 0, 0, -1, b"", ctypes.byref(found), out
+)
+"""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What a model file may do beyond what is known to be harmless."""
+
+    types: tuple[str, ...] = ()
+    """Of a skops file, which are then loaded."""
+    pickle: bool = False
+    memory: int = 10**9
+    """Bytes that it may unpack to."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model, and what it says of the columns that it takes."""
+
+    model: Any = field(repr=False)
+    """As an Explainer takes it."""
+    kind: str
+    """In words."""
+    path: Path | None
+    """The file; None for what a module has."""
+    names: list[str] | None = None
+    """Of the columns, in the order of the model; None where it does not know them."""
+    width: int | None = None
+    """How many there are, where that is known."""
+    categories: dict[str, list[Any]] = field(default_factory=dict)
+    """What columns of text may hold, in the order in which the model has learned it."""
+    blank: str | None = None
+    """How the model's library writes what is no letter in a name: a pattern of `re`."""
+
+
+def load_model(given: str, trust: Trust) -> LoadedModel:
+    """The model of a file, or what a module has under a name, as in 'package.module:function'."""
+    path = Path(given)
+    if path.is_file():
+        return _of_file(path, trust)
+    if FUNCTION.fullmatch(given) and not path.exists():
+        return _of_module(given)
+    got = f"{given}, which is {'a folder' if path.is_dir() else 'not there'}"
+    advice = f"Give a file ({ENDINGS}), or a function as in package.module:function"
+    raise InputError("MODEL", "be a model file or a function", got, advice)
+
+
+def _of_file(path: Path, trust: Trust) -> LoadedModel:
+    ending = path.suffix.lower()
+    if ending in PICKLES:
+        return _of_pickle(path, trust)
+    if ending not in LOADERS:
+        got = f"{path} ({PICKLE})" if _is_pickle(path) else str(path)
+        raise InputError("MODEL", f"be a file that ends in {ENDINGS}", got, "Save it as one")
+    package, load = LOADERS[ending]
+    _library(package)
+    with _readable(path, package):
+        return load(path, trust)
+
+
+def _of_onnx(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
+    from owenshap.models.onnx import OnnxModel
+
+    inputs = OnnxModel.of(str(path), None).session.get_inputs()
+    if len(inputs) > 1:
+        names = [each.name for each in inputs]
+        return LoadedModel(str(path), "ONNX model", path, names, len(names), blank=r"\W")
+    shape = inputs[0].shape
+    width = shape[1] if len(shape) == 2 and isinstance(shape[1], int) else None
+    return LoadedModel(str(path), "ONNX model", path, None, width)
+
+
+def _of_skops(path: Path, trust: Trust) -> LoadedModel:
+    io = _library("skops.io")
+    _check_unpacked(path, trust.memory)
+    unknown = set(io.get_untrusted_types(file=path)) - set(trust.types)
+    if unknown:
+        types = sorted(unknown)
+        advice = "Where you trust the file, repeat it with " + " ".join(
+            f"--trust {each}" for each in types
+        )
+        raise InputError("MODEL", "hold types that skops knows", ", ".join(types), advice)
+    model = io.load(path, trusted=list(trust.types))
+    return _of_estimator(model, path)
+
+
+def _of_estimator(model: Any, path: Path) -> LoadedModel:
+    names = getattr(model, "feature_names_in_", None)
+    width = getattr(model, "n_features_in_", None)
+    kind = f"{type(model).__module__.partition('.')[0]} {type(model).__name__}"
+    return LoadedModel(model, kind, path, None if names is None else [*map(str, names)], width)
+
+
+def _of_xgboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
+    xgboost = _library("xgboost")
+    booster = xgboost.Booster(model_file=str(path))
+    categories = {}
+    if "c" in (booster.feature_types or ()):
+        known = booster.get_categories(export_to_arrow=True).to_arrow()
+        categories = {name: each.to_pylist() for name, each in known if each is not None}
+    names, width = booster.feature_names, booster.num_features()
+    return LoadedModel(booster, "xgboost Booster", path, names, width, categories)
+
+
+def _of_lightgbm(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
+    lightgbm = _library("lightgbm")
+    _check_survives(LIGHTGBM_TRIAL, lightgbm.basic._LIB._name, path)
+    booster = lightgbm.Booster(model_file=str(path))
+    names, width = booster.feature_name(), booster.num_feature()
+    nameless = names == [f"Column_{place}" for place in range(width)]
+    # its own list of lists has no names: in the order of the columns that are categorical
+    infos = booster.dump_model(num_iteration=1)["feature_infos"]
+    listed = [each for each in names if infos.get(each, {}).get("values")]
+    known = booster.pandas_categorical or []
+    categories = dict(zip(listed, known, strict=True)) if len(listed) == len(known) else {}
+    names = None if nameless else names
+    return LoadedModel(booster, "lightgbm Booster", path, names, width, categories, r"\s")
+
+
+def _of_catboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
+    catboost = _library("catboost")
+    model = catboost.CatBoost()
+    model.load_model(str(path))
+    names = [*model.feature_names_]
+    nameless = names == [str(place) for place in range(len(names))]
+    return LoadedModel(model, "catboost model", path, None if nameless else names, len(names))
+
+
+def _of_pickle(path: Path, trust: Trust) -> LoadedModel:
+    if not trust.pickle:
+        advice = "Save it by skops or as ONNX, or give --trust-pickle where you made the file"
+        raise InputError("MODEL", "be safe to read", f"{path}, {PICKLE}", advice)
+    with _readable(path, "pickle"):
+        if path.suffix.lower() == ".joblib":
+            return _of_estimator(_library("joblib").load(path), path)
+        import pickle
+
+        with open(path, "rb") as file:
+            return _of_estimator(pickle.load(file), path)
+
+
+def _of_module(given: str) -> LoadedModel:
+    """What a module has under a name: modules of the folder where the command was called, too."""
+    name, _, inside = given.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found = importlib.import_module(name)
+        for each in inside.split("."):
+            found = getattr(found, each)
+    except Exception as error:
+        got = f"{given} ({type(error).__name__}: {error})"
+        advice = "Call the command where Python finds the module"
+        raise InputError("MODEL", "be something that can be imported", got, advice) from error
+    names = getattr(found, "feature_names_in_", None)
+    width = getattr(found, "n_features_in_", None)
+    return LoadedModel(found, given, None, None if names is None else [*map(str, names)], width)
+
+
+LOADERS: dict[str, tuple[str, Callable[[Path, Trust], LoadedModel]]] = {
+    ".onnx": ("onnxruntime", _of_onnx),
+    ".skops": ("skops", _of_skops),
+    ".json": ("xgboost", _of_xgboost),
+    ".ubj": ("xgboost", _of_xgboost),
+    ".txt": ("lightgbm", _of_lightgbm),
+    ".cbm": ("catboost", _of_catboost),
+}
+"""By the ending of a file: the package that reads it, and how."""
+
+
+def _library(package: str) -> Any:
+    """The package that wrote a model: nobody installs them all for a command."""
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package.partition(".")[0]:
+            raise
+        name = error.name
+        advice = f"Run pip install {name}"
+        raise InputError(name, "be installed to read this model", "none", advice) from error
+
+
+def _check_unpacked(path: Path, memory: int) -> None:
+    """An error where a zip holds more than it may: no member unpacks to more than it says."""
+    with zipfile.ZipFile(path) as archive:
+        size = sum(each.file_size for each in archive.infolist())
+    if size > memory:
+        rule = f"unpack to at most {memory:,} bytes"
+        raise InputError("MODEL", rule, f"{path} with {size:,}", "Where you trust it, --memory")
+
+
+def _check_survives(program: str, *arguments: object) -> None:
+    """An error where a process ends that reads the file: some libraries do so on broken bytes."""
+    asked = [sys.executable, "-P", "-c", program, *map(str, arguments)]
+    tried = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if tried.returncode < 0:
+        raise ValueError("reading it ends the process")
+    if tried.returncode:
+        raise ValueError(tried.stderr.strip().splitlines()[-1])
+
+
+def _is_pickle(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(2) in (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
+
+
+@contextmanager
+def _readable(path: Path, package: str) -> Iterator[None]:
+    """An error of ours where a library cannot read a file: broken bytes make it raise anything."""
+    try:
+        yield
+    except OwenshapError:
+        raise
+    except Exception as error:
+        said = one_line(f"{type(error).__name__}: {error}")
+        said = said if len(said) <= LONGEST_REASON else f"{said[:LONGEST_REASON]}…"
+        rule = f"be a file that {package} reads"
+        raise InputError("MODEL", rule, f"{path} ({said})", AS_IT_WAS) from error

@@ -1,0 +1,147 @@
+"""What the subcommands do and print."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from owenshap.command.asked import Asked
+from owenshap.command.check import Change
+from owenshap.command.explaining import Done, explain, write_report
+from owenshap.command.faults import say
+from owenshap.command.folder import REPORT, opened
+from owenshap.command.model_files import Trust
+from owenshap.command.words import as_data, summary
+from owenshap.errors import InputError
+from owenshap.jobs.run import Run
+from owenshap.run.evaluate import parse_bytes
+
+FEW_CHANGES = 10  # lines of changes on a screen
+
+
+def explained(options: dict[str, Any]) -> int:
+    """`owenshap explain`: the work, what is printed of it, and the exit code."""
+    as_json, quiet = options.pop("as_json"), options.pop("quiet")
+    trust = Trust(
+        tuple(options.pop("trust")),
+        options.pop("trust_pickle"),
+        parse_bytes(options.pop("memory")),
+    )
+    bars = False if quiet else None
+    done = explain(Asked(**options, trust=trust, bars=bars, command=tuple(sys.argv[1:])))
+    if as_json:
+        print(json.dumps(_as_data(done), ensure_ascii=False, indent=1))
+    elif not quiet:
+        print(_screen(done))
+    return done.exit_code
+
+
+def _screen(done: Done) -> str:
+    parts = [summary(done.told)]
+    if done.changes is not None:
+        parts += ["", told_changes(done.changes)]
+    parts += ["", *(f"Note: {each}" for each in done.notes)]
+    parts += [f"Wrote {each}" for each in done.files]
+    return "\n".join(parts)
+
+
+def _as_data(done: Done) -> dict[str, Any]:
+    found = as_data(done.told) | {
+        "files": [str(each) for each in done.files],
+        "notes": done.notes,
+        "audit": done.audit,
+    }
+    if done.changes is not None:
+        found["changes"] = [each.state() for each in done.changes]
+        found["changed"] = any(each.changed for each in done.changes)
+    return found
+
+
+def told_changes(changes: list[Change]) -> str:
+    """What has changed, in words."""
+    changed = [each for each in changes if each.changed]
+    if not changed:
+        largest = changes[0]
+        return f"No importance has changed; the largest difference is {_told_change(largest)}."
+    lines = [f"The importance of {len(changed)} of {len(changes)} has changed:"]
+    lines += [f"  {_told_change(each)}" for each in changed[:FEW_CHANGES]]
+    hidden = len(changed) - FEW_CHANGES
+    return "\n".join(lines + ([f"  and {hidden} more"] if hidden > 0 else []))
+
+
+def _told_change(each: Change) -> str:
+    of = "" if each.output is None else f" for {each.output}"
+    half = (each.upper - each.lower) / 2
+    sure = f" ± {half:.2g}" if half else ""
+    return (
+        f"{each.player}{of}: {each.before:.4g} → {each.after:.4g} "
+        f"({each.change:+.2g}{sure}; {each.least:.2g} counts)"
+    )
+
+
+def reported(source: Path, out: Path | None, title: str | None, force: bool) -> None:
+    """`owenshap report`: the page of something on disk."""
+    found, audit = opened(source, "EXPLANATION|RUN")
+    place = out or (source if source.is_dir() else source.parent) / REPORT
+    if place.exists() and not force:
+        advice = "Give another by --out, or --force"
+        raise InputError("--out", "be a new file", f"{place}, which is there", advice)
+    if isinstance(found, Run) and found.progress.done < found.progress.rows:
+        say(f"The run is not finished: {found.progress}.")
+    for each in write_report(found, place, audit, title):
+        print(f"Wrote {each}")
+
+
+def status_of(path: Path, as_json: bool) -> str:
+    """`owenshap status`: how far a run is."""
+    for place in (path / "run", path):
+        if (place / "manifest.json").is_file():
+            run = Run(place)
+            break
+    else:
+        raise InputError("RUN", "be the folder of a run", str(path), "owenshap explain makes one")
+    progress, errors = run.progress, run.errors
+    if as_json:
+        about: dict[str, Any] = {
+            key: None if isinstance(each, float) and math.isnan(each) else each
+            for key, each in asdict(progress).items()
+        }
+        about["errors"] = [asdict(each) for each in errors]
+        return json.dumps(about | {"plan": run.manifest["plan"]}, default=str, indent=1)
+    state = "running" if progress.running else "stopped: the same command goes on"
+    state = "finished" if progress.done == progress.rows else state
+    lines = [f"{run.path}: {progress} ({state})", f"Plan: {run.manifest['plan']}"]
+    lines += [f"Row {each.row:,} failed: {each.error}" for each in errors[:FEW_CHANGES]]
+    return "\n".join(lines)
+
+
+def listed_methods() -> list[dict[str, str]]:
+    """`owenshap methods`: each with what it is and where it comes from."""
+    from owenshap.estimators import by_name
+    from owenshap.run.plan import methods
+
+    kinds = by_name()
+    others = {
+        "auto": "The best for the model and the accuracy: trees, exact, or sampled with intervals.",
+        "trees": "Exact values of tree ensembles from the trees themselves.",
+    }
+    found = []
+    for name in methods():
+        kind = kinds.get(name)
+        text = others.get(name, "") if kind is None else _first_sentence(kind.__doc__ or "")
+        found.append({"name": name, "what": text, "from": getattr(kind, "citation", "")})
+    return found
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(text.strip().split("\n\n")[0].split())
+    return paragraph.split(". ")[0].rstrip(".") + "."
+
+
+if not sys.stdout.encoding.lower().startswith("utf"):
+    # letters that the terminal does not have are replaced, not an error
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]

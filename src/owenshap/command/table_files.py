@@ -1,0 +1,314 @@
+"""Tables from Parquet and CSV files: which columns are features, and what they hold."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from owenshap.command.model_files import LoadedModel
+from owenshap.errors import InputError
+from owenshap.jobs.layout import arrow
+from owenshap.support.arrays import IntArray
+from owenshap.support.extras import needed
+
+IN_MEMORY = 1 << 28  # bytes of a table: a larger one is read a piece at a time
+BLOCK = 1 << 24  # bytes of a CSV file read at a time: a line of 10,000 columns fits many times
+MOST_LISTED = 8  # columns in an error: more are not read
+ROW_IN_FILE = "row_in_file"
+"""The column that says which rows of the file were chosen."""
+BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+"""First bytes of a file that tell its encoding; that of UTF-8 is read over anyway."""
+SEPARATORS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A file of rows, or a folder of them, before it is read."""
+
+    path: Path
+    what: str
+    """DATA or --background, for errors."""
+    columns: list[str]
+    types: dict[str, Any]
+    """Of the columns, as Arrow has them."""
+    table: Any = field(repr=False)
+    """Its rows, where they fit into memory; else None."""
+    rows: int
+
+    def without(self, columns: Sequence[str]) -> list[str]:
+        """All columns but these."""
+        left_out = {*columns}
+        return [each for each in self.columns if each not in left_out]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of the data are to the model."""
+
+    features: list[str]
+    """In the model's order."""
+    carried: list[str]
+    """All others, which go along."""
+
+
+def open_table(path: Path, what: str, encoding: str | None) -> TableFile:
+    """A file of rows; read at once where it fits into memory."""
+    if not path.exists():
+        raise InputError(what, "be a file of rows", f"{path}, which is not there", "Check its path")
+    endings = [each.lower() for each in path.suffixes]
+    try:
+        if path.is_dir() or (".csv" in endings[-2:-1]):
+            opened = _streamed(path, what)
+        elif endings[-1:] == [".parquet"]:
+            opened = _of_parquet(path, what)
+        elif endings[-1:] in ([".csv"], [".tsv"]):
+            opened = _of_csv(path, what, encoding)
+        else:
+            rule, advice = "be a .csv or .parquet file", "Save it as one"
+            raise InputError(what, rule, str(path), advice)
+    except arrow().ArrowException as error:
+        raise _unreadable(path, what, error) from error
+    _check_names(opened)
+    if opened.rows == 0:
+        raise InputError(what, "have at least one row", f"{path} with none", "Give rows to explain")
+    return opened
+
+
+def _of_parquet(path: Path, what: str) -> TableFile:
+    parquet = needed("pyarrow.parquet", extra="cli")
+    try:
+        with parquet.ParquetFile(path) as file:
+            about, schema = file.metadata, file.schema_arrow
+            small = about.num_rows * max(1, len(schema.names)) * 8 <= IN_MEMORY
+            table = file.read() if small else None
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, what, error) from error
+    types = dict(zip(schema.names, schema.types, strict=True))
+    return TableFile(path, what, schema.names, types, table, about.num_rows)
+
+
+def _of_csv(path: Path, what: str, encoding: str | None) -> TableFile:
+    reader = needed("pyarrow.csv", extra="cli")
+    if path.stat().st_size > IN_MEMORY:
+        if encoding is not None:
+            raise _unreadable(path, what, "too large for --encoding: convert it to UTF-8")
+        return _streamed(path, what)
+    with open(path, "rb") as file:
+        start = file.read(1 << 16)
+    used = encoding or BOMS.get(start[:2], "utf-8")
+    try:
+        separator = _separator(start.decode(used, errors="replace"))
+        options = reader.ReadOptions(block_size=BLOCK, encoding=used)
+        parse = reader.ParseOptions(delimiter=separator)
+        table = reader.read_csv(path, read_options=options, parse_options=parse)
+        names = [*table.column_names]
+    except (UnicodeError, LookupError) as error:
+        raise _unreadable(path, what, f"{error}; name its encoding: --encoding cp1252") from error
+    undecoded = [each.name for each in table.schema if arrow().types.is_binary(each.type)]
+    if undecoded:
+        reason = f"column {undecoded[0]!r} is not UTF-8: name its encoding: --encoding cp1252"
+        raise _unreadable(path, what, reason)
+    types = dict(zip(names, table.schema.types, strict=True))
+    return TableFile(path, what, names, types, table, len(table))
+
+
+def _streamed(path: Path, what: str) -> TableFile:
+    """Files that are read a piece at a time, as a run does it."""
+    from owenshap.jobs.files import FileSource
+
+    source = FileSource(path, [], None)
+    return TableFile(path, what, source.columns, dict(source.types), None, source.rows)
+
+
+def _separator(start: str) -> str:
+    """What separates columns: that of these signs which the line of names has most, unquoted."""
+    line = next(csv.reader(start.splitlines()[:1], delimiter="\0"), [""])[0]
+    line = re.sub(r'"[^"]*"', "", line)
+    return max(SEPARATORS, key=line.count)
+
+
+def _check_names(opened: TableFile) -> None:
+    if len(set(opened.columns)) < len(opened.columns):
+        seen: set[str] = set()
+        twice = next(each for each in opened.columns if each in seen or seen.add(each))  # type: ignore[func-returns-value]
+        got = f"{twice!r} twice in {opened.path}"
+        raise InputError(opened.what, "have each column once", got, "Rename one of the two")
+    if not opened.columns:
+        raise InputError(opened.what, "have columns", f"{opened.path} with none", "Give rows")
+
+
+def _unreadable(path: Path, what: str, reason: object) -> InputError:
+    words = str(reason).strip().splitlines()
+    got = f"{path} ({words[0] if words else type(reason).__name__})"
+    return InputError(what, "be a file that can be read", got, "Check what it holds")
+
+
+def matched(
+    data: TableFile, background: TableFile | None, loaded: LoadedModel, ids: Sequence[str]
+) -> Columns:
+    """Which columns are features: those that the model knows, else those of the background."""
+    for each in ids:
+        if each not in data.columns:
+            raise _no_column("--ids", each, data)
+    if loaded.names is not None:
+        by_name = {_as_written(each, loaded.blank): each for each in data.columns}
+        by_name |= {each: each for each in data.columns}
+        missing = [each for each in loaded.names if each not in by_name]
+        if missing:
+            raise _no_column(f"{data.what} for this model", missing[0], data)
+        features = [by_name[each] for each in loaded.names]
+    else:
+        known = data.without(ids)
+        shared = {*known}
+        given = known if background is None else background.columns
+        features = [each for each in given if each in shared]
+    if loaded.width is not None and len(features) != loaded.width:
+        rule = f"have the {loaded.width} columns that the model takes"
+        got = f"{len(features)}: {_listed(features)}"
+        advice = "Name the columns that are no features: --ids NAME"
+        raise InputError(data.what, rule, got, advice)
+    if not features:
+        rule = "share columns with the background"
+        raise InputError(data.what, rule, _listed(data.columns), "Give both with the same names")
+    if background is not None:
+        there = {*background.columns}
+        absent = [each for each in features if each not in there]
+        if absent:
+            raise _no_column(background.what, absent[0], background)
+    return Columns(features, data.without(features))
+
+
+def _as_written(name: str, blank: str | None) -> str:
+    return name if blank is None else re.sub(blank, "_", name)
+
+
+def _no_column(what: str, name: str, table: TableFile) -> InputError:
+    near = difflib.get_close_matches(name, table.columns, n=1)
+    meant = (
+        f"Did you mean {near[0]!r}" if near else f"{table.path.name} has {_listed(table.columns)}"
+    )
+    got = f"{table.path} without it"
+    return InputError(what, f"have the column {name!r}", got, meant)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+    return ", ".join([*names][:MOST_LISTED]) + more
+
+
+def alike(data: TableFile, background: TableFile, features: list[str]) -> dict[str, Any]:
+    """The type of each feature that both tables can have: numbers where one has whole ones."""
+    pa = arrow()
+    types = {}
+    for name in features:
+        ours, theirs = data.types[name], background.types[name]
+        both = {_kind(ours), _kind(theirs)} - {"nothing"}
+        if both == {"text", "number"}:
+            raise _mixed(name, background if _kind(theirs) == "text" else data)
+        if ours != theirs and both <= {"number"}:
+            types[name] = pa.float64()
+        elif _kind(ours) == "nothing":
+            types[name] = theirs
+        else:
+            types[name] = ours
+    return types
+
+
+def _kind(type_: Any) -> str:
+    types = arrow().types
+    if types.is_null(type_):
+        return "nothing"
+    if types.is_integer(type_) or types.is_floating(type_) or types.is_boolean(type_):
+        return "number"
+    if types.is_decimal(type_):
+        return "number"
+    return "text" if types.is_string(type_) or types.is_large_string(type_) else str(type_)
+
+
+def _mixed(name: str, table: TableFile) -> InputError:
+    """The error for a column of numbers that holds something else; with its first such cell."""
+    got = f"text in {table.path}"
+    if table.table is not None:
+        for row, cell in enumerate(table.table.column(name).to_pylist()):
+            if cell is not None and not _is_number(cell):
+                got = f"{cell!r} in row {row:,} of {table.path}"
+                break
+    rule = f"hold numbers in column {name!r}"
+    return InputError(table.what, rule, got, "Mend the cell, or leave it empty where it is missing")
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def frame_of(what: str, table: Any, types: dict[str, Any], categories: dict[str, list[Any]]) -> Any:
+    """A pandas frame of an Arrow table, with columns of these types, and of these categories."""
+    pa, pandas = arrow(), needed("pandas", extra="cli")
+    for place, (name, type_) in enumerate((each.name, each.type) for each in table.schema):
+        wanted = types.get(name, type_)
+        if pa.types.is_null(wanted) or pa.types.is_decimal(wanted):
+            wanted = pa.float64()
+        if wanted != type_:
+            table = table.set_column(place, name, table.column(name).cast(wanted))
+    frame = table.to_pandas()
+    for name, known in categories.items():
+        if name in frame.columns and frame[name].dtype.kind not in "biuf":
+            column = frame[name].astype(object)
+            unknown = column[column.notna() & ~column.isin(known)]
+            if len(unknown):
+                rule = f"hold what the model knows in column {name!r}"
+                raise InputError(what, rule, unknown.iloc[0], f"It knows {_listed(known)}")
+            frame[name] = pandas.Categorical(column, categories=known)
+    return frame
+
+
+def chosen_rows(asked: str, count: int, seed: int) -> IntArray:
+    """Numbers of rows from '0:100', '3,17,200:250' or 'sample:500', ascending, each once."""
+    rule = "be numbers as in 0:100 or 3,17,200:250, or as many as in sample:500"
+    kind, _, number = asked.partition(":")
+    if kind == "sample" and number.isdecimal() and int(number):
+        if int(number) >= count:
+            return np.arange(count)
+        return np.sort(np.random.default_rng(seed).choice(count, int(number), replace=False))
+    chosen: set[int] = set()
+    for part in asked.split(","):
+        match = re.fullmatch(r"\s*(\d*)(:?)(\d*)\s*", part)
+        if match is None or not (match[1] or match[2]):
+            raise InputError("--rows", rule, asked, "The first row is 0")
+        first = int(match[1] or 0)
+        last = (int(match[3]) if match[3] else count) if match[2] else first + 1
+        if first >= count or (not match[2] and last > count):
+            got = f"{asked} of {count:,} rows"
+            raise InputError("--rows", "be rows that the data has", got, "The first row is 0")
+        chosen.update(range(first, min(last, count)))
+    if not chosen:
+        raise InputError("--rows", rule, asked, "The first row is 0")
+    return np.array(sorted(chosen))
+
+
+def taken(data: TableFile, rows: IntArray) -> Any:
+    """Some rows of a file as an Arrow table, with their numbers in it."""
+    pa = arrow()
+    if data.table is not None:
+        table = data.table.take(pa.array(rows))
+    elif data.path.is_file():
+        dataset = needed("pyarrow.dataset", extra="cli")
+        kind = "parquet" if data.path.suffix.lower() == ".parquet" else "csv"
+        table = dataset.dataset(data.path, format=kind).take(pa.array(rows))
+    else:
+        advice = "Give the one file that has them"
+        raise InputError("--rows", "be of one file", f"the folder {data.path}", advice)
+    if ROW_IN_FILE in table.column_names:
+        return table
+    return table.append_column(ROW_IN_FILE, pa.array(rows))

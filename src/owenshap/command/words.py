@@ -1,0 +1,151 @@
+"""What the command prints: a summary for people, and the same for machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from owenshap.explain.doubts import is_doubtful, told_doubts
+from owenshap.explain.explanation import OUTPUTS, Explanation
+from owenshap.explain.summary import (
+    importance_half_widths,
+    lines,
+    told_unit,
+)
+from owenshap.explain.words import Digits, shorten
+
+MOST_LINES = 10  # features on a screen, with the line of all others
+BAR = 24  # characters of the longest bar
+MOST_OUTPUTS = 8  # that are told, the others are counted
+FEW = 3  # features that are told of each of several outputs
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was explained, for the summary."""
+
+    explanation: Explanation
+    rows: int
+    """In all; the explanation may be of some of them."""
+    failed: int
+    model: str
+    data: str
+    evaluations: int
+
+
+def summary(told: Told) -> str:
+    """Some lines: what was explained, what mattered most, how sure that is."""
+    explanation = told.explanation
+    explained = told.rows - told.failed
+    what = f"{explained:,} {'row' if explained == 1 else 'rows'} of {told.data}"
+    unit = told_unit(explanation)
+    of = f" in {unit}" if unit else ""
+    head = [f"Explained {what}, {told.model}{of}."]
+    if len(explanation) < explained:
+        head.append(f"What follows is of {len(explanation):,} of them, evenly spread.")
+    names = explanation.output_names
+    if OUTPUTS in explanation.axes:
+        count = explanation.shape[-1]
+        shown = names or [f"output {each}" for each in range(count)]
+        body = [_one_line(explanation[..., each], shown[each]) for each in range(count)]
+        hidden = len(body) - MOST_OUTPUTS
+        body = body[:MOST_OUTPUTS] + ([f"and {hidden:,} more outputs"] if hidden > 0 else [])
+    else:
+        body = _bars(explanation)
+    if names and len(names) == 1:
+        head[0] = head[0].removesuffix(".") + f": {names[0]}."
+    return "\n".join([*head, "", *body, "", _how_sure(told)])
+
+
+def _bars(explanation: Explanation) -> list[str]:
+    """The strongest features with bars, as wide as their mean |contribution|."""
+    shown = lines(explanation, MOST_LINES)
+    digits = Digits.of([each.value for each in shown])
+    longest = max((each.value for each in shown if each.players == 1), default=0.0)
+    width = max(len(each.label) for each in shown)
+    over = f"over {len(explanation):,} {'row' if len(explanation) == 1 else 'rows'}"
+    sure = "" if all(each.half_width is None for each in shown) else ", ± its 95 % interval"
+    sure = sure.replace("95", f"{100 * explanation.confidence:g}")
+    rows = [f"{'':{width}}  mean |contribution| {over}{sure}"]
+    for each in shown:
+        value, doubt = each.written(digits, signed=False)
+        length = round(BAR * min(1.0, each.value / longest)) if longest else 0
+        bar = "━" * length if each.players == 1 else ""
+        rows.append(f"{each.label:{width}}  {bar:{BAR}} {value} {doubt}".rstrip())
+    return rows
+
+
+def _one_line(explanation: Explanation, name: str) -> str:
+    shown = [each for each in lines(explanation, FEW + 1) if each.players == 1][:FEW]
+    digits = Digits.of([each.value for each in shown])
+    parts = [f"{each.label} {' '.join(each.written(digits, signed=False))}" for each in shown]
+    return f"{shorten(name)}: {', '.join(part.strip() for part in parts)}"
+
+
+def _how_sure(told: Told) -> str:
+    """How sure values are, and what they cost."""
+    explanation = told.explanation
+    half = np.maximum(
+        explanation.values - explanation.lower, explanation.upper - explanation.values
+    )
+    if not np.isfinite(half).any():
+        sure = "Values have no intervals."
+    elif not np.nanmax(half):
+        sure = "Values are exact: all that is unsure is what other rows would have given."
+    else:
+        usual, widest = float(np.nanmedian(half)), float(np.nanmax(half))
+        level = f"{100 * explanation.confidence:g} % intervals"
+        sure = f"{level} of single values: ± {usual:.2g} as a rule, ± {widest:.2g} at most."
+    doubts = told_doubts(explanation)
+    cost = f"{explanation.method}, {told.evaluations:,} evaluations, seed {explanation.seed}"
+    doubts = f" {doubts[:1].upper()}{doubts[1:].removesuffix('.')}." if doubts else ""
+    return f"{sure}{doubts}\nMethod: {cost}."
+
+
+def as_data(told: Told) -> dict[str, Any]:
+    """The summary as plain data, largest importance first."""
+    explanation = told.explanation
+    many = OUTPUTS in explanation.axes
+    names = explanation.output_names
+    outputs = []
+    for place in range(explanation.shape[-1] if many else 1):
+        one = explanation[..., place] if many else explanation
+        strength = np.abs(one.values).mean(axis=0)
+        below, above = importance_half_widths(one)
+        order = np.argsort(-strength, kind="stable")
+        outputs.append(
+            {
+                "output": names[place] if names else None,
+                "base_value": _number(one.base_values.mean()),
+                "importance": [
+                    {
+                        "feature": one.feature_names[each],
+                        "importance": _number(strength[each]),
+                        "lower": _number(strength[each] - below[each]),
+                        "upper": _number(strength[each] + above[each]),
+                    }
+                    for each in order.tolist()
+                ],
+            }
+        )
+    return {
+        "rows": told.rows,
+        "failed": told.failed,
+        "summarised_rows": len(explanation),
+        "model": told.model,
+        "data": told.data,
+        "unit": explanation.unit,
+        "method": explanation.method,
+        "seed": explanation.seed,
+        "confidence": explanation.confidence,
+        "evaluations": told.evaluations,
+        "doubtful_rows": int(is_doubtful(explanation).reshape(len(explanation), -1).any(1).sum()),
+        "outputs": outputs,
+    }
+
+
+def _number(value: Any) -> float | None:
+    """JSON has no NaN."""
+    return float(value) if np.isfinite(value) else None

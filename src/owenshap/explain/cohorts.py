@@ -1,0 +1,149 @@
+"""Rows in groups: men and women, young and old, one branch and another."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from owenshap.errors import InputError
+from owenshap.explain.cells import CATEGORIES, TIMES, Column, text_of
+from owenshap.explain.explanation import PLAYERS, Explanation, resolve
+from owenshap.explain.importance import check_rows
+from owenshap.support.arrays import BoolArray
+from owenshap.support.checks import whole_number
+
+MISSING = "missing"
+MOST_VALUES = 8  # of a number that has its own cohorts, such as a count of doors; more are binned
+
+
+@dataclass(frozen=True, eq=False)
+class Cohorts(Mapping[str, Explanation]):
+    """Explanations by the name of their cohort, a mapping: cohorts["female"], cohorts.items()."""
+
+    by: str
+    """What the rows are grouped by."""
+    explanations: dict[str, Explanation]
+
+    def __getitem__(self, name: str) -> Explanation:
+        if name not in self.explanations:
+            known = ", ".join(map(repr, self.explanations))
+            raise InputError("cohort", "be one of them", name, f"There are {known}")
+        return self.explanations[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.explanations
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.explanations)
+
+    def __len__(self) -> int:
+        return len(self.explanations)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name!r}: {len(part):,} rows" for name, part in self.items())
+        return f"Cohorts by {self.by} ({sizes})"
+
+
+def cohorts(
+    explanation: Explanation, by: str | int | ArrayLike, *, bins: int = 4, name: str | None = None
+) -> Cohorts:
+    """The rows of an explanation in groups, each an explanation of its own.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of several rows.
+    by : str, int or array
+        A feature, by name or number; or a label for each row, which need not be a feature of the
+        model, such as a column of the table that the rows come from.
+    bins : int
+        Numbers of more than 8 values are put into so many groups of about equal size.
+    name : str, optional
+        What labels are called, for plots; a feature has its own name.
+
+    Returns
+    -------
+    Cohorts
+        In the order of their sizes, those of numbers from low to high. A missing value is a cohort
+        too.
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> rows = np.array([[0.0, 2.0], [1.0, 3.0], [1.0, 5.0]])
+    >>> explainer = owenshap.Explainer(
+    ...     lambda rows: rows[:, 0] * rows[:, 1], baseline=0.0, feature_names=["sex", "age"]
+    ... )
+    >>> owenshap.cohorts(explainer(rows), "sex")
+    Cohorts by sex ('0': 1 rows, '1': 2 rows)
+    """
+    check_rows(explanation)
+    bins = whole_number("bins", bins, 2, "It counts groups")
+    called, cells = _cells(explanation, by, name)
+    groups = _groups(cells, bins)
+    return Cohorts(called, {each: explanation[which] for each, which in groups.items()})
+
+
+def _cells(
+    explanation: Explanation, by: str | int | ArrayLike, name: str | None
+) -> tuple[str, NDArray[Any]]:
+    """What the rows are grouped by, and its value in each row."""
+    if isinstance(by, (str, int)) and not isinstance(by, bool):
+        names = explanation.feature_names
+        place = resolve((slice(None), by), explanation.axes, {PLAYERS: names})[PLAYERS]
+        if not -len(names) <= place < len(names):
+            rule = f"be a number below {len(names)}, the number of features"
+            raise InputError("by", rule, by, "Give a feature's name, or a label for each row")
+        return name or names[place], explanation.data[:, place]
+    cells = np.asarray(by)
+    if cells.shape != (len(explanation),):
+        rule = f"be a feature or a label for each of the {len(explanation):,} rows"
+        advice = "As in cohorts(e, 'sex') or cohorts(e, frame['sex'])"
+        raise InputError("by", rule, f"shape {cells.shape}", advice)
+    return name or str(getattr(by, "name", None) or "cohort"), cells
+
+
+def _groups(cells: NDArray[Any], bins: int) -> dict[str, BoolArray]:
+    """Which rows are in each group, by its name."""
+    column = Column.of(cells, most_categories=len(cells) + 1)
+    values = np.unique(column.places[~column.missing])
+    if column.kind == CATEGORIES:
+        groups = {str(text): column.places == place for place, text in enumerate(column.categories)}
+        groups = dict(sorted(groups.items(), key=lambda item: -int(item[1].sum())))
+    elif len(values) <= MOST_VALUES:
+        texts = _texts(column, values.tolist())
+        groups = {text: column.places == value for value, text in zip(values, texts, strict=True)}
+    else:
+        groups = _binned(column, bins)
+    groups = {name: np.asarray(which & ~column.missing) for name, which in groups.items()}
+    groups = {name: which for name, which in groups.items() if which.any()}
+    if column.missing.any():
+        groups[MISSING] = column.missing
+    return groups
+
+
+def _binned(column: Column, bins: int) -> dict[str, BoolArray]:
+    """Groups of about equal size, from low to high."""
+    known = column.places[~column.missing]
+    inner = np.unique(np.quantile(known, np.arange(1, bins) / bins, method="lower"))
+    inner = inner[inner < known.max()]
+    texts = _texts(column, inner.tolist())
+    names = [f"≤ {texts[0]}"] if texts else ["all"]
+    names += [f"{low} to {high}" for low, high in itertools.pairwise(texts)]
+    names += [f"> {texts[-1]}"] if texts else []
+    place = np.searchsorted(inner, column.places)  # the upper end belongs to a group
+    return {name: place == number for number, name in enumerate(names)}
+
+
+def _texts(column: Column, values: list[float]) -> list[str]:
+    """Numbers and days as text, with all digits where fewer would not tell them apart."""
+    if column.kind == TIMES:
+        texts = [str(np.datetime64(int(value), "D")) for value in values]
+    else:
+        texts = [text_of(value) for value in values]
+    return texts if len({*texts}) == len(texts) else [repr(value) for value in values]

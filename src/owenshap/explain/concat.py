@@ -1,0 +1,84 @@
+"""Explanations of several sets of rows as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.explain.explanation import AXES_OF, ROWS, Explanation
+from owenshap.explain.importance import check_rows
+
+ALIKE = ("feature_names", "output_names", "axes", "unit", "confidence", "index")
+"""What must be the same in all of them."""
+
+
+def concat(explanations: Iterable[Explanation]) -> Explanation:
+    """The rows of several explanations, one after the other.
+
+    Parameters
+    ----------
+    explanations : iterable of Explanation
+        Of the same features, outputs, unit and confidence. The seed of the result is None where
+        theirs differ.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> explainer = owenshap.Explainer(lambda rows: rows[:, 0] * rows[:, 1], baseline=0.0)
+    >>> parts = [explainer(np.array([[2.0, 3.0]])), explainer(np.array([[4.0, 5.0]]))]
+    >>> owenshap.concat(parts).values.tolist()
+    [[3.0, 3.0], [10.0, 10.0]]
+    """
+    if isinstance(explanations, Explanation):
+        advice = "As in owenshap.concat([first, second])"
+        raise InputError("explanations", "be a list of explanations", "one of them", advice)
+    parts = list(explanations)
+    if not parts:
+        raise InputError("explanations", "be at least one", "none", "Give a list of them")
+    for part in parts:
+        check_rows(part, "each of the explanations")
+    first = parts[0]
+    for name in ALIKE:
+        for part in parts[1:]:
+            check_alike(name, getattr(first, name), getattr(part, name))
+    joined: dict[str, Any] = {name: _joined(parts, name) for name in AXES_OF}
+    seeds = {part.seed for part in parts}
+    methods = sorted({method for part in parts for method in part.method.split(" and ")})
+    seed = seeds.pop() if len(seeds) == 1 else None
+    kept = None
+    if all(part.kept is not None for part in parts):
+        kept = tuple(row for part in parts for row in part.kept or ())
+    return replace(first, **joined, method=" and ".join(methods), seed=seed, kept=kept)
+
+
+def check_alike(name: str, one: Any, other: Any) -> None:
+    """An error where a property of two explanations is not the same."""
+    if one != other:
+        what = name.replace("_", " ")
+        if isinstance(one, list) and isinstance(other, list):
+            differ = [each for each in [*one, *other] if (each in one) != (each in other)]
+            got = f"{differ[0]!r} in one of them only" if differ else "another order"
+            advice = "Pick what they share, in one order, as in explanation[:, names]"
+        else:
+            got = f"{one!r} and {other!r}"
+            advice = "Explain the rows again, in the same way"
+        raise InputError(what, "be the same in all explanations", got, advice)
+
+
+def _joined(parts: list[Explanation], name: str) -> Any:
+    arrays = [getattr(part, name) for part in parts]
+    if any(array is None for array in arrays):
+        return None
+    kinds = {array.dtype for array in arrays}
+    if len(kinds) > 1 and any(kind.kind == "O" for kind in kinds):
+        arrays = [array.astype(object) for array in arrays]
+    assert AXES_OF[name][0] == ROWS
+    return np.concatenate(arrays)

@@ -1,0 +1,80 @@
+"""Small tables of results: as text, in a notebook, as a pandas frame."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from owenshap.explain.words import Digits
+
+if TYPE_CHECKING:
+    import pandas
+
+MOST_LINES = 20  # that fit a screen; the others are counted
+CELL = "padding:1px 12px 1px 0;border:0;background:none;white-space:nowrap;text-align:"
+FAINT = "opacity:.65"
+
+
+def frame_of(columns: dict[str, Any]) -> pandas.DataFrame:
+    """A pandas DataFrame of these columns."""
+    from owenshap.tables.frame_pandas import tidy
+
+    return tidy(columns)
+
+
+def text_table(title: str, columns: dict[str, Any], notes: list[str]) -> str:
+    """The table in plain text, names at the left and numbers at the right."""
+    cells = [[name, *_written(column)] for name, column in columns.items()]
+    widths = [max(map(len, column)) for column in cells]
+    lines = [
+        "  ".join(
+            text.ljust(width) if _is_text(column) else text.rjust(width)
+            for text, width, column in zip(line, widths, columns.values(), strict=True)
+        ).rstrip()
+        for line in zip(*cells, strict=True)
+    ]
+    return "\n".join([title, *lines, *_more(columns), *notes])
+
+
+def html_table(title: str, columns: dict[str, Any], notes: list[str]) -> str:
+    """The same for a notebook, without scripts, on light and on dark."""
+    sides = ["left" if _is_text(column) else "right" for column in columns.values()]
+    lines = [list(columns), *zip(*(_written(column) for column in columns.values()), strict=True)]
+    rows = "".join(
+        "<tr style='background:none'>"
+        + "".join(
+            f"<td style='{CELL}{side}{';' + FAINT if number == 0 else ''}'>{escape(text)}</td>"
+            for side, text in zip(sides, line, strict=True)
+        )
+        + "</tr>"
+        for number, line in enumerate(lines)
+    )
+    below = "<br>".join(escape(each) for each in [*_more(columns), *notes])
+    style = "border-collapse:collapse;border:0;color:inherit;margin:4px 0 0 0;font-size:inherit"
+    return (
+        f"<div style='font-size:13px;line-height:1.4'><b>{escape(title)}</b>"
+        f"<table style='{style}'><tbody>{rows}</tbody></table>"
+        f"<span style='{FAINT}'>{below}</span></div>"
+    )
+
+
+def _written(column: Any) -> list[str]:
+    if _is_text(column):
+        return [str(each) for each in column[:MOST_LINES]]
+    digits = Digits.of(np.nan_to_num(np.asarray(column, float)))
+    return [
+        "–" if np.isnan(each) else digits.unsigned(float(each)) + digits.suffix
+        for each in column[:MOST_LINES]
+    ]
+
+
+def _is_text(column: Any) -> bool:
+    return not isinstance(column, np.ndarray)
+
+
+def _more(columns: dict[str, Any]) -> list[str]:
+    """How many lines are not shown."""
+    rest = len(next(iter(columns.values()))) - MOST_LINES
+    return [f"… and {rest:,} more lines; to_frame() has all"] if rest > 0 else []

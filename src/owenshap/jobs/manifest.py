@@ -1,0 +1,168 @@
+"""The manifest of a run: what it is known by, and what is settled before its first part.
+
+A run goes on where what it is known by is the same; an error says what differs.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from owenshap.errors import InputError, shown
+from owenshap.explain.explanation import Explanation
+from owenshap.jobs.digests import described
+from owenshap.jobs.layout import Layout, arrow
+from owenshap.jobs.runnable import NO_CLOCK, Runnable
+from owenshap.jobs.sources import Chunk, Source
+from owenshap.jobs.work import UNIT, Explaining, pieces
+from owenshap.run.cost import timed
+from owenshap.support.arrays import IntArray
+
+ROUNDING = 1e-5  # of predictions of one model, from one machine or batch to another
+NAMES = {
+    "settings": "",
+    "explainer": "the explainer's ",
+    "data": "the data's ",
+    "model": "the model's ",
+    "version": "the version of ",
+}
+# decisions.md#parts-of-a-run
+LONG_PART = 10.0  # seconds: about what is lost of each worker where a run is killed
+LARGEST_PART = 1 << 16  # rows
+PART_BYTES = 1 << 22  # of the rows of a part, which go to a worker as they are
+PARTS_A_WORKER = 4  # at least, of parts that are not small: the last ones end at about one time
+# first rows, one of which must be explained before a run begins, and which tell how long one takes
+FIRST_ROWS = 32
+QUICK = 0.05  # seconds of a row: where it takes more, one alone tells it
+
+
+def identity(
+    explainer: Runnable, settings: Mapping[str, Any], ids: list[str], source: Source, first: Chunk
+) -> dict[str, dict[str, Any]]:
+    """What must be the same for a run to go on, as plain data."""
+    from owenshap import __version__
+
+    return {
+        "settings": {**described(settings), "ids": ids},
+        "explainer": explainer.described(),
+        "data": source.identity,
+        "model": explainer.model_described(first.rows),
+        "version": {"owenshap": __version__},
+    }
+
+
+def made_with() -> dict[str, str]:
+    """What else bears on the last bits, for who wonders."""
+    pa = arrow()
+    return {
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "pyarrow": pa.__version__,
+        "machine": platform.machine(),
+    }
+
+
+def check_same(
+    manifest: dict[str, Any], here: dict[str, dict[str, Any]], part_rows: int | None
+) -> None:
+    """An error that says what differs from the run that is there."""
+    there = manifest["part_rows"]
+    manifest = manifest | {"settings": {**manifest["settings"], "part_rows": there}}
+    here = here | {"settings": {**here["settings"], "part_rows": part_rows or there}}
+    differs = [
+        f"{NAMES[group]}{name} {_words(manifest[group].get(name), value)}"
+        for group, settings in here.items()
+        for name, value in settings.items()
+        if not _same(manifest[group].get(name), value)
+    ]
+    if differs:
+        advice = "Ask for the same to go on, or give another folder"
+        raise InputError("out", "hold a run of the same", "; ".join(differs), advice)
+
+
+def _same(there: Any, here: Any) -> bool:
+    """Whether two settings are; numbers in lists are predictions, and round."""
+    if there == here:
+        return True
+    if not isinstance(here, list) or not isinstance(there, list) or len(here) != len(there):
+        return False
+    if all(isinstance(number, float) for number in (*here, *there)):
+        return np.allclose(there, here, rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
+    return all(map(_same, there, here))
+
+
+def _words(there: Any, here: Any) -> str:
+    if any(isinstance(setting, (list, dict)) for setting in (there, here)):
+        return "not the same"
+    return f"{shown(there)} there and {shown(here)} here"
+
+
+def settled(
+    explaining: Explaining, source: Source, first: Chunk, ids: list[str], workers: int
+) -> dict[str, Any]:
+    """What is settled before the first part: what 'auto' takes, and what parts look like."""
+    row, pace, explanation = _first_explained(explaining, first)
+    seconds = _row_seconds(_at_pace(explaining, pace), first, row)
+    return {
+        "rows": source.rows,
+        "part_rows": _part_rows(seconds, source.rows, explanation, workers),
+        "pace": pace,
+        "row_seconds": seconds,
+        "plan": None if explanation.because is None else str(explanation.because[0]),
+        "layout": Layout.of(explanation, source.kinds, ids).state(),
+    }
+
+
+def _first_explained(
+    explaining: Explaining, first: Chunk
+) -> tuple[IntArray, dict[str, float], Explanation]:
+    """The first row that can be explained, the pace of its model, and its explanation."""
+    error: Exception | None = None
+    for row in np.arange(min(FIRST_ROWS, len(first)))[:, None]:
+        rows = first.taken(row)
+        try:
+            explanation = _at_pace(explaining, NO_CLOCK)(rows)
+            if explaining.settings["method"] != "auto" or not explanation.evaluations.any():
+                return row, NO_CLOCK, explanation  # nobody asks how long a prediction takes
+            pace = explaining.guarded(explaining.explainer.pace_of, rows)
+            return row, pace, _at_pace(explaining, pace)(rows)
+        except Exception as raised:
+            error = error or raised
+    assert error is not None
+    raise error
+
+
+def _at_pace(explaining: Explaining, pace: dict[str, float]) -> Explaining:
+    return replace(explaining, explainer=explaining.explainer.at_pace(pace))
+
+
+def _row_seconds(explaining: Explaining, first: Chunk, row: IntArray) -> float:
+    """Seconds of a row: of some together where one takes little, and none can hang."""
+    one = timed(explaining, first.taken(row))[1]
+    if one > QUICK or explaining.timeout is not None:
+        return one
+    few = np.arange(min(FIRST_ROWS, len(first)))
+
+    def explain(rows: IntArray) -> None:
+        for _ in pieces(explaining, first, rows):
+            pass
+
+    try:
+        return timed(explain, few)[1] / len(few)
+    except MemoryError:  # told where it belongs, once there is something to keep
+        return one
+
+
+def _part_rows(seconds: float, rows: int, explained: Explanation, workers: int) -> int:
+    """Rows of a part: those of some seconds, of some bytes, and a few parts for every worker."""
+    most = min(LONG_PART / max(seconds, 1e-9), LARGEST_PART)
+    most = min(most, PART_BYTES / (8 * explained.data.shape[1]))
+    if workers > 1:
+        most = min(most, max(UNIT, rows / (PARTS_A_WORKER * workers)))
+    if most >= UNIT:
+        return int(most) // UNIT * UNIT
+    return 1 << max(0, int(most).bit_length() - 1)

@@ -1,0 +1,328 @@
+"""What a page is made of: sums over all rows, and the rows that it shows.
+
+Rows are read in chunks, twice: for the sums and the least certain rows, then, once the mean is
+known, for the most unusual ones. All of them need never fit into memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.errors import InputError
+from owenshap.explain.explanation import OUTPUTS, ROWS, Explanation
+from owenshap.explain.summary import checked
+from owenshap.jobs.run import Run
+from owenshap.support.arrays import FloatArray, IntArray
+
+MOST_ROWS = 1000  # that a page shows: more make dots lie upon one another, not a clearer picture
+MOST_OUTPUTS = 12  # of which the strongest are shown: a selector that can be read
+MOST_BYTES = 1_600_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
+VALUE_BYTES = 2.7  # of a contribution, packed
+SPECIAL = 8  # rows that are named as least certain, and as most unusual
+CHUNK = 1 << 16  # rows of an explanation that are summed up at a time
+NUMBERS = re.compile(r"\d[\d.,]*")
+Chunk = tuple[IntArray, dict[str, NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a page is made of."""
+
+    shown: Explanation = field(repr=False)
+    """The rows of the page, with the axes rows, players, outputs."""
+    numbers: IntArray = field(repr=False)
+    """Their numbers among all rows."""
+    labels: list[str] | None = field(repr=False)
+    """What a run's ids say of each; None where there are none."""
+    totals: Totals
+    outputs: IntArray
+    """The outputs that are shown, by number."""
+    uncertain: list[int]
+    """Rows with the widest intervals, by number, widest first; none where all are exact."""
+    unusual: list[int]
+    """Rows whose contributions are farthest from the mean, by number."""
+    run: Run | None
+    one_row: bool
+    """Whether a single row was explained."""
+
+    @property
+    def sampled(self) -> bool:
+        """Whether there are rows that are not shown."""
+        return len(self.numbers) < self.totals.rows
+
+    def fewer(self, rows: int) -> Material:
+        """The same with so many rows, the special ones first."""
+        special = np.isin(self.numbers, self.uncertain + self.unusual)
+        places = np.concatenate([np.flatnonzero(special), np.flatnonzero(~special)])
+        kept = np.sort(places[:rows])
+        numbers = self.numbers[kept]
+        there = set(numbers.tolist())
+        return replace(
+            self,
+            shown=self.shown[kept],
+            numbers=numbers,
+            labels=None if self.labels is None else [self.labels[place] for place in kept],
+            uncertain=[each for each in self.uncertain if each in there],
+            unusual=[each for each in self.unusual if each in there],
+        )
+
+
+class Reasons:
+    """How many rows have each reason; those that differ by their numbers alone count together."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, tuple[int, str]] = {}
+
+    def add(self, texts: list[str]) -> None:
+        """The reasons of some rows."""
+        for text, count in Counter(texts).items():
+            kind = NUMBERS.sub("#", text)
+            before, example = self._kinds.get(kind, (0, text))
+            self._kinds[kind] = (before + count, example)
+
+    @property
+    def rows(self) -> int:
+        """How many have one."""
+        return sum(count for count, _ in self._kinds.values())
+
+    def commonest(self, most: int) -> list[tuple[int, str]]:
+        """How many rows, and an example, of the commonest."""
+        return sorted(self._kinds.values(), key=lambda each: -each[0])[:most]
+
+    @property
+    def first(self) -> str:
+        """An example of the commonest; '' where there is none."""
+        return next((example for _, example in self.commonest(1)), "")
+
+
+@dataclass
+class Totals:
+    """Sums over all rows; arrays are (players, outputs) or (outputs,)."""
+
+    rows: int = 0
+    size: Any = 0.0
+    """Of |value|."""
+    square: Any = 0.0
+    """Of value²."""
+    value: Any = 0.0
+    half: Any = 0.0
+    """Of half-widths that are known."""
+    known: Any = 0
+    """How many are."""
+    widest: float = 0.0
+    doubtful: Reasons = field(default_factory=Reasons)
+    """Rows by why their intervals may mislead; a row that has several outputs counts once."""
+    evaluations: int = 0
+    model_rows: int = 0
+    stopped_by: Reasons = field(default_factory=Reasons)
+    because: Reasons = field(default_factory=Reasons)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every value of every row is."""
+        return bool(np.all(self.known == self.rows)) and self.widest == 0
+
+    def add(self, arrays: dict[str, NDArray[Any]], half: FloatArray) -> None:
+        """Some rows more."""
+        values, known = arrays["values"], np.isfinite(half)
+        self.rows += len(values)
+        self.size = self.size + np.abs(values).sum(axis=0)
+        self.square = self.square + np.square(values).sum(axis=0)
+        self.value = self.value + values.sum(axis=0)
+        self.half = self.half + np.where(known, half, 0).sum(axis=0)
+        self.known = self.known + known.sum(axis=0)
+        self.widest = max(self.widest, float(np.max(half, initial=0.0, where=known)))
+        self.doubtful.add(_first_texts(arrays["doubtful"]))
+        self.evaluations += int(arrays["evaluations"].sum())
+        self.model_rows += int(arrays["model_rows"].sum())
+        for name in ("stopped_by", "because"):
+            if arrays.get(name) is not None:
+                getattr(self, name).add(arrays[name].tolist())
+
+
+def gathered(explained: Explanation | Run, rows: int | None) -> Material:
+    """What the page of an explanation or of a run is made of, with so many rows at most."""
+    source = _source(explained)
+    totals, numbers, uncertain = _summed(source)
+    outputs = _strongest(totals.size, MOST_OUTPUTS)
+    unusual = _farthest(source, totals)
+    fitting = int(MOST_BYTES / (VALUE_BYTES * len(totals.size) * len(outputs)))  # without data
+    most = max(1, min(rows or MOST_ROWS, fitting))
+    shown = _chosen(numbers, most, uncertain + unusual)
+    explanation = source.taken(shown)
+    return Material(
+        explanation[:, :, outputs],
+        shown,
+        source.labels(shown),
+        totals,
+        outputs,
+        uncertain,
+        unusual,
+        explained if isinstance(explained, Run) else None,
+        totals.rows == 1,
+    )
+
+
+class _InMemory:
+    def __init__(self, explanation: Explanation) -> None:
+        self.explanation = _whole(explanation)
+
+    def chunks(self, *names: str) -> Iterator[Chunk]:
+        for start in range(0, len(self.explanation), CHUNK):
+            stop = min(start + CHUNK, len(self.explanation))
+            arrays = {name: getattr(self.explanation, name) for name in names}
+            yield (
+                np.arange(start, stop),
+                {name: each[start:stop] for name, each in arrays.items() if each is not None},
+            )
+
+    def taken(self, rows: IntArray) -> Explanation:
+        return self.explanation[rows]
+
+    def labels(self, rows: IntArray) -> list[str] | None:  # noqa: ARG002 (runs have them)
+        return None
+
+
+class _OnDisk:
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def chunks(self, *names: str) -> Iterator[Chunk]:
+        for rows, arrays in self.run.arrays(*names):
+            yield rows, {name: _with_outputs(name, each) for name, each in arrays.items()}
+
+    def taken(self, rows: IntArray) -> Explanation:
+        return _whole(self.run.explanation(rows.tolist()))
+
+    def labels(self, rows: IntArray) -> list[str] | None:
+        ids = self.run.ids(rows.tolist())
+        if not ids:
+            return None
+        return [", ".join(str(each) for each in row) for row in zip(*ids.values(), strict=True)]
+
+
+def _source(explained: Explanation | Run) -> _InMemory | _OnDisk:
+    if isinstance(explained, Run):
+        return _OnDisk(explained)
+    if not isinstance(explained, Explanation):
+        advice = "An Explainer returns the one, its method run the other"
+        got = type(explained).__name__
+        raise InputError("explained", "be an Explanation or a Run", got, advice)
+    checked(explained, outputs=True)
+    return _InMemory(explained)
+
+
+def _summed(source: _InMemory | _OnDisk) -> tuple[Totals, IntArray, list[int]]:
+    """The sums, the numbers of all rows, and the least certain of them."""
+    totals, seen, best = Totals(), [], _Best()
+    names = ("values", "lower", "upper", "doubtful", "evaluations", "model_rows")
+    for rows, arrays in source.chunks(*names, "stopped_by", "because"):
+        half = half_widths(arrays["values"], arrays["lower"], arrays["upper"])
+        totals.add(arrays, half)
+        seen.append(rows)
+        best.add(rows, np.where(np.isfinite(half), half, 0).reshape(len(rows), -1).max(axis=1))
+    if not seen:
+        raise InputError("run", "have an explained row", "none", "Let it go on")
+    return totals, np.concatenate(seen), best.rows(above=0.0)
+
+
+def _farthest(source: _InMemory | _OnDisk, totals: Totals) -> list[int]:
+    """Rows whose contributions are farthest from the mean over rows."""
+    mean, best = totals.value / totals.rows, _Best()
+    for rows, arrays in source.chunks("values"):
+        best.add(rows, np.square(arrays["values"] - mean).reshape(len(rows), -1).sum(axis=1))
+    return best.rows(above=1e-24 * float(np.square(totals.size / totals.rows).sum()))
+
+
+class _Best:
+    """The few rows with the highest scores, of many."""
+
+    def __init__(self) -> None:
+        self._rows: IntArray = np.empty(0, np.int64)
+        self._scores: FloatArray = np.empty(0)
+
+    def add(self, rows: IntArray, scores: FloatArray) -> None:
+        rows, scores = np.append(self._rows, rows), np.append(self._scores, scores)
+        first = np.argsort(-scores, kind="stable")[:SPECIAL]
+        self._rows, self._scores = rows[first], scores[first]
+
+    def rows(self, above: float) -> list[int]:
+        return [int(row) for row in self._rows[self._scores > above]]
+
+
+def _chosen(numbers: IntArray, most: int, special: list[int]) -> IntArray:
+    """All rows, or a sample that is the same every time, with the special ones among them."""
+    if len(numbers) <= most:
+        return numbers
+    first = np.array(list(dict.fromkeys(special))[:most], np.int64)
+    others = np.setdiff1d(numbers, first)
+    drawn = np.random.default_rng(0).choice(others, most - len(first), replace=False)
+    return np.sort(np.concatenate([first, drawn]))
+
+
+def half_widths(values: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """How far intervals reach, on their longer side; nan where there is none."""
+    reach: FloatArray = np.maximum(upper - values, values - lower)
+    return reach
+
+
+def _strongest(size: FloatArray, most: int) -> IntArray:
+    """The strongest outputs, in their own order."""
+    return np.sort(np.argsort(-size.sum(axis=0), kind="stable")[:most])
+
+
+def _whole(explanation: Explanation) -> Explanation:
+    """With all three axes."""
+    if ROWS not in explanation.axes:
+        explanation = _with_rows(explanation)
+    if OUTPUTS in explanation.axes:
+        return explanation
+    changes: dict[str, Any] = {
+        name: _with_outputs(name, getattr(explanation, name)) for name in _OF_OUTPUTS
+    }
+    return replace(explanation, axes=(*explanation.axes, OUTPUTS), **changes)
+
+
+_OF_OUTPUTS = {
+    "values": 3,
+    "lower": 3,
+    "upper": 3,
+    "standard_errors": 3,
+    "base_values": 2,
+    "predictions": 2,
+    "doubtful": 2,
+}
+
+
+def _with_outputs(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    return array[..., None] if array.ndim < _OF_OUTPUTS.get(name, 0) else array
+
+
+def _with_rows(explanation: Explanation) -> Explanation:
+    from owenshap.explain.explanation import AXES_OF
+
+    changes: dict[str, Any] = {}
+    for name in AXES_OF:
+        cell = getattr(explanation, name)
+        if cell is None:
+            continue
+        changes[name] = np.asarray(cell)[None] if not isinstance(cell, str) else _texts(cell)
+    return replace(explanation, axes=(ROWS, *explanation.axes), **changes)
+
+
+def _texts(text: str) -> NDArray[Any]:
+    return np.array([text], object)
+
+
+def _first_texts(doubtful: NDArray[Any]) -> list[str]:
+    """Of each row the first doubt that there is."""
+    if doubtful.shape[-1] == 1:
+        return [text for text in doubtful[:, 0].tolist() if text]
+    return [next(filter(None, row)) for row in doubtful.tolist() if any(row)]

@@ -1,0 +1,204 @@
+"""What the page says: all that the template puts in."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from owenshap.explain.importance import FEWEST_ROWS
+from owenshap.explain.summary import told_unit
+from owenshap.explain.words import Digits, shorten
+from owenshap.report.bars import bars_of, doubt_text
+from owenshap.report.importance import Importance
+from owenshap.report.material import Material
+from owenshap.report.packing import clean, named, output_names
+from owenshap.report.record import audit_of, costs_of, told_reasons
+
+Piece = tuple[Literal["text", "name"], str]
+"""Of a sentence: plain text, or a name, which is set apart."""
+FIRST_BARS = 12  # that fit a screen with the sentences
+MORE_BARS, FEW_MORE = 88, 22  # behind a click, for one output and for each of several
+NAMED = 3  # features that the sentence names
+LONGEST_NAME = 60  # characters in a sentence
+
+
+def told(material: Material, title: str | None, audit: dict[str, str]) -> dict[str, Any]:
+    """All that the template puts in."""
+    outputs = [_output(material, place) for place in range(len(material.outputs))]
+    return {
+        "title": clean(title or f"Explanation of {_count(material.totals.rows, 'prediction')}"),
+        "outputs": outputs,
+        "several": len(outputs) > 1,
+        "one_row": material.one_row,
+        "sampling": _sampling(material),
+        "scale": clean(told_unit(material.shown) or "units of the prediction"),
+        "whiskers": _whiskers(material),
+        "exact": material.totals.exact,
+        "confidence": _confidence(material),
+        "costs": costs_of(material),
+        "endings": told_reasons(material.totals.stopped_by),
+        "doubts": told_reasons(material.totals.doubtful),
+        "audit": audit_of(material, audit),
+    }
+
+
+def _output(material: Material, place: int) -> dict[str, Any]:
+    """The first part of the page, for one output."""
+    output = int(material.outputs[place])
+    importance = Importance.of(material.totals, output, material.shown.confidence)
+    name = output_names(material)[place]
+    alone = len(material.outputs) == 1
+    bars = bars_of(material, importance, place, FIRST_BARS + (MORE_BARS if alone else FEW_MORE))
+    settled = importance.settled == len(importance.mean)
+    return {
+        "name": name,
+        "sentences": [
+            _what(material, name),
+            _mattered(material, importance),
+            _how_sure(material, importance),
+        ],
+        "has_unsure": bool(importance.unsure_of_zero.any()),
+        "has_open": importance.has_intervals and not settled,
+        "bars": bars[:FIRST_BARS],
+        "more": bars[FIRST_BARS:],
+    }
+
+
+def _what(material: Material, output: str) -> list[Piece]:
+    rows, shown = material.totals.rows, material.shown
+    unit = told_unit(shown)
+    has_name = shown.output_names is not None and output != "predicted"
+    pieces: list[Piece] = [("text", f"{_count(rows, 'prediction')} of the model")]
+    if has_name:
+        pieces += [("text", " for "), ("name", shorten(output, LONGEST_NAME))]
+    elif len(material.outputs) > 1:
+        pieces += [("text", f" for {output}")]
+    unit = f", in {clean(unit)}," if unit else ""
+    features = _count(len(shown.feature_names), "feature")
+    method = clean(shown.method)
+    were = "was" if rows == 1 else "were"
+    text = f"{unit} {were} explained by {features} with the method {method}{_unfinished(material)}."
+    return [*pieces, ("text", text)]
+
+
+def _unfinished(material: Material) -> str:
+    if material.run is None:
+        return ""
+    progress = material.run.progress
+    parts = []
+    if progress.done < progress.rows:
+        parts.append(f"{progress.rows - progress.done:,} of {progress.rows:,} rows are to come")
+    if progress.failed:
+        parts.append(f"{_count(progress.failed, 'row')} could not be explained")
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _mattered(material: Material, importance: Importance) -> list[Piece]:
+    total = float(importance.mean.sum())
+    if total == 0:
+        return [("text", "Nothing mattered: every contribution is 0.")]
+    order = [player for player in importance.order.tolist() if importance.mean[player] > 0]
+    pieces = _listed(material, order[:NAMED], " and ")
+    share = float(importance.mean[order[:NAMED]].sum()) / total
+    if importance.unsure_of_zero.all():
+        text = "Nothing that can be told from zero: the largest contributions are of "
+        return [("text", text), *pieces, ("text", ".")]
+    largest = float(importance.mean[order[0]])
+    digits = Digits.of([largest])
+    size = digits.unsigned(largest) + digits.suffix
+    moved = f"by {size}" if material.one_row else f"by {size} on average"
+    if len(order) == 1:
+        return [*pieces, ("text", f" alone mattered: it moves a prediction {moved}.")]
+    together = f" mattered most: together they are {_percent(share)} of all contributions, and "
+    alone = f" alone moves a prediction {moved}."
+    return [*pieces, ("text", together), pieces[1], ("text", alone)]
+
+
+def _how_sure(material: Material, importance: Importance) -> list[Piece]:
+    totals = material.totals
+    if not np.any(totals.known):
+        reason = clean(totals.doubtful.first or "the method gives none")
+        return [("text", f"How sure this is cannot be told: there are no intervals ({reason}).")]
+    pieces: list[Piece] = [("text", _known_within(material, importance))]
+    pieces += [("text", "; "), *_settled(material, importance)]
+    zero = int(np.count_nonzero(importance.unsure_of_zero))
+    if zero:
+        of_all = _count(len(importance.mean), "feature")
+        what = "add nothing" if material.totals.exact else "cannot be told from zero"
+        pieces.append(("text", f"; {zero:,} of {of_all} {what}"))
+    doubtful = totals.doubtful.rows
+    if doubtful:
+        rows = "" if material.one_row else f" in {doubtful:,} of {totals.rows:,} rows"
+        reason = clean(totals.doubtful.first)
+        pieces.append(("text", f". These intervals may mislead{rows}: {reason}"))
+    return [*pieces, ("text", ".")]
+
+
+def _known_within(material: Material, importance: Importance) -> str:
+    if material.totals.exact:
+        of_rows = ", and whiskers only show what other rows of this kind could change"
+        return "Every contribution is exact" + of_rows * (material.totals.rows >= FEWEST_ROWS)
+    typical = float(np.median(importance.estimation[importance.estimation > 0]))
+    within = doubt_text(Digits.of([importance.mean.max()]), typical)
+    confidence = _confidence(material)
+    return f"With {confidence} confidence a typical contribution is known to within {within}"
+
+
+def _settled(material: Material, importance: Importance) -> list[Piece]:
+    settled, players = importance.settled, len(importance.mean)
+    if settled == players:
+        return [("text", "the order of all features is settled")]
+    if settled:
+        first = "first place is" if settled == 1 else f"first {settled:,} places are"
+        return [("text", f"the {first} settled, the order below is not")]
+    best = np.flatnonzero(importance.places[0] == 1)
+    if len(best) > NAMED:
+        return [("text", f"any of {len(best):,} features may be the strongest")]
+    best = best[np.argsort(-importance.mean[best], kind="stable")]
+    return [*_listed(material, best.tolist(), " or "), ("text", " may be the strongest")]
+
+
+def _listed(material: Material, players: list[int], last: str) -> list[Piece]:
+    """Names, with commas between them but for the last."""
+    pieces: list[Piece] = []
+    for place, player in enumerate(players):
+        between = "" if place == 0 else last if place == len(players) - 1 else ", "
+        name = shorten(named(material.shown.feature_names[player]), LONGEST_NAME)
+        pieces += [("text", between), ("name", name)]
+    return pieces
+
+
+def _sampling(material: Material) -> str:
+    if not material.sampled:
+        return ""
+    shown, rows = len(material.numbers), material.totals.rows
+    special = len(set(material.uncertain) | set(material.unusual))
+    others = f"{shown - special:,} drawn at random (always the same) and {special:,} that stand out"
+    return f"Importance is over all {rows:,} rows. Below are {shown:,} of them: {others}."
+
+
+def _whiskers(material: Material) -> str:
+    confidence = f"{_confidence(material)} interval"
+    if not np.any(material.totals.known):
+        return "There are no intervals."
+    if material.one_row or material.totals.rows < FEWEST_ROWS:
+        if material.totals.exact:
+            return "Contributions are exact, so there are no whiskers."
+        return f"Whiskers are the {confidence} of estimation."
+    parts = (
+        "the choice of rows" if material.totals.exact else "the choice of rows and of estimation"
+    )
+    return f"Whiskers are the {confidence}: they hold the error of {parts}."
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.005 else "less than 1 %"
+
+
+def _confidence(material: Material) -> str:
+    return f"{100 * material.shown.confidence:g} %"
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
