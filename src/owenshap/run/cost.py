@@ -212,8 +212,9 @@ class Trial:
         kept waiting.
         """
         took = self._time(count)
-        for _ in range(AGAIN):
-            if took <= TOLD * count * self._pace.seconds:
+        known = count * self._pace.seconds
+        for _ in range(AGAIN if known < LONG else 0):
+            if took <= TOLD * known:
                 break
             took = min(took, self._time(count))
         return took

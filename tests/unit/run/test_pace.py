@@ -126,7 +126,7 @@ def test_rows_are_told_from_calls(monkeypatch):
 
 
 def test_a_batch_that_was_kept_waiting_does_not_tell(monkeypatch):
-    model = Timed(monkeypatch, 1e-6)
+    model = Timed(monkeypatch, 1e-6, 2e-4)
 
     def predict(which):
         model.now += 0.05 if late and late.pop() else 0.0
