@@ -127,12 +127,14 @@ def test_rows_are_told_from_calls(monkeypatch):
 
 def test_a_batch_that_was_kept_waiting_does_not_tell(monkeypatch):
     model = Timed(monkeypatch, 1e-6, 2e-4)
+    late = []
 
     def predict(which):
         model.now += 0.05 if late and late.pop() else 0.0
         return model(ROWS[which])
 
-    for late in ([True], [True, False], [True, True, False]):  # the first or second batch, or both
+    for each in ([True], [True, False], [True, True, False]):  # the first or second batch, or both
+        late[:] = each
         known = Pace()
         known.note(1, 2e-4)
         assert Trial(known, 3, predict, counts=True).seconds(lambda _: True, 36_000) < 3e-6
