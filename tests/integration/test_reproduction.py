@@ -504,7 +504,12 @@ def test_a_model_learns_the_same_alone_and_in_a_group():
     assert torch.allclose(group.scores(rows)[1], alone.scores(rows)[0], atol=1e-6)
 
 
-def test_search_scores_every_distinct_architecture_once(tmp_path):
+@pytest.fixture
+def short_search(monkeypatch):
+    monkeypatch.setattr(search, "train_group", partial(search.train_group, most=2))
+
+
+def test_search_scores_every_distinct_architecture_once(tmp_path, short_search):
     assert (
         main(
             [
@@ -527,7 +532,9 @@ def test_search_scores_every_distinct_architecture_once(tmp_path):
     assert found["winner"].removeprefix("mlp").strip() in found["architectures"]
 
 
-def test_known_winners_are_ranked_and_the_trainings_of_one_differ(tmp_path, monkeypatch):
+def test_known_winners_are_ranked_and_the_trainings_of_one_differ(
+    tmp_path, monkeypatch, short_search
+):
     monkeypatch.setattr(search, "known_winners", lambda _: [(7, 7)])
     run = Run(tmp_path, replace(TINY, draws=3), say=lambda _: None)
     search.experiment(replace(two_sets()[0], name="cc"), run)
