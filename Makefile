@@ -1,4 +1,4 @@
-.PHONY: demo test docs release-check test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-more reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs clean
+.PHONY: demo test docs release-check test-one-file test-device device-kit test-slow check reproduce reproduce-quick reproduce-more reproduce-peers bench-core bench-rows bench-speed bench-accuracy bench-coverage bench-trees bench-default bench-runs bench-interactions clean
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -23,8 +23,9 @@ $(VENV)/.docs: $(READY)
 	@$(INSTALL) ".[docs]"
 	@touch $@
 
-demo: $(VENV)/.demo  ## Explain one prediction and show the result
+demo: $(VENV)/.demo  ## Explain one prediction in Python, then a table by the command, which writes a report
 	@$(BIN)/python examples/demo.py
+	@echo; $(BIN)/python -m owenshap demo --out out/demo --force
 
 test: $(READY)  ## Run the tests, but for the slow ones
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
@@ -88,6 +89,9 @@ bench-coverage: $(READY)  ## How often intervals hold, and what a tolerance cost
 
 bench-trees: $(PEERS)/.ready  ## Exact values of trees beside the peers; JOBS="depth_6 forest"
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m benchmarks.trees $(JOBS)
+
+bench-interactions: $(PEERS)/.ready  ## Pair interactions and other indices beside the peers; ARGS="svm-16 --ours", --table
+	@OMP_NUM_THREADS=1 PYTHONPATH=src $(PEERS)/bin/python -m benchmarks.interactions $(ARGS)
 
 bench-runs: $(READY)  ## Runs on disk: rate, memory, workers, going on, kills; SECTIONS="overhead kills"
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks.runs $(SECTIONS)

@@ -45,14 +45,14 @@ def rooms(src: Path = SRC) -> list[str]:
 
 def imports(path: Path, known: dict[str, Path]) -> set[str]:
     """The modules of the package that a file imports, at its top or lazily."""
-    found = set()
+    imported = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {each.name for each in node.names}
+            imported |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names = (f"{node.module}.{each.name}" for each in node.names)
-            found |= {name if name in known else node.module for name in names}
-    return found & known.keys()
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            imported |= {name if name in known else node.module for name in names}
+    return imported & known.keys()
 
 
 def fan_out(src: Path = SRC) -> Counter[str]:
@@ -90,16 +90,16 @@ def settings(src: Path = SRC) -> list[str]:
 
 
 def _numbers(src: Path, wanted: Callable[[str], bool]) -> list[str]:
-    found = []
+    numbers = []
     for module, path in modules(src).items():
         names = (name for name, value in _assigned(path) if wanted(name) and _is_number(value))
-        found += [f"{module}.{name}" for name in names]
-    return found
+        numbers += [f"{module}.{name}" for name in names]
+    return numbers
 
 
 def without_reason(src: Path = SRC) -> list[str]:
     """Constants that stand for a number and have neither a comment nor a docstring."""
-    found = []
+    without = []
     for module, path in modules(src).items():
         lines = path.read_text().splitlines()
         for body in _bodies(path):
@@ -109,8 +109,8 @@ def without_reason(src: Path = SRC) -> list[str]:
                 if "#" in lines[node.end_lineno - 1] or lines[node.lineno - 2].startswith("#"):
                     continue
                 numbers = [name for name, value in _of_node(node) if _is_number(value)]
-                found += [f"{module}.{name}" for name in numbers if name.isupper()]
-    return found
+                without += [f"{module}.{name}" for name in numbers if name.isupper()]
+    return without
 
 
 def _bodies(path: Path) -> list[list[ast.stmt]]:

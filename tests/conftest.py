@@ -3,6 +3,7 @@ import os
 import pytest
 
 os.environ["MPLBACKEND"] = "Agg"  # pictures are drawn in memory, on machines without a screen too
+os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"  # the examples of the docs tell nobody
 
 
 def pytest_collection_modifyitems(items):

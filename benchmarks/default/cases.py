@@ -360,7 +360,7 @@ def isolation_forest() -> Case:
 
 
 def onnx() -> Case:
-    """ONNX file of a 13-100-3 network, by onnxruntime, wine, standardised."""
+    """ONNX session of a 13-100-3 network, wine, standardised; one thread."""
     import onnxruntime
     from skl2onnx import to_onnx
     from sklearn.neural_network import MLPClassifier
@@ -381,7 +381,7 @@ def onnx() -> Case:
         return session.run(["probabilities"], {"X": rows.astype(np.float32)})[0].astype(float)
 
     exact = truth.enumerated(network.predict_proba, background)
-    return Case(str(path), background, rows, predict, exact)
+    return Case(session, background, rows, predict, exact)
 
 
 def function_1_ms() -> Case:
@@ -434,7 +434,7 @@ def features_1000() -> Case:
 
     X, y = make_regression(1500, 1000, n_informative=100, noise=1.0, random_state=0)
     y = np.tanh(y / y.std()) * 10
-    model = make_pipeline(StandardScaler(), SVR(C=10.0)).fit(X[:500], y[:500])
+    model = make_pipeline(StandardScaler(), SVR(C=10.0)).fit(X[:100], y[:100])
     background, rows = _split(X)
     exact = _of_support_vectors(model, background)
     asked = {"max_evals": 2001}

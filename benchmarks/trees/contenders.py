@@ -65,13 +65,48 @@ def own(model: Any, _: np.ndarray, rows: np.ndarray) -> Values:
     return model.get_booster().predict(matrix, pred_contribs=True)[:, :-1]
 
 
+def our_pairs(model: Any, background: np.ndarray, rows: np.ndarray) -> Values:
+    """As a user calls it."""
+    return owenshap.Explainer(model, background).interactions(rows).values
+
+
+def our_pairs_by_cover(model: Any, _: np.ndarray, rows: np.ndarray) -> Values:
+    """The same where absent features follow the trees' own cover."""
+    return owenshap.Explainer(model).interactions(rows).values
+
+
+def woodelf_pairs(model: Any, background: np.ndarray, rows: np.ndarray) -> Values:
+    from pandas import DataFrame
+    from woodelf import WoodelfExplainer
+
+    explainer = WoodelfExplainer(model, DataFrame(background))
+    return np.asarray(explainer.shap_interaction_values(DataFrame(rows), verbose=False))
+
+
+def own_pairs(model: Any, _: np.ndarray, rows: np.ndarray) -> Values:
+    """Path-dependent interactions of xgboost itself."""
+    import xgboost
+
+    matrix = xgboost.DMatrix(rows, nthread=1)
+    return model.get_booster().predict(matrix, pred_interactions=True)[:, :-1, :-1]
+
+
 PEERS: dict[str, Contender] = {"shap": shap, "woodelf": woodelf, "shapiq": shapiq}
 ALL: dict[str, Contender] = {"owenshap": ours, **PEERS, "xgboost": own}
 OTHER_VALUES = ("xgboost",)  # path-dependent: timed, not compared
+PAIRS: dict[str, Contender] = {
+    "owenshap": our_pairs,
+    "woodelf": woodelf_pairs,
+    "xgboost": own_pairs,
+}
 
 
 def run(name: str, model: Any, background: np.ndarray, rows: np.ndarray) -> Values:
     """A contender's values, without its warnings."""
+    return quietly(ALL[name], model, background, rows)
+
+
+def quietly(who: Contender, model: Any, background: np.ndarray, rows: np.ndarray) -> Values:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ALL[name](model, background, rows)
+        return who(model, background, rows)

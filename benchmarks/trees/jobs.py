@@ -15,7 +15,7 @@ from sklearn.ensemble import (
 )
 
 import owenshap
-from benchmarks.trees.contenders import PEERS, run
+from benchmarks.trees.contenders import PAIRS, PEERS, our_pairs_by_cover, own_pairs, quietly, run
 from benchmarks.trees.race import TURNS, compared, race, ratios, timed
 
 FEATURES, TRAINED, ROWS, BACKGROUND = 30, 10_000, 1000, 100
@@ -111,6 +111,19 @@ def _forest(model: Any, names: list[str]) -> dict:
     return {**found, "depth": depth, "leaves of a tree": leaves, "goals": goals}
 
 
+def pairs() -> dict:
+    """Pairs of players: 200 trees of depth 6, 1,000 rows, background of 100."""
+    model, rows, background = boosted(200, 6), explained(), data()[0][:BACKGROUND]
+    found = race(
+        {who: partial(quietly, each, model, background, rows) for who, each in PAIRS.items()}
+    )
+    fastest = _against(found, "of the faster peer's time", "≤ 1/3", 1 / 3, ["woodelf", "xgboost"])
+    ours, theirs = (each(model, rows, rows) for each in (our_pairs_by_cover, own_pairs))
+    far = float(np.abs(ours - theirs).max() / np.abs(theirs).max())
+    same = goal("path-dependent ones from xgboost's, of the largest", "≤ 1e-5", 1e-5, [far])
+    return {**found, "goals": [fastest, same]}
+
+
 def large_background() -> dict:
     """200 trees of depth 6, 1,000 rows: a background of 10,000 beside one of 100."""
     model, X, rows = boosted(200, 6), data()[0], explained()
@@ -186,6 +199,7 @@ JOBS: dict[str, Callable[[], dict]] = {
         depth_10,
         forest,
         forest_of_classes,
+        pairs,
         large_background,
         further_row,
         breast_cancer,

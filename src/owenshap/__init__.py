@@ -26,6 +26,8 @@ if _typing.TYPE_CHECKING:
     from owenshap.explain.concat import concat
     from owenshap.explain.explanation import Explanation
     from owenshap.explain.importance import Importance, importance
+    from owenshap.explain.interactions import Interactions
+    from owenshap.explain.pairing import interactions
     from owenshap.explain.saving import load
     from owenshap.games.game import FunctionGame, Game, TableGame
     from owenshap.games.outputs import position
@@ -61,6 +63,8 @@ _HOMES = {
     "explain.concat": ["concat"],
     "explain.explanation": ["Explanation"],
     "explain.importance": ["Importance", "importance"],
+    "explain.interactions": ["Interactions"],
+    "explain.pairing": ["interactions"],
     "explain.saving": ["load"],
     "games.game": ["FunctionGame", "Game", "TableGame"],
     "games.outputs": ["position"],
@@ -94,6 +98,7 @@ __all__ = [
     "HalvedOwenPrinted",
     "Importance",
     "InputError",
+    "Interactions",
     "Linear",
     "MissingExtraError",
     "ModelError",
@@ -109,6 +114,7 @@ __all__ = [
     "estimate",
     "estimating",
     "importance",
+    "interactions",
     "load",
     "methods",
     "open_run",
@@ -123,7 +129,9 @@ def __getattr__(name: str) -> _typing.Any:
     if name in ("plots", "report"):
         return _importlib.import_module(f"owenshap.{name}")
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'owenshap' has no attribute '{name}'")
+        from owenshap.explain.from_shap import NAMES, missing
+
+        raise missing(name, "module 'owenshap'", NAMES)
     value = getattr(_importlib.import_module(f"owenshap.{_HOME_OF[name]}"), name)
     globals()[name] = value
     return value

@@ -51,6 +51,10 @@ class UnknownMethodError(InputError):
     """No method has that name."""
 
 
+class UnknownArgumentError(InputError, TypeError):
+    """A function was given an argument that it does not have."""
+
+
 class UnreadableModelError(InputError):
     """A tree model cannot be read, and the reason; it can still be sampled."""
 

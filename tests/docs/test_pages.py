@@ -100,3 +100,46 @@ def test_the_table_of_the_readme_is_that_of_the_benchmark():
                 if error == "exact"
                 else error == f"{measured:.1e}".replace("-0", "-")
             )
+
+
+def rows_of_the_table() -> list[str]:
+    """The first code of the second column, in each row of the page for users of shap."""
+    page = (ROOT / "docs" / "from-shap.md").read_text()
+    lines = re.findall(r"^\| .* \| (.*) \| .*\|$", page.partition("## Every call")[2], re.MULTILINE)
+    return [code[1] for line in lines if (code := re.match(r"`([^`]+)`", line))]
+
+
+def test_every_row_for_users_of_shap_runs():
+    import matplotlib.pyplot as plt
+    import numpy as np
+    import torch
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    import owenshap
+
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :10]
+    logistic = LogisticRegression(max_iter=5000).fit(X, y)
+    model = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
+    e = owenshap.Explainer(model, X, output=0)(X.iloc[:12])
+    names = {
+        "owenshap": owenshap,
+        "np": np,
+        "model": model,
+        "X": X,
+        "rows": X.iloc[:2],
+        "e": e,
+        "before": e,
+        "after": e,
+        "logistic": logistic,
+        "probability": lambda rows: logistic.predict_proba(rows)[:, 1],
+        "net": torch.nn.Linear(10, 1),
+        "Z": torch.tensor(X.to_numpy(), dtype=torch.float32),
+    }
+    found = rows_of_the_table()
+    assert len(found) > 40
+    for code in found:
+        eval(code, dict(names))
+    plt.close("all")

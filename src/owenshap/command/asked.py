@@ -73,11 +73,9 @@ def chosen_output(text: str | None, model: Any, predict: str | None) -> Any:
     return int(text) if text.removeprefix("-").isdecimal() else text
 
 
-def as_tolerance(text: str | None) -> float | str | None:
-    """A share as it is, a number as a number."""
-    if text is None or text.endswith("%"):
-        return text
+def as_number(text: str) -> float | str:
+    """A number as one; a share such as '1%', and what is neither, as it is."""
     try:
         return float(text)
     except ValueError:
-        return text  # which the explainer refuses in its own words
+        return text

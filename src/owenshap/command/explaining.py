@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.command.asked import Asked
+from owenshap.command.asked import Asked, as_number
 from owenshap.command.check import Change, changes
 from owenshap.command.faults import CHANGED, DONE, INTERRUPTED, MODEL, say
 from owenshap.command.folder import OutFolder, opened
@@ -56,14 +56,25 @@ def explain(asked: Asked) -> Done:
         _quieted(notes)
         baseline = None if asked.check is None else opened(asked.check, "--check")[0]
         work = Work(asked, notes)
+        if baseline is not None:
+            _check_comparable(work, baseline)
         explainer = work.explainer()
         folder = OutFolder.prepared(asked.out, asked.force)
-        folder.record({"audit": work.audit(None)})
+        folder.mark({"audit": work.audit(None)})
         if asked.seconds is None:
             found: Run | Explanation = _run(work, explainer, folder)
         else:
             found = _within(work, explainer, folder)
         return _finished(work, found, folder, baseline)
+
+
+def _check_comparable(work: Work, baseline: Run | Explanation) -> None:
+    """An error before the work where the numbers of rows differ: nothing could be compared."""
+    there = len(baseline) if isinstance(baseline, Explanation) else baseline.progress.rows
+    here = work.count
+    if there != here:
+        advice = "Give an explanation of the same rows"
+        raise InputError("--check", f"be of the {here:,} rows to explain", f"{there:,}", advice)
 
 
 def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Run:
@@ -131,7 +142,7 @@ def _finished(
     told = Told(explanation, rows, failed, model, str(work.asked.data), evaluations)
     compared = None
     if baseline is not None:
-        compared = changes(in_memory(baseline)[0], explanation, work.asked.min_change)
+        compared = changes(in_memory(baseline)[0], explanation, as_number(work.asked.min_change))
     return Done(told, files, audit, work.notes, compared)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
-from owenshap.explain.saving import load
+from owenshap.explain.saving import load_explanation
 from owenshap.jobs.folder import LOCK, MANIFEST, write_whole
 from owenshap.jobs.locking import in_use
 from owenshap.jobs.run import Run, open_run
@@ -65,6 +65,11 @@ class OutFolder:
         """In Parquet."""
         return self.path / TABLE
 
+    def mark(self, about: dict[str, Any]) -> None:
+        """Say that the folder is ours; what is said of a run that is there stays."""
+        if not (self.path / RECORD).exists():
+            self.record(about)
+
     def record(self, about: dict[str, Any]) -> None:
         """Write what the folder holds, which also says that it is ours."""
         write_whole(self.path / RECORD, json.dumps(about, indent=1).encode())
@@ -106,7 +111,7 @@ def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
         audit = _recorded(path).get("audit", {})
         audit = {str(key): str(value) for key, value in audit.items()} if audit else {}
         if (path / EXPLANATION).is_file():
-            return load(path / EXPLANATION), audit
+            return load_explanation(path / EXPLANATION), audit
         for place in (path / RUN, path):
             if (place / MANIFEST).is_file():
                 return open_run(place), audit or _recorded(place.parent).get("audit", {})
@@ -115,4 +120,4 @@ def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
     if not path.exists():
         got = f"{path}, which is not there"
         raise InputError(what, "be an explanation or a run", got, "owenshap explain makes one")
-    return load(path), _recorded(path.parent).get("audit", {})
+    return load_explanation(path), _recorded(path.parent).get("audit", {})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
@@ -25,6 +26,20 @@ PICKLE = "a pickle, which can run any program as soon as it is read"
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 AS_IT_WAS = "Save the model again"
 LONGEST_REASON = 300  # characters of what a library says of a broken file
+LIGHTGBM_TRIAL = """
+import ctypes, sys
+library, path = ctypes.CDLL(sys.argv[1]), sys.argv[2].encode()
+library.LGBM_GetLastError.restype = ctypes.c_char_p
+booster, trees, width, found = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int(), ctypes.c_int64()
+if library.LGBM_BoosterCreateFromModelfile(path, ctypes.byref(trees), ctypes.byref(booster)):
+    sys.exit(library.LGBM_GetLastError().decode(errors="replace"))
+library.LGBM_BoosterGetNumFeature(booster, ctypes.byref(width))
+library.LGBM_BoosterCalcNumPredict(booster, 1, 0, 0, -1, ctypes.byref(found))
+row, out = (ctypes.c_double * width.value)(), (ctypes.c_double * found.value)()
+library.LGBM_BoosterPredictForMat(
+    booster, row, 1, 1, width, 1, 0, 0, -1, b"", ctypes.byref(found), out
+)
+"""
 
 
 @dataclass(frozen=True)
@@ -129,6 +144,7 @@ def _of_xgboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
 
 def _of_lightgbm(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
     lightgbm = _library("lightgbm")
+    _check_survives(LIGHTGBM_TRIAL, lightgbm.basic._LIB._name, path)
     booster = lightgbm.Booster(model_file=str(path))
     names, width = booster.feature_name(), booster.num_feature()
     nameless = names == [f"Column_{place}" for place in range(width)]
@@ -211,6 +227,16 @@ def _check_unpacked(path: Path, memory: int) -> None:
     if size > memory:
         rule = f"unpack to at most {memory:,} bytes"
         raise InputError("MODEL", rule, f"{path} with {size:,}", "Where you trust it, --memory")
+
+
+def _check_survives(program: str, *arguments: object) -> None:
+    """An error where a process ends that reads the file: some libraries do so on broken bytes."""
+    asked = [sys.executable, "-P", "-c", program, *map(str, arguments)]
+    tried = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if tried.returncode < 0:
+        raise ValueError("reading it ends the process")
+    if tried.returncode:
+        raise ValueError(tried.stderr.strip().splitlines()[-1])
 
 
 def _is_pickle(path: Path) -> bool:

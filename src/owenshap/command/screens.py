@@ -75,10 +75,11 @@ def told_changes(changes: list[Change]) -> str:
 
 def _told_change(each: Change) -> str:
     of = "" if each.output is None else f" for {each.output}"
-    difference = each.after - each.before
+    half = (each.upper - each.lower) / 2
+    sure = f" ± {half:.2g}" if half else ""
     return (
         f"{each.player}{of}: {each.before:.4g} → {each.after:.4g} "
-        f"({difference:+.2g} ± {each.half_width:.2g}, least {each.least:.2g})"
+        f"({each.change:+.2g}{sure}; {each.least:.2g} counts)"
     )
 
 

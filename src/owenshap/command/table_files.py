@@ -44,7 +44,8 @@ class TableFile:
 
     def without(self, columns: Sequence[str]) -> list[str]:
         """All columns but these."""
-        return [each for each in self.columns if each not in columns]
+        left_out = {*columns}
+        return [each for each in self.columns if each not in left_out]
 
 
 @dataclass(frozen=True)
@@ -164,8 +165,10 @@ def matched(
             raise _no_column(f"{data.what} for this model", missing[0], data)
         features = [by_name[each] for each in loaded.names]
     else:
-        given = data.columns if background is None else background.columns
-        features = [each for each in given if each in data.columns and each not in ids]
+        known = data.without(ids)
+        shared = {*known}
+        given = known if background is None else background.columns
+        features = [each for each in given if each in shared]
     if loaded.width is not None and len(features) != loaded.width:
         rule = f"have the {loaded.width} columns that the model takes"
         got = f"{len(features)}: {_listed(features)}"
@@ -175,10 +178,11 @@ def matched(
         rule = "share columns with the background"
         raise InputError(data.what, rule, _listed(data.columns), "Give both with the same names")
     if background is not None:
-        absent = [each for each in features if each not in background.columns]
+        there = {*background.columns}
+        absent = [each for each in features if each not in there]
         if absent:
             raise _no_column(background.what, absent[0], background)
-    return Columns(features, [each for each in data.columns if each not in features])
+    return Columns(features, data.without(features))
 
 
 def _as_written(name: str, blank: str | None) -> str:

@@ -9,7 +9,11 @@ import numpy as np
 
 from owenshap.explain.doubts import is_doubtful, told_doubts
 from owenshap.explain.explanation import OUTPUTS, Explanation
-from owenshap.explain.summary import importance_half_widths, lines, told_unit
+from owenshap.explain.summary import (
+    importance_half_widths,
+    lines,
+    told_unit,
+)
 from owenshap.explain.words import Digits, shorten
 
 MOST_LINES = 10  # features on a screen, with the line of all others
@@ -61,7 +65,10 @@ def _bars(explanation: Explanation) -> list[str]:
     digits = Digits.of([each.value for each in shown])
     longest = max((each.value for each in shown if each.players == 1), default=0.0)
     width = max(len(each.label) for each in shown)
-    rows = [f"{'':{width}}  mean |contribution| over {len(explanation):,} rows"]
+    over = f"over {len(explanation):,} {'row' if len(explanation) == 1 else 'rows'}"
+    sure = "" if all(each.half_width is None for each in shown) else ", ± its 95 % interval"
+    sure = sure.replace("95", f"{100 * explanation.confidence:g}")
+    rows = [f"{'':{width}}  mean |contribution| {over}{sure}"]
     for each in shown:
         value, doubt = each.written(digits, signed=False)
         length = round(BAR * min(1.0, each.value / longest)) if longest else 0
@@ -86,7 +93,7 @@ def _how_sure(told: Told) -> str:
     if not np.isfinite(half).any():
         sure = "Values have no intervals."
     elif not np.nanmax(half):
-        sure = "Values are exact."
+        sure = "Values are exact: all that is unsure is what other rows would have given."
     else:
         usual, widest = float(np.nanmedian(half)), float(np.nanmax(half))
         level = f"{100 * explanation.confidence:g} % intervals"

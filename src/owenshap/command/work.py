@@ -6,7 +6,7 @@ import shlex
 from functools import cached_property
 from typing import Any
 
-from owenshap.command.asked import Asked, as_tolerance, chosen_output, read_players
+from owenshap.command.asked import Asked, as_number, chosen_output, read_players
 from owenshap.command.audit import digest_of_file, versions
 from owenshap.command.model_files import load_model
 from owenshap.command.table_files import (
@@ -86,6 +86,11 @@ class Work:
             raise InputError(self.data.what, rule, got, "Give --background, whose columns it gets")
 
     @property
+    def count(self) -> int:
+        """How many rows are explained."""
+        return self.data.rows if self.asked.rows is None else len(self.rows)
+
+    @property
     def carried(self) -> list[str]:
         """Columns that go along."""
         more = [] if self.asked.rows is None else [ROW_IN_FILE]
@@ -131,7 +136,7 @@ class Work:
         return {
             "method": asked.method,
             "budget": asked.budget,
-            "tolerance": as_tolerance(asked.tolerance),
+            "tolerance": None if asked.tolerance is None else as_number(asked.tolerance),
             "seed": asked.seed,
             "confidence": asked.confidence,
             "progress": asked.bars,

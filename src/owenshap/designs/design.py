@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import comb
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
@@ -163,8 +163,57 @@ class Subsets(Design):
             yield Subsets(self.n_players, start, min(start + step, self.stop))
 
 
+class Units(Design):
+    """Stars or chains: n + 1 coalitions each, which share background rows where those are drawn."""
+
+    background: IntArray | None
+
+    @property
+    @abstractmethod
+    def array(self) -> NDArray[Any]:
+        """What the units are made of, (replicates, units, n)."""
+
+    @abstractmethod
+    def made_of(self, array: NDArray[Any], background: IntArray | None) -> Units:
+        """The same kind of units, made of this array."""
+
+    @property
+    def n_players(self) -> int:  # type: ignore[override]
+        """Number of players."""
+        return self.array.shape[-1]
+
+    @property
+    def units(self) -> tuple[int, ...]:  # type: ignore[override]
+        """(r, u): the stars or chains of every replicate."""
+        return self.array.shape[:2]
+
+    def __len__(self) -> int:
+        return self.array.shape[0] * self.array.shape[1] * (self.n_players + 1)
+
+    def over(self, background: IntArray) -> Design:
+        return self.made_of(self.array, background)
+
+    def background_of(self, index: IntArray) -> IntArray | None:
+        if self.background is None:
+            return None
+        by_unit = self.background.reshape(-1, self.background.shape[-1])
+        return by_unit[index // (self.n_players + 1)]
+
+    def joined(self, others: Sequence[Design]) -> Design:
+        if not others:
+            return self
+        every = [self, *(design for design in others if isinstance(design, type(self)))]
+        drawn = [design.background for design in every if design.background is not None]
+        array = np.concatenate([design.array for design in every])
+        return self.made_of(array, np.concatenate(drawn) if drawn else None)
+
+    def some(self, start: int, stop: int) -> Design:
+        background = None if self.background is None else self.background[start:stop]
+        return self.made_of(self.array[start:stop], background)
+
+
 @dataclass(frozen=True, eq=False)
-class Chains(Design):
+class Chains(Units):
     """Chains of coalitions from the empty to the grand one, each a permutation of the players.
 
     Parameters
@@ -179,43 +228,18 @@ class Chains(Design):
     background: IntArray | None = field(default=None, repr=False)
 
     @property
-    def n_players(self) -> int:  # type: ignore[override]
-        """Number of players."""
-        return self.ranks.shape[-1]
+    def array(self) -> IntArray:
+        """The ranks."""
+        return self.ranks
 
-    @property
-    def units(self) -> tuple[int, ...]:  # type: ignore[override]
-        """(r, c): the chains of every replicate."""
-        return self.ranks.shape[:2]
-
-    def over(self, background: IntArray) -> Design:
-        return replace(self, background=background)
-
-    def background_of(self, index: IntArray) -> IntArray | None:
-        return _of_units(self.background, index // (self.n_players + 1))
-
-    def __len__(self) -> int:
-        return self.ranks.shape[0] * self.ranks.shape[1] * (self.n_players + 1)
+    def made_of(self, array: NDArray[Any], background: IntArray | None) -> Chains:
+        return Chains(array, background)
 
     def sizes(self) -> IntArray:
         return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
 
     def evaluations(self) -> IntArray:
         return np.full(self.ranks.shape[0], self.ranks.shape[1] * (self.n_players - 1))
-
-    def joined(self, others: Sequence[Design]) -> Design:
-        if not others:
-            return self
-        every = [self, *(design for design in others if isinstance(design, Chains))]
-        return Chains(
-            np.concatenate([design.ranks for design in every]),
-            _together([design.background for design in every]),
-        )
-
-    def some(self, start: int, stop: int) -> Design:
-        return Chains(
-            self.ranks[start:stop], None if self.background is None else self.background[start:stop]
-        )
 
     def ends(self) -> tuple[IntArray, IntArray]:
         empty = np.arange(0, len(self), self.n_players + 1)
@@ -242,7 +266,7 @@ class Chains(Design):
 
 
 @dataclass(frozen=True, eq=False)
-class Stars(Design):
+class Stars(Units):
     """Stars: a centre S and its n neighbours S △ {j}; they give every player's marginal
     contribution at S.
 
@@ -261,23 +285,12 @@ class Stars(Design):
     background: IntArray | None = field(default=None, repr=False)
 
     @property
-    def n_players(self) -> int:  # type: ignore[override]
-        """Number of players."""
-        return self.centres.shape[-1]
+    def array(self) -> BoolArray:
+        """The centres."""
+        return self.centres
 
-    @property
-    def units(self) -> tuple[int, ...]:  # type: ignore[override]
-        """(r, s): the stars of every replicate."""
-        return self.centres.shape[:2]
-
-    def over(self, background: IntArray) -> Design:
-        return replace(self, background=background)
-
-    def background_of(self, index: IntArray) -> IntArray | None:
-        return _of_units(self.background, index // (self.n_players + 1))
-
-    def __len__(self) -> int:
-        return self.centres.shape[0] * self.centres.shape[1] * (self.n_players + 1)
+    def made_of(self, array: NDArray[Any], background: IntArray | None) -> Stars:
+        return Stars(array, self.weights, background)
 
     def sizes(self) -> IntArray:
         flat = self.centres.reshape(-1, self.n_players)
@@ -294,17 +307,6 @@ class Stars(Design):
         high = sizes >= self.n_players - 1
         ends: IntArray = (low.view(np.int8) + high.view(np.int8)).sum(axis=1, dtype=np.int64)
         return sizes.shape[1] * (self.n_players + 1) - ends
-
-    def joined(self, others: Sequence[Design]) -> Design:
-        if not others:
-            return self
-        every = [self, *(design for design in others if isinstance(design, Stars))]
-        background = _together([design.background for design in every])
-        return Stars(np.concatenate([design.centres for design in every]), self.weights, background)
-
-    def some(self, start: int, stop: int) -> Design:
-        background = None if self.background is None else self.background[start:stop]
-        return Stars(self.centres[start:stop], self.weights, background)
 
     def _centre_sizes(self) -> IntArray:
         """Players of every centre, replicate after replicate: a product, which takes a quarter of
@@ -390,15 +392,6 @@ def _of_units_at(
         return at(units[unit], places)
     rows = whole(units[first : last + 1]).reshape(-1, n_players)
     return np.take(rows, index - first * (n_players + 1), axis=0)
-
-
-def _together(backgrounds: Sequence[IntArray | None]) -> IntArray | None:
-    some = [background for background in backgrounds if background is not None]
-    return np.concatenate(some) if some else None
-
-
-def _of_units(background: IntArray | None, unit: IntArray) -> IntArray | None:
-    return None if background is None else background.reshape(-1, background.shape[-1])[unit]
 
 
 def size_weights(n_players: int) -> tuple[FloatArray, FloatArray]:

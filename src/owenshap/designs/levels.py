@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -34,6 +34,11 @@ class Levels:
         infinity: all).
     mirrored : bool (L,)
         Whether each coalition S at the level comes with its complement.
+    nodes : float (m,), optional
+        Levels in place of all of [0, 1]: what is drawn between 0 and 1 then falls on the node whose
+        share it lies in.
+    ends : float (m,), optional
+        Where the share of each node ends.
     """
 
     lower: FloatArray = field(repr=False)
@@ -41,6 +46,8 @@ class Levels:
     weights: FloatArray = field(repr=False)
     degree: float
     mirrored: BoolArray = field(repr=False)
+    nodes: FloatArray | None = field(default=None, repr=False)
+    ends: FloatArray | None = field(default=None, repr=False)
 
     @classmethod
     def fixed(
@@ -64,7 +71,8 @@ class Levels:
 
     def state(self) -> dict[str, Any]:
         """The rule as plain data."""
-        return {part.name: getattr(self, part.name) for part in fields(self)}
+        found = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {name: value for name, value in found.items() if value is not None}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Levels:
@@ -85,7 +93,10 @@ class Levels:
         widths = self._widths[which]
         if not widths.any():
             return np.broadcast_to(lower, (*shape, len(lower)))
-        return lower + widths * rng.random((*shape, len(lower)))
+        drawn = lower + widths * rng.random((*shape, len(lower)))
+        if self.nodes is None or self.ends is None:
+            return drawn
+        return self.nodes[np.searchsorted(self.ends[:-1], drawn, side="right")]
 
     @cached_property
     def _widths(self) -> FloatArray:
@@ -94,7 +105,10 @@ class Levels:
     @cached_property
     def symmetric(self) -> bool:
         """Whether the rule is its own mirror image about ½, but for rounding."""
-        pairs = ((self.lower, 1 - self.upper[::-1]), (self.weights, self.weights[::-1]))
+        pairs = [(self.lower, 1 - self.upper[::-1]), (self.weights, self.weights[::-1])]
+        if self.nodes is not None and self.ends is not None:
+            starts = np.append(0.0, self.ends[:-1])
+            pairs += [(self.nodes, 1 - self.nodes[::-1]), (starts, 1 - self.ends[::-1])]
         return all(bool(np.allclose(one, other, rtol=0, atol=1e-12)) for one, other in pairs)
 
     def folded(self) -> Levels:
@@ -113,7 +127,8 @@ class Levels:
         if len(self) % 2:
             upper[-1] = 0.5
             weights[-1] /= 2
-        return Levels(lower, upper, weights, self.degree, np.ones(half, np.bool_))
+        mirrored = np.ones(half, np.bool_)
+        return Levels(lower, upper, weights, self.degree, mirrored, self.nodes, self.ends)
 
 
 @lru_cache(maxsize=32)
@@ -125,6 +140,15 @@ def stratified(levels: int) -> Levels:
     return Levels(
         edges[:-1], edges[1:], np.full(levels, 1 / levels), math.inf, np.zeros(levels, np.bool_)
     )
+
+
+def drawn_levels(rule: Levels, levels: int) -> Levels:
+    """One draw from each of `levels` equal shares of the weight of a rule with fixed levels: as
+    unbiased as the rule, whatever the number, where the rule itself may have too many levels for a
+    pass.
+    """
+    strata, ends = stratified(levels), np.cumsum(rule.weights)
+    return replace(strata, degree=rule.degree, nodes=rule.lower, ends=ends / ends[-1])
 
 
 @lru_cache(maxsize=32)

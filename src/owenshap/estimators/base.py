@@ -169,6 +169,11 @@ class Estimator(ABC):
     closed_form: ClassVar[bool] = False
     """Whether an additive game gives the values itself, and nothing is drawn."""
 
+    complements: ClassVar[bool] = False
+    """Whether coalitions are evaluated together with their complements: interactions, and other
+    indices than Shapley's, are read off such pairs.
+    """
+
     by_design: ClassVar[bool] = False
     """Whether its replicates are what its designs' own reductions give: the weighted contributions
     of stars, the mean over the chains of a replicate, the Shapley weights of all subsets. A game
@@ -448,6 +453,8 @@ class FittedPairs(Estimator):
     """
 
     pairs: int | None = None
+
+    complements = True
 
     most_pairs: ClassVar[int]
     """Of one fit; a larger budget makes several fits, which are averaged."""

@@ -37,6 +37,7 @@ class Exact(Estimator):
     citation = "Shapley (1953), A value for n-person games"
     axioms = AXIOMS
     random = False
+    complements = True
     by_design = True
 
     def replicate_cost(self, n_players: int) -> int:

@@ -82,6 +82,7 @@ class GaussianProcessCorrected(Estimator):
     )
     axioms = frozenset({"efficiency"})
     together = True
+    complements = True
     most_players = MOST_PLAYERS
 
     def __post_init__(self) -> None:

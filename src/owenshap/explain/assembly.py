@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 
 from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.interactions import PARTNERS, Interactions
+from owenshap.fast.linear_first import CLOSE
 from owenshap.games.model_game import ModelGame
 from owenshap.games.players import Players
+from owenshap.run.keeping import KeptRow
 from owenshap.run.plan import TREES
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
@@ -33,6 +36,7 @@ class Assembly:
     output_names: list[str] | None
     unit: str | None
     settings: Settings
+    index: str
     row_ids: NDArray[Any] | None = field(default=None, repr=False)
     """What the rows are called; None: by their numbers."""
 
@@ -52,6 +56,34 @@ class Assembly:
             model_rows=1 + exact.predicted,
             stopped_by=np.full(rows, exact.words, object),
             because=np.full(rows, f"{TREES}: {exact.words}", object),
+        )
+
+    def pairs_of_trees(self, exact: TreeValues) -> Interactions:
+        """The interactions of rows, which come from trees."""
+        one = self.explained.shape[1] == 1
+        cells = (exact.values + exact.values.swapaxes(1, 2)) / 2  # but for rounding the same
+
+        def shaped(array: Any) -> Any:
+            return array[..., 0] if one else array
+
+        return Interactions(
+            values=shaped(cells),
+            base_values=shaped(exact.base),
+            predictions=shaped(self.explained),
+            data=_data(self.rows, self.players),
+            feature_names=self.players.names,
+            output_names=self.output_names,
+            standard_errors=np.zeros_like(shaped(cells)),
+            lower=shaped(cells).copy(),
+            upper=shaped(cells).copy(),
+            doubtful=shaped(np.full(exact.base.shape, "", object)),
+            evaluations=np.zeros(len(self.rows), np.int64),
+            method=TREES,
+            index=self.index,
+            seed=self.settings.seed,
+            confidence=self.settings.confidence,
+            axes=(ROWS, PLAYERS, PARTNERS) if one else (ROWS, PLAYERS, PARTNERS, OUTPUTS),
+            unit=self.unit,
         )
 
     def of_games(
@@ -85,6 +117,7 @@ class Assembly:
         model_rows = predicted + 1
         stopped_by = np.full(len(self.rows), NOTHING_TO_DO, object)
         because = stopped_by.copy()
+        kept: list[KeptRow | None] = [None] * len(self.rows)
         for game, estimate in done:
             which = game.labels
             at = (which[:, None], game.live)
@@ -98,8 +131,10 @@ class Assembly:
             because[which] = _because(estimate, not_exact)
             evaluations[which] = estimate.evaluations
             averaged = game.draws or len(game.absent)
+            for place, each in enumerate(estimate.kept or ()):
+                kept[which[place]] = KeptRow(game.live[place], each)
             model_rows[which] += 2 * len(game.absent) + (estimate.evaluations - 2) * averaged
-        return self._explanation(
+        explanation = self._explanation(
             None if finished.all() else finished,
             " and ".join(sorted({estimate.method for _, estimate in done})) or "exact",
             values=values,
@@ -113,6 +148,22 @@ class Assembly:
             stopped_by=stopped_by,
             because=because,
         )
+        if all(estimate.kept is None for _, estimate in done) and done:
+            return explanation
+        own = tuple(kept[row] for row in np.flatnonzero(finished).tolist())
+        return replace(explanation, kept=own)
+
+    def agrees(self, done: Sequence[tuple[ModelGame, Estimate]]) -> bool:
+        """Whether the games' grand coalitions have the values that the model itself gives the
+        rows.
+        """
+        for game, estimate in done:
+            grand = estimate.ends.grand.reshape(len(game.labels), -1)
+            wanted = self.explained[game.labels]
+            largest = max(np.abs(wanted).max(), np.abs(estimate.ends.empty).max())
+            if not np.abs(grand - wanted).max() <= CLOSE * largest:
+                return False
+        return True
 
     def _explanation(self, finished: BoolArray | None, method: str, **arrays: Any) -> Explanation:
         """From arrays of all rows and outputs: of the finished rows (None: all), and without the
@@ -134,6 +185,7 @@ class Assembly:
             confidence=self.settings.confidence,
             axes=(ROWS, PLAYERS) if one_output else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
+            index=self.index,
         )
 
 

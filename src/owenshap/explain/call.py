@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
+from owenshap.designs.indices import SHAPLEY, Index, as_index
 from owenshap.estimators import Estimator
 from owenshap.run.allocation import Shared
 from owenshap.run.settings import Settings
@@ -32,6 +34,10 @@ class Call:
     settings: Settings
     executor: Executor | None
     progress: bool | Meter | None
+    keep: bool = False
+    """Whether evaluations are kept; 'auto' then takes a method that evaluates pairs."""
+    index: Index = SHAPLEY
+    """Which levels count how much."""
 
     @classmethod
     def checked(
@@ -49,8 +55,12 @@ class Call:
         memory: int,
         executor: Executor | None,
         progress: bool | Meter | None,
+        keep: bool = False,
+        index: Any = SHAPLEY,
     ) -> Call:
         """The arguments as a user gives them, or an error that says what is wrong."""
+        chosen = as_index(index)
+        efficient = efficient and chosen.efficient  # no sum is promised under another index
         settings = Settings.checked(seed, confidence, efficient, memory)
         until = checked_until(tolerance, top, seconds, None)
         shared = _shared(total_budget, None if until is None else until.seconds)
@@ -62,7 +72,12 @@ class Call:
         if draws is not None:
             draws = whole_number("background_draws", draws, 1, "It counts background rows")
         workers = checked_executor(executor)
-        return cls(method, budget, until, shared, draws, settings, workers, progress)
+        return cls(method, budget, until, shared, draws, settings, workers, progress, keep, chosen)
+
+    @property
+    def asks_for_pairs(self) -> bool:
+        """Whether evaluations answer other questions than Shapley values."""
+        return self.keep or not self.index.efficient
 
     @contextmanager
     def shown(self, rows: int) -> Iterator[Call]:

@@ -303,7 +303,8 @@ def _alike(first: Explanation, second: Explanation) -> Explanation:
     check_alike("output_names", first.output_names, second.output_names)
     check_alike("confidence", first.confidence, second.confidence)
     check_alike("feature_names", sorted(first.feature_names), sorted(second.feature_names))
-    places = [second.feature_names.index(name) for name in first.feature_names]
+    place_of = {name: place for place, name in enumerate(second.feature_names)}
+    places = [place_of[name] for name in first.feature_names]
     return second[(slice(None),) * second.axes.index(PLAYERS) + (np.array(places),)]
 
 

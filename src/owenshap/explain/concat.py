@@ -12,7 +12,7 @@ from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, ROWS, Explanation
 from owenshap.explain.importance import check_rows
 
-ALIKE = ("feature_names", "output_names", "axes", "unit", "confidence")
+ALIKE = ("feature_names", "output_names", "axes", "unit", "confidence", "index")
 """What must be the same in all of them."""
 
 
@@ -53,7 +53,10 @@ def concat(explanations: Iterable[Explanation]) -> Explanation:
     seeds = {part.seed for part in parts}
     methods = sorted({method for part in parts for method in part.method.split(" and ")})
     seed = seeds.pop() if len(seeds) == 1 else None
-    return replace(first, **joined, method=" and ".join(methods), seed=seed)
+    kept = None
+    if all(part.kept is not None for part in parts):
+        kept = tuple(row for part in parts for row in part.kept or ())
+    return replace(first, **joined, method=" and ".join(methods), seed=seed, kept=kept)
 
 
 def check_alike(name: str, one: Any, other: Any) -> None:

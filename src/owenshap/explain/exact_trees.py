@@ -12,7 +12,7 @@ from owenshap.errors import InputError, ModelError, UnreadableModelError
 from owenshap.estimators import Estimator
 from owenshap.explain.pipelines import MixedColumnsError, origins, split
 from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, composites
-from owenshap.games.outputs import Output
+from owenshap.games.outputs import Columns, Output
 from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.run.plan import TREES, usual_cap
@@ -235,7 +235,7 @@ class ExactTrees:
             Whether what pairs add is asked for: half of a pair's index in each of its two cells,
             the rest of each value on the diagonal.
         """
-        if output.function is not None:
+        if output.function is not None and not isinstance(output.function, Columns):
             raise _refused("a function of its predictions is explained, which is no sum over trees")
         fresh = self._read is None
         try:
@@ -401,6 +401,9 @@ def _chosen(values: FloatArray, base: FloatArray, output: Output) -> tuple[Float
     """Of values (rows, players, k) and base values (rows, k) those of what is explained."""
     if output.column is not None:
         return values[..., [output.column]], base[:, [output.column]]
+    if isinstance(output.function, Columns):
+        places = list(output.function.places)
+        return values[..., places], base[:, places]
     if output.predicted is not None:
         row = np.arange(len(values))
         return values[row, ..., output.predicted][..., None], base[row, output.predicted][:, None]

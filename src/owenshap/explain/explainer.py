@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from owenshap.designs.indices import as_index
 from owenshap.estimators import Estimator
 from owenshap.explain.assembly import Assembly
 from owenshap.explain.call import Call
 from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.from_shap import OF_EXPLAINER, known_arguments, missing
 from owenshap.explain.inputs import Inputs
+from owenshap.explain.interactions import Interactions
+from owenshap.explain.pairing import check_size
 from owenshap.explain.predicting import Predictor, settled_model, unit_of
 from owenshap.explain.sampling import sampled
 from owenshap.games.outputs import Choice, choose
 from owenshap.games.players import Groups
 from owenshap.run.evaluate import parse_bytes
+from owenshap.run.plan import TREES
+from owenshap.run.semivalues import settled_method
+from owenshap.run.settings import Settings
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 
@@ -78,6 +85,7 @@ class Explainer:
     array([[3., 3.]])
     """
 
+    @known_arguments
     def __init__(
         self,
         model: Any,
@@ -106,6 +114,23 @@ class Explainer:
         if self._inputs.by_cover:
             self._trees.check_cover()
 
+    def __repr__(self) -> str:
+        kind = type(self._model.fitted).__name__
+        if self._model.fitted is None:
+            kind = type(self._model).__name__.removesuffix("Model").lower()
+        inputs = self._inputs
+        absent = "path-dependent"
+        if inputs.background is not None:
+            absent = f"background of {len(inputs.background.table):,} rows"
+        elif inputs.baseline is not None:
+            absent = "a baseline"
+        output = "all outputs" if self._output is None else f"output {self._output!r}"
+        return f"Explainer({kind}, {absent}, {output})"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise missing(name, "an Explainer", OF_EXPLAINER)
+
+    @known_arguments
     def __call__(
         self,
         X: Any,
@@ -122,6 +147,8 @@ class Explainer:
         efficient: bool = True,
         executor: Executor | None = None,
         progress: bool | Meter | None = None,
+        keep: bool = False,
+        index: Any = "shapley",
     ) -> Explanation:
         """Explain the model's predictions of these rows.
 
@@ -156,6 +183,12 @@ class Explainer:
         background_draws : int, optional
             Draw so many background rows for each star or chain in place of all of them: cheaper,
             unbiased, and what it adds to the error is in the intervals. Not for method 'exact'.
+        keep : bool
+            Whether the evaluations are kept, so that `explanation.interactions()` can be read off
+            them: about 8 bytes an evaluation and output. 'auto' then takes a method that evaluates
+            pairs of coalitions. An executor must have threads.
+        index : str or (nodes, weights)
+            As for `owenshap.estimate`: 'shapley', 'banzhaf', 'beta(a, b)', or nodes and weights.
 
         Returns
         -------
@@ -175,6 +208,8 @@ class Explainer:
             memory=self._memory,
             executor=executor,
             progress=progress,
+            keep=keep,
+            index=index,
         )
         rows, absent = self._inputs.rows(X)
         with call.shown(len(rows)) as call:
@@ -185,12 +220,104 @@ class Explainer:
             unit = unit_of(self._model, output)
             ids = self._inputs.row_ids(X)
             settings = call.settings
-            assembly = Assembly(rows, players, predictions, output_names, unit, settings, ids)
-            exact, not_exact = self._trees.chosen(
-                method, self._fast, rows, absent, players, predictions, output
+            assembly = Assembly(
+                rows, players, predictions, output_names, unit, settings, call.index.name, ids
             )
+            exact, not_exact = None, None
+            if not keep or absent is None or method == TREES:
+                exact, not_exact = self._trees.chosen(
+                    method,
+                    self._fast,
+                    rows,
+                    absent,
+                    players,
+                    predictions,
+                    output,
+                    call.index.as_rule(),
+                )
             if exact is not None:
                 explained = output(predictions, np.arange(len(rows)))
                 return replace(assembly, explained=explained).of_trees(exact)
             assert absent is not None
             return sampled(call, self._predictor, assembly, absent, predictions, output, not_exact)
+
+    def interactions(
+        self,
+        X: Any,
+        *,
+        index: Any = "shapley",
+        method: str | Estimator = "auto",
+        budget: int | None = None,
+        tolerance: float | str | None = None,
+        seconds: float | None = None,
+        seed: int = 0,
+        confidence: float = 0.95,
+        executor: Executor | None = None,
+        progress: bool | Meter | None = None,
+    ) -> Interactions:
+        """What pairs of features add to the predictions of these rows together, and each one alone.
+
+        One run gives values and interactions: `interactions.player_values` are what a call of the
+        explainer gives with the same settings, and no evaluation is made beyond theirs.
+
+        Parameters
+        ----------
+        X : rows
+            In the type of the background, columns in any order.
+        index : str or (nodes, weights)
+            As for `owenshap.interactions`.
+        method, budget, tolerance, seconds, seed, confidence, executor, progress
+            As for a call of the explainer; a tolerance is that of the values. Methods are
+            'trees', of models that are sums over trees, and those that evaluate pairs: 'exact',
+            'gaussian-process', 'gaussian-process-corrected', 'linear'.
+
+        Returns
+        -------
+        Interactions
+        """
+        chosen = as_index(index)
+        if method not in ("auto", TREES):
+            settled_method(method, 1, budget)
+        rows, absent = self._inputs.rows(X)
+        players = self._inputs.players(rows)
+        check_size(len(players), len(rows), 1, self._memory)
+        if self._trees.known or absent is None or method == TREES:
+            predictions = self._predictor.timed_predictions(rows)
+            names = self._predictor.output_names(predictions.shape[1])
+            output, output_names = choose(self._output, predictions, names)
+            exact, _ = self._trees.chosen(
+                method,
+                self._fast,
+                rows,
+                absent,
+                players,
+                predictions,
+                output,
+                chosen.as_rule(),
+                pairs=True,
+            )
+            if exact is not None:
+                settings = Settings.checked(seed, confidence, True, self._memory)
+                assembly = Assembly(
+                    rows,
+                    players,
+                    output(predictions, np.arange(len(rows))),
+                    output_names,
+                    unit_of(self._model, output),
+                    settings,
+                    chosen.name,
+                )
+                return assembly.pairs_of_trees(exact)
+        explanation = self(
+            X,
+            method=method,
+            budget=budget,
+            tolerance=tolerance,
+            seconds=seconds,
+            seed=seed,
+            confidence=confidence,
+            executor=executor,
+            progress=progress,
+            keep=True,
+        )
+        return explanation.interactions(chosen)

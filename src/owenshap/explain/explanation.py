@@ -1,4 +1,4 @@
-"""Explanations: what each player added to each row's prediction, and how sure that is."""
+"""Explanations: what each feature added to each row's prediction, and how sure that is."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import shap
 
     from owenshap import report
+    from owenshap.explain.interactions import Interactions
+    from owenshap.run.keeping import KeptRow
 
 Key: TypeAlias = Any  # int, slice, name, array, Ellipsis, or a tuple of them
 ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
@@ -35,7 +38,7 @@ AXES_OF: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What each player added to each row's prediction.
+    """What each feature added to each row's prediction.
 
     Slices like an array, by number and by name: explanation[0], explanation[:10, "age"],
     explanation[..., "class 1"]. A number or a single name takes its axis away. Numpy takes it for
@@ -51,7 +54,7 @@ class Explanation:
     data: NDArray[Any] = field(repr=False)
     """The explained rows, (rows, players); the features of a group are put together as text."""
     feature_names: list[str]
-    """Names of the players."""
+    """Names of the features; of groups, what they are called."""
     output_names: list[str] | None
     standard_errors: FloatArray = field(repr=False)
     """As values; NaN for rows of a single replicate and for biased methods, as are the ends of
@@ -85,6 +88,10 @@ class Explanation:
     """What each row is called, (rows,): the index of a pandas frame, else the row's number in the
     call; None where that is not known.
     """
+    index: str = SHAPLEY.name
+    """Which levels count how much; values sum to the prediction with 'shapley' alone."""
+    kept: tuple[KeptRow | None, ...] | None = field(default=None, repr=False)
+    """The evaluations of each row, where they were to be kept; they are not written to files."""
 
     @property
     def gap(self) -> FloatArray:
@@ -95,7 +102,10 @@ class Explanation:
         """
         if PLAYERS not in self.axes:
             raise InputError(
-                "gap", "be asked of all players", "one player", "Take it from the whole explanation"
+                "gap",
+                "be asked of all features",
+                "one feature",
+                "Take it from the whole explanation",
             )
         return self.predictions - self.base_values - self.values.sum(axis=self.axes.index(PLAYERS))
 
@@ -123,7 +133,41 @@ class Explanation:
             names = getattr(self, name)
             if names is not None and axis in index:
                 kept[name] = [names[i] for i in np.atleast_1d(np.arange(len(names))[index[axis]])]
-        return replace(self, **kept)
+        return replace(self, **kept, kept=self._kept_of(index))
+
+    def _kept_of(self, index: Mapping[str, Any]) -> tuple[KeptRow | None, ...] | None:
+        """The kept evaluations of some rows; of some players only they are of no use."""
+        if self.kept is None or isinstance(index.get(ROWS, 0), int):
+            return None
+        if any(not _is_all(each) for axis, each in index.items() if axis != ROWS):
+            return None
+        return tuple(self.kept[row] for row in np.arange(len(self.kept))[index[ROWS]].tolist())
+
+    def under(self, index: Any) -> Explanation:
+        """The values under another index, from the evaluations that were kept
+        (`explainer(X, keep=True)`): nothing is evaluated.
+
+        Parameters
+        ----------
+        index : str or (nodes, weights)
+            As for `owenshap.estimate`.
+        """
+        from owenshap.explain.pairing import explanation_under
+
+        return explanation_under(self, index)
+
+    def interactions(self, index: Any = "shapley") -> Interactions:
+        """What pairs of players add together, from the evaluations that were kept
+        (`explainer(X, keep=True)`): nothing is evaluated.
+
+        Parameters
+        ----------
+        index : str or (nodes, weights)
+            As for `owenshap.interactions`.
+        """
+        from owenshap.explain.pairing import of_explanation
+
+        return of_explanation(self, index)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.values, dtype, copy=copy)
@@ -222,7 +266,7 @@ class Explanation:
             raise InputError(what, "have an explanation of rows", "one row", "Leave it out")
 
     def to_frame(self) -> pandas.DataFrame:
-        """A tidy pandas DataFrame: one line per row, player and output, with the interval and the
+        """A tidy pandas DataFrame: one line per row, feature and output, with the interval and the
         player's data.
         """
         from owenshap.tables.frame_pandas import tidy
@@ -259,12 +303,15 @@ class Explanation:
     def to_shap(self) -> shap.Explanation:
         """The same as shap's Explanation, for shap's own plots; its waterfall draws our
         intervals.
+
+        shap takes base value + sum of values for the prediction. Where the values leave a gap, or
+        only some features are here, that is put into the base values, so that it is.
         """
         shap = needed("shap", extra="shap")
         known = bool(np.isfinite(self.lower).any())
         return shap.Explanation(
             values=self.values,
-            base_values=self.base_values,
+            base_values=self.base_values + (self.gap if PLAYERS in self.axes else 0.0),
             data=self.data,
             feature_names=list(self.feature_names),
             output_names=self.output_names if OUTPUTS in self.axes else None,
@@ -305,10 +352,19 @@ class Explanation:
             page.save(path)
         return page
 
+    def __repr__(self) -> str:
+        from owenshap.explain.notebook import text
+
+        return text(self)
+
     def _repr_html_(self) -> str:
         from owenshap.explain.notebook import html
 
         return html(self)
+
+
+def _is_all(key: Any) -> bool:
+    return isinstance(key, slice) and key == slice(None)
 
 
 def _repeated(cell: Any, count: int) -> NDArray[Any]:
@@ -336,7 +392,7 @@ def resolve(
     if len(keys) > len(axes):
         raise InputError(
             "index",
-            f"have at most {len(axes)} parts ({', '.join(axes)})",
+            f"have at most {len(axes)} parts ({', '.join(map(_shown_axis, axes))})",
             key,
             "Leave out the rest",
         )
@@ -351,6 +407,11 @@ def pick(array: NDArray[Any], index: list[Any]) -> NDArray[Any]:
     for axis in reversed(range(len(index))):
         array = array[(slice(None),) * axis + (index[axis],)]
     return array
+
+
+def _shown_axis(axis: str) -> str:
+    """The axis as users know it: players are their features, or groups of these."""
+    return "features" if axis == PLAYERS else axis
 
 
 def _is_name(key: Key) -> bool:
@@ -374,7 +435,10 @@ def _numbers(key: Key, axis: str, names: list[str] | None) -> Any:
     array = np.array([], np.int64) if isinstance(key, list) and not key else np.asarray(key)
     if array.dtype.kind not in "biu" or array.ndim > 1 or isinstance(key, (bool, np.bool_)):
         raise InputError(
-            f"index of {axis}", "be numbers, names or a slice", key, "As in explanation[0, 'age']"
+            f"index of {_shown_axis(axis)}",
+            "be numbers, names or a slice",
+            key,
+            "As in explanation[0, 'age']",
         )
     if array.ndim == 0:
         return int(array)
@@ -385,5 +449,6 @@ def _place(name: str, axis: str, names: list[str] | None) -> int:
     if names is None or name not in names:
         near = difflib.get_close_matches(name, names or [], n=1, cutoff=0.4)
         advice = f"Did you mean {near[0]!r}" if near else "Use its number"
+        axis = _shown_axis(axis)
         raise InputError(f"index of {axis}", f"be the name of one of the {axis}", name, advice)
     return names.index(name)

@@ -29,18 +29,19 @@ def check_forms(parts: Mapping[str, Any]) -> None:
     Of arrays only dtype and shape are asked, so that they can be checked before they are there.
     """
     axes = parts["axes"]
-    _must(any(axes == each for each in AXES), "axes", f"be some of {ALL}, in that order", axes)
-    shape = _shape(parts["values"])
-    _must(len(shape) == len(axes), "values", f"have the axes {axes}", shape)
+    must(any(axes == each for each in AXES), "axes", f"be some of {ALL}, in that order", axes)
+    shape = shape_of(parts["values"])
+    must(len(shape) == len(axes), "values", f"have the axes {axes}", shape)
     sizes = dict(zip(axes, shape, strict=True))
     for name, own in AXES_OF.items():
         if parts[name] is not None or name not in OPTIONAL:
-            _check_array(name, parts[name], tuple(sizes[axis] for axis in own if axis in sizes))
-    _check_names("feature_names", parts["feature_names"], sizes.get(PLAYERS, 1))
+            check_array(name, parts[name], tuple(sizes[axis] for axis in own if axis in sizes))
+    check_names("feature_names", parts["feature_names"], sizes.get(PLAYERS, 1))
     if parts["output_names"] is not None:
-        _check_names("output_names", parts["output_names"], sizes.get(OUTPUTS, 1))
-    _must(isinstance(parts["method"], str), "method", "be text", parts["method"])
-    _must(isinstance(parts["unit"], str | None), "unit", "be text or None", parts["unit"])
+        check_names("output_names", parts["output_names"], sizes.get(OUTPUTS, 1))
+    must(isinstance(parts["method"], str), "method", "be text", parts["method"])
+    must(isinstance(parts["index"], str), "index", "be text", parts["index"])
+    must(isinstance(parts["unit"], str | None), "unit", "be text or None", parts["unit"])
     if parts["seed"] is not None:
         whole_number("seed", parts["seed"], 0, ADVICE)
     checked_confidence(parts["confidence"])
@@ -48,28 +49,37 @@ def check_forms(parts: Mapping[str, Any]) -> None:
 
 def check_ranges(parts: Mapping[str, Any]) -> None:
     """An error where an array, of the right form, holds what it cannot hold."""
-    for name in FINITE:
-        _must(bool(np.isfinite(parts[name]).all()), name, "be finite", "numbers that are not")
     for name in COUNTS:
-        _must(not np.any(np.less(parts[name], 0)), name, "be at least 0", "numbers below")
+        must(not np.any(np.less(parts[name], 0)), name, "be at least 0", "numbers below")
+    check_bounds(parts)
+
+
+def check_bounds(parts: Mapping[str, Any]) -> None:
+    """An error where values are not finite, or lie outside their intervals."""
+    for name in FINITE:
+        must(bool(np.isfinite(parts[name]).all()), name, "be finite", "numbers that are not")
     values = parts["values"]
     errors, lower, upper = (parts[name] for name in UNSURE)  # NaN is neither below nor above
-    _must(not np.any(np.less(errors, 0)), "standard_errors", "be at least 0", "numbers below")
+    must(not np.any(np.less(errors, 0)), "standard_errors", "be at least 0", "numbers below")
     outside = np.any(np.greater(lower, values) | np.less(upper, values))
-    _must(not outside, "lower and upper", "have the values between them", "values outside")
+    must(not outside, "lower and upper", "have the values between them", "values outside")
 
 
-def _check_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
+def check_array(name: str, value: Any, shape: tuple[int, ...]) -> None:
+    """An error unless an array has this shape, and the type that its name asks for."""
     dtype = getattr(value, "dtype", None)
-    _must(
-        _shape(value) == shape, name, f"have shape {shape}", value if dtype is None else value.shape
+    must(
+        shape_of(value) == shape,
+        name,
+        f"have shape {shape}",
+        value if dtype is None else value.shape,
     )
     if name in TEXTS:
-        _must(_is_text(value), name, "be text", type(value).__name__)
+        must(_is_text(value), name, "be text", type(value).__name__)
     elif name in COUNTS:
-        _must(dtype is not None and dtype.kind in "iu", name, "be whole numbers", dtype or value)
+        must(dtype is not None and dtype.kind in "iu", name, "be whole numbers", dtype or value)
     elif name not in ANYTHING:
-        _must(dtype is not None and dtype.kind == "f", name, "be numbers", dtype or value)
+        must(dtype is not None and dtype.kind == "f", name, "be numbers", dtype or value)
 
 
 def _is_text(value: Any) -> bool:
@@ -77,16 +87,18 @@ def _is_text(value: Any) -> bool:
     return all(isinstance(cell, str) for cell in cells)
 
 
-def _check_names(what: str, names: Any, count: int) -> None:
+def check_names(what: str, names: Any, count: int) -> None:
+    """An error unless there are so many names."""
     texts = isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
-    _must(texts and len(names) == count, what, f"be a list of texts, {count} of them", names)
+    must(texts and len(names) == count, what, f"be a list of texts, {count} of them", names)
 
 
-def _shape(value: Any) -> tuple[int, ...]:
+def shape_of(value: Any) -> tuple[int, ...]:
     """Of an array, packed or not; everything else is a single thing."""
     return tuple(getattr(value, "shape", ()))
 
 
-def _must(holds: bool, what: str, rule: str, got: object) -> None:
+def must(holds: bool, what: str, rule: str, got: object) -> None:
+    """An error unless it holds."""
     if not holds:
         raise InputError(what, rule, got, ADVICE)

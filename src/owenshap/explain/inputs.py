@@ -70,7 +70,10 @@ class Inputs:
         if len(rows) == 0:
             raise InputError("X", "have at least one row", "none", "Give the rows to explain")
         if background is not None:
-            return rows.like(background.table, "X"), background
+            wide = background.table.widened(rows)
+            if wide is not background.table:
+                background = Absent(wide, background.weights)
+            return rows.like(wide, "X"), background
         return rows, None if self.baseline is None else self._absent(rows)
 
     @staticmethod

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 import numpy as np
 
@@ -22,9 +23,11 @@ from owenshap.explain.summary import (
     reach,
     told_unit,
 )
-from owenshap.explain.words import Digits, shorten
+from owenshap.explain.tables import text_table
+from owenshap.explain.words import Digits, called, fitted, shorten
 from owenshap.support.arrays import FloatArray
 
+MOST_TEXT = 6  # lines of plain text: a glance
 MOST_LINES, MOST_OUTPUTS = 12, 6  # that fit a screen; the others are counted
 VISIBLE_GAP = 0.005  # of the longest bar
 FAINT, FAINT_WHISKER = "opacity:.65", "opacity:.4"
@@ -37,31 +40,71 @@ def html(explanation: Explanation) -> str:
     """
     whole = of_all_players(explanation)
     if 0 in whole.shape:
-        return f"<div>{_title(whole)}</div>"
+        return f"<div>{escape(_title(whole))}</div>"
     body = (
         _of_outputs(whole)
         if OUTPUTS in whole.axes
         else _of_lines(whole, gap=PLAYERS in explanation.axes)
     )
-    head = f"<b>{_title(whole)}</b><br><span style='{FAINT}'>{_origin(whole)}</span>"
+    origin = escape(" · ".join(_origin(whole)))
+    head = f"<b>{escape(_title(whole))}</b><br><span style='{FAINT}'>{origin}</span>"
     return f"<div style='font-size:13px;line-height:1.4'>{head}{body}</div>"
+
+
+def text(explanation: Explanation) -> str:
+    """The same in a few lines of plain text."""
+    whole = of_all_players(explanation)
+    if 0 in whole.shape:
+        return _title(whole)
+    head = f"{_title(whole)}\n{' · '.join(_origin(whole))}"
+    many = ROWS in whole.axes
+    about = f"mean |value| over {_count(len(whole), 'row')}" if many else "value"
+    if OUTPUTS in whole.axes:
+        values: FloatArray = whole.abs.mean(axis=0) if many else whole.values
+        order, others = ranked(np.abs(values).max(axis=1), MOST_TEXT)
+        names = whole.output_names or [str(number) for number in range(values.shape[1])]
+        shown = fitted([called(name) for name in names[:MOST_OUTPUTS]], 16)
+        columns: dict[str, Any] = {"feature": fitted([whole.feature_names[p] for p in order])}
+        columns |= {name: values[order, place] for place, name in enumerate(shown)}
+        more = [f"… {_count(len(others), 'more feature')}"] if len(others) else []
+        more += [f"… {_count(len(names) - len(shown), 'more output')}"] * (len(names) > len(shown))
+        return text_table(f"{head}\n{about}", columns, more)
+    strongest = lines(whole, MOST_TEXT)
+    digits = Digits.of([line.value for line in strongest])
+    written = [line.written(digits, signed=not many) for line in strongest]
+    columns = {
+        "feature": [line.label for line in strongest],
+        about: [" ".join(part for part in parts if part) for parts in written],
+    }
+    ends = [] if many else [_way(whole)]
+    return text_table("\n".join([head, *ends]), columns, [])
+
+
+def _way(explanation: Explanation) -> str:
+    """From where to where the contributions of one row lead."""
+    numbers = Digits.of([explanation.base_values, explanation.predictions], significant=4)
+    start, end = (
+        numbers.unsigned(float(end)) + numbers.suffix
+        for end in (explanation.base_values, explanation.predictions)
+    )
+    return f"base value {start} → prediction {end}"
 
 
 def _title(explanation: Explanation) -> str:
     counts = dict(zip(explanation.axes, explanation.shape, strict=True))
     parts = [
-        _count(counts.get(axis, 1), axis[:-1])
+        _count(counts.get(axis, 1), "feature" if axis == PLAYERS else axis[:-1])
         for axis in (ROWS, PLAYERS, OUTPUTS)
         if axis != OUTPUTS or axis in counts
     ]
     names = explanation.output_names
-    named = f": {_safe(names[0])}" if names and len(names) == 1 else ""
+    named = f": {shorten(called(names[0]))}" if names and len(names) == 1 else ""
     unit = told_unit(explanation)
-    unit = f", in {_safe(unit)}" if unit else ""
+    unit = f", in {unit}" if unit else ""
     return f"Explanation of {', '.join(parts)}{named}{unit}"
 
 
-def _origin(explanation: Explanation) -> str:
+def _origin(explanation: Explanation) -> list[str]:
     """Method, cost, confidence and seed."""
     per_row = " per row" if ROWS in explanation.axes else ""
     parts = [
@@ -76,7 +119,7 @@ def _origin(explanation: Explanation) -> str:
         parts.append(f"{100 * explanation.confidence:g} % intervals")
     parts += [doubts] * bool(doubts)
     seed = [] if explanation.seed is None else [f"seed {explanation.seed}"]
-    return escape(" · ".join([*parts, *seed]))
+    return [*parts, *seed]
 
 
 def _of_lines(explanation: Explanation, *, gap: bool) -> str:
@@ -85,12 +128,7 @@ def _of_lines(explanation: Explanation, *, gap: bool) -> str:
     shown = lines(explanation, MOST_LINES)
     heading = f"mean |contribution| over {_count(len(explanation), 'row')}"
     if not many:
-        numbers = Digits.of([explanation.base_values, explanation.predictions], significant=4)
-        ends = (
-            numbers.unsigned(float(end)) + numbers.suffix
-            for end in (explanation.base_values, explanation.predictions)
-        )
-        heading = "base value {} → prediction {}".format(*ends)
+        heading = _way(explanation)
         if gap and abs(explanation.gap) > VISIBLE_GAP * max(abs(line.value) for line in shown):
             shown.append(Line("gap", float(explanation.gap), None, players=0))
     digits = Digits.of([line.value for line in shown])
@@ -152,10 +190,12 @@ def _of_outputs(explanation: Explanation) -> str:
     digits = Digits.of(values)
     write = digits.unsigned if many else digits.signed
     shown = min(outputs, MOST_OUTPUTS)
-    rows = _row([("left", ""), *(("right", f"<b>{_safe(name, 16)}</b>") for name in names[:shown])])
-    for player in order.tolist():
+    heads = [escape(name) for name in fitted([called(name) for name in names[:shown]], 16)]
+    rows = _row([("left", ""), *(("right", f"<b>{name}</b>") for name in heads)])
+    players = fitted([explanation.feature_names[player] for player in order])
+    for player, name in zip(order.tolist(), players, strict=True):
         cells = [("right", write(float(value)) + digits.suffix) for value in values[player, :shown]]
-        rows += _row([("left", _safe(explanation.feature_names[player])), *cells])
+        rows += _row([("left", escape(name)), *cells])
     if len(others):
         cells = [
             ("right", write(float(value)) + digits.suffix)

@@ -17,7 +17,7 @@ from owenshap.fast.columns import is_additive
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.outputs import Output
 from owenshap.run.allocation import Shared
-from owenshap.run.cost import Cost, Trial
+from owenshap.run.cost import LITTLE, Cost, Trial
 from owenshap.run.plan import (
     DRAWN,
     Plan,
@@ -29,12 +29,14 @@ from owenshap.run.plan import (
     make_plan,
     settled_for,
 )
+from owenshap.run.semivalues import method_under, settled_method
 from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import IntArray
 from owenshap.support.progress import clock
 
 # of the evaluations that fit a time, where they cannot be stopped: others may compute
 IN_TIME = 0.8
+TRIED = 0.2  # of a time, for a batch that tells what a prediction takes
 MINUTES = 60.0  # seconds ahead that a user should know of
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 
@@ -101,7 +103,9 @@ class Planner:
     def _plan(self, n_players: int) -> Plan:
         """The plan as for a row alone."""
         method = self.call.method
-        draws = self.draws(n_players)
+        if self.call.asks_for_pairs:
+            method = self._of_pairs(n_players)
+        draws = None if self.call.asks_for_pairs else self.draws(n_players)
         if draws is not None and method == "auto":
             # exact values average over the whole background, which drawing is to avoid
             plan = self._made(n_players, "halved-owen", None)
@@ -118,12 +122,23 @@ class Planner:
             raise InputError("background_draws", rule, draws, advice)
         return plan
 
+    def _of_pairs(self, n_players: int) -> str | Estimator:
+        """The method whose evaluations also tell interactions, or values under another index."""
+        call = self.call
+        if call.draws is not None:
+            rule = "be left out where evaluations are kept, or values are not Shapley's"
+            raise InputError("background_draws", rule, call.draws, "Leave it out")
+        if call.keep:
+            return settled_method(call.method, n_players, call.budget)
+        open_ended = call.until is not None or call.shared is not None
+        return method_under(call.method, call.index, n_players, call.budget, open_ended)
+
     def draws(self, n_players: int) -> int | None:
         """Background rows that are drawn for each star or chain of a row with so many live players;
         None: all of them are averaged over.
         """
         call = self.call
-        if call.draws is not None or call.method != "auto":
+        if call.draws is not None or call.method != "auto" or call.asks_for_pairs:
             return call.draws
         accurate = call.until is not None and call.until.tolerance is not None
         return DRAWN if accurate and drawn_pays(n_players, self.background) else None
@@ -148,7 +163,8 @@ class Planner:
         """
         call = self.call
         chosen = self.output.column is not None or self.output.predicted is not None
-        outputs = 1 if chosen else self.outputs
+        # two are most often two classes, which are one game
+        outputs = 1 if chosen or self.outputs == 2 else self.outputs
 
         def cost_of(seconds: float) -> Cost:
             rows = self.background
@@ -163,7 +179,8 @@ class Planner:
             return dear.estimator.name != cheap.estimator.name
 
         ahead = least_ahead(cheap, n_players) * len(self.live) * self.background
-        return cost_of(self.trial.seconds(matters, ahead))
+        cost = cost_of(self.trial.seconds(matters, ahead))
+        return replace(cost, at_most=math.isnan(self.trial.known))
 
     @property
     def _averaged(self) -> int:
@@ -186,7 +203,8 @@ class Planner:
         plenty = 4 * default_budget(int(self.live.max())) if budget is None else budget
         # seconds for one row of the model per evaluation
         whole = shared.seconds / (rows * self._averaged)
-        seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0)
+        little = min(LITTLE, TRIED * shared.seconds)
+        seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0, little)
         return min(share, whole / seconds)
 
     def _within_share(self, plan: Plan, n_players: int) -> Plan:

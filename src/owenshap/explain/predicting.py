@@ -16,7 +16,15 @@ from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
-from owenshap.games.outputs import Choice, Names, Output, as_predictions, check_outputs, logit
+from owenshap.games.outputs import (
+    Choice,
+    Columns,
+    Names,
+    Output,
+    as_predictions,
+    check_outputs,
+    logit,
+)
 from owenshap.models import Model, as_model
 from owenshap.run.cost import Pace, Trial, timed
 from owenshap.support.arrays import FloatArray, IntArray
@@ -249,7 +257,7 @@ def settled_model(given: Any, predict: str | None, output: Choice) -> tuple[Mode
 
 def unit_of(model: Model, output: Output) -> str | None:
     """What is explained, in words; None where nobody knows."""
-    if output.function is None:
+    if output.function is None or isinstance(output.function, Columns):
         return model.unit
     return LOG_ODDS if output.function is logit else None
 
@@ -274,4 +282,4 @@ def _warn(unit: str | None, formerly: str) -> None:
         f"The {unit} of this model is explained; {instead} explains its {formerly}. This is told "
         "once."
     )
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=5)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-
-import numpy as np
+from dataclasses import replace
 
 from owenshap.designs.design import Stars
 from owenshap.estimators.base import Passes
 from owenshap.explain.call import Call
 from owenshap.fast import fused_stars
-from owenshap.fast.linear_first import CLOSE
 from owenshap.fast.linear_game import LinearModelGame, value_ahead
 from owenshap.games.model_game import ModelGame
 from owenshap.run.allocation import Allocation, Shared, Task
 from owenshap.run.blocks import MOST_TOGETHER, all_drawn, in_draws
+from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
+from owenshap.run.semivalues import estimate_under
 from owenshap.run.settings import Settings
-from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import in_order
 from owenshap.support.progress import Meter, close, meter, parts_of, tell
 
@@ -34,26 +33,14 @@ def estimates(
     if warning is not None:
         tell(report, warning)
     try:
-        if shared is not None:
-            run = Allocation(tasks, call.settings, shared, call.executor, report)
-            yield from _of_rows(run)
-            return
-        yield from _one_by_one(tasks, call, report)
+        if shared is None:
+            yield from _one_by_one(tasks, call, report)
+        else:
+            yield from _of_rows(
+                Allocation(tasks, call.settings, shared, call.executor, report), call
+            )
     finally:
         close(report)
-
-
-def grand_coalitions_agree(done: list[tuple[ModelGame, Estimate]], explained: FloatArray) -> bool:
-    """Whether the games' grand coalitions have the values (rows, outputs) that the model itself
-    gives the rows.
-    """
-    for game, estimate in done:
-        grand = estimate.ends.grand.reshape(len(game.labels), -1)
-        wanted = explained[game.labels]
-        largest = max(np.abs(wanted).max(), np.abs(estimate.ends.empty).max())
-        if not np.abs(grand - wanted).max() <= CLOSE * largest:
-            return False
-    return True
 
 
 def _one_by_one(
@@ -64,17 +51,19 @@ def _one_by_one(
     executor = call.executor
     if len(tasks) == 1:
         (task,) = _valued_ahead(tasks, settings)
-        yield from _of_rows(Allocation([task], settings, None, executor, report))
+        yield from _of_rows(Allocation([task], settings, None, executor, report), call)
         return
     parts = parts_of(report, [_guess(task) for task in tasks], [task.rows for task in tasks])
     if executor is not None:
-        made = in_order(_finished, ((task, settings) for task in tasks), executor)
+        # what a worker needs, which it can be sent
+        remote = replace(call, executor=None, progress=None)
+        made = in_order(_finished, ((task, remote) for task in tasks), executor)
         for of_task, part in zip(made, parts, strict=True):
             yield from of_task
             part(1, 1)
         return
     for task, part in zip(_valued_ahead(tasks, settings), parts, strict=True):
-        yield from _of_rows(Allocation([task], settings, None, None, part))
+        yield from _of_rows(Allocation([task], settings, None, None, part), call)
 
 
 def _guess(task: Task) -> int:
@@ -82,15 +71,23 @@ def _guess(task: Task) -> int:
     return task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost)
 
 
-def _finished(task: Task, settings: Settings) -> list[tuple[ModelGame, Estimate]]:
+def _finished(task: Task, call: Call) -> list[tuple[ModelGame, Estimate]]:
     """What a worker does with a whole task."""
-    return list(_of_rows(Allocation([task], settings)))
+    return list(_of_rows(Allocation([task], call.settings), call))
 
 
-def _of_rows(run: Allocation) -> Iterator[tuple[ModelGame, Estimate]]:
+def _of_rows(run: Allocation, call: Call) -> Iterator[tuple[ModelGame, Estimate]]:
     for game, estimate in run.results():
+        if isinstance(game, KeepingGame):
+            assert isinstance(game.game, ModelGame)
+            additive = estimate.plan.estimator.closed_form
+            kept = game.kept(estimate.evaluations, additive)
+            found = estimate if call.index.efficient else estimate_under(estimate, kept, call.index)
+            yield game.game, replace(found, kept=kept if call.keep else None)
+            continue
         assert isinstance(game, ModelGame)
-        yield game, estimate
+        own = estimate if call.index.efficient else estimate_under(estimate, None, call.index)
+        yield game, own
 
 
 def _valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:

@@ -13,11 +13,13 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, explained_of
-from owenshap.explain.running import estimates, grand_coalitions_agree
+from owenshap.explain.running import estimates
 from owenshap.games.masking import Absent
 from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
+from owenshap.run.allocation import Task
 from owenshap.run.cost import Trial
+from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
 from owenshap.support.arrays import FloatArray
 
@@ -55,7 +57,7 @@ def sampled(
     done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
     asked = linear is None or output.function is not None
-    if not asked and not grand_coalitions_agree(done, explained):
+    if not asked and not assembly.agrees(done):
         # the model is not what it was when its first step was found linear
         groups = replace(groups, linear=None)
         trial = predictor.trial(rows, None, checked)
@@ -87,6 +89,8 @@ def _estimated(
         ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
     draws = {each: planner.draws(each) for each in plans}
     tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory)
+    if call.asks_for_pairs:
+        tasks = [_keeping(task) for task in tasks]
     done: list[tuple[ModelGame, Estimate]] = []
     try:
         done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))
@@ -100,6 +104,14 @@ def _estimated(
             error.add_note(_interrupted(finished, len(assembly.rows)))
         raise
     return done
+
+
+def _keeping(task: Task) -> Task:
+    """The same with its evaluations kept, where they are of pairs or of all coalitions."""
+    estimator = task.plan.estimator
+    if not (estimator.complements or estimator.closed_form):
+        return task
+    return replace(task, game=KeepingGame(task.game, sums=not estimator.random))
 
 
 def _interrupted(finished: Explanation | None, rows: int) -> str:

@@ -12,28 +12,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, PLAYERS, Explanation
 from owenshap.explain.explanation_rules import UNSURE, check_forms, check_ranges
+from owenshap.explain.interaction_rules import check_pair_ranges, check_pairs
+from owenshap.explain.interactions import Interactions
 from owenshap.explain.words import shorten
 from owenshap.run.evaluate import parse_bytes
 from owenshap.support.archive import Packed, packed_arrays, write_arrays
 
 FORMAT = "owenshap explanation 1"
-FIELDS = tuple(each.name for each in fields(Explanation))
+PAIRS_FORMAT = "owenshap interactions 1"
+# what is kept for other questions is not written
+FIELDS = tuple(each.name for each in fields(Explanation) if each.name != "kept")
+PAIR_FIELDS = tuple(each.name for each in fields(Interactions))
 JSON_WEIGHT = 16  # bytes that Python takes for a byte of JSON, in lists of short numbers and texts
 LONGEST_REASON = 200  # characters: what a broken file says of itself may be of any length
 
 
-def write(explanation: Explanation, path: str | PathLike[str]) -> None:
-    """Write an explanation: arrays of numbers as they are, all else as JSON in the array
-    'about'.
+def write(explanation: Explanation | Interactions, path: str | PathLike[str]) -> None:
+    """Write an explanation, or interactions: arrays of numbers as they are, all else as JSON in the
+    array 'about'.
     """
-    parts = {name: getattr(explanation, name) for name in FIELDS}
-    check_forms(parts)
-    check_ranges(parts)
+    pairs = isinstance(explanation, Interactions)
+    parts = {name: getattr(explanation, name) for name in (PAIR_FIELDS if pairs else FIELDS)}
+    if pairs:
+        check_pairs(parts)
+        check_pair_ranges(parts)
+    else:
+        check_forms(parts)
+        check_ranges(parts)
     arrays: dict[str, NDArray[Any]] = {}
-    about: dict[str, Any] = {"format": FORMAT}
+    about: dict[str, Any] = {"format": PAIRS_FORMAT if pairs else FORMAT}
     for name, value in parts.items():
         if name in AXES_OF and _is_numbers(value):
             arrays[name] = np.asarray(value)
@@ -43,8 +54,8 @@ def write(explanation: Explanation, path: str | PathLike[str]) -> None:
     write_arrays(path, arrays)
 
 
-def load(path: str | PathLike[str], *, memory: str | int = "1GB") -> Explanation:
-    """Read an explanation that `Explanation.save` wrote.
+def load(path: str | PathLike[str], *, memory: str | int = "1GB") -> Explanation | Interactions:
+    """Read what `Explanation.save` or `Interactions.save` wrote.
 
     The file holds arrays and JSON only: reading one from an untrusted place runs nothing.
 
@@ -63,23 +74,53 @@ def load(path: str | PathLike[str], *, memory: str | int = "1GB") -> Explanation
             needed = JSON_WEIGHT * packed["about"].nbytes
             needed += sum(each.nbytes for each in packed.values())
             if needed <= most:
-                return Explanation(**_checked(packed))
+                return _read(packed)
     except FileNotFoundError:
         raise
     except Exception as error:  # broken bytes make zipfile, zlib and json raise nearly anything
         got = f"{path} ({shorten(_reason(error), LONGEST_REASON)})"
-        rule = "be a file that Explanation.save wrote"
+        rule = "be a file that Explanation.save or Interactions.save wrote"
         raise InputError("path", rule, got, "Save the explanation again") from error
     advice = f"If you trust where {path} comes from, give memory={needed}"
     rule = f"be at least the {needed:,} bytes that the file takes"
     raise InputError("memory", rule, f"{most:,}", advice)
 
 
-def _checked(packed: dict[str, Packed]) -> dict[str, Any]:
-    """The fields of an explanation; arrays are unpacked once all have shapes that go together."""
+def load_explanation(path: str | PathLike[str]) -> Explanation:
+    """The same of an explanation alone."""
+    found = load(path)
+    if not isinstance(found, Explanation):
+        got = f"{path}, which holds interactions"
+        raise InputError("path", "be a file that Explanation.save wrote", got, "Give another file")
+    return found
+
+
+def _read(packed: dict[str, Packed]) -> Explanation | Interactions:
     about = json.loads(packed.pop("about").unpacked().tobytes())
-    if not isinstance(about, dict) or about.pop("format", None) != FORMAT:
-        raise ValueError(f"not of the format '{FORMAT}'")
+    kind = about.pop("format", None) if isinstance(about, dict) else None
+    if kind == PAIRS_FORMAT:
+        return Interactions(**_checked_pairs(about, packed))
+    if kind != FORMAT:
+        raise ValueError(f"not of the format '{FORMAT}' or '{PAIRS_FORMAT}'")
+    return Explanation(**_checked(about, packed))
+
+
+def _checked_pairs(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]:
+    """The fields of interactions, likewise."""
+    if about.keys() & packed.keys() or about.keys() | packed.keys() != {*PAIR_FIELDS}:
+        raise ValueError("not the fields of interactions")
+    parts = {name: _restored_field(value) for name, value in about.items()}
+    if isinstance(parts["axes"], list):
+        parts["axes"] = tuple(parts["axes"])
+    check_pairs({**parts, **packed})
+    parts |= {name: each.unpacked()[()] for name, each in packed.items()}
+    check_pair_ranges(parts)
+    return parts
+
+
+def _checked(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]:
+    """The fields of an explanation; arrays are unpacked once all have shapes that go together."""
+    about.setdefault("index", SHAPLEY.name)
     about.setdefault("unit", None)  # files from before explanations had one
     if "row_ids" not in packed:
         about.setdefault("row_ids", None)

@@ -1,4 +1,4 @@
-"""What is told of an explanation: its strongest players, line by line. Knows no matplotlib; the
+"""What is told of an explanation: its strongest features, line by line. Knows no matplotlib; the
 notebook uses it too.
 """
 
@@ -14,17 +14,17 @@ from owenshap.explain.cells import text_of
 from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.importance import importance
-from owenshap.explain.words import Digits, shorten
+from owenshap.explain.words import LONGEST_NAME, Digits, fitted
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.units import PREDICTION
 
-LONGEST_OTHERS = 1.5  # bars of single players
+LONGEST_OTHERS = 1.5  # bars of single features
 
 
 @dataclass(frozen=True)
 class Line:
-    """One player's contribution, or that of all players who have no line of their own."""
+    """One feature's contribution, or that of all features that have no line of their own."""
 
     label: str
     value: float
@@ -55,8 +55,8 @@ class Line:
 
 
 def checked(explanation: Explanation, *, rows: bool | None = None, outputs: bool = False) -> None:
-    """An error unless there are all players, several rows (True), one row (False) or either (None),
-    and one output.
+    """An error unless there are all features, several rows (True), one row (False) or either
+    (None), and one output.
     """
     if not isinstance(explanation, Explanation):
         raise InputError(
@@ -77,14 +77,14 @@ def checked(explanation: Explanation, *, rows: bool | None = None, outputs: bool
     if PLAYERS not in explanation.axes:
         raise InputError(
             "explanation",
-            "be of all players",
-            "one player",
+            "be of all features",
+            "one feature",
             "Give explanation[0] or explanation[:10]",
         )
     if 0 in explanation.shape:
         raise InputError(
             "explanation",
-            "have at least one row and one player",
+            "have at least one row and one feature",
             f"shape {explanation.shape}",
             "Slice less",
         )
@@ -104,12 +104,17 @@ def checked(explanation: Explanation, *, rows: bool | None = None, outputs: bool
 def checked_count(max_display: int) -> int:
     """How many lines to show: 2 at least, one and the rest."""
     return whole_number(
-        "max_display", max_display, 2, "It counts the lines, with the one for all other players"
+        "max_display", max_display, 2, "It counts the lines, with the one for all other features"
     )
 
 
-def lines(explanation: Explanation, max_display: int) -> list[Line]:
-    """The strongest players of one row by |value|, or of many rows by mean |value|; the last line
+def checked_name(max_name: int) -> int:
+    """How many characters of a name to show."""
+    return whole_number("max_name", max_name, 8, "It counts the characters of a name")
+
+
+def lines(explanation: Explanation, max_display: int, longest: int = LONGEST_NAME) -> list[Line]:
+    """The strongest features of one row by |value|, or of many rows by mean |value|; the last line
     sums all others up.
 
     A line of many rows is doubtful where most of them are.
@@ -123,8 +128,8 @@ def lines(explanation: Explanation, max_display: int) -> list[Line]:
     order, others = ranked(np.abs(values), max_display)
     doubtful = bool(is_doubtful(explanation).mean() > 0.5)
     result = []
-    for player in order.tolist():
-        name = shorten(explanation.feature_names[player])
+    names = fitted([explanation.feature_names[player] for player in order], longest)
+    for player, name in zip(order.tolist(), names, strict=True):
         label = name if many else f"{name} = {text_of(explanation.data[player])}"
         reach = (float(below[player]), float(above[player]))
         known = None if np.isnan(reach).any() else reach
@@ -148,8 +153,8 @@ def ranked(strength: FloatArray, max_display: int) -> tuple[IntArray, IntArray]:
 def reach(shown: list[Line]) -> tuple[float, float]:
     """Ends of all bars from zero and of their intervals.
 
-    Many other players together do not make all others small: a bar of theirs that is much longer is
-    cut.
+    Many other features together do not make all others small: a bar of theirs that is much longer
+    is cut.
     """
     ends = [
         0.0,
@@ -163,8 +168,8 @@ def reach(shown: list[Line]) -> tuple[float, float]:
 
 
 def others_label(count: int) -> str:
-    """The name of the line that sums up so many players."""
-    return f"{count:,} other players"
+    """The name of the line that sums up so many features."""
+    return f"{count:,} other features"
 
 
 def importance_half_widths(explanation: Explanation) -> tuple[FloatArray, FloatArray]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +22,60 @@ def shorten(text: str, longest: int = LONGEST_NAME) -> str:
         return text
     tail = (longest - 1) // 2
     return f"{text[: longest - 1 - tail].rstrip()}…{text[-tail:].lstrip()}"
+
+
+def fitted(names: Sequence[str], longest: int = LONGEST_NAME) -> list[str]:
+    """Names in one line each, no longer than that, and as different as they were: those that would
+    look alike are shortened where they do not differ.
+    """
+    texts = [" ".join(name.split()) for name in names]
+    short = [shorten(text, longest) for text in texts]
+    groups: dict[str, list[str]] = {}
+    for text, label in zip(texts, short, strict=True):
+        if text not in groups.setdefault(label, []):
+            groups[label].append(text)
+    told_apart = {text: label for label, alike in groups.items() for text in alike}
+    for alike in groups.values():
+        if len(alike) > 1:
+            told_apart |= dict(zip(alike, _told_apart(alike, longest), strict=True))
+    return [told_apart[text] for text in texts]
+
+
+def _told_apart(texts: list[str], longest: int) -> list[str]:
+    """Long texts with what differs in them, and as much of their beginning as fits."""
+    start = _in_common(texts)
+    end = _in_common([text[start:][::-1] for text in texts])
+    whole = re.search(r"[\W_].*", texts[0][len(texts[0]) - end :])  # words are not cut
+    end = len(whole[0]) if whole else 0
+    labels = []
+    for text in texts:
+        differs = shorten(text[start : len(text) - end], max(longest // 2, longest - 8))
+        tail = "…" if end else ""
+        head = text[:start]
+        room = longest - len(differs) - len(tail)
+        if len(head) > room:
+            head = f"{head[: max(room - 1, 0)].rstrip()}…"
+        labels.append(f"{head}{differs}{tail}")
+    if len(set(labels)) < len(labels):  # they differ in several places: by their order, then
+        count = len(str(len(labels)))
+        labels = [
+            f"{label[: longest - count - 2]} #{number}" for number, label in enumerate(labels, 1)
+        ]
+    return labels
+
+
+def _in_common(texts: list[str]) -> int:
+    """How many characters all of them begin with."""
+    pairs = zip(min(texts), max(texts), strict=False)
+    return next(
+        (place for place, (one, other) in enumerate(pairs) if one != other), len(min(texts))
+    )
+
+
+def called(output: str) -> str:
+    """The name of an output in a sentence: a class that is called by a number is class 0."""
+    numbered = output.lstrip("-").replace(".", "", 1).isdigit()
+    return f"class {output}" if numbered or output in ("True", "False") else output
 
 
 @dataclass(frozen=True)

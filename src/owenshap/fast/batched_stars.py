@@ -59,16 +59,16 @@ def _outputs_each(pairs: Pairs) -> int:
 def ends_of(games: Sequence[Pairs]) -> Any:
     """The values (2, outputs, rows) of the empty and the grand coalition."""
     linear = games[0].linear
-    own, stand_in = _rows_of(games)
+    explained, stand_in = _rows_of(games)
     chosen = _chosen_of(games)
-    ends = linear.arrays.zeros((2, _outputs_each(games[0]), len(own)))
-    for end, rows in enumerate((stand_in, own)):
+    ends = linear.arrays.zeros((2, _outputs_each(games[0]), len(explained)))
+    for end, rows in enumerate((stand_in, explained)):
         predictions = linear.rest(linear.weights @ rows.T + linear.bias[:, None])
         if chosen is None:
             ends[end] = predictions
         else:
-            every = linear.arrays.put(np.arange(len(own)), exact=True)
-            ends[end] = predictions[chosen, every if len(rows) == len(own) else 0 * every]
+            every = linear.arrays.put(np.arange(len(explained)), exact=True)
+            ends[end] = predictions[chosen, every if len(rows) == len(explained) else 0 * every]
     return ends
 
 
@@ -119,10 +119,10 @@ def units_of(work: Sequence[tuple[Pairs, Stars]]) -> tuple[_fused_stars.Units, A
         arrays.put(np.concatenate(parts), exact=True)
         for parts in (row, star, centres, lives, counts, weights)
     )
-    own, stand_in = _rows_of(games)
-    away = own - stand_in
+    explained, stand_in = _rows_of(games)
+    away = explained - stand_in
     scale = away.gather(1, index)
-    inputs = stand_in.expand_as(own)[unit_row]
+    inputs = stand_in.expand_as(explained)[unit_row]
     # past a row's players the index is 0 and nobody is present: 0 is added
     inputs.scatter_add_(1, index[unit_row], scale[unit_row] * present[unit_star])
     units = _fused_stars.Units(
@@ -143,11 +143,11 @@ def _rows_of(games: Sequence[Pairs]) -> tuple[Any, Any]:
     """The rows of all games, and what stands in for their features, (rows or 1, features)."""
     arrays = games[0].linear.arrays
     first = games[0]
-    own = arrays.joined([arrays.of_table(pairs.rows) for pairs in games], 0)
+    explained = arrays.joined([arrays.of_table(pairs.rows) for pairs in games], 0)
     tables = (
         [pairs.absent.table for pairs in games] if first.absent.per_row else [first.absent.table]
     )
-    return own, arrays.joined([arrays.of_table(table) for table in tables], 0)
+    return explained, arrays.joined([arrays.of_table(table) for table in tables], 0)
 
 
 def _chosen_of(games: Sequence[Pairs]) -> Any:

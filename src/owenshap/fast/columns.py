@@ -126,21 +126,21 @@ class Pairs:
         of every unit.
         """
         every, absent = self._data
-        own = some_of(every, rows)
+        explained = some_of(every, rows)
         weights = self.linear.weights
         arrays = self.linear.arrays
         per_row = self.absent.per_row
         which = rows if per_row else drawn
         stand_in = some_of(absent, which)
         # (rows, background, features)
-        away = own[:, None] - (stand_in[:, None] if per_row else stand_in[None])
+        away = explained[:, None] - (stand_in[:, None] if per_row else stand_in[None])
         empty = (
             self.linear.first(stand_in)
             if self._empties is None
             else some_of(self._empties.T, which).T
         )
         if not per_row:
-            empty = arrays.joined([empty[:, None]] * len(own), 1)  # the same for every row
+            empty = arrays.joined([empty[:, None]] * len(explained), 1)  # the same for every row
         if self._member is None and self.n_players == self.rows.n_features:
             columns = weights[:, None, None] * away
         elif self._member is None:
@@ -180,17 +180,17 @@ class Pairs:
 
         def of_all_units(rows: slice, drawn: Any) -> Any:
             parts: list[Any] = []
-            own = (
+            columns = (
                 self.columns(rows, drawn)
                 if background is None or self.absent.per_row
                 else (None, None)
             )
             for some, part in tiles:
                 if background is not None and not self.absent.per_row:
-                    own = self.columns(
+                    columns = self.columns(
                         rows, arrays.put(background[some, part].T.reshape(-1), exact=True)
                     )
-                added = of_pairs(rows, some, part, *own)
+                added = of_pairs(rows, some, part, *columns)
                 if part.start == 0:
                     parts.append(added)
                 else:
@@ -250,11 +250,11 @@ class Pairs:
         """
         pairs = predictions.shape[1]
         if not self.all_outputs:
-            own = self.chosen_of_rows(self._row_of(rows, pairs))
-            if (own == own[0]).all():  # nothing to look up, and nothing to send
-                return predictions[int(own[0])][None]
+            places = self.chosen_of_rows(self._row_of(rows, pairs))
+            if (places == places[0]).all():  # nothing to look up, and nothing to send
+                return predictions[int(places[0])][None]
             put = self.linear.arrays.put
-            return predictions[put(own, exact=True), put(np.arange(pairs), exact=True)][None]
+            return predictions[put(places, exact=True), put(np.arange(pairs), exact=True)][None]
         if self.output.function is None:
             return predictions
         flat = self.linear.arrays.get(predictions).reshape(len(predictions), -1).T

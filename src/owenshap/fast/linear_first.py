@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,154 +32,81 @@ FIRST_PANEL = 48  # the same for products with the first layer, of which a call 
 CLOSE = 1e-3  # of the largest prediction: further off, the structure was not what it looked like
 
 
-class Arrays(Protocol):
-    """The array library that a model computes with, on its device; what differs between libraries
-    and nothing else.
+class Arrays:
+    """What a model computes with, on its device: numpy on the host. Torch overrides what differs
+    there, and nothing else.
     """
+
+    dtype: Any
 
     @property
     def tile(self) -> int:
         """Numbers of one working array that keep the device busy."""
-        ...
+        return CACHED
 
     @property
     def launches(self) -> bool:
         """Whether work is begun there and awaited when its results are."""
-        ...
+        return False
 
     @property
     def fixed(self) -> bool:
         """Whether all products have one shape and sums one order: bits then depend on nothing else
         in the call.
         """
-        ...
+        return True
 
     def of_table(self, table: Table) -> Any:
         """The rows as an array (rows, features); None where they are not all numbers."""
-        ...
+        cells = table.cells()
+        if cells.dtype.kind != "f" or not np.isfinite(cells).all():
+            return None
+        return cells.astype(self.dtype, copy=False)
 
     def put(self, array: NDArray[Any], exact: bool = False) -> Any:
         """A host array on the device, in the model's dtype; in float64, as integers or booleans
         where exact.
         """
-        ...
+        return array if exact else array.astype(self.dtype, copy=False)
 
     def get(self, array: Any) -> FloatArray:
         """An array back on the host."""
-        ...
+        return np.asarray(array, np.float64)
 
     def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
         """The array with its axes in the opposite order on its way to the host; what waits for
         it.
         """
-        ...
-
-    def empty(self, shape: tuple[int, ...]) -> Any:
-        """An array to be filled."""
-        ...
-
-    def zeros(self, shape: tuple[int, ...]) -> Any:
-        """Zeros in float64."""
-        ...
-
-    def joined(self, parts: Sequence[Any], axis: int) -> Any:
-        """The parts one after the other."""
-        ...
-
-    def padded(self, array: Any, columns: int) -> Any:
-        """The array (a, m) with zeros up to so many columns, row after row in memory."""
-        ...
-
-    def products(self, left: Any, right: Any) -> Any:
-        """(m or 1, a, b) times (m or 1, b, c): m products, each made as if it were alone."""
-        ...
-
-    def order(self, ranks: Any) -> Any:
-        """Who has each rank, along the first axis."""
-        ...
-
-    def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
-        """Fill out with base + array · scale."""
-        ...
-
-    def summed(self, array: Any, axis: int) -> Any:
-        """Running sums along an axis, where the array was."""
-        ...
-
-    def along(self, array: Any, index: Any) -> Any:
-        """Of an array (a, b, n, m or 1), what the index (any, m) names along the third axis."""
-        ...
-
-    def along_last(self, array: Any, index: Any) -> Any:
-        """Of an array (a, b, n), what the index (a, b, m) names along the last axis."""
-        ...
-
-    def exactly(self, array: Any) -> Any:
-        """The array in float64."""
-        ...
-
-    def exact_sum(self, array: Any) -> Any:
-        """Sums along the last axis but one, made in float64, each in the same order whatever the
-        other axes are.
-        """
-        ...
-
-    def affine(self, weights: Any, bias: Any) -> Step:
-        """The step Wh + c; weights (new width, width), and perhaps no bias."""
-        ...
-
-    def running(self) -> AbstractContextManager[Any]:
-        """The context in which all of this happens."""
-        ...
-
-
-@dataclass(frozen=True)
-class NumpyArrays:
-    """numpy on the host."""
-
-    dtype: Any = np.float64
-    tile: int = CACHED
-    launches: bool = False
-    fixed: bool = True
-
-    def of_table(self, table: Table) -> Any:
-        cells = table.cells()
-        return (
-            cells.astype(self.dtype, copy=False)
-            if cells.dtype.kind == "f" and np.isfinite(cells).all()
-            else None
-        )
-
-    def put(self, array: NDArray[Any], exact: bool = False) -> Any:
-        return array if exact else array.astype(self.dtype, copy=False)
-
-    def get(self, array: Any) -> FloatArray:
-        return np.asarray(array, np.float64)
-
-    def begin_reversed(self, array: Any) -> Callable[[], FloatArray]:
         return lambda: self.get(array).T
 
     def empty(self, shape: tuple[int, ...]) -> Any:
+        """An array to be filled."""
         return np.empty(shape, self.dtype)
 
     def zeros(self, shape: tuple[int, ...]) -> Any:
+        """Zeros in float64."""
         return np.zeros(shape)
 
     def joined(self, parts: Sequence[Any], axis: int) -> Any:
+        """The parts one after the other."""
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis)
 
     def padded(self, array: Any, columns: int) -> Any:
+        """The array (a, m) with zeros up to so many columns, row after row in memory."""
         wider = np.zeros((len(array), columns), array.dtype)
         wider[:, : array.shape[1]] = array
         return wider
 
     def products(self, left: Any, right: Any) -> Any:
+        """(m or 1, a, b) times (m or 1, b, c): m products, each made as if it were alone."""
         return left @ right
 
     def order(self, ranks: Any) -> Any:
+        """Who has each rank, along the first axis."""
         return np.argsort(ranks, axis=0)
 
     def scaled_sum(self, base: Any, array: Any, scale: Any, out: Any) -> None:
+        """Fill out with base + array · scale."""
         # numpy's inner loop would be that short, and all overhead
         if array.shape[-1] == 1 < scale.shape[-1] < SHORT:
             for at in range(scale.shape[-1]):
@@ -189,30 +116,44 @@ class NumpyArrays:
             out += base
 
     def summed(self, array: Any, axis: int) -> Any:
+        """Running sums along an axis, where the array was."""
         return np.cumsum(array, axis=axis, out=array)
 
     def along(self, array: Any, index: Any) -> Any:
-        return (
-            np.take_along_axis(array, index[None, None], 2)
-            if array.shape[3] > 1
-            else array[..., 0].take(index, 2)
-        )
+        """Of an array (a, b, n, m or 1), what the index (any, m) names along the third axis."""
+        if array.shape[3] > 1:
+            return np.take_along_axis(array, index[None, None], 2)
+        return array[..., 0].take(index, 2)
 
     def along_last(self, array: Any, index: Any) -> Any:
+        """Of an array (a, b, n), what the index (a, b, m) names along the last axis."""
         return np.take_along_axis(array, index, 2)
 
     def exactly(self, array: Any) -> Any:
+        """The array in float64."""
         return np.asarray(array, np.float64)
 
     def exact_sum(self, array: Any) -> Any:
+        """Sums along the last axis but one, made in float64, each in the same order whatever the
+        other axes are.
+        """
         return in_halves(self.exactly(array))
 
     def affine(self, weights: Any, bias: Any) -> Step:
+        """The step Wh + c; weights (new width, width), and perhaps no bias."""
         return affine(weights, bias)
 
     def running(self) -> AbstractContextManager[Any]:
+        """The context in which all of this happens."""
         # exp of a very negative score: the sigmoid is 0 then, as it should be
         return np.errstate(over="ignore")
+
+
+@dataclass(frozen=True)
+class NumpyArrays(Arrays):
+    """numpy on the host."""
+
+    dtype: Any = np.float64
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.designs.design import Chains, Design, Stars, Subsets
-from owenshap.fast import batched_stars as together
+from owenshap.fast import batched_stars
 from owenshap.fast.chains import of_chains
 from owenshap.fast.columns import Pairs, hidden_at, settled
 from owenshap.fast.doubling import of_subsets
@@ -180,11 +180,11 @@ class LinearModelGame(ModelGame):
         """Whether a design of so many coalitions at most can be valued together with those of other
         games.
         """
-        return together.joins(self.pairs, design, at_once)
+        return batched_stars.joins(self.pairs, design, at_once)
 
     def joined_bytes(self, design: Stars) -> int:
         """Bytes of working arrays where it is."""
-        return together.joined_bytes(self.pairs, design)
+        return batched_stars.joined_bytes(self.pairs, design)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,16 +206,18 @@ def value_ahead(work: Sequence[tuple[LinearModelGame, Stars]]) -> None:
     games = [game.pairs for game, _ in work]
     with arrays.running():
         ends = np.split(
-            arrays.get(together.ends_of(games)),
+            arrays.get(batched_stars.ends_of(games)),
             np.cumsum([len(pairs.rows) for pairs in games])[:-1],
             axis=2,
         )
-        parts = together.joined([(game.pairs, design) for game, design in work])
+        parts = batched_stars.joined([(game.pairs, design) for game, design in work])
         everything = arrays.get(arrays.joined([part.flatten() for part in parts], 0))
     flat = np.split(everything, np.cumsum([part.numel() for part in parts])[:-1])
-    for (game, design), own, part, of_game in zip(work, flat, parts, ends, strict=True):
+    for (game, design), numbers, part, of_game in zip(work, flat, parts, ends, strict=True):
         replicates = (
-            own.reshape(part.shape).transpose(3, 2, 1, 0).reshape(part.shape[3], game.n_players, -1)
+            numbers.reshape(part.shape)
+            .transpose(3, 2, 1, 0)
+            .reshape(part.shape[3], game.n_players, -1)
         )
         both = of_game.transpose(0, 2, 1).reshape(2, -1)
         if np.isfinite(replicates).all() and np.isfinite(both).all():

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.fast.linear_first import LinearFirst, Step, in_halves
+from owenshap.fast.linear_first import Arrays, LinearFirst, Step, in_halves
 from owenshap.fast.torch_watched import watched
 from owenshap.support.arrays import FloatArray
 from owenshap.support.extras import needed
@@ -50,7 +50,7 @@ CALLED = frozenset({"forward", "_call_impl"})
 
 
 @dataclass(frozen=True)
-class TorchArrays:
+class TorchArrays(Arrays):
     """torch on the module's device, in the module's dtype."""
 
     device: Any
@@ -61,12 +61,10 @@ class TorchArrays:
 
     @property
     def tile(self) -> int:
-        """Numbers of one working array that keep the device busy."""
         return ON_HOST if self.device.type == "cpu" else ON_DEVICE
 
     @property
     def launches(self) -> bool:
-        """Whether work is begun there and awaited when its results are."""
         return bool(self.device.type == "cuda")
 
     @property

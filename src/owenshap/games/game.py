@@ -137,12 +137,15 @@ class AdditiveGame(Game, Protocol):
 
 
 class Declared:
-    """What a game inherits from whose class alone decides what it can do: asked once of each class,
-    which takes long.
+    """A base for games whose class alone says what they can do.
+
+    Of these the answer is looked up once for each class: asking a protocol takes microseconds. Of
+    any other game every object is asked, since it may have methods of its own.
     """
 
 
 _known: dict[tuple[type, type], bool] = {}
+"""By class of game and protocol: whether it can do that."""
 
 
 def _provides(game: Game, protocol: type) -> bool:

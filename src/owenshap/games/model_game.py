@@ -12,7 +12,7 @@ import numpy as np
 from owenshap.errors import ModelError
 from owenshap.games.game import Declared
 from owenshap.games.masking import Absent
-from owenshap.games.outputs import Output, as_predictions
+from owenshap.games.outputs import Output, as_predictions, logit
 from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
@@ -74,7 +74,7 @@ class ModelGame(Declared):
 
     def values(self, coalitions: BoolArray, /) -> FloatArray:
         """The values (m, rows × outputs) of these coalitions, over all background rows."""
-        return self._means(coalitions, self._everyone, self.absent.weights)
+        return self._means(coalitions, self._whole_background, self.absent.weights)
 
     def draw_background(self, rng: np.random.Generator, units: tuple[int, ...]) -> IntArray:
         """Background rows (*units, draws), drawn by their weights."""
@@ -98,9 +98,8 @@ class ModelGame(Declared):
         """Begin to value coalitions, and what waits for the values; those that take several batches
         are awaited here.
         """
-        drawn, weights = (
-            (self._everyone, self.absent.weights) if background is None else (background, None)
-        )
+        drawn = self._whole_background if background is None else background
+        weights = self.absent.weights if background is None else None
         if len(self.rows) * len(coalitions) > self._pairs_at_once(drawn):
             values = self._means(coalitions, drawn, weights)
             return lambda: values
@@ -108,7 +107,7 @@ class ModelGame(Declared):
         return lambda: self._by_coalition([finish()], len(coalitions))
 
     @property
-    def _everyone(self) -> IntArray:
+    def _whole_background(self) -> IntArray:
         """All background rows, (1, b)."""
         return np.arange(len(self.absent))[None]
 
@@ -217,9 +216,10 @@ class ModelGame(Declared):
             bad = int(np.argwhere(~np.isfinite(outputs))[0, 0])
             pair = bad // drawn.shape[1]
             got = f"{outputs[bad]} for {self._describe(row[pair], coalitions[pair])}"
-            raise ModelError(
-                "the model's output", "be finite", got, "Mend the model, or explain another output"
-            )
+            advice = "Mend the model, or explain another output"
+            if self.output.function is logit:
+                advice = "Of a probability of 0 or 1 there are no log-odds: leave out 'logit'"
+            raise ModelError("the model's output", "be finite", got, advice)
         return outputs.reshape(len(row), drawn.shape[1], -1)
 
     def _failed(

@@ -104,6 +104,16 @@ def logit(probabilities: FloatArray) -> FloatArray:
 LINKS: dict[str, Callable[[FloatArray], FloatArray]] = {"logit": logit}
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Some outputs of a model, as they are."""
+
+    places: tuple[int, ...]
+
+    def __call__(self, predictions: FloatArray) -> FloatArray:
+        return predictions[:, list(self.places)]
+
+
 @dataclass(frozen=True, eq=False)
 class Output:
     """A choice of outputs, settled for the rows that are explained.
@@ -162,11 +172,41 @@ def choose(
     if isinstance(choice, str) and choice == "predicted":
         return replace(everything, predicted=_predicted(predictions)), ["predicted"]
     if isinstance(choice, str) and choice in LINKS:
+        _check_probabilities(predictions)
         linked = None if shown is None else [f"{choice} {name}" for name in shown]
         return replace(everything, function=LINKS[choice]), linked
     if callable(choice):
         return replace(everything, function=choice), None
+    if isinstance(choice, (list, tuple)) and len(choice) > 0:
+        return _several(choice, predictions, names)
     raise _unknown(choice, names, outputs)
+
+
+def _several(
+    choices: Sequence[Choice], predictions: FloatArray, names: Names
+) -> tuple[Output, list[str] | None]:
+    """The outputs asked for, each by its label, name or position, in the order given."""
+    outputs, shown = predictions.shape[1], names.shown
+    places = [choose(each, predictions, names)[0].column for each in choices]
+    for choice, place in zip(choices, places, strict=True):
+        if place is None:
+            rule = f"be outputs in a list: {names.known(outputs)} each"
+            advice = "'predicted', 'logit' and functions stand alone"
+            raise InputError("output", rule, _typed(choice), advice)
+    columns = tuple(place for place in places if place is not None)
+    if len(set(columns)) < len(columns):
+        raise InputError("output", "name each output once", _typed(choices), "Leave one out")
+    chosen = None if shown is None else [shown[place] for place in columns]
+    return Output(function=Columns(columns), takes=outputs), chosen
+
+
+def _check_probabilities(predictions: FloatArray) -> None:
+    """An error where there are no log-odds: predictions are no probabilities."""
+    low, high = predictions.min(), predictions.max()
+    if low < 0 or high > 1:
+        rule = "not be 'logit' for a model whose predictions are no probabilities"
+        got = f"predictions from {low:.4g} to {high:.4g}"
+        raise InputError("output", rule, got, "Leave it out to explain them as they are")
 
 
 def _unknown(choice: Choice, names: Names, outputs: int) -> InputError:
@@ -216,7 +256,7 @@ def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> No
         "model; "
         f"owenshap.position({number}) is the output at that position, class {other}."
     )
-    warnings.warn(message, UserWarning, stacklevel=4)
+    warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> Any:

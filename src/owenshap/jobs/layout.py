@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.support.arrays import BoolArray, IntArray
@@ -153,6 +154,8 @@ class Layout:
             confidence=self.confidence,
             axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
+            index=SHAPLEY.name,
+            kept=None,
         )
 
     def arrays(self, table: Any, names: Iterable[str]) -> dict[str, NDArray[Any]]:

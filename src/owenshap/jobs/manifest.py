@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.errors import InputError
+from owenshap.errors import InputError, shown
 from owenshap.explain.explanation import Explanation
 from owenshap.jobs.digests import described
 from owenshap.jobs.layout import Layout, arrow
@@ -30,7 +30,6 @@ NAMES = {
     "model": "the model's ",
     "version": "the version of ",
 }
-LONGEST = 80  # characters of a setting that an error shows
 # decisions.md#parts-of-a-run
 LONG_PART = 10.0  # seconds: about what is lost of each worker where a run is killed
 LARGEST_PART = 1 << 16  # rows
@@ -97,11 +96,9 @@ def _same(there: Any, here: Any) -> bool:
 
 
 def _words(there: Any, here: Any) -> str:
-    shown = [repr(there), repr(here)]
-    plain = not any(isinstance(setting, (list, dict)) for setting in (there, here))
-    if plain and max(map(len, shown)) <= LONGEST:
-        return f"{shown[0]} there and {shown[1]} here"
-    return "not the same"
+    if any(isinstance(setting, (list, dict)) for setting in (there, here)):
+        return "not the same"
+    return f"{shown(there)} there and {shown(here)} here"
 
 
 def settled(

@@ -25,9 +25,9 @@ depends on its batch then gives the same bits for parts of any multiple of it
 (decisions.md#parts-of-a-run).
 """
 PATIENCE = 4  # times what rows usually take, before those of a call are taken one half at a time
-NOBODY = (MemoryError, ImportError)
+NOT_OF_A_ROW = (MemoryError, ImportError)
 """Errors that are no row's fault: its part is made again, elsewhere or later."""
-ROWS_THEMSELVES = ("X", "data")
+NAMES_OF_ROWS = ("X", "data")
 """What wrong input is called where a row is to blame, and not a setting."""
 
 
@@ -155,8 +155,8 @@ def tables(
 
 def _blameless(error: BaseException | None) -> BaseException | None:
     """What led to an error, where that is no row's fault."""
-    if error is None or isinstance(error, NOBODY):
+    if error is None or isinstance(error, NOT_OF_A_ROW):
         return error
-    if isinstance(error, InputError) and error.args[0] not in ROWS_THEMSELVES:
+    if isinstance(error, InputError) and error.args[0] not in NAMES_OF_ROWS:
         return error
     return _blameless(error.__cause__)

@@ -12,6 +12,23 @@ from owenshap.errors import InputError
 from owenshap.support.discovery import concrete
 from owenshap.tables import Table
 
+ROW_SECONDS = {
+    "xgboost": 5e-7,
+    "catboost": 5e-7,
+    "lightgbm": 1e-6,
+    "sklearn.ensemble": 1e-6,
+    "sklearn.naive_bayes": 3e-7,
+    "sklearn.discriminant_analysis": 3e-7,
+    "sklearn.linear_model": 3e-7,
+}
+"""Seconds that a row of a large batch takes, about, by where the type of a model is defined:
+kinds that are far from the usual (benchmarks/decisions.md#by-the-clock-or-by-count).
+"""
+IN_A_CACHE = 1 << 18
+"""Rows × features of a batch whose layers stay near the processor: larger ones take up to three
+times as long a row (benchmarks/decisions.md#batches).
+"""
+
 
 class Model(ABC):
     """A model of one kind, as a function of batches.
@@ -23,7 +40,7 @@ class Model(ABC):
     packages: ClassVar[tuple[str, ...]]
     """Top-level packages whose types it knows; () for a kind that is found otherwise."""
 
-    batch_elements: int = 1 << 21
+    batch_elements: int = 1 << 20
     """Rows × features of a batch that keeps the model busy."""
 
     row_seconds: float = 3e-6
@@ -120,3 +137,17 @@ def as_model(model: Any, predict: str | None = None) -> Model:
         )
         raise InputError("model", "be of a known kind or a function", type(model).__name__, advice)
     return min(known, key=lambda option: option[0])[1].of(model, predict)
+
+
+def usual_row_seconds(model: Any) -> float:
+    """Seconds that a row of a large batch usually takes, by the kind of a fitted model, of the last
+    step of a pipeline, or of the model that a bound method belongs to.
+    """
+    owner = getattr(model, "__self__", model)
+    whole = getattr(owner, "best_estimator_", owner)
+    steps = getattr(whole, "steps", None)
+    kind = type(steps[-1][1] if isinstance(steps, list) and steps else whole)
+    return next(
+        (seconds for where, seconds in ROW_SECONDS.items() if kind.__module__.startswith(where)),
+        Model.row_seconds,
+    )

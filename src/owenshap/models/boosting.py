@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.models.base import Model
+from owenshap.models.base import Model, usual_row_seconds
 from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, PROBABILITY, RANKING, SCORE
 
 LINEAR = "gblinear"  # boosted linear models: a linear model
@@ -75,6 +75,10 @@ class _Boosted(Model):
     formerly: str | None = None
     both: bool = False
     """Whether −score and score stand for the two classes."""
+
+    @property
+    def row_seconds(self) -> float:  # type: ignore[override]
+        return usual_row_seconds(self.fitted)
 
     def predict(self, batch: Any) -> Any:
         predictions = self.call(batch)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from owenshap.errors import InputError
-from owenshap.models.base import Model
+from owenshap.models.base import Model, usual_row_seconds
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,10 @@ class FunctionModel(Model):
                 "Give the bound method itself, as in model.score",
             )
         return cls(model)
+
+    @property
+    def row_seconds(self) -> float:  # type: ignore[override]
+        return usual_row_seconds(self.function)
 
     def predict(self, batch: Any) -> Any:
         return self.function(batch)

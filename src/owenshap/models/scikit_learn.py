@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.models.base import Model
+from owenshap.models.base import Model, usual_row_seconds
 from owenshap.support.units import (
     LOG_ODDS,
     LOG_PREDICTION,
@@ -49,6 +49,10 @@ MARGINS: dict[str, dict[str, Any]] = {
     "catboost": {"prediction_type": "RawFormulaVal"},
 }
 """What makes `predict` of another library's classifier return margins, in a pipeline too."""
+KERNELS = ("sklearn.gaussian_process", "sklearn.kernel_ridge")
+"""Where models are defined that make a matrix of the batch and all rows they were fitted to."""
+WITH_KERNEL = 1 << 14
+"""Rows × features of a batch for these: as quick as any, and the matrix stays small."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,15 @@ class SklearnModel(Model):
     @property
     def fitted(self) -> Any:
         return self.estimator
+
+    @property
+    def batch_elements(self) -> int:  # type: ignore[override]
+        final = _final(getattr(self.estimator, "best_estimator_", self.estimator))
+        return WITH_KERNEL if type(final).__module__.startswith(KERNELS) else Model.batch_elements
+
+    @property
+    def row_seconds(self) -> float:  # type: ignore[override]
+        return usual_row_seconds(self.estimator)
 
     def predict(self, batch: Any) -> Any:
         predictions = getattr(self.estimator, self.method)(batch, **self.arguments)

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, Self
 
 from owenshap.errors import InputError
-from owenshap.models.base import Model
+from owenshap.models.base import IN_A_CACHE, Model
 from owenshap.support.extras import needed
 from owenshap.tables import Table
 from owenshap.tables.tensor import TensorTable, is_module, submodules, without_gradients
@@ -30,7 +30,7 @@ class TorchModel(Model):
 
     module: Any
     method: str = "__call__"
-    batch_elements: int = Model.batch_elements
+    batch_elements: int = IN_A_CACHE
     launches: bool = False
 
     packages = ("torch",)
@@ -52,9 +52,8 @@ class TorchModel(Model):
         device, _ = _home(model)
         host = device is None or device.type == "cpu"
         launches = device is not None and device.type == "cuda"
-        return cls(
-            model, predict or "__call__", Model.batch_elements if host else ON_A_DEVICE, launches
-        )
+        elements = IN_A_CACHE if host else ON_A_DEVICE
+        return cls(model, predict or "__call__", elements, launches)
 
     def prepare(self, table: Table) -> Table:
         tensors = TensorTable.of_table(table)

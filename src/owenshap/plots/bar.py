@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from owenshap.explain.colours import NEUTRAL
-from owenshap.explain.explanation import ROWS, Explanation
+from owenshap.explain.explanation import OUTPUTS, ROWS, Explanation
 from owenshap.explain.importance import DRAWN, settled_rows
-from owenshap.explain.summary import checked, checked_count, lines, reach
-from owenshap.explain.words import Digits
+from owenshap.explain.summary import checked, checked_count, checked_name, lines, reach
+from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
 
-def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = None) -> Axes:
-    """Bars of the strongest players, with intervals.
+def bar(
+    explanation: Explanation,
+    *,
+    max_display: int = 12,
+    max_name: int = LONGEST_NAME,
+    ax: Axes | None = None,
+) -> Axes:
+    """Bars of the strongest features, with intervals.
 
     Parameters
     ----------
@@ -24,13 +31,16 @@ def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = No
         Of one row: each bar is a contribution, red above and blue below zero. Of many rows: each is
         the mean over them of the absolute contribution.
     max_display : int
-        The most bars; the last one sums up all players that have none of their own.
+        The most bars; the last one sums up all features that have none of their own.
+    max_name : int
+        The most characters of a name; longer ones are shortened where they do not differ.
     ax : Axes, optional
         To draw into.
 
     Returns
     -------
     Axes
+        Of several outputs an array of them, one beside the other.
 
     Notes
     -----
@@ -52,8 +62,17 @@ def bar(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = No
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['age = 39', 'income = 1']
     """
-    checked(explanation)
-    rows = lines(explanation, checked_count(max_display))
+    checked(explanation, outputs=True)
+    if OUTPUTS in explanation.axes:
+        draw = partial(_drawn, max_display=max_display, max_name=max_name)
+        count = min(len(explanation.feature_names), checked_count(max_display))
+        height = canvas.FRAME_HEIGHT + canvas.ROW_HEIGHT * count
+        return canvas.panels(explanation, ax, draw, height)
+    return _drawn(explanation, ax, max_display, max_name)
+
+
+def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:
+    rows = lines(explanation, checked_count(max_display), checked_name(max_name))
     ax = canvas.new_axes(ax, canvas.FRAME_HEIGHT + canvas.ROW_HEIGHT * len(rows))
     digits, signed = Digits.of([line.value for line in rows]), ROWS not in explanation.axes
     canvas.name_rows(ax, [line.label for line in rows])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from owenshap.explain.cells import Column
-from owenshap.explain.explanation import Explanation
-from owenshap.explain.summary import checked, checked_count, others_label, ranked
-from owenshap.explain.words import shorten
+from owenshap.explain.explanation import OUTPUTS, Explanation
+from owenshap.explain.summary import checked, checked_count, checked_name, others_label, ranked
+from owenshap.explain.words import LONGEST_NAME, fitted
 from owenshap.plots import canvas
 from owenshap.support.arrays import FloatArray
 
@@ -21,12 +22,18 @@ HALF_HEIGHT = 0.4  # of a line, so that neighbours stay apart
 CLOSEST = 0.075  # rows of dots, in heights of a line, where there is room
 
 
-def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = None) -> Axes:
-    """A dot per row for each of the strongest players, by mean absolute contribution.
+def beeswarm(
+    explanation: Explanation,
+    *,
+    max_display: int = 12,
+    max_name: int = LONGEST_NAME,
+    ax: Axes | None = None,
+) -> Axes:
+    """A dot per row for each of the strongest features, by mean absolute contribution.
 
     Colours go from a feature's low values to its high ones (from the 5th to the 95th percentile of
     these rows). Categories and missing values are grey. The last line is the sum of all other
-    players' contributions.
+    features' contributions.
 
     Parameters
     ----------
@@ -34,12 +41,15 @@ def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None
         Of many rows.
     max_display : int
         The most lines.
+    max_name : int
+        The most characters of a name; longer ones are shortened where they do not differ.
     ax : Axes, optional
         To draw into.
 
     Returns
     -------
     Axes
+        Of several outputs an array of them, one beside the other.
 
     Examples
     --------
@@ -51,10 +61,22 @@ def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None
     >>> [label.get_text() for label in plots.beeswarm(explanation).get_yticklabels()]
     ['feature 1', 'feature 2', 'feature 0']
     """
-    checked(explanation, rows=True)
+    checked(explanation, rows=True, outputs=True)
+    if OUTPUTS in explanation.axes:
+        draw = partial(_drawn, max_display=max_display, max_name=max_name)
+        count = min(len(explanation.feature_names), checked_count(max_display))
+        return canvas.panels(explanation, ax, draw, _height(count))
+    return _drawn(explanation, ax, max_display, max_name)
+
+
+def _height(lines: int) -> float:
+    return canvas.FRAME_HEIGHT + 0.05 + 1.2 * canvas.ROW_HEIGHT * lines
+
+
+def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:
     values = explanation.values
     order, others = ranked(np.abs(values).mean(axis=0), checked_count(max_display))
-    labels = [shorten(explanation.feature_names[player]) for player in order]
+    labels = fitted([explanation.feature_names[player] for player in order], checked_name(max_name))
     shown, colors = (
         [values[:, player] for player in order],
         [_colors(explanation.data[:, player]) for player in order],
@@ -63,7 +85,7 @@ def beeswarm(explanation: Explanation, *, max_display: int = 12, ax: Axes | None
         labels.append(others_label(len(others)))
         shown.append(values[:, others].sum(axis=1))
         colors.append(np.full(len(values), np.nan))
-    ax = canvas.new_axes(ax, canvas.FRAME_HEIGHT + 0.05 + 1.2 * canvas.ROW_HEIGHT * len(labels))
+    ax = canvas.new_axes(ax, _height(len(labels)))
     low, high = canvas.limits(
         min(0.0, *(line.min() for line in shown)), max(0.0, *(line.max() for line in shown)), 0.03
     )

@@ -4,15 +4,18 @@ is drawn.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from owenshap.errors import InputError
 from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
 from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.summary import told_unit
-from owenshap.explain.words import Digits, shorten
+from owenshap.explain.words import Digits, called, fitted, shorten
 from owenshap.support.extras import needed
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 DISTINCT = (NEGATIVE, "#e8910c", "#12a078", POSITIVE, "#a768d9", "#8a8f98", "#c9a400")
 WIDTH = 7.2  # inches
+ABREAST = 3  # pictures of outputs, which a screen is wide enough for
+MOST_PANELS = 12  # of them in all: more cannot be read
 ROW_HEIGHT, FRAME_HEIGHT = 0.33, 0.85  # inches, of a line of text and of what frames them
 PALE = 0.38  # of ink: intervals that are doubtful
 
@@ -31,11 +36,58 @@ PALE = 0.38  # of ink: intervals that are doubtful
 def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     """The axes to draw into: those given, or those of a new figure of that size in inches."""
     if ax is not None:
+        _make_room(ax)
         return ax
     _, ax = needed("matplotlib.pyplot", extra="plots").subplots(
         figsize=(width, height), layout="constrained"
     )
     return ax
+
+
+def set_height(ax: Axes, height: float) -> None:
+    """Another height, in inches, of a figure of one's own."""
+    figure = ax.get_figure(root=True)
+    if figure is not None:
+        figure.set_figheight(height)
+
+
+def _make_room(ax: Axes) -> None:
+    """Names and numbers stand beside axes: without a layout they would lie on those next to
+    them.
+    """
+    figure = ax.get_figure(root=True)
+    if figure is None or figure.get_layout_engine() is not None:
+        return
+    with contextlib.suppress(RuntimeError):  # it has a colour bar that no other layout takes
+        figure.set_layout_engine("constrained")
+
+
+def panels(
+    explanation: Explanation,
+    ax: Axes | None,
+    draw: Callable[[Explanation, Axes], object],
+    height: float,
+    width: float = WIDTH,
+) -> Any:
+    """A picture for each output, side by side, with its name above it; an array of axes."""
+    count = explanation.shape[-1]
+    if ax is not None or count > MOST_PANELS:
+        pick = repr(explanation.output_names[0]) if explanation.output_names else "0"
+        rule = f"be of at most {MOST_PANELS} outputs" if ax is None else "be of one output for ax"
+        advice = f"Pick one, as in explanation[..., {pick}], or some"
+        raise InputError("explanation", rule, f"{count} outputs", advice)
+    columns = min(count, ABREAST)
+    lines = -(-count // columns)
+    grid = new_grid(lines, columns, 0.86 * width * columns, (height + 0.25) * lines)
+    names = explanation.output_names or [f"output {number}" for number in range(count)]
+    for place, panel in enumerate(grid.flat):
+        if place >= count:
+            panel.set_visible(False)
+            continue
+        draw(explanation[..., place], panel)
+        title = fitted([called(name) for name in names])[place]
+        panel.set_title(title, fontsize="medium", fontweight="bold", parse_math=False)
+    return grid.reshape(-1)[:count]
 
 
 def new_grid(rows: int, columns: int, width: float, height: float) -> Any:
@@ -301,7 +353,7 @@ def explained(explanation: Explanation) -> str:
     return (
         "prediction"
         if names is None or len(names) != 1 or names[0] == "predicted"
-        else shorten(names[0])
+        else shorten(called(names[0]))
     )
 
 
@@ -312,7 +364,7 @@ def scale(explanation: Explanation) -> str:
 
 
 def contribution(explanation: Explanation) -> str:
-    """What players make, in words."""
+    """What features make, in words."""
     what = explained(explanation)
     unit = told_unit(explanation)
     what = "the prediction" if what == "prediction" else what

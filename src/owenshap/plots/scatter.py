@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from owenshap.errors import InputError
 from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
 from owenshap.explain.colours import NEGATIVE
 from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import PLAYERS, Explanation, resolve
+from owenshap.explain.explanation import OUTPUTS, PLAYERS, Explanation, resolve
+from owenshap.explain.interactions import Interactions
+from owenshap.explain.pair_summary import partner_of
 from owenshap.explain.summary import checked, has_intervals
 from owenshap.explain.words import shorten
 from owenshap.plots import canvas
@@ -19,6 +22,7 @@ from owenshap.support.arrays import FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
+WIDTH, HEIGHT = 6.6, 4.4  # inches
 MOST_ON_AXIS, MOST_COLORS = 14, len(canvas.DISTINCT)  # categories whose names can be read
 
 
@@ -26,7 +30,7 @@ def scatter(
     explanation: Explanation,
     feature: str | int,
     *,
-    color: str | int | None = None,
+    color: str | int | Interactions | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """The value of a feature in each row against what it contributed there, with intervals.
@@ -39,14 +43,16 @@ def scatter(
         Numbers and dates lie along the axis; categories stand side by side, the rarest together
         where they are more than 14, their dots spread a little. Missing values stand apart on the
         left.
-    color : str or int, optional
-        Another feature, whose value colours the dots: where they part, the two interact.
+    color : str, int or Interactions, optional
+        Another feature, whose value colours the dots: where they part, the two interact. Of
+        Interactions of the same features, the one that interacts most with this feature.
     ax : Axes, optional
         To draw into.
 
     Returns
     -------
     Axes
+        Of several outputs an array of them, one beside the other.
 
     Examples
     --------
@@ -59,17 +65,29 @@ def scatter(
     >>> ax.get_xlabel()
     'feature 0'
     """
-    checked(explanation, rows=True)
+    checked(explanation, rows=True, outputs=True)
+    if OUTPUTS in explanation.axes:
+        draw = partial(_drawn, feature=feature, color=color)
+        return canvas.panels(explanation, ax, draw, HEIGHT, WIDTH)
+    return _drawn(explanation, ax, feature, color)
+
+
+def _drawn(
+    explanation: Explanation,
+    ax: Axes | None,
+    feature: str | int,
+    color: str | int | Interactions | None,
+) -> Axes:
     player = _player(explanation, feature, "feature")
     column = Column.of(explanation.data[:, player], MOST_ON_AXIS)
-    ax = canvas.new_axes(ax, 4.4, 6.6)
+    ax = canvas.new_axes(ax, HEIGHT, WIDTH)
     places = _places(column)
     canvas.tidy(ax, grid="y", zero="y")
     _whiskers(ax, explanation, player, places)
     if color is None:
         _dots(ax, places, explanation.values[:, player], color=NEGATIVE)
     else:
-        _colored(ax, places, explanation, player, _player(explanation, color, "color"))
+        _colored(ax, places, explanation, player, _other(explanation, player, color))
     name = shorten(explanation.feature_names[player])
     _name_axis(ax, column, name, places)
     label = canvas.with_confidence(
@@ -79,6 +97,16 @@ def scatter(
     return ax
 
 
+def _other(explanation: Explanation, player: int, color: str | int | Interactions) -> int:
+    """The player that colours the dots: as given, or the partner that interacts most."""
+    if not isinstance(color, Interactions):
+        return _player(explanation, color, "color")
+    if color.feature_names != explanation.feature_names:
+        advice = "Give the interactions of the same features"
+        raise InputError("color", "have the explanation's features", color.feature_names, advice)
+    return partner_of(color, player)
+
+
 def _player(explanation: Explanation, key: str | int, what: str) -> int:
     index = resolve((slice(None), key), explanation.axes, {PLAYERS: explanation.feature_names})[
         PLAYERS
@@ -86,7 +114,7 @@ def _player(explanation: Explanation, key: str | int, what: str) -> int:
     if not isinstance(index, int):
         raise InputError(what, "be one feature", key, "Give its name or its number")
     if not -len(explanation.feature_names) <= index < len(explanation.feature_names):
-        rule = f"be a number below {len(explanation.feature_names)}, the number of players"
+        rule = f"be a number below {len(explanation.feature_names)}, the number of features"
         raise InputError(what, rule, index, "Give its name, or a number from 0 on")
     return index % len(explanation.feature_names)
 

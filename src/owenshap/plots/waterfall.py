@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from owenshap.explain.explanation import Explanation
-from owenshap.explain.summary import Line, checked, checked_count, lines
-from owenshap.explain.words import Digits
+from owenshap.explain.explanation import OUTPUTS, Explanation
+from owenshap.explain.summary import Line, checked, checked_count, checked_name, lines
+from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas
 
 if TYPE_CHECKING:
@@ -18,21 +19,30 @@ VISIBLE_GAP = 0.005  # of the width of the picture
 ROUNDING = 1e-13  # of a sum, relative to its ends
 
 
-def waterfall(explanation: Explanation, *, max_display: int = 12, ax: Axes | None = None) -> Axes:
-    """The way from the base value, below, to the prediction, on top, player by player.
+def waterfall(
+    explanation: Explanation,
+    *,
+    max_display: int = 12,
+    max_name: int = LONGEST_NAME,
+    ax: Axes | None = None,
+) -> Axes:
+    """The way from the base value, below, to the prediction, on top, feature by feature.
 
     Parameters
     ----------
     explanation : Explanation
         Of one row, as explanation[0].
     max_display : int
-        The most players; the last line sums up all that have none of their own.
+        The most features; the last line sums up all that have none of their own.
+    max_name : int
+        The most characters of a name; longer ones are shortened where they do not differ.
     ax : Axes, optional
         To draw into.
 
     Returns
     -------
     Axes
+        Of several outputs an array of them, one beside the other.
 
     Notes
     -----
@@ -49,8 +59,17 @@ def waterfall(explanation: Explanation, *, max_display: int = 12, ax: Axes | Non
     >>> [text.get_text() for text in ax.texts if "=" in text.get_text()]
     ['base value = 0.000', 'prediction = 6.000']
     """
-    checked(explanation, rows=False)
-    steps = lines(explanation, checked_count(max_display))
+    checked(explanation, rows=False, outputs=True)
+    if OUTPUTS in explanation.axes:
+        draw = partial(_drawn, max_display=max_display, max_name=max_name)
+        count = min(len(explanation.feature_names), checked_count(max_display))
+        height = canvas.FRAME_HEIGHT + 0.5 + canvas.ROW_HEIGHT * count
+        return canvas.panels(explanation, ax, draw, height)
+    return _drawn(explanation, ax, max_display, max_name)
+
+
+def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:
+    steps = lines(explanation, checked_count(max_display), checked_name(max_name))
     base, prediction, gap = (
         float(explanation.base_values),
         float(explanation.predictions),
@@ -70,7 +89,7 @@ def waterfall(explanation: Explanation, *, max_display: int = 12, ax: Axes | Non
     ax.set_ylim(-1.45, len(steps) + 0.25)
     head = 0.014 * np.ptp(ax.get_xlim())
     for y, line in enumerate(reversed(steps)):
-        _draw(ax, line, y, ends[y], ends[y + 1], head, digits)
+        _draw_step(ax, line, y, ends[y], ends[y + 1], head, digits)
         top = y + 0.36 if y == len(steps) - 1 else y + 1.36
         ax.plot(
             [ends[y + 1]] * 2,
@@ -104,7 +123,7 @@ def _reach(ends: list[float], steps: list[Line]) -> list[float]:
     ]
 
 
-def _draw(
+def _draw_step(
     ax: Axes, line: Line, y: int, start: float, end: float, head: float, digits: Digits
 ) -> None:
     color = canvas.sign_color(line.value) if line.players else canvas.muted(ax, 0.4)

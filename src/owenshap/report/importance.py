@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -43,12 +44,12 @@ class Importance:
         of_rows = stdtrit(rows - 1, (1 + confidence) / 2) * np.sqrt(spread / (rows - 1))
         return cls(mean, np.hypot(estimation, of_rows), estimation)
 
-    @property
+    @cached_property
     def order(self) -> IntArray:
         """Players, strongest first; equals stay in their order."""
         return np.argsort(-self.mean, kind="stable")
 
-    @property
+    @cached_property
     def unsure_of_zero(self) -> BoolArray:
         """Whose contributions are 0, or may be for what their intervals say."""
         return (self.mean == 0) | (self.mean <= self.estimation)  # not where there is no interval
@@ -58,6 +59,7 @@ class Importance:
         """Whether there is one at all."""
         return bool(np.isfinite(self.half).any())
 
+    @cached_property
     def places(self) -> tuple[IntArray, IntArray]:
         """The first and the last place that each may have, from 1 on.
 
@@ -70,8 +72,10 @@ class Importance:
         below = np.searchsorted(np.sort(upper), lower, side="left")
         return 1 + above, len(lower) - below
 
+    @cached_property
     def settled(self) -> int:
-        """How many of the first places are settled."""
-        first, last = self.places()
-        open_places = np.flatnonzero((first != last)[self.order])
+        """How many of the first places are settled; those that certainly add nothing have none."""
+        first, last = self.places
+        certain_zero = (self.mean == 0) & (self.estimation == 0)
+        open_places = np.flatnonzero(((first != last) & ~certain_zero)[self.order])
         return int(open_places[0]) if len(open_places) else len(self.mean)

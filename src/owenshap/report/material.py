@@ -6,6 +6,7 @@ known, for the most unusual ones. All of them need never fit into memory.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -22,8 +23,11 @@ from owenshap.support.arrays import FloatArray, IntArray
 
 MOST_ROWS = 1000  # that a page shows: more make dots lie upon one another, not a clearer picture
 MOST_OUTPUTS = 12  # of which the strongest are shown: a selector that can be read
+MOST_BYTES = 1_600_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
+VALUE_BYTES = 2.7  # of a contribution, packed
 SPECIAL = 8  # rows that are named as least certain, and as most unusual
 CHUNK = 1 << 16  # rows of an explanation that are summed up at a time
+NUMBERS = re.compile(r"\d[\d.,]*")
 Chunk = tuple[IntArray, dict[str, NDArray[Any]]]
 
 
@@ -70,6 +74,34 @@ class Material:
         )
 
 
+class Reasons:
+    """How many rows have each reason; those that differ by their numbers alone count together."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, tuple[int, str]] = {}
+
+    def add(self, texts: list[str]) -> None:
+        """The reasons of some rows."""
+        for text, count in Counter(texts).items():
+            kind = NUMBERS.sub("#", text)
+            before, example = self._kinds.get(kind, (0, text))
+            self._kinds[kind] = (before + count, example)
+
+    @property
+    def rows(self) -> int:
+        """How many have one."""
+        return sum(count for count, _ in self._kinds.values())
+
+    def commonest(self, most: int) -> list[tuple[int, str]]:
+        """How many rows, and an example, of the commonest."""
+        return sorted(self._kinds.values(), key=lambda each: -each[0])[:most]
+
+    @property
+    def first(self) -> str:
+        """An example of the commonest; '' where there is none."""
+        return next((example for _, example in self.commonest(1)), "")
+
+
 @dataclass
 class Totals:
     """Sums over all rows; arrays are (players, outputs) or (outputs,)."""
@@ -85,12 +117,17 @@ class Totals:
     known: Any = 0
     """How many are."""
     widest: float = 0.0
-    doubtful: Counter[str] = field(default_factory=Counter)
+    doubtful: Reasons = field(default_factory=Reasons)
     """Rows by why their intervals may mislead; a row that has several outputs counts once."""
     evaluations: int = 0
     model_rows: int = 0
-    stopped_by: Counter[str] = field(default_factory=Counter)
-    because: Counter[str] = field(default_factory=Counter)
+    stopped_by: Reasons = field(default_factory=Reasons)
+    because: Reasons = field(default_factory=Reasons)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every value of every row is."""
+        return bool(np.all(self.known == self.rows)) and self.widest == 0
 
     def add(self, arrays: dict[str, NDArray[Any]], half: FloatArray) -> None:
         """Some rows more."""
@@ -102,12 +139,12 @@ class Totals:
         self.half = self.half + np.where(known, half, 0).sum(axis=0)
         self.known = self.known + known.sum(axis=0)
         self.widest = max(self.widest, float(np.max(half, initial=0.0, where=known)))
-        self.doubtful.update(_first_texts(arrays["doubtful"]))
+        self.doubtful.add(_first_texts(arrays["doubtful"]))
         self.evaluations += int(arrays["evaluations"].sum())
         self.model_rows += int(arrays["model_rows"].sum())
         for name in ("stopped_by", "because"):
             if arrays.get(name) is not None:
-                getattr(self, name).update(arrays[name].tolist())
+                getattr(self, name).add(arrays[name].tolist())
 
 
 def gathered(explained: Explanation | Run, rows: int | None) -> Material:
@@ -116,7 +153,9 @@ def gathered(explained: Explanation | Run, rows: int | None) -> Material:
     totals, numbers, uncertain = _summed(source)
     outputs = _strongest(totals.size, MOST_OUTPUTS)
     unusual = _farthest(source, totals)
-    shown = _chosen(numbers, rows or MOST_ROWS, uncertain + unusual)
+    fitting = int(MOST_BYTES / (VALUE_BYTES * len(totals.size) * len(outputs)))  # without data
+    most = max(1, min(rows or MOST_ROWS, fitting))
+    shown = _chosen(numbers, most, uncertain + unusual)
     explanation = source.taken(shown)
     return Material(
         explanation[:, :, outputs],

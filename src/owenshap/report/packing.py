@@ -34,7 +34,7 @@ def packed(material: Material) -> str:
     reasons = sorted(set(shown.doubtful.ravel().tolist()))
     outputs = range(len(material.outputs))
     content = {
-        "features": [clean(name) for name in shown.feature_names],
+        "features": [named(name) for name in shown.feature_names],
         "outputs": output_names(material),
         "numbers": material.numbers.tolist(),
         "labels": None if material.labels is None else [clean(each) for each in material.labels],
@@ -69,6 +69,11 @@ def clean(text: object, longest: int = LONGEST) -> str:
     return f"{found[: longest // 2]}…{found[-(longest // 2) :]}"
 
 
+def named(name: str) -> str:
+    """The name of a feature or an output, also where it is nothing that can be seen."""
+    return clean(name) or "(no name)"
+
+
 def _lined(text: str) -> str:
     return " ".join(text.split())
 
@@ -78,7 +83,7 @@ def output_names(material: Material) -> list[str]:
     names = material.shown.output_names
     if names is None:
         return [f"output {number}" for number in material.outputs]
-    return [clean(name) for name in names]
+    return [named(name) for name in names]
 
 
 def _base64(array: NDArray[Any], dtype: str) -> str:
@@ -134,4 +139,4 @@ def _fit_32_bits(places: FloatArray) -> bool:
 def _cell(cell: Any) -> str:
     """A cell as text, whole where it is short."""
     whole = isinstance(cell, str) and len(cell) <= LONGEST_CELL
-    return clean(cell if whole else text_of(cell))
+    return clean(cell if whole else text_of(cell)) or "(empty)"

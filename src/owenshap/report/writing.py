@@ -11,7 +11,7 @@ from pathlib import Path
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
 from owenshap.jobs.run import Run
-from owenshap.report.material import Material, gathered
+from owenshap.report.material import MOST_BYTES, Material, gathered
 from owenshap.report.packing import packed
 from owenshap.report.rendering import rendered
 from owenshap.report.telling import told
@@ -19,8 +19,6 @@ from owenshap.support.archive import replacing
 from owenshap.support.checks import whole_number
 
 CELL_HEIGHT = 760  # pixels of a notebook: the sentences and the first bars, with some to scroll
-MOST_BYTES = 1_800_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
-TITLE = "Explanation"
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Page:
         """In a frame of its own: neither the notebook nor the page can change the other."""
         style = f"width:100%;height:{CELL_HEIGHT}px;border:1px solid #8884;border-radius:6px"
         return (
-            f'<iframe sandbox="allow-scripts" title="{TITLE}" style="{style}" '
+            f'<iframe sandbox="allow-scripts" title="Explanation" style="{style}" '
             f'srcdoc="{escape(self.html)}"></iframe>'
         )
 
@@ -72,7 +70,7 @@ def write(
         More lines for the last block, as "model": "sha256 …".
     rows : int, optional
         The most rows that the page holds: 1,000 by default, fewer where they would take more than
-        1.8 MB. Importance is over all rows; of more rows than these a drawn sample is shown, with
+        1.6 MB. Importance is over all rows; of more rows than these a drawn sample is shown, with
         the least certain and the most unusual ones.
 
     Returns
@@ -115,7 +113,7 @@ def page(
     if rows is not None:
         rows = whole_number("rows", rows, 1, "It counts the rows that the page holds")
     material, data = _fitting(gathered(explained, rows))
-    return Page(rendered(told(material, title or TITLE, dict(audit or {})), data))
+    return Page(rendered(told(material, title, dict(audit or {})), data))
 
 
 def _fitting(material: Material) -> tuple[Material, str]:

@@ -342,7 +342,7 @@ class Allocation:
             return
         self._heard = now
         self._tell_now()
-        if self._told + self._since >= self._expected and self._shared is None:
+        if self._fitted and self._told + self._since >= self._expected and self._shared is None:
             fitting(self._report, min(self._fitted, 1.0))
 
     def _tell_rows(self, rows: Sequence[_Row]) -> None:

@@ -48,11 +48,14 @@ class Cost:
         Each of them is fitted for itself.
     counted : float
         Seconds that so much work usually takes: the same in every call.
+    at_most : bool
+        Whether it was not found out how much less it takes, as that changes nothing.
     """
 
     seconds: float
     outputs: int
     counted: float = GAME_SECONDS
+    at_most: bool = False
 
     @classmethod
     def measured(cls, elapsed: float, computing: float, evaluations: int, outputs: int) -> Cost:
@@ -68,7 +71,9 @@ class Cost:
     def __str__(self) -> str:
         if self.seconds <= HARDLY:
             return "an evaluation takes hardly any time"
-        return f"an evaluation takes about {duration(self.seconds)}"
+        return (
+            f"an evaluation takes {'at most' if self.at_most else 'about'} {duration(self.seconds)}"
+        )
 
 
 def duration(seconds: float) -> str:
@@ -165,35 +170,41 @@ class Trial:
         """So many rows were predicted for all explained rows together: each has its share."""
         self.predicted += np.bincount(np.arange(predicted) % self._rows, minlength=self._rows)
 
-    def seconds(self, matters: Callable[[float], bool], ahead: int) -> float:
+    def seconds(
+        self, matters: Callable[[float], bool], ahead: int, little: float = LITTLE
+    ) -> float:
         """Seconds of a row in batches as large as those of an explanation that takes so many rows
-        at least.
+        at least; finding out may take batches of so little time.
 
         No more than at most, where that is little enough not to matter.
         """
         pace = self._pace
         if pace.settled or not matters(pace.seconds):
             return pace.seconds
+        if not self._little(FIRST_TRIAL, ahead, little):
+            pace.note(1, self._time(1))  # a model's first call may take long for itself
         count, fewer, before = FIRST_TRIAL, 0, 0.0
-        while count <= self._largest and self._little(count, ahead):
+        while count <= self._largest and self._little(count, ahead, little):
             took = self._time(count)
             pace.note(count, took)
-            if fewer and took > TOLD * before:
+            told = fewer > 0 and took > TOLD * before
+            if told:
                 # what a call takes for itself is in both
                 pace.note(count - fewer, took - before)
-            if took > LONG or not matters(pace.seconds):
+            # one long batch alone may have been kept waiting, or take long for itself
+            if (told and took > LONG) or not matters(pace.seconds):
                 break
             count, fewer, before = MORE * count, count, took
         pace.settled = True
         return pace.seconds
 
-    def _little(self, count: int, ahead: int) -> bool:
+    def _little(self, count: int, ahead: int, little: float) -> bool:
         """Whether predicting so many rows is little, or little beside what is ahead."""
         seconds = self._pace.seconds
         return (
             math.isinf(seconds)
             or count <= ahead // SHARE
-            or (count <= max(LITTLE_ROWS, ahead // FEW) and count * seconds < LITTLE)
+            or (count <= max(LITTLE_ROWS, ahead // FEW) and count * seconds < little)
         )
 
     def _time(self, count: int) -> float:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
+from owenshap.designs.indices import Index, as_index
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
+from owenshap.estimators.base import RulePasses
 from owenshap.games.game import Game
 from owenshap.run.allocation import Allocation, Snapshot, Task
 from owenshap.run.cost import Cost
 from owenshap.run.evaluate import Ends
+from owenshap.run.keeping import KeepingGame
 from owenshap.run.plan import (
     Plan,
     check_feasible,
@@ -19,6 +23,7 @@ from owenshap.run.plan import (
     make_plan,
 )
 from owenshap.run.result import Estimate
+from owenshap.run.semivalues import estimate_under, method_under
 from owenshap.run.session import timed_ends
 from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import USUAL, Clock, Until, checked_until
@@ -43,6 +48,7 @@ def estimate(
     executor: Executor | None = None,
     progress: bool | Meter | None = None,
     memory: str | int = "256MB",
+    index: Any = "shapley",
 ) -> Estimate:
     """Estimate the Shapley values of a game.
 
@@ -102,6 +108,12 @@ def estimate(
     memory : str or int
         Bound on working arrays, beside the answer itself. A method whose fit needs more is an
         error; 'auto' takes another.
+    index : str or (nodes, weights)
+        Which levels count how much: 'shapley', 'banzhaf', 'beta(a, b)' (Kwon & Zou 2022; the
+        larger a, the more small coalitions count), or nodes in [0, 1] with weights that sum to 1.
+        Sums are promised for 'shapley' alone. Other values are read off the same evaluations: all
+        coalitions, pairs of a process, or stars at the index's own levels; a tolerance is that of
+        the Shapley values.
 
     Returns
     -------
@@ -149,6 +161,7 @@ def estimating(
     executor: Executor | None = None,
     progress: bool | Meter | None = None,
     memory: str | int = "256MB",
+    index: Any = "shapley",
 ) -> Iterator[Estimate]:
     """Estimate, one snapshot at a time: each is an Estimate from all blocks so far, the last one is
     the answer.
@@ -188,18 +201,50 @@ class _Request:
     executor: Executor | None
     progress: bool | Meter | None
     memory: str | int
+    index: Any
 
     def snapshots(self) -> Iterator[Snapshot]:
         """Check what is asked, plan it, and run it as its snapshots are asked for."""
-        began = time.monotonic()
-        game = self.game
-        if not isinstance(game, Game):
+        index = as_index(self.index)
+        return self._shapley_snapshots() if index.efficient else self._under(index)
+
+    def _under(self, index: Index) -> Iterator[Snapshot]:
+        """The answer alone, under another index than Shapley's."""
+        if self.resume is not None or self.plan is not None:
+            rule = f"come without plan and resume for the index '{index.name}'"
+            raise InputError("index", rule, "one of them", "Give method, budget and seed")
+        n_players = self._players()
+        asked = (self.tolerance, self.top, self.seconds)
+        open_ended = any(each is not None for each in asked)
+        method = method_under(self.method, index, n_players, self.budget, open_ended)
+        exact = method == "exact" or (isinstance(method, Estimator) and not method.random)
+        keeps = not isinstance(method, RulePasses)
+        game = KeepingGame(self.game, sums=exact) if keeps else self.game
+        request = replace(
+            self, game=game, method=method, efficient=self.efficient and keeps, index="shapley"
+        )
+        latest: Snapshot | None = None
+        for latest in request.snapshots():  # noqa: B007
+            pass
+        assert latest is not None
+        found = latest()
+        kept = game.kept(found.evaluations) if isinstance(game, KeepingGame) else None
+        answer = estimate_under(found, kept, index)
+        yield lambda: answer
+
+    def _players(self) -> int:
+        """The number of players of what must be a game."""
+        if not isinstance(self.game, Game):
             advice = (
                 "Wrap a function in FunctionGame(fn, n_players), a table of values in "
                 "TableGame(values)"
             )
-            raise InputError("game", "have n_players and values", type(game).__name__, advice)
-        n_players = whole_number("n_players", game.n_players, 1, "Give the number of players")
+            raise InputError("game", "have n_players and values", type(self.game).__name__, advice)
+        return whole_number("n_players", self.game.n_players, 1, "Give the number of players")
+
+    def _shapley_snapshots(self) -> Iterator[Snapshot]:
+        began = time.monotonic()
+        game, n_players = self.game, self._players()
         settings = Settings.checked(self.seed, self.confidence, self.efficient, self.memory)
         until = checked_until(self.tolerance, self.top, self.seconds, n_players)
         if until is None and self.budget is None and self.plan is None and self.resume is None:

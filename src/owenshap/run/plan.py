@@ -32,6 +32,10 @@ WORTH = 10  # times the evaluations, at most, that halved stars take to be as ac
 BY_STARS = 320
 BY_PROCESS = 12  # the same by a process that grows
 BY_CORRECTED = 25  # the same by one that is corrected
+# players of whom all coalitions are taken where they fit a time: a million, a table of some MB
+MOST_IN_TIME = 20
+# times as long as sampling that all coalitions may take: their values have no error
+EXACT_LONGER = 2
 # a background of more rows is drawn from where that takes less work: fewer may have been chosen
 LARGE_BACKGROUND = 1000
 DRAWN = 10  # background rows for each star then (benchmarks/decisions.md#drawn-backgrounds)
@@ -183,7 +187,10 @@ def exact_at_once(plan: Plan, n_players: int) -> bool:
     until = plan.until
     if until is None or until.seconds is None or not until.exact:
         return False
-    return 1 << n_players <= min(plan.budget, default_budget(n_players))
+    most = default_budget(n_players)
+    if until.tolerance is None and until.top is None:
+        most = 1 << MOST_IN_TIME  # the time is there to be used
+    return 1 << n_players <= min(plan.budget, most)
 
 
 def settled_for(method: str | Estimator, n_players: int, budget: int) -> Estimator:
@@ -305,10 +312,10 @@ def _auto_until(
     ways = _ways(n_players, until, cost)
     possible = n_players <= MOST_PLAYERS and (budget is None or 1 << n_players <= budget)
     if exact or (possible and until.seconds is None):
-        ways = {"exact": (1 << n_players, 0.0)} | ways
+        ways = {"exact": ((1 << n_players) / EXACT_LONGER, 0.0)} | ways
     way = quickest(ways, cost, "exact" if exact else None)
     if way == "exact":
-        because = f"{cost}, so all 2^{n_players} coalitions take no longer than sampling"
+        because = f"{cost}, so all 2^{n_players} coalitions take little longer than sampling"
         return (plan if exact else exact_plan(n_players, because)), budget
     if "exact" in ways:
         plan = replace(plan, because=f"all 2^{n_players} coalitions would take longer")
@@ -334,13 +341,12 @@ def _ways(n_players: int, until: Until, cost: Cost) -> dict[str, tuple[float, fl
 
     ways = {
         "halved-owen": (_by_stars(n_players, until), 0.0),
-        # two fits to few pairs, each with its cross-validation
-        "gaussian-process-corrected": (BY_CORRECTED * n_players, 4 * fits(3)),
+        # two fits to few pairs, or three, and what they expect of all pairs that correct them
+        "gaussian-process-corrected": (BY_CORRECTED * n_players, 5 * fits(3)),
     }
     if BY_PROCESS * n_players <= 4 * MOST_CHOSEN:
-        # the first fit again without each fold, for its errors; the last one, and about as much
-        # for those in between
-        growing = (1 + FOLDS) * fits(2.5) + 2 * fits(BY_PROCESS / 2)
+        # the first fit, the last one, and as much again for those in between and for checks
+        growing = fits(2.5) + 3 * fits(BY_PROCESS / 2)
         ways["gaussian-process"] = (BY_PROCESS * n_players, growing)
     return ways
 
@@ -475,10 +481,24 @@ def _planned(estimator: Estimator, n_players: int, budget: int | None, because: 
     return Plan(estimator, replicates, budget, because)
 
 
+OF_SHAP = {
+    "permutation": "castro",
+    "sampling": "castro",
+    "kernel": "linear",
+    "tree": TREES,
+    "partition": "auto",
+    "deep": "auto",
+    "gradient": "auto",
+    "additive": "auto",
+}
+"""What methods of shap are called here."""
+
+
 def _by_name(method: object) -> Estimator:
     names = methods()
     if not isinstance(method, str) or method not in names:
-        near = difflib.get_close_matches(str(method), names, n=1, cutoff=0.4)
+        near = [OF_SHAP[str(method)]] if str(method) in OF_SHAP else []
+        near = near or difflib.get_close_matches(str(method), names, n=1, cutoff=0.4)
         advice = f"Perhaps '{near[0]}' is meant" if near else "owenshap.methods() lists them"
         raise UnknownMethodError(
             "method", f"be one of {', '.join(names)}, or an Estimator", method, advice

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.run.evaluate import Ends
+from owenshap.run.keeping import Kept
 from owenshap.run.plan import Plan
 from owenshap.statistics.intervals import (
     ASTRAY,
@@ -68,6 +70,10 @@ class Estimate:
     """
     state: Mapping[str, Any] | None = field(default=None, repr=False)
     """The session as plain data, where `resume` goes on; None for rows of an explanation."""
+    kept: tuple[Kept, ...] | None = field(default=None, repr=False)
+    """The evaluations of each row of the game, where they were to be kept."""
+    index: str = SHAPLEY.name
+    """Which levels count how much; values sum to v(N) − v(∅) with 'shapley' alone."""
 
     @property
     def method(self) -> str:
@@ -135,7 +141,9 @@ class Estimate:
     def _raw_gap(self) -> FloatArray:
         """How far the sum of the values is off before it is corrected, (k,)."""
         total = self.ends.grand - self.ends.empty
-        return np.zeros_like(total) if self.sums is None else np.abs(total - self.sums.mean[0])
+        if self.sums is None or self.index != SHAPLEY.name:  # no sum is promised
+            return np.zeros_like(total)
+        return np.abs(total - self.sums.mean[0])
 
     @cached_property
     def _strain(self) -> FloatArray:

@@ -23,6 +23,7 @@ from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, lar
 from owenshap.run.evaluate import Ends, evaluate, evaluate_ends
 from owenshap.run.plan import (
     Plan,
+    default_budget,
     exact_at_once,
     exact_plan,
     fitting_seconds,
@@ -51,6 +52,9 @@ MADE_FOR_ONE = 8
 """Replicates made, for each of the next block where a clock may end the run: so much of the time
 may stay unused.
 """
+
+SURELY = 2
+"""Times what many coalitions take, which must fit the time for exact values."""
 
 
 class Session:
@@ -541,7 +545,9 @@ class Session:
         every = 1 << self.game.n_players
         if not until.exact or self.evaluations + every - 2 > self.plan.budget:
             return False
-        if self.clock.seconds((every - 2) * self.ends.outputs * rows) > self.clock.left:
+        # many of them cannot be stopped on the way, and a machine may become busy
+        sure = SURELY if every > default_budget(self.game.n_players) else 1
+        if sure * self.clock.seconds((every - 2) * self.ends.outputs * rows) > self.clock.left:
             return False
         if self.exact_at_once:
             return True

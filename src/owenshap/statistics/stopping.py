@@ -288,7 +288,7 @@ class Verdict:
         """How far it is, for a bar."""
         if tolerances is None or not math.isfinite(self.half_width):
             return ""
-        return f"half-width {self._width(until, tolerances)}, tolerance {until.tolerance}"
+        return f"within {self._width(until, tolerances)}, {until.tolerance} asked"
 
     def missed(
         self, until: Until, tolerances: FloatArray | None, count: int, evaluations: int, cost: int

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
+import inspect
 import operator
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from owenshap.errors import InputError, shown
+from owenshap.errors import InputError, UnknownArgumentError, shown
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def checked_confidence(confidence: object) -> float:
@@ -50,3 +57,40 @@ def whole_number(what: str, value: object, at_least: int, advice: str) -> int:
     if number < at_least:
         raise InputError(what, f"be at least {at_least}", number, advice)
     return number
+
+
+def named_arguments(
+    instead: Mapping[str, str],
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Functions that say what to type in place of an argument that they do not have.
+
+    Parameters
+    ----------
+    instead : mapping
+        What to do instead, by the names that others use.
+    """
+
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        parameters = inspect.signature(function).parameters.values()
+        named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        known = {each.name for each in parameters if each.kind in named}
+
+        @functools.wraps(function)
+        def asked(*args: P.args, **given: P.kwargs) -> R:
+            if not known.issuperset(given):
+                unknown = next(name for name in given if name not in known)
+                raise _unknown_argument(unknown, known - {"self"}, instead)
+            return function(*args, **given)
+
+        return asked
+
+    return decorated
+
+
+def _unknown_argument(
+    name: str, known: set[str], instead: Mapping[str, str]
+) -> UnknownArgumentError:
+    near = difflib.get_close_matches(name, sorted(known), n=1)
+    advice = f"Perhaps {near[0]}= is meant" if near else "Its documentation lists them"
+    rule = "be one that is known here"
+    return UnknownArgumentError("an argument", rule, f"{name}=", instead.get(name, advice))

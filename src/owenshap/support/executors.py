@@ -21,11 +21,11 @@ class Future(Protocol):
     """A result to come."""
 
     def result(self) -> Any:
-        """Wait for it."""
+        """Wait for it, and return it."""
         ...
 
     def cancel(self) -> Any:
-        """Do not bother."""
+        """It is no longer needed: do not begin it."""
         ...
 
 
@@ -34,7 +34,7 @@ class Executor(Protocol):
     """Anything that runs a function elsewhere, as concurrent.futures does."""
 
     def submit(self, function: Callable[..., Any], /, *args: Any) -> Future:
-        """Start it."""
+        """Begin to run function(*args) somewhere."""
         ...
 
 

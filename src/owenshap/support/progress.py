@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Any, TextIO, TypeAlias, TypeVar
@@ -170,7 +171,8 @@ class Bar:
         self.rows_done = 0
         self.words = ""
         """What is shown beside the bar, such as how accurate the answer is by now."""
-        threading.Thread(target=self._tick, name="owenshap bar", daemon=True).start()
+        ticking = threading.Thread(target=_tick, args=(weakref.ref(self), self._over), daemon=True)
+        ticking.start()
 
     def __call__(self, done: int, expected: int) -> None:
         if done >= expected:
@@ -181,14 +183,14 @@ class Bar:
         self._done, self._expected = done, expected
         if not self._fits:
             self._share = done / expected
-        self._look()
+        self.look()
 
     def fitting(self, share: float) -> None:
         """So much is fitted, after all is evaluated."""
         if not self._fits:
             self._fits, self._phase_began = True, time.monotonic()
         self._share = share
-        self._look()
+        self.look()
 
     def tell(self, words: str) -> None:
         """Write a line that stays."""
@@ -203,11 +205,8 @@ class Bar:
         with self._lock:
             self._erase()
 
-    def _tick(self) -> None:
-        while not self._over.wait(TICK):
-            self._look()
-
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Show how far it is, if enough time has passed."""
         now = time.monotonic()
         if now - self._began < FIRST or now - self._looked < EVERY:
             return
@@ -239,7 +238,11 @@ class Bar:
         width = min(WIDTH, columns - len(self._label) - len(words) - 2)
         filled = int(share * width)
         bar = "━" * filled + "╺" * (filled < width) + "─" * (width - filled - 1)
-        line = f"{self._label} {bar}{words}" if width > 4 else f"{share:4.0%}  {told[-1]}"
+        line = f"{self._label} {bar}{words}"
+        if width <= 4:
+            line = words if len(words) < columns else f" {share:4.0%}  {told[0]}  {told[-1]}"
+        if len(line) >= columns:
+            line = f" {share:4.0%}  {told[-1]}"
         self._stream.write(f"\r\x1b[2K{line[: columns - 1]}")
         self._stream.flush()
 
@@ -255,6 +258,16 @@ class Bar:
             return os.get_terminal_size(self._stream.fileno()).columns or 80
         except (OSError, ValueError):  # not a terminal
             return 80
+
+
+def _tick(bar_of: weakref.ref[Bar], over: threading.Event) -> None:
+    """Keep a bar's clock going until it is over, or forgotten."""
+    while not over.wait(TICK):
+        bar = bar_of()
+        if bar is None:
+            return
+        bar.look()
+        del bar
 
 
 class NotebookBar(Bar):
@@ -282,10 +295,11 @@ class NotebookBar(Bar):
             self._stream.flush()
             return
         if self._bar is None:
-            form = "{desc} {percentage:.0f}%|{bar}|{postfix}"
+            form = "{desc} {percentage:.0f}%|{bar}| {unit}"
             self._bar = self._tqdm(total=1.0, desc=self._label, bar_format=form, leave=False)
         self._bar.n = share
-        self._bar.set_postfix_str("  ".join(told))
+        self._bar.unit = "  ".join(told)
+        self._bar.refresh()
 
     def _erase(self) -> None:
         if self._bar is not None:

@@ -9,7 +9,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
+from owenshap.errors import MissingExtraError
 from owenshap.support.extras import needed
 
 _lock = threading.Lock()
@@ -53,3 +56,29 @@ def shared_among_workers() -> Iterator[None]:
     finally:
         with _lock:
             torch.set_num_threads(_busy.pop(thread))
+
+
+@contextmanager
+def one_thread_for_algebra() -> Iterator[None]:
+    """Inside, linear algebra has one thread.
+
+    The many small products of a fit are slower with more: on a machine that is busy with something
+    else, ten times and more, as each waits for a thread that has no core. And bits do not depend
+    on how many cores there are. It is a setting of the process, so only its main thread changes it:
+    of two that do, the last to leave can bring back what the first had set. Without threadpoolctl,
+    which scikit-learn brings along, nothing changes.
+    """
+    control = _control_of_algebra()
+    if control is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with control.limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache  # looking for all libraries of a process takes milliseconds
+def _control_of_algebra() -> Any:
+    try:
+        return needed("threadpoolctl", extra="demo").ThreadpoolController()
+    except MissingExtraError:
+        return None

@@ -181,14 +181,18 @@ def fold_of(pairs: int) -> IntArray:
     return fold
 
 
-def jackknife(values: FloatArray, without_folds: FloatArray, pairs: int) -> FloatArray:
-    """Standard errors (n, k) from values and from those without each fold, (folds, n, k).
+def jackknife(
+    values: FloatArray, without_folds: FloatArray, pairs: int, n_players: int | None = None
+) -> FloatArray:
+    """Standard errors (n, k) from values and from those without each fold, (folds, n, k); of
+    something else than a value for each player, with the number of these.
 
     J_i² = (F − 1)/F Σ_f (φ_i^(−f) − φ_i)², and its mean over the players: what few folds say of one
     value alone is too noisy for an interval. Of a share of all pairs that there are, drawn without
     replacement, the variance is less by that share: of all of them it is 0.
     """
-    unseen = 1 - pairs / all_pairs(len(values)) if len(values) > 1 else 0.0
+    players = len(values) if n_players is None else n_players
+    unseen = 1 - pairs / all_pairs(players) if players > 1 else 0.0
     squares = unseen * (FOLDS - 1) / FOLDS * np.square(without_folds - values).sum(axis=0)
     errors: FloatArray = np.sqrt((squares + column_sums(squares) / len(squares)) / 2)
     return errors

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
@@ -81,6 +82,7 @@ class CrossValidated(Surrogate):
             LinearSurrogate().bytes_needed(pairs, n_players),
         )
 
+    @one_thread_for_algebra()
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedChoice:
         pairs = pairs_of(coalitions, values)
         fitted = self.surrogate.fit(coalitions, values, start)

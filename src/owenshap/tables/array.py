@@ -63,6 +63,13 @@ class ArrayTable(Table):
     def take(self, rows: IntArray) -> Self:
         return replace(self, array=self.array[rows])
 
+    def widened(self, rows: Self) -> Self:
+        if self.array.dtype.kind not in "iu" or rows.array.dtype.kind != "f":
+            return self
+        if (rows.array % 1 == 0).all() or rounded_by_float(self.array).any():
+            return self  # they are integers, or the background would be no more what it is
+        return replace(self, array=self.array.astype(np.float64))
+
     def like(self, background: Self, what: str) -> Self:
         if self.shape != background.shape:
             rule = f"have rows of shape {background.shape} as the background has"
@@ -121,6 +128,9 @@ class ArrayTable(Table):
 
 def _as_array(data: Any, what: str) -> NDArray[Any]:
     check_unmasked(what, data)
+    if hasattr(data, "toarray"):  # scipy's sparse matrices and arrays, which numpy wraps whole
+        advice = "Give X.toarray(), or a DataFrame; models of sparse rows take dense ones too"
+        raise InputError(what, "be dense", f"a sparse {type(data).__name__}", advice)
     try:
         array = np.asarray(data)
     except ValueError:

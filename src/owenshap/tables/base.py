@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, ClassVar, Self, TypeAlias
 
@@ -61,6 +61,12 @@ class Table(ABC):
         """The table with the background's columns and dtypes, or an error that names what
         differs.
         """
+
+    def widened(self, rows: Self) -> Self:  # noqa: ARG002
+        """The table as a background for these rows: its integers as floats where theirs are no
+        integers; itself where nothing is to be done.
+        """
+        return self
 
     def beside(self, data: Any, what: str) -> Self:
         """Other data of the same type, with this table's columns and dtypes."""
@@ -221,6 +227,18 @@ def distinct_names(names: list[str] | None, features: int) -> list[str]:
         places = " and ".join(str(place) for place, name in enumerate(names) if name == double)
         got = f"{double!r} for columns {places}"
         raise InputError("feature_names", "name each column once", got, "Rename all but one")
+    return names
+
+
+def frame_names(columns: Iterable[Any], names: list[str] | None) -> list[str]:
+    """The names of a frame's columns, of which there must be some and nobody gives others."""
+    if names is not None:
+        advice = "Its columns are the names"
+        raise InputError("feature_names", "be None for a DataFrame", names, advice)
+    names = [str(column) for column in columns]
+    if not names:
+        advice = "Give the columns that the model takes"
+        raise InputError("data", "have at least one column", "none", advice)
     return names
 
 

@@ -18,6 +18,7 @@ from owenshap.tables.base import (
     checked_columns,
     chosen,
     expand,
+    frame_names,
     lossy_dtype,
     same_objects,
 )
@@ -38,17 +39,9 @@ class PandasTable(Table):
             raise InputError(
                 "data", "be a DataFrame", type(data).__name__, "For one row use frame.iloc[[i]]"
             )
-        if names is not None:
-            raise InputError(
-                "feature_names", "be None for a DataFrame", names, "Its columns are the names"
-            )
-        names = [str(name) for name in data.columns]
-        if not names:
-            raise InputError(
-                "data", "have at least one column", "none", "Give the columns that the model takes"
-            )
-        double = next((name for place, name in enumerate(names) if name in names[:place]), None)
-        if double is not None:
+        names = frame_names(data.columns, names)
+        if len(set(names)) < len(names):
+            double = next(name for place, name in enumerate(names) if name in names[:place])
             raise InputError(
                 "data", "have each column once", f"{double!r} twice", "Rename one of the two"
             )
@@ -60,18 +53,36 @@ class PandasTable(Table):
     def take(self, rows: IntArray) -> Self:
         return replace(self, frame=self.frame.iloc[rows])
 
+    def widened(self, rows: Self) -> Self:
+        frame = self.frame
+        for place, name in enumerate(self.names):
+            column = self.frame.iloc[:, place]
+            theirs = rows.frame.iloc[:, rows.names.index(name)] if name in rows.names else column
+            if column.dtype.kind not in "iu" or theirs.dtype.kind != "f" or _rounded(column).any():
+                continue
+            if not (theirs % 1 == 0).fillna(False).all():
+                frame = frame.copy(deep=False) if frame is self.frame else frame
+                plain = isinstance(column.dtype, np.dtype)
+                frame.isetitem(place, column.astype(np.float64 if plain else "Float64"))
+        return self if frame is self.frame else replace(self, frame=frame)
+
     def like(self, background: Self, what: str) -> Self:
         checked_columns(self.names, background.names, what)
-        frame = self.frame.iloc[:, [self.names.index(name) for name in background.names]].copy(
-            deep=False
-        )
+        place_of = {name: place for place, name in enumerate(self.names)}
+        order = [place_of[name] for name in background.names]
+        frame = self.frame.iloc[:, order].copy(deep=False)
         frame.columns = background.frame.columns
-        for place, wanted in enumerate(background.frame.dtypes):
-            if not _same_dtype(frame.dtypes.iloc[place], wanted):
+        dtypes = zip([*frame.dtypes], [*background.frame.dtypes], strict=True)
+        for place, (got, wanted) in enumerate(dtypes):
+            if not _same_dtype(got, wanted):
                 frame.isetitem(place, _cast(frame.iloc[:, place], wanted, what))
         return replace(self, frame=frame, names=background.names)
 
     def differs(self, background: Self) -> BoolArray:
+        if self._is_floats and background._is_floats:  # all at once: pandas takes long for columns
+            own, other = (_floats(table.frame) for table in (self, background))
+            constant = _same_floats(other, other[0]).all(axis=0)
+            return ~(constant & _same_floats(own, other[0]))
         columns = [_differs(own, other) for own, other in self._columns_beside(background)]
         return np.stack(columns, axis=1)
 
@@ -118,7 +129,11 @@ class PandasTable(Table):
         return self.frame.reset_index(drop=True)
 
     def cells(self) -> NDArray[Any]:
-        rounded = any(_rounded(self.frame.iloc[:, place]).any() for place in range(self.n_features))
+        rounded = any(
+            _rounded(self.frame.iloc[:, place]).any()
+            for place, dtype in enumerate(self.frame.dtypes)
+            if dtype.kind in "iu"
+        )
         if all(dtype.kind in "biuf" for dtype in self.frame.dtypes) and not rounded:
             return self.frame.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
         pd = _pandas()
@@ -134,6 +149,11 @@ class PandasTable(Table):
     def row_ids(data: Any) -> NDArray[Any] | None:
         index = data.index
         return index.to_numpy(None if _plain(index.dtype) else object, copy=True)
+
+    @property
+    def _is_floats(self) -> bool:
+        """Whether all columns are of numpy's float64."""
+        return all(dtype == np.float64 and _plain(dtype) for dtype in set(self.frame.dtypes))
 
     def _columns_beside(self, other: Self) -> list[tuple[Any, Any]]:
         return [
@@ -179,9 +199,9 @@ def _apart(column: Any, other: Any) -> BoolArray:
     """
     unlike = _unlike(column, other)
     if column.dtype.kind == "f":
-        own = _floats(column)
+        cells = _floats(column)
         others = _floats(other)
-        return unlike | ((own == 0) & (np.signbit(own) != np.signbit(others)))
+        return unlike | ((cells == 0) & (np.signbit(cells) != np.signbit(others)))
     if column.dtype == np.object_:
         missing = column.isna().to_numpy() & _pandas().isna(other)
         return unlike | ~(missing | same_objects(column.to_numpy(), _objects(other)))
@@ -189,11 +209,18 @@ def _apart(column: Any, other: Any) -> BoolArray:
 
 
 def _floats(cells: Any) -> FloatArray:
-    """A column of floats, or one cell of it, as numpy has them."""
+    """Columns of floats, or one cell, as numpy has them."""
     pd = _pandas()
-    if isinstance(cells, pd.Series):
+    if isinstance(cells, (pd.Series, pd.DataFrame)):
         return cells.to_numpy(np.float64, na_value=np.nan)
     return np.array(np.nan if pd.isna(cells) else cells, np.float64)
+
+
+def _same_floats(own: FloatArray, other: FloatArray) -> BoolArray:
+    """Where a model cannot tell floats apart: missing equals missing, zeros have signs."""
+    same = (own == other) & (np.signbit(own) == np.signbit(other))
+    both: BoolArray = same | (np.isnan(own) & np.isnan(other))
+    return both
 
 
 def _objects(cells: Any) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, IntArray, rounded_by_float
 from owenshap.support.extras import needed
-from owenshap.tables.base import Composer, Table, checked_columns, expand, lossy_dtype
+from owenshap.tables.base import Composer, Table, checked_columns, expand, frame_names, lossy_dtype
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,15 +30,7 @@ class PolarsTable(Table):
         if not isinstance(data, _polars().DataFrame):
             advice = "Collect a LazyFrame; for one row use frame[i : i + 1]"
             raise InputError("data", "be a DataFrame", type(data).__name__, advice)
-        if names is not None:
-            raise InputError(
-                "feature_names", "be None for a DataFrame", names, "Its columns are the names"
-            )
-        if not data.columns:
-            raise InputError(
-                "data", "have at least one column", "none", "Give the columns that the model takes"
-            )
-        return cls(data, list(data.columns))
+        return cls(data, frame_names(data.columns, names))
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -51,6 +43,21 @@ class PolarsTable(Table):
         wanted = background.frame.schema
         columns = [_cast(self.frame[name], wanted[name], what) for name in background.names]
         return replace(self, frame=_polars().DataFrame(columns), names=background.names)
+
+    def widened(self, rows: Self) -> Self:
+        pl = _polars()
+        wide = [
+            name
+            for name in self.names
+            if name in rows.names
+            and self.frame[name].dtype.is_integer()
+            and rows.frame[name].dtype.is_float()
+            and not _rounded(self.frame[name])
+            and not (rows.frame[name] % 1 == 0).fill_null(False).all()
+        ]
+        if not wide:
+            return self
+        return replace(self, frame=self.frame.with_columns(pl.col(wide).cast(pl.Float64)))
 
     def differs(self, background: Self) -> BoolArray:
         columns = [_differs(self.frame[name], background.frame[name]) for name in background.names]

@@ -361,10 +361,10 @@ def _check_integers(tensor: Any, what: str) -> None:
 def _other(tensor: Any, other: Any) -> BoolArray:
     """Where they differ, on the host."""
     if _in_numpy(tensor) and _in_numpy(other):  # of a few numbers numpy is done sooner
-        own = tensor.numpy()
+        cells = tensor.numpy()
         others = other.numpy()
-        apart = (own != others) | (np.signbit(own) != np.signbit(others))
-        return apart & ((own == own) | (others == others))  # noqa: PLR0124
+        apart = (cells != others) | (np.signbit(cells) != np.signbit(others))
+        return apart & ((cells == cells) | (others == others))  # noqa: PLR0124
     return np.asarray(_apart(tensor, other).cpu())
 
 

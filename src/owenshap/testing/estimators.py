@@ -23,7 +23,7 @@ from owenshap.testing.games import KnownGame, airport, constant, product, stacke
 from owenshap.testing.trials import (
     AFFORDABLE,
     ALARM,
-    TOGETHER,
+    LEARNING_REPLICATES,
     Counting,
     affordable,
     block_generator,
@@ -275,7 +275,10 @@ def check_shrinking(estimator: Estimator) -> None:
     # With 100 replicates and 5 seeds the ratio varies by about 3 % of itself, with 10 by 10 %: a
     # quarter is far off for both.
     few = affordable(
-        method, game.n_players, TOGETHER // 2 if method.together else 100, share=5 * len(seeds)
+        method,
+        game.n_players,
+        LEARNING_REPLICATES // 2 if method.together else 100,
+        share=5 * len(seeds),
     )
     short, long = (
         np.mean(
@@ -456,13 +459,13 @@ def check_outputs(estimator: Estimator) -> None:
     games = (smooth(PLAYERS), rough(PLAYERS), airport(np.arange(1.0, PLAYERS + 1)))
     method = settled(estimator, PLAYERS)
     count = some(method, PLAYERS)
-    together = run(method, stacked(*games), count).values
+    stacked_values = run(method, stacked(*games), count).values
     require(
-        together.shape == (PLAYERS, 3),
-        f"values of 3 outputs must have shape ({PLAYERS}, 3); got {together.shape}",
+        stacked_values.shape == (PLAYERS, 3),
+        f"values of 3 outputs must have shape ({PLAYERS}, 3); got {stacked_values.shape}",
     )
     alone = np.column_stack([run(method, game, count).values for game in games])
-    require_close(together, alone, "outputs together must be what each is alone")
+    require_close(stacked_values, alone, "outputs together must be what each is alone")
 
 
 ESTIMATOR_CHECKS: tuple[Callable[[Estimator], None], ...] = (
@@ -579,7 +582,7 @@ def _made_runs(method: Estimator, game: KnownGame) -> list[Estimate]:
     cost = method.replicate_cost(game.n_players)
     replicates = max(RUN_REPLICATES, RUN_EVALUATIONS // max(1, cost))
     if method.together:
-        replicates = TOGETHER
+        replicates = LEARNING_REPLICATES
         most = RUNS // 10
     else:
         most = RUNS

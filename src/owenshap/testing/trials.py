@@ -24,8 +24,8 @@ from owenshap.testing.games import KnownGame, product, random_unanimity_sum
 ALARM = 1e-6
 ROUNDING = 1e-12  # times the largest number involved
 AFFORDABLE = 500_000  # evaluations of one statistical check, about
-# replicates, where each learns from those before it: that takes longer than evaluating them
-TOGETHER = 60
+# where a replicate learns from those before it, which takes longer than evaluating it
+LEARNING_REPLICATES = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def affordable(
     if not estimator.random:
         return 1
     if estimator.together:
-        return min(most, TOGETHER)
+        return min(most, LEARNING_REPLICATES)
     return int(
         np.clip(AFFORDABLE // share // max(1, estimator.replicate_cost(n_players)), least, most)
     )

@@ -9,6 +9,7 @@ so a row needs one look-up per cell and player instead of one per leaf and playe
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from owenshap.trees.work import EXPECTED_ROWS, WalkWork, cell_work, own_bits
 
 NEVER = 1 << 30  # no pattern has this bit
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
+OWN = 3  # values that Cells.own may have
 PART = 1 << 22  # entries of tables that are made at a time
 
 
@@ -147,37 +149,45 @@ def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked = VALUES
     first = sources[moved, own_slot[moved]]
     sources[moved, own_slot[moved]] = sources[moved, last[moved]]
     sources[moved, last[moved]] = first
-    groups = []
     used = np.unique(cell_of[leaves])
-    key = np.column_stack([bits, own, ~block.inner[roots]])
-    for each, kind, alone in np.unique(key[used], axis=0).tolist():
-        of_kind = used[(key[used] == (each, kind, alone)).all(axis=1)]
-        entries = asked.count(each) * block.ensemble.values.shape[1] << each
-        for mine in _parts(of_kind, entries):
-            number = np.full(len(roots), NONE)
-            number[mine] = np.arange(len(mine))
-            of = np.flatnonzero(number[cell_of[leaves]] >= 0)
-            cell = number[cell_of[leaves[of]]]
-            groups.append(
-                Cells(
-                    each,
-                    sources[mine, :each],
-                    cell,
-                    leaves[of],
-                    care[of],
-                    ones[of],
-                    edges[of],
-                    bool(alone),
-                    roots[mine],
-                    kind,
-                )
+    kind = (bits * OWN + own) * 2 + ~block.inner[roots]
+    kinds = [used[kind[used] == each] for each in np.unique(kind[used])]
+    parts = [part for mine in kinds for part in _parts(mine, int(bits[mine[0]]), block, asked)]
+    groups = []
+    for mine, of in zip(parts, _of_parts(parts, cell_of[leaves], len(roots)), strict=True):
+        first = mine[0]
+        groups.append(
+            Cells(
+                int(bits[first]),
+                sources[mine, : bits[first]],
+                np.searchsorted(mine, cell_of[leaves[of]]),
+                leaves[of],
+                care[of],
+                ones[of],
+                edges[of],
+                not block.inner[roots[first]],
+                roots[mine],
+                int(own[first]),
             )
+        )
     return Plan(block, turns, groups, deep, once, per_row)
 
 
-def _parts(cells: IntArray, entries: int) -> list[IntArray]:
-    """Cells in parts whose tables are not larger than PART."""
+def _parts(cells: IntArray, bits: int, block: Block, asked: Asked) -> list[IntArray]:
+    """Cells with so many bits in parts whose tables are not larger than PART."""
+    entries = asked.count(bits) * block.ensemble.values.shape[1] << bits
     return np.split(cells, np.arange(0, len(cells), max(1, PART // entries))[1:])
+
+
+def _of_parts(parts: list[IntArray], cell_of: IntArray, cells: int) -> list[IntArray]:
+    """Which leaves, in their order, are in the cells of each part; cell_of (leaves,)."""
+    part_of = np.zeros(cells, np.int64)
+    for part, mine in enumerate(parts):
+        part_of[mine] = part
+    of_leaf = part_of[cell_of]
+    order = np.argsort(of_leaf, kind="stable")
+    begin = np.searchsorted(of_leaf[order], np.arange(len(parts) + 1)).tolist()
+    return [order[start:stop] for start, stop in pairwise(begin)]
 
 
 def _chosen(

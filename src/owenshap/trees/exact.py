@@ -30,6 +30,7 @@ from owenshap.trees.work import (
 BLOCK_NODES = 1 << 15  # of a block of trees
 ENTRY = 8  # bytes
 WORKING = 64_000_000  # bytes that are needed beside tables that are kept
+COPIES = 4  # of the pairs of a row that are there at a time
 ROWS = 256  # looked up at a time, or
 BITS = 1 << 23  # fewer where a block has so many nodes that its bits would not fit, but at least
 FEWEST_ROWS = 8  # rows at a time
@@ -204,7 +205,11 @@ class TreeGame:
         return self._prepared_for(VALUES)
 
     def _prepared_for(self, asked: Asked) -> list[_Prepared]:
+        """The same for what is asked; beside Shapley values, one weight on levels is kept."""
         if asked not in self._known:
+            for each in [*self._known]:
+                if each != VALUES and each.levels != asked.levels:
+                    del self._known[each]
             kept = sum(each.kept for known in self._known.values() for each in known)
             room = self.memory - WORKING - kept
             prepared = []
@@ -269,7 +274,7 @@ class TreeGame:
             levels(degree) has nodes in [0, 1] and weights that integrate polynomials of this
             degree.
         """
-        return self.shaped(self._differences(rows, Asked(1, levels)))
+        return self.shaped(self._differences(self.ensemble.checked(rows), Asked(1, levels)))
 
     def interactions(self, rows: object, levels: Levels | None = None) -> FloatArray:
         """What pairs of players add together (m, players, players, K).
@@ -284,10 +289,17 @@ class TreeGame:
         levels : callable, optional
             The weight μ on levels, as for `values_under`; Shapley's if not given.
         """
-        values = self.values(rows) if levels is None else self.values_under(rows, levels)
-        return self.with_diagonal(self._differences(rows, _asked(2, levels)), values)
+        matrix = self.ensemble.checked(rows)
+        values = self.values(matrix) if levels is None else self.values_under(matrix, levels)
+        asked = _asked(2, levels)
+        cells = np.empty((len(matrix), *[self.n_players] * 2, values.shape[-1]))
+        at_once = max(1, WORKING // (COPIES * ENTRY * max(1, cells[:1].size)))
+        for part in _parts(matrix, at_once):
+            pairs = self._differences(matrix[part], asked)
+            cells[part] = self.with_diagonal(pairs, values[part])
+        return cells
 
-    def _differences(self, rows: object, asked: Asked) -> FloatArray:
+    def _differences(self, rows: FloatArray, asked: Asked) -> FloatArray:
         """By target and row (targets, m)."""
         matrix = self.ensemble.matrix(rows)
         targets = self.ensemble.n_outputs * asked.targets(self.n_players)
@@ -360,7 +372,6 @@ class _Prepared:
         self.rows = max(FEWEST_ROWS, min(ROWS, BITS // len(block)))  # at a time
         self._means: dict[int, FloatArray] = {}
         self._tables: list[Table] | None = None
-        self._unfilled = False
         self._rows_so_far = 0
 
     def look_up(self, matrix: FloatArray, total: FloatArray) -> None:
@@ -386,10 +397,12 @@ class _Prepared:
     def _tables_for(self, rows: int) -> list[Table]:
         """The tables that are kept; for a few rows they are not filled."""
         self._rows_so_far += rows
-        if self._tables is None or (self._unfilled and self._rows_so_far > FEW_ROWS):
-            self._unfilled = self._rows_so_far <= FEW_ROWS
-            self._tables = self._made(list(range(len(self.plan.cells))), self._unfilled)
-        return self._tables
+        few = self._rows_so_far <= FEW_ROWS
+        tables = self._tables
+        if tables is None or not (few or all(each.filled for each in tables)):
+            tables = self._made(list(range(len(self.plan.cells))), few)
+            self._tables = tables
+        return tables
 
     def _made(self, parts: list[int], unfilled: bool) -> list[Table]:
         """The tables of some parts of the plan; their means are kept."""

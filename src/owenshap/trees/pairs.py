@@ -235,7 +235,7 @@ def _add_all_pairs(
             shape = (len(roots), len(part), len(others))
             root, row, other = (each.ravel() for each in np.indices(shape))
             steps = _walked(walk, roots[root], row, other, part, others)
-            total[:, start : start + step] += _given_out(walk, steps, weights, n_players, len(part))
+            _give_out(walk, steps, weights, n_players, total[:, start : start + step])
 
 
 def add_own_values(
@@ -249,7 +249,7 @@ def add_own_values(
             part = slice(start, start + step)
             root, row = (each.ravel() for each in np.indices((len(roots), len(rows[part]))))
             steps = _walked(walk, roots[root], row, row, rows[part], others[part])
-            total[:, part] += _given_out(walk, steps, None, n_players, len(rows[part]))
+            _give_out(walk, steps, None, n_players, total[:, part])
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,12 +363,24 @@ def _joined(
     return joined
 
 
+def _give_out(
+    walk: Walk,
+    steps: list[_Step],
+    weights: FloatArray | None,
+    n_players: int,
+    total: FloatArray,
+) -> None:
+    """From the last leaves up: add what those below each parting give to (targets, m)."""
+    if walk.asked.order == 1:
+        total += _given_out(walk, steps, weights, n_players, total.shape[1])
+    else:
+        _give_to_pairs(walk, steps, weights, n_players, total)
+
+
 def _given_out(
     walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int
 ) -> FloatArray:
-    """From the last leaves up: what those below each parting give to its player (targets, m)."""
-    if walk.asked.order > 1:
-        return _given_to_pairs(walk, steps, weights, n_players, n_rows)
+    """What partings give to their players (targets, m)."""
     total = np.zeros(walk.block.ensemble.n_outputs * n_players * n_rows)
     stretches = steps[-1].first + 2 * len(steps[-1].parted)
     node = np.concatenate([step.node for step in steps])
@@ -403,14 +415,16 @@ def _amounts(
     return amounts[::-1]
 
 
-def _given_to_pairs(
-    walk: Walk, steps: list[_Step], weights: FloatArray | None, n_players: int, n_rows: int
-) -> FloatArray:
-    """What leaves below each parting give to its player together with the player of each parting
-    above (targets, m).
+def _give_to_pairs(
+    walk: Walk,
+    steps: list[_Step],
+    weights: FloatArray | None,
+    n_players: int,
+    total: FloatArray,
+) -> None:
+    """Add what leaves below each parting give to its player together with the player of each
+    parting above.
     """
-    targets = walk.asked.targets(n_players)
-    total = np.zeros(walk.block.ensemble.n_outputs * targets * n_rows)
     stretch = np.concatenate([step.parted for step in steps])
     node = np.concatenate([step.node for step in steps])
     row = np.concatenate([step.row for step in steps])
@@ -418,26 +432,21 @@ def _given_to_pairs(
     above, is_row_side = _above(steps, len(stretch))
     for output, values in enumerate(walk.values):
         with_member, with_other = _pair_amounts(walk, steps, values, weights, len(above))
-        start = (walk.outputs[output] * (targets * n_rows)).take(node) + row
+        start = walk.outputs[output].take(node) * walk.asked.targets(n_players)
         below = np.arange(len(stretch))
         here = stretch
-        while True:
+        while len(below):
             upper = above.take(here)
             inside = np.flatnonzero(upper >= 0)
             below = below.take(inside)
             upper = upper.take(inside)
-            if not len(below):
-                break
             member = is_row_side.take(here.take(inside))
             amount = np.where(member, with_member.take(below), with_other.take(below))
             one = player.take(below)
             two = player.take(upper)
-            place = np.minimum(one, two) * n_players + np.maximum(one, two)
-            place *= n_rows
-            place += start.take(below)
-            total += np.bincount(place, amount, len(total))
+            place = np.minimum(one, two) * n_players + np.maximum(one, two) + start.take(below)
+            np.add.at(total, (place, row.take(below)), amount)
             here = stretch.take(upper)
-    return total.reshape(-1, n_rows)
 
 
 def _above(steps: list[_Step], partings: int) -> tuple[IntArray, BoolArray]:

@@ -196,21 +196,21 @@ def add_cover_differences(
         What is added to.
     """
     whole = block.ensemble
-    rows = answers.shape[1]
     targets = asked.targets(n_players)
     leaves = np.flatnonzero(wanted & (block.players >= asked.order))
+    if not len(leaves):
+        return
+    boxes = block.boxes(leaves)
+    turns = block.chain(np.unique(boxes[boxes >= 0]))
+    bits = np.zeros((len(block), answers.shape[1]), np.uint8)
+    bits[np.concatenate(turns)] = inside(block, turns, answers)
     for players in np.unique(block.players[leaves]).tolist():
-        group = leaves[block.players[leaves] == players]
-        step = max(1, AT_A_TIME // (asked.count(players) * rows))
+        group = np.flatnonzero(block.players[leaves] == players)
+        step = max(1, AT_A_TIME // (asked.count(players) * answers.shape[1]))
         for start in range(0, len(group), step):
-            some = group[start : start + step]
-            edges = block.boxes(some)
-            turns = block.chain(np.unique(edges))
-            ordered = np.concatenate(turns)
-            place = np.empty(len(block), np.int64)
-            place[ordered] = np.arange(len(ordered))
-            bits = inside(block, turns, answers)[place[edges]].astype(np.float64)
-            found = cover_differences_at(bits, shares[edges], asked)
+            some = leaves[group[start : start + step]]
+            edges = boxes[group[start : start + step], :players]
+            found = cover_differences_at(bits[edges].astype(np.float64), shares[edges], asked)
             places = asked.places(block.edge_player[edges], n_players)
             for output, values in enumerate(whole.values[some + block.nodes.start].T):
                 target = whole.outputs[block.tree[some], output][:, None] * targets + places

@@ -7,12 +7,12 @@ place, that of two players has two of them. D only moves a share from one bit to
 table of some players is that of the others, ∫ ⊗ M(q) dμ(q), for each of their patterns. Without a
 background a player's factor is q · bit + (1 − q) · share, and its difference bit − share.
 
-Nothing is divided by q or 1 − q: levels 0 and 1 may have a weight.
+Nothing is divided by what may be 0: levels 0 and 1 may have a weight.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
@@ -20,7 +20,7 @@ from itertools import combinations
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.trees.leaves import levels
+from owenshap.trees.leaves import LEAST_SHARE, levels
 
 WHOLE_PLAYERS = 7  # up to so many players one matrix product gives whole tables soonest
 MATRIX_PLAYERS = 10  # up to so many other players one matrix product is soonest
@@ -167,18 +167,33 @@ def cover_differences(shares: FloatArray, asked: Asked) -> FloatArray:
     cover, from the cover shares (leaves, k) of each player's splits.
     """
     count, players = shares.shape
+    shares = np.maximum(shares, LEAST_SHARE)
     groups = asked.groups(players)
     table = np.empty((count, len(groups), 1 << players))
+    lost = _lost(shares, asked)
     for place, group in enumerate(groups):
-        rest = _cover_integrated(np.delete(shares, group, axis=1), asked.levels)
-        found = _by_group(table[:, place], players, group)
+        if lost is None:
+            rest = _cover_integrated(np.delete(shares, group, axis=1), asked.levels)
+        else:
+            outside = _by_group(lost, players, group).reshape(count, 1 << asked.order, -1)[:, 0]
+            rest = outside / shares[:, group].prod(axis=1)[:, None]
         own = np.ones((count, 1))
         for player in group:
             gain = np.stack([-shares[:, player], 1 - shares[:, player]], axis=1)
             own = (gain[:, :, None] * own[:, None]).reshape(count, -1)
-        both = own[:, :, None] * rest[:, None]
-        found[...] = both.reshape(found.shape)
+        found = _by_group(table[:, place], players, group)
+        found[...] = (own[:, :, None] * rest[:, None]).reshape(found.shape)
     return table
+
+
+def _lost(shares: FloatArray, asked: Asked) -> FloatArray | None:
+    """∫ (1 − q)^−order of the product of all players' factors dμ (leaves, 2^k): where the players
+    of a group are outside their boxes, it has that of all others. None where level 1 counts.
+    """
+    nodes, weights = asked.levels(shares.shape[1])
+    if nodes.max() == 1:
+        return None
+    return _cover_integrated(shares, lambda _: (nodes, weights / (1 - nodes) ** asked.order))
 
 
 def _cover_integrated(shares: FloatArray, rule: Levels) -> FloatArray:
@@ -200,23 +215,34 @@ def cover_differences_at(bits: FloatArray, shares: FloatArray, asked: Asked) -> 
     """
     count, players, rows = bits.shape
     nodes, weights = asked.levels(players)
-    own = shares[:, :, None]
+    own = np.maximum(shares, LEAST_SHARE)[:, :, None]
     gains = bits - own
-    groups = asked.groups(players)
-    place = {group: each for each, group in enumerate(groups)}
-    found = np.zeros((count, len(groups), rows))
+    found = np.zeros((count, asked.count(players), rows))
     for level, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
         factors = level * bits + (1 - level) * own
         if asked.order == 1:
             found += weight * gains * _products_without(factors)
-            continue
-        for last in range(1, players):
-            after = factors[:, last + 1 :].prod(axis=1)
-            before = gains[:, :last] * _products_without(factors[:, :last])
-            start = place[(0, last)]
-            part = found[:, start : start + last]
-            part += (weight * gains[:, last] * after)[:, None] * before
+        elif level < 1:
+            shared = weight * factors.prod(axis=1)
+            ratios = gains / factors
+            for last, pairs in _partners(found):
+                np.add(pairs, (shared * ratios[:, last])[:, None] * ratios[:, :last], out=pairs)
+        else:
+            for last, pairs in _partners(found):
+                after = weight * gains[:, last] * factors[:, last + 1 :].prod(axis=1)
+                before = gains[:, :last] * _products_without(factors[:, :last])
+                np.add(pairs, after[:, None] * before, out=pairs)
     return found
+
+
+def _partners(pairs: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+    """Each player with its pairs with those before it (leaves, player, m)."""
+    last = 1
+    start = 0
+    while start < pairs.shape[1]:
+        yield last, pairs[:, start : start + last]
+        start += last
+        last += 1
 
 
 def _products_without(factors: FloatArray) -> FloatArray:

@@ -106,27 +106,29 @@ class Table:
     entries: FloatArray | Unfilled = field(repr=False)
     targets: int
 
+    @property
+    def filled(self) -> bool:
+        return isinstance(self.entries, np.ndarray)
+
     def add(self, patterns: IntArray, total: FloatArray) -> None:
         """Add what all slots give to rows with these patterns (cells, m) to (targets, m), or to as
         many of these rows as there is room for.
         """
-        given = None
-        flat = None
-        if isinstance(self.entries, np.ndarray):
-            flat = self.entries.ravel()
-        else:
-            given = self.entries.at(patterns).reshape(len(self.target), -1)
+        found = self._found(patterns)
         for start in range(0, len(self.target), LOOKUPS):
             part = slice(start, start + LOOKUPS)
-            begins = self.starts[part]
-            if flat is not None:
-                place = np.add(patterns[self.cell[part]], begins[:, None], dtype=np.intp)
-                found = flat.take(place)
-            else:
-                assert given is not None
-                found = given.take(begins >> self.cells.bits, axis=0)
             first, adding = self._adding(part)
-            total[first : first + adding.shape[0]] += (adding @ found)[:, : total.shape[1]]
+            total[first : first + adding.shape[0]] += (adding @ found(part))[:, : total.shape[1]]
+
+    def _found(self, patterns: IntArray) -> Callable[[slice], FloatArray]:
+        """What some slots give to the rows (slots, m)."""
+        if isinstance(self.entries, np.ndarray):
+            flat = self.entries.ravel()
+            return lambda part: flat.take(
+                np.add(patterns[self.cell[part]], self.starts[part, None], dtype=np.intp)
+            )
+        given = self.entries.at(patterns).reshape(len(self.target), -1)
+        return lambda part: given.take(self.starts[part] >> self.cells.bits, axis=0)
 
     def _adding(self, part: slice) -> tuple[int, csr_array]:
         """The matrix that adds what some slots give to their targets, and the first of these."""

@@ -18,7 +18,7 @@ def cell(**ours):
     mine = {"rows_run": 10, "seconds": 2.0, "error": 1e-3, "gap": 0.0, "finite": 1.0}
     mine |= {"coverage": 0.95, "half_width": 0.01, "doubtful": None, "method": "castro"} | ours
     theirs = {"rows_run": 10, "seconds": 4.0, "error": 2e-3, "gap": 0.0}
-    return {"owenshap": mine, "shap": theirs, "ratio": {"value": 0.5, "with": "default"}}
+    return {"owenshap": mine, "shap": theirs, "ratio": {"value": 0.4, "with": "budget=500"}}
 
 
 def results(**cells):
@@ -77,6 +77,49 @@ def test_a_call_that_fails_is_told_and_not_called_again():
     assert contender.begin(10).failed == times.failed
 
 
+def race(monkeypatch, ours, theirs, seconds, method="castro"):
+    """The ratio where calls have these errors by setting, and shap's this one; seconds by setting."""
+    made = []
+
+    def tried(case, setting, rows, turns, limit):
+        made.append(setting)
+        told = next(iter(setting.values()))
+        values = judge().values[:1, :, 0] + ours[told]
+        return Times(1, [seconds[told]], results=[SimpleNamespace(values=values)])
+
+    monkeypatch.setattr(measure, "_tried", tried)
+    mine = {
+        "seconds": 4.0,
+        "method": method,
+        "error": judge().error(judge().values[:1, :, 0] + ours["default"]),
+    }
+    theirs = {"seconds": 2.0, "turns": 1, "error": judge().error(judge().values[:1, :, 0] + theirs)}
+    contenders = {"owenshap": Contender(lambda rows, seed: rows, 9.0)}
+    case = SimpleNamespace(rows=np.ones((1, 2)))
+    found = {"owenshap": mine, "shap": theirs}
+    return measure._ratio(found, contenders, judge(), 1, case), made
+
+
+def test_a_more_accurate_default_is_timed_at_the_error_of_the_other(monkeypatch):
+    errors = {"default": 0.01, "3%": 0.1, "10%": 0.9, "30%": 0.9, 250: 0.9, 500: 0.2, 1000: 0.1}
+    seconds = dict.fromkeys(errors, 3.0) | {"10%": 0.1, 500: 1.0}
+    found, made = race(monkeypatch, errors, 0.5, seconds)
+    assert found == {"value": 0.5, "with": "budget=500"}  # what is quicker misses the error
+    assert len(made) == 6
+
+
+def test_a_less_accurate_default_is_made_tighter_until_it_reaches_the_error(monkeypatch):
+    errors = {"default": 0.9, "0.3%": 0.7, "0.1%": 0.1}
+    found, made = race(monkeypatch, errors, 0.5, {"0.3%": 5.0, "0.1%": 6.0})
+    assert found == {"value": 3.0, "with": "tolerance=0.1%"}
+    assert len(made) == 2
+
+
+def test_values_that_are_read_off_a_model_are_not_made_looser(monkeypatch):
+    found, made = race(monkeypatch, {"default": 0.0}, 0.5, {}, "trees")
+    assert (found, made) == ({"value": 2.0, "with": "default"}, [])
+
+
 def test_a_call_that_takes_too_long_is_ended():
     def forever():
         while True:
@@ -88,9 +131,8 @@ def test_a_call_that_takes_too_long_is_ended():
 
 def test_the_table_marks_what_is_missed_and_what_was_not_run():
     found = results(**{"10": cell(gap=0.1, finite=0.5, rows_run=3)})
-    assert "| ~2 | 4 | 0.5 | 1.0e-03 | 2.0e-03 | **1e-01** | **50 %** | – | 95 % | 1 %" in line(
-        found
-    )
+    told = "| ~2 | 4 | 0.5 | 0.4 (`budget=500`) | 1.0e-03 | 2.0e-03 | **1e-01** | **50 %** | – | 95 % | 1 %"
+    assert told in line(found)
     text = report.table(found)
     assert "**Not measured yet**: other." in text
     assert "| sums within 1e-6 of the range | 0 of 1 | job 10 |" in text
@@ -102,7 +144,7 @@ def test_the_table_says_why_there_is_no_result():
     missing = cell()
     missing["owenshap"] = {"rows_run": 10, "failed": "ended after 60 s"}
     missing["ratio"] = {"value": None, "why": "1%: ended after 60 s"}
-    assert "| ended after 60 s | 4 | – (1%: ended after 60 s) | – |" in line(
+    assert "| ended after 60 s | 4 | – | – (1%: ended after 60 s) | – |" in line(
         results(**{"10": missing})
     )
     failed = results()

@@ -36,6 +36,7 @@ from sklearn.tree import DecisionTreeRegressor
 import owenshap
 from owenshap import Explainer
 from owenshap.explain import predicting
+from owenshap.games.outputs import choose
 
 catboost = pytest.importorskip("catboost")
 lightgbm = pytest.importorskip("lightgbm")
@@ -675,3 +676,64 @@ def test_rows_can_be_looked_up_on_a_device():
 def test_a_device_is_for_trees():
     with refuses("device", "without trees", "cpu"):
         Explainer(lambda rows: rows[:, 0], baseline=0.0, device="cpu")
+
+
+def tree_values(explainer, X, **asked):
+    """What the explainer's trees give for these rows, in any output of its model."""
+    rows, absent = explainer._inputs.rows(X)
+    predictions = explainer._predictor.predictions(rows)
+    names = explainer._predictor.output_names(predictions.shape[1])
+    output, _ = choose(explainer._output, predictions, names)
+    players = explainer._inputs.players(rows)
+    return explainer._trees.values(rows, absent, players, predictions, output, **asked)
+
+
+EXPLAINERS = {
+    "margins": lambda: Explainer(CLASSIFIERS["xgboost"][0]().fit(CANCER, MALIGNANT), CANCER[:30]),
+    "by cover": lambda: Explainer(CLASSIFIERS["lightgbm"][0]().fit(CANCER, MALIGNANT)),
+    "predicted class": lambda: Explainer(
+        CLASSIFIERS["forest"][0]().fit(CANCER, MALIGNANT), CANCER[:30], output="predicted"
+    ),
+    "a baseline": lambda: Explainer(
+        CLASSIFIERS["histograms"][0]().fit(CANCER, MALIGNANT), baseline=CANCER[50:55]
+    ),
+    "groups": lambda: Explainer(
+        CLASSIFIERS["catboost"][0]().fit(CANCER, MALIGNANT),
+        CANCER[:30],
+        players={str(i): list(CANCER.columns[5 * i : 5 * i + 5]) for i in range(6)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", EXPLAINERS)
+def test_pairs_sum_to_values_of_what_is_explained(name):
+    explainer = EXPLAINERS[name]()
+    values = tree_values(explainer, CANCER[100:105])
+    pairs = tree_values(explainer, CANCER[100:105], pairs=True)
+    players = values.values.shape[1]
+    assert pairs.values.shape == (5, players, players, values.values.shape[2])
+    np.testing.assert_array_equal(pairs.base, values.base)
+    close(pairs.values.sum(axis=2), values.values)
+    np.testing.assert_array_equal(pairs.values, pairs.values.swapaxes(1, 2))
+    assert np.abs(pairs.values[:, *np.triu_indices(players, 1)]).max() > 1e-3
+
+
+def test_another_weight_on_levels():
+    model = REGRESSORS["forest"]().fit(DIABETES.iloc[:, :6], PROGRESS)
+    explainer = Explainer(model, DIABETES.iloc[:20, :6])
+    row = DIABETES.iloc[[120], :6]
+
+    def value(sets):
+        mixed = np.where(sets[:, None], row.to_numpy(), DIABETES.iloc[:20, :6].to_numpy())
+        return (
+            model.predict(pd.DataFrame(mixed.reshape(-1, 6), columns=row.columns))
+            .reshape(len(sets), -1)
+            .mean(axis=1)
+        )
+
+    every = (np.arange(64)[:, None] >> np.arange(6)) & 1 > 0
+    worth = value(every)
+    banzhaf = [worth[every[:, i]].mean() - worth[~every[:, i]].mean() for i in range(6)]
+    half = lambda _: (np.array([0.5]), np.ones(1))  # noqa: E731
+    found = tree_values(explainer, row, levels=half).values[0, :, 0]
+    close(found, np.array(banzhaf))

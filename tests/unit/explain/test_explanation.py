@@ -101,11 +101,11 @@ def test_slices_of_slices():
 
 
 def test_wrong_slices_are_told():
-    with refuses("index of players", "ages", "Did you mean 'age'"):
+    with refuses("index of features", "ages", "Did you mean 'age'"):
         WHOLE["ages"]
     with refuses("index of outputs", "maybe"):
         WHOLE[..., "maybe"]
-    with refuses("index", "at most 3 parts (rows, players, outputs)"):
+    with refuses("index", "at most 3 parts (rows, features, outputs)"):
         WHOLE[0, 0, 0, 0]
     for key in (1.5, None, True, [[0, 1]], {"a": 1}):
         with refuses("index of rows", "numbers, names or a slice"):
@@ -121,7 +121,7 @@ def test_the_gap_is_what_the_values_leave():
     )
     np.testing.assert_allclose(explained(method="exact").gap, 0, atol=1e-12)
     assert WHOLE[0].gap.shape == (2,)
-    with refuses("gap", "one player"):
+    with refuses("gap", "one feature"):
         assert WHOLE["age"].gap
 
 

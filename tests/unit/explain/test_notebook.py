@@ -97,7 +97,7 @@ def test_many_players_share_the_last_line():
     values = np.arange(1.0, 201.0)
     lines = rows_of(explanation_of(values))
     assert len(lines) == 12
-    assert lines[-1][0] == "189 other players"
+    assert lines[-1][0] == "189 other features"
     assert lines[-1][2] == f"+{values[:189].sum():,.0f}"
 
 
@@ -127,7 +127,7 @@ def test_outputs_have_a_column_each_and_a_hint():
     assert "2 outputs not shown" in text_of(explanation)
     assert "explanation[..., '<a>']" in text_of(explanation)
     one = explanation[0]
-    assert rows_of(one)[-1][0] == "9 other players"
+    assert rows_of(one)[-1][0] == "9 other features"
     assert "explanation[..., 0]" in text_of(replace(one, output_names=None))
 
 
@@ -147,7 +147,7 @@ def test_one_player_is_a_line(key):
     )
     lines = rows_of(explanation[key])
     assert lines[-1][0].startswith("f1")
-    assert "1 player" in text_of(explanation[key])
+    assert "1 feature" in text_of(explanation[key])
 
 
 def test_every_slice_of_an_explanation_has_a_page():

@@ -17,6 +17,7 @@ from naive import GRAMMAR, refuses
 
 import owenshap
 from owenshap.errors import InputError
+from owenshap.explain.saving import FIELDS
 
 RNG = np.random.default_rng(7)
 ROWS, BACKGROUND = RNG.normal(size=(5, 3)), RNG.normal(size=(4, 3))
@@ -211,7 +212,8 @@ def write_zip(path):
 def test_any_other_file_is_refused_and_nothing_runs(write, tmp_path, capsys):
     write(tmp_path / "file.npz")
     with pytest.raises(
-        InputError, match=r"path must be a file that Explanation.save wrote; got .*file.npz"
+        InputError,
+        match=r"path must be a file that Explanation.save or Interactions.save wrote; got .*file.npz",
     ):
         owenshap.load(tmp_path / "file.npz")
     assert capsys.readouterr().out == ""
@@ -252,7 +254,7 @@ WRONG = [
         for name in (*ARRAYS, "feature_names", "output_names", "axes", "confidence", "seed")
     ),
     *({name: 3} for name in (*ARRAYS, "feature_names", "output_names", "axes")),
-    *({name: 3} for name in ("method", "doubtful", "stopped_by", "because", "unit")),
+    *({name: 3} for name in ("method", "doubtful", "stopped_by", "because", "unit", "index")),
     *({name: {"array": ["x"] * 30, "shape": [5, 3, 2]}} for name in ARRAYS),
     *(
         {name: None}
@@ -313,14 +315,13 @@ WRONG = [
 @pytest.mark.parametrize("changes", WRONG, ids=lambda changes: str(next(iter(changes))))
 def test_every_field_has_its_type_shape_and_range(changes, tmp_path):
     write_changed(with_intervals, **changes)(tmp_path / "file.npz")
-    with refuses("path", "be a file that Explanation.save wrote", "file.npz"):
+    with refuses("path", "be a file that Explanation.save or Interactions.save wrote", "file.npz"):
         owenshap.load(tmp_path / "file.npz")
 
 
 def test_no_field_goes_unchecked():
-    assert {name for changes in WRONG for name in changes} == {
-        each.name for each in fields(owenshap.Explanation)
-    }
+    assert {name for changes in WRONG for name in changes} == {*FIELDS}
+    assert {*FIELDS} == {each.name for each in fields(owenshap.Explanation)} - {"kept"}
 
 
 def without(name, tmp_path):
@@ -339,8 +340,7 @@ def without(name, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name",
-    [each.name for each in fields(owenshap.Explanation) if each.name not in ("unit", "row_ids")],
+    "name", [name for name in FIELDS if name not in ("unit", "row_ids", "index")]
 )
 def test_no_field_is_missing(name, tmp_path):
     without(name, tmp_path)

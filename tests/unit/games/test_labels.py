@@ -130,7 +130,10 @@ def test_a_name_of_two_outputs_is_refused():
             ["one of '1', '2', '3', 'predicted'", "got 1", "owenshap.position(1)"],
         ),
         ([1, 2, 3], "4", ["one of 1, 2, 3", "got '4'. None explains"]),
-        ([1, 2, 3], [1], ["one of 1, 2, 3", "got [1]"]),
+        ([1, 2, 3], [1, 4], ["one of 1, 2, 3", "got 4"]),
+        ([1, 2, 3], [1, "predicted"], ["one of 1, 2, 3", "stand alone"]),
+        ([1, 2, 3], [1, 1], ["name each output once"]),
+        ([1, 2, 3], [], ["one of 1, 2, 3", "got []"]),
     ],
     ids=str,
 )
@@ -226,4 +229,16 @@ def test_labels_of_onnx():
         found = owenshap.Explainer(converted, ROWS[:5], output=label)(ROWS[5:8])
         np.testing.assert_allclose(
             found.predictions, model.predict_proba(ROWS[5:8])[:, place], atol=1e-5
+        )
+
+
+@pytest.mark.parametrize("labels", [[1, 2, 3], ["a", "b", "c"], [False, True, True]], ids=str)
+def test_several_outputs_are_chosen_by_their_labels(labels):
+    first, last = labels[0], labels[-1]
+    model = fitted(labels)
+    both = explained(model, [last, first])
+    assert both.output_names == [str(last), str(first)]
+    for place, label in enumerate([last, first]):
+        np.testing.assert_allclose(
+            both.values[..., place], explained(model, label).values, atol=1e-12
         )

@@ -2,7 +2,7 @@ import datetime
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -170,7 +170,7 @@ def test_the_last_bar_sums_up_all_others_and_has_no_whisker():
     order = np.argsort(-np.abs(values))
     assert len(bars(ax)) == 10
     label, length, color = bars(ax)[-1]
-    assert label == "191 other players"
+    assert label == "191 other features"
     assert length == pytest.approx(values[order[9:]].sum())
     assert color == (RED if length > 0 else BLUE)
     assert 0 not in whiskers(ax)
@@ -488,7 +488,7 @@ def test_another_feature_colours_the_dots():
 
 def test_the_feature_must_be_there():
     explanation = explanation_of(np.ones((3, 2)))
-    with refuses("index of players", "f1"):
+    with refuses("index of features", "f1"):
         plots.scatter(explanation, "g1")
     with refuses("feature", "below 2"):
         plots.scatter(explanation, 2)
@@ -641,7 +641,7 @@ def test_names_at_the_right_are_moved_apart_but_no_more_than_need_be():
 # --- what all have in common
 # ------------------------------------------------------------------------------------------
 
-ONE_ROW = {"bar": plots.bar, "waterfall": plots.waterfall}
+ONE_ROW = {"bar": plots.bar, "waterfall": plots.waterfall, "force": plots.force}
 MANY_ROWS = {
     "bar": plots.bar,
     "beeswarm": plots.beeswarm,
@@ -650,13 +650,63 @@ MANY_ROWS = {
 HARD_NAMES = ["a$b$c", "100 % \\frac{", "long " * 30, "two\nlines", "φ − … ₁"]
 
 
-@pytest.mark.parametrize("draw", [*ONE_ROW.values(), *MANY_ROWS.values()])
-def test_an_output_must_be_picked(draw):
-    named = explanation_of(np.ones((12, 2, 3)), output_names=["yes", "no", "maybe"])
-    with refuses("explanation", "3 outputs", "explanation[..., 'yes']"):
-        draw(named)
-    with refuses("explanation", "explanation[..., 0]"):
-        draw(replace(named, output_names=None))
+SEVERAL = [
+    *((draw, 0) for draw in ONE_ROW.values()),
+    *((draw, slice(None)) for draw in MANY_ROWS.values()),
+]
+
+
+@pytest.mark.parametrize(("draw", "rows"), SEVERAL)
+def test_several_outputs_stand_side_by_side(draw, rows):
+    values = np.random.default_rng(0).normal(size=(12, 2, 4))
+    named = explanation_of(values, output_names=["yes", "no", "0", "maybe"])[rows]
+    axes = draw(named)
+    assert [ax.get_title() for ax in axes] == ["yes", "no", "class 0", "maybe"]
+    assert len({ax.figure for ax in axes}) == 1
+    titles = [ax.get_title() for ax in draw(replace(named, output_names=None))]
+    assert titles == ["output 0", "output 1", "output 2", "output 3"]
+
+
+@pytest.mark.parametrize(("draw", "rows"), SEVERAL)
+def test_one_of_many_outputs_must_be_picked(draw, rows):
+    many = explanation_of(np.ones((12, 2, 13)), output_names=[f"o{i}" for i in range(13)])[rows]
+    with refuses("explanation", "13 outputs", "explanation[..., 'o0']"):
+        draw(many)
+    _, ax = plt.subplots()
+    with refuses("explanation", "one output for ax", "2 outputs"):
+        draw(many[..., [0, 1]], ax=ax)
+
+
+@pytest.mark.parametrize(("draw", "rows"), SEVERAL)
+def test_axes_of_a_grid_do_not_lie_on_one_another(draw, rows):
+    """Names and numbers beside the axes need a layout, which plt.subplots does not have."""
+    values = np.random.default_rng(0).normal(size=(12, 3))
+    names = ["a rather long name of a column", "another long name", "a third one"]
+    figure, grid = plt.subplots(2, 2, figsize=(12, 8))
+    for ax in grid.flat:
+        draw(explanation_of(values, names=names)[rows], ax=ax)
+    figure.canvas.draw()
+    boxes = [ax.get_tightbbox() for ax in grid.flat]
+    for one, other in combinations(boxes, 2):
+        assert not (
+            one.x0 < other.x1 - 1
+            and other.x0 < one.x1 - 1
+            and one.y0 < other.y1 - 1
+            and other.y0 < one.y1 - 1
+        )
+
+
+@pytest.mark.parametrize("draw", [plots.bar, plots.beeswarm])
+def test_long_names_that_differ_look_different(draw):
+    names = [f"Total number of customer {what} in the last 12 months" for what in ("a", "b", "c")]
+    ax = draw(explanation_of(np.random.default_rng(0).normal(size=(12, 3)), names=names))
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert len(set(labels)) == 3
+    assert max(map(len, labels)) <= 32
+    ax = draw(explanation_of(np.ones((12, 3)), names=names), max_name=80)
+    assert {label.get_text() for label in ax.get_yticklabels()} == {*names}
+    with refuses("max_name", "at least 8"):
+        draw(explanation_of(np.ones((12, 3))), max_name=3)
 
 
 @pytest.mark.parametrize(
@@ -665,7 +715,7 @@ def test_an_output_must_be_picked(draw):
 def test_explanations_must_be_whole(draw):
     with refuses("explanation", "ndarray"):
         draw(np.ones((2, 2)))
-    with refuses("explanation", "one player"):
+    with refuses("explanation", "one feature"):
         draw(explanation_of(np.ones((3, 2)))[:, "f0"])
     with refuses("explanation", "at least one row"):
         draw(explanation_of(np.ones((3, 2)))[:0])
@@ -872,3 +922,69 @@ def test_shades_of_nearly_constant_features_still_tell_them_apart():
 def test_the_axis_of_a_waterfall_names_the_unit():
     explanation = explanation_of([1.0, -2.0], unit="log-odds")
     assert plots.waterfall(explanation).get_xlabel().startswith("prediction, log-odds")
+
+
+def pair_explainer():
+    """Two features that matter only together, one that matters alone."""
+    return owenshap.Explainer(
+        lambda rows: 4 * rows[:, 0] * rows[:, 2] - rows[:, 1],
+        baseline=0.0,
+        feature_names=["rain", "wind", "sun"],
+    )
+
+
+def test_heatmap_has_every_pair_once_and_sums_to_the_prediction():
+    found = pair_explainer().interactions(np.array([[1.0, 2.0, 0.5]]))
+    ax = plots.heatmap(found)
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    drawn = np.asarray(ax.images[0].get_array())
+    assert {*names} == {"rain", "wind", "sun"}
+    place = {name: names.index(name) for name in names}
+    pair = sorted((place["rain"], place["sun"]), reverse=True)
+    assert drawn[tuple(pair)] == pytest.approx(2)
+    assert drawn[tuple(pair[::-1])] == 0
+    assert drawn.sum() == pytest.approx(2 - 2)
+    assert [text.get_text() for text in ax.texts].count("0") == 4
+
+
+def test_heatmap_of_many_rows_has_mean_sizes():
+    rows = np.array([[1.0, 2.0, 0.5], [1.0, -2.0, -0.5]])
+    ax = plots.heatmap(pair_explainer().interactions(rows))
+    drawn = np.asarray(ax.images[0].get_array())
+    assert np.sort(drawn[drawn > 0]).tolist() == pytest.approx([2, 2])
+    assert not any(text.get_text().startswith(("+", "−")) for text in ax.texts)
+
+
+def test_heatmap_writes_what_may_be_zero_in_brackets():
+    found = pair_explainer().interactions(np.array([[1.0, 2.0, 0.5]]))
+    unsure = replace(found, lower=found.values - 10, upper=found.values + 10)
+    written = [text.get_text() for text in plots.heatmap(unsure).texts]
+    assert "(+2.00)" in written
+
+
+def test_network_draws_pairs_by_sign_and_size():
+    found = pair_explainer().interactions(np.array([[1.0, 2.0, -0.5]]))
+    ax = plots.network(found)
+    (line,) = ax.lines
+    assert to_hex(line.get_color()) == BLUE
+    assert [text.get_text() for text in ax.texts] == ["rain", "wind", "sun"]
+    unsure = replace(found, lower=found.values - 10, upper=found.values + 10)
+    assert plots.network(unsure).lines[0].get_linestyle() == "--"
+
+
+def test_scatter_finds_the_partner_that_interacts_most():
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    explainer = pair_explainer()
+    found = explainer(rows, keep=True)
+    ax = plots.scatter(found, "rain", color=found.interactions())
+    assert "sun" in [text.get_text() for each in ax.figure.axes for text in each.texts]
+    other = owenshap.interactions(random_table(3))
+    with refuses("color", "features"):
+        plots.scatter(found, "rain", color=other)
+
+
+def test_pictures_of_pairs_say_what_they_need():
+    with refuses("interactions", "explainer.interactions"):
+        plots.heatmap(explanation_of([[1.0, 2.0]]))
+    with refuses("interactions", "of_output"):
+        plots.network(owenshap.interactions(random_table(3, outputs=2)))

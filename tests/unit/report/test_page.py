@@ -10,6 +10,8 @@ from explanations import HOSTILE, explanation_of
 
 import owenshap
 from owenshap import report
+from owenshap.report.importance import Importance
+from owenshap.report.material import gathered
 
 
 class Parts(HTMLParser):
@@ -112,7 +114,9 @@ def test_contributions_and_intervals_come_back(scale):
     assert (found >= half * (1 - 1e-12)).all()
 
 
-@pytest.mark.parametrize(("rows", "players"), [(1, 5), (1, 500), (3, 1), (1200, 5), (300, 500)])
+@pytest.mark.parametrize(
+    ("rows", "players"), [(1, 5), (1, 500), (3, 1), (1200, 5), (300, 500), (40, 5000)]
+)
 def test_it_works_small_and_large(rows, players):
     values = np.random.default_rng(0).normal(size=(rows, players))
     html = report.page(explanation_of(values)).html
@@ -155,3 +159,118 @@ def test_bad_input_is_named(tmp_path):
         report.page(rows_and_players(), rows=0)
     with pytest.raises(owenshap.InputError, match="path must be a file that can be written"):
         report.write(rows_and_players(), tmp_path / "nowhere" / "report.html")
+
+
+def test_what_is_not_settled_is_shown_as_such():
+    values = np.array([[4.0, 2.0, 1.9, 0.01, 0.0]] * 20)
+    half = np.array([[0.1, 0.1, 0.1, 0.1, 0.0]] * 20)
+    html = report.page(explanation_of(values, half=half)).html
+    text = " ".join(Parts(html).text.split())
+    assert "the first place is settled, the order below is not" in text
+    assert "2 of 5 features cannot be told from zero" in text
+    bars = html.split('<ol class="bars importance">')[1].split("</ol>")[0].split("</li>")[:-1]
+    notes = [bar.split('class="note">')[1].split("<")[0] for bar in bars]
+    unsure = "cannot be told from zero"
+    assert notes == ["place 1", "place 2–3", "place 2–3", unsure, "no contribution"]
+    assert ['<li class="unsure">' in bar for bar in bars] == [False, False, False, True, True]
+
+
+def test_the_strongest_are_named_where_it_may_be_either():
+    values = np.array([[2.0, 1.95, 0.5]] * 20)
+    text = " ".join(page_of(explanation_of(values, half=0.1)).text.split())
+    assert "f0 or f1 may be the strongest" in text
+    text = " ".join(page_of(explanation_of(values * 0.01, half=0.1)).text.split())
+    assert (
+        "Nothing that can be told from zero: the largest contributions are of f0 , f1 and f2"
+        in text
+    )
+
+
+def test_exact_values_and_those_without_intervals_are_told_apart():
+    exact = " ".join(page_of(rows_and_players(half=0.0)).text.split())
+    assert "Every contribution is exact, and whiskers only show what other rows" in exact
+    none = " ".join(page_of(rows_and_players(half=None, doubtful="a biased rule")).text.split())
+    assert "How sure this is cannot be told: there are no intervals (a biased rule)." in none
+    assert "cannot be told from zero" not in none
+
+
+def test_a_constant_model_and_a_feature_alone():
+    text = page_of(explanation_of(np.zeros((12, 3)), half=0.0)).text
+    assert "Nothing mattered: every contribution is 0." in text
+    assert "alone mattered" in page_of(explanation_of(np.ones((12, 1)), half=0.0)).text
+
+
+@pytest.mark.parametrize("rows", [9, 400])  # too few to tell what other rows would give, and not
+def test_importance_is_that_of_the_library(rows):
+    explanation = rows_and_players(rows=rows, half=0.3)
+    found = Importance.of(gathered(explanation, None).totals, 0, 0.95)
+    theirs = owenshap.importance(explanation)
+    np.testing.assert_allclose(found.mean[found.order], theirs.values)
+    np.testing.assert_allclose((found.mean + found.half)[found.order], theirs.upper)
+    np.testing.assert_allclose(found.estimation, 0.3)  # does not shrink with the number of rows
+
+
+def test_features_that_are_exact_do_not_make_the_others_so():
+    half = np.array([[0.0, 0.0, 0.25]] * 20)
+    text = page_of(explanation_of(np.ones((20, 3)), half=half)).text
+    assert "known to within ±\N{NO-BREAK SPACE}0.25" in text
+
+
+@pytest.mark.parametrize(
+    ("scale", "written"), [(1.0, "0.00002"), (1e-9, "2e−05\N{NO-BREAK SPACE}× 10⁻⁹")]
+)
+def test_small_doubts_are_written_so_that_they_can_be_read(scale, written):
+    html = report.page(explanation_of(np.full((5, 1), scale), half=2e-5 * scale)).html
+    assert written in html.replace(" ×", "\N{NO-BREAK SPACE}×")
+
+
+def test_chunks_change_nothing(monkeypatch):
+    explanation = rows_and_players(rows=100)
+    whole = report.page(explanation, rows=30).html
+    monkeypatch.setattr("owenshap.report.material.CHUNK", 7)
+    apart = report.page(explanation, rows=30).html
+    assert Parts(apart).data == Parts(whole).data
+
+
+def test_reasons_that_differ_by_numbers_count_together():
+    ended = np.array([f"budget: {i} replicates took {i}" for i in range(40)], object)
+    text = page_of(rows_and_players(stopped_by=ended)).text
+    assert "40 rows, as in: budget: 0 replicates took 0" in text
+
+
+def test_data_of_any_kind_comes_back():
+    data = np.empty((20, 5), object)
+    data[:, 0] = 123_456_789 + np.arange(20)  # more digits than 32 bits hold
+    data[:, 1] = [f"city {i % 3}" for i in range(20)]
+    data[:, 2] = np.datetime64("2024-02-29")
+    data[:, 3] = [None] * 10 + [0.25] * 10
+    data[:, 4] = [1e300, -np.inf] * 10
+    columns = page_of(explanation_of(np.ones((20, 5)), data=data)).data["columns"]
+    assert [each["kind"] for each in columns] == [
+        "numbers",
+        "categories",
+        "times",
+        "numbers",
+        "numbers",
+    ]
+    assert [each["bits"] for each in columns] == [64, 8, 64, 32, 64]
+    assert columns[1]["names"] == ["city 0", "city 1", "city 2"]
+    whole = np.frombuffer(base64.b64decode(columns[0]["cells"]), "<f8")
+    assert whole.tolist() == data[:, 0].tolist()
+
+
+def test_of_many_outputs_the_strongest_are_shown():
+    values = (
+        np.random.default_rng(0).normal(size=(30, 4, 40)) * np.r_[np.ones(28), np.full(12, 5.0)]
+    )
+    page = page_of(explanation_of(values, output_names=[f"class {i}" for i in range(40)]))
+    assert page.data["outputs"] == [f"class {i}" for i in range(28, 40)]
+    unnamed = page_of(explanation_of(values))
+    assert unnamed.data["outputs"][0] == "output 28"
+
+
+def test_names_and_cells_that_cannot_be_seen_are_named():
+    data = np.array([["", " x "]] * 12, object)
+    page = page_of(explanation_of(np.ones((12, 2)), names=["", " "], data=data))
+    assert page.data["features"] == ["(no name)", "(no name)"]
+    assert [each["names"] for each in page.data["columns"]] == [["(empty)"], ["x"]]

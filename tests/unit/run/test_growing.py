@@ -5,11 +5,17 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from naive import Watched
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from owenshap import Explainer, FunctionGame, GaussianProcess, estimate
 from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.explain.sampling import LINEAR_SECONDS
-from owenshap.models import Model
+from owenshap.models import Model, as_model
+from owenshap.models.base import ROW_SECONDS
+from owenshap.models.onnx import OnnxModel
 from owenshap.run.cost import Cost
 from owenshap.run.plan import make_plan
 from owenshap.statistics.stopping import USUAL
@@ -106,34 +112,52 @@ def test_a_number_of_pairs_is_one_fit_and_has_no_tolerance():
 # --- what 'auto' takes
 
 CORRECTED = "gaussian-process-corrected"
-JOBS = {  # seconds of a row, players, outputs, whether from columns, what is taken
-    "neighbours": (2.7e-6, 30, 2, False, CORRECTED),
-    "perceptron": (1e-7, 30, 2, True, "halved-owen"),
-    "support vectors": (6.5e-6, 30, 1, False, CORRECTED),
-    "boosted": (5.3e-6, 30, 2, False, CORRECTED),
-    "forest": (6.4e-6, 30, 2, False, CORRECTED),
-    "naive Bayes": (4.5e-7, 30, 2, False, CORRECTED),
-    "process": (1.3e-5, 30, 1, False, CORRECTED),
-    "convolutions": (2e-5, 49, 10, False, CORRECTED),
-    "a slow function": (1e-3, 20, 1, False, GROWING),
-    "8 features": (5e-6, 8, 1, False, "exact"),
-    "150 features": (1e-6, 150, 1, False, GROWING),
-    "1,000 features": (3e-6, 1000, 1, False, CORRECTED),
+# seconds of a row as measured and as counted, players, outputs (two classes are one), what is taken
+BOOSTED, BAYES = ROW_SECONDS["xgboost"], ROW_SECONDS["sklearn.naive_bayes"]
+USUALLY = Model.row_seconds
+JOBS = {
+    "neighbours": (2.7e-6, USUALLY, 30, 1, GROWING),
+    "perceptron": (1e-7, LINEAR_SECONDS, 30, 1, "halved-owen"),
+    "support vectors": (6.5e-6, USUALLY, 30, 1, GROWING),
+    "boosted": (5.4e-7, BOOSTED, 30, 1, CORRECTED),
+    "forest": (1e-6, ROW_SECONDS["sklearn.ensemble"], 30, 1, CORRECTED),
+    "naive Bayes 30": (4.5e-7, BAYES, 30, 1, CORRECTED),
+    "naive Bayes 13": (2.3e-7, BAYES, 13, 3, "exact"),
+    "a small network": (1.1e-7, OnnxModel.row_seconds, 13, 3, "exact"),
+    "process": (1.3e-5, USUALLY, 30, 1, GROWING),
+    "convolutions": (2e-5, USUALLY, 49, 10, CORRECTED),
+    "a slow function": (1e-3, USUALLY, 20, 1, GROWING),
+    "8 features": (5e-6, USUALLY, 8, 1, "exact"),
+    "150 features": (1e-6, USUALLY, 150, 1, GROWING),
+    "1,000 features": (3e-6, USUALLY, 1000, 1, CORRECTED),
 }
 
 
 @pytest.mark.parametrize("job", JOBS)
 def test_a_busy_machine_changes_no_choice(job):
     """Seconds of 100 background rows, as they were measured and off by factors up to 5."""
-    seconds, n_players, outputs, columns, expected = JOBS[job]
-    counted = 100 * (LINEAR_SECONDS if columns else Model.row_seconds)
+    seconds, counted, n_players, outputs, expected = JOBS[job]
     taken = {
         make_plan(
-            n_players, "auto", None, Cost(100 * seconds * factor, outputs, counted), USUAL, 256e6
+            n_players,
+            "auto",
+            None,
+            Cost(100 * seconds * factor, outputs, 100 * counted),
+            USUAL,
+            256e6,
         ).estimator.name
         for factor in np.geomspace(1 / 5, 5, 11)
     }
     assert taken == {expected}
+
+
+def test_what_a_row_takes_is_known_by_the_kind_of_model():
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 2
+    bayes = GaussianNB().fit(X, y)
+    for model in (bayes, make_pipeline(StandardScaler(), bayes), bayes.predict_proba):
+        assert as_model(model).row_seconds == BAYES
+    for model in (KNeighborsClassifier().fit(X, y), lambda rows: rows[:, 0]):
+        assert as_model(model).row_seconds == USUALLY
 
 
 def test_it_is_corrected_as_soon_as_growing_would_not_be_enough():

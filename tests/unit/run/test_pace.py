@@ -125,6 +125,17 @@ def test_rows_are_told_from_calls(monkeypatch):
     assert trial.predicted.sum() == model.rows < 36_000 / 6
 
 
+def test_a_batch_that_was_kept_waiting_does_not_tell(monkeypatch):
+    model = Timed(monkeypatch, 1e-6)
+
+    def predict(which):
+        model.now += 0.0 if model.rows else 0.05  # the first batch
+        return model(ROWS[which])
+
+    trial = Trial(Pace(), 3, predict, counts=True)
+    assert trial.seconds(lambda _: True, 36_000) < 3e-6
+
+
 def test_computing_counts_and_waiting_only_where_it_is_by_far_the_most(monkeypatch):
     for computing, elapsed, seconds in ((1.0, 5.0, 1.0), (0.01, 5.0, 5.0), (4.0, 2.0, 2.0)):
         times = {"clock": [0.0, elapsed], "processor_clock": [0.0, computing]}
@@ -151,7 +162,14 @@ def test_no_reason_speaks_of_a_budget_that_nobody_gave():
                     assert "budget" not in plan.because
 
 
-def test_a_trial_is_no_longer_than_it_must_be():
+def test_what_was_not_found_out_is_a_bound_in_words(monkeypatch):
+    cheap = owenshap.Explainer(Timed(monkeypatch, 1e-6), baseline=0.0)(ROWS[:1]).because[0]
+    assert "an evaluation takes at most 1 µs" in cheap
+    dear = owenshap.Explainer(Timed(monkeypatch, 1e-2), baseline=0.0)(ROWS[:1]).because[0]
+    assert "an evaluation takes about 10 ms" in dear
+
+
+def test_a_trial_is_no_longer_than_it_must_be(monkeypatch):
     known, asked = Pace(), []
     trial = Trial(known, 3, asked.append, counts=True)
     known.note(3, 3.0)
@@ -164,8 +182,23 @@ def test_a_trial_is_no_longer_than_it_must_be():
     known = Pace()
     known.note(1, 1.0)
     asked.clear()
-    assert Trial(known, 3, asked.append, counts=True).seconds(lambda _: True, 100) == 1.0
-    assert not asked
+    model = Timed(monkeypatch, 1.0)
+    trial = Trial(known, 3, lambda which: (asked.append(which), model(ROWS[which])), counts=True)
+    assert trial.seconds(lambda _: True, 100) == 1.0
+    assert [*map(len, asked)] == [1]
+
+
+def test_a_first_call_that_takes_long_for_itself_is_not_what_rows_take(monkeypatch):
+    """0.3 s for the first call, as where a library is imported; 1 µs for a row."""
+    model = Timed(monkeypatch, 1e-6)
+    background = np.random.default_rng(6).normal(size=(100, 16))
+
+    def predict(batch):
+        model.now += 0.0 if model.rows else 0.3
+        return model(batch)
+
+    found = owenshap.Explainer(predict, background)(ROWS[:1], seconds=5.0, budget=300)
+    assert found.evaluations[0] > 200
 
 
 @pytest.mark.parametrize(("row", "said"), [(5e-3, True), (5e-6, False)])

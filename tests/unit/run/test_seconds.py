@@ -103,6 +103,14 @@ def test_exact_values_are_taken_only_where_they_fit_the_time():
     assert estimate(fast, seconds=20.0, budget=1024).method == "exact"
 
 
+def test_a_time_that_all_coalitions_fit_is_used_for_them():
+    answer = estimate(FunctionGame(Slow(1e-5), 13), seconds=20.0)
+    assert answer.method == "exact"
+    assert "fit the time" in answer.plan.because
+    fewer = estimate(FunctionGame(Slow(1e-5), 13), seconds=20.0, tolerance="10%")
+    assert fewer.method != "exact"
+
+
 def test_calls_that_are_slow_for_their_size_do_not_keep_from_exact_values():
     """30 ms for each call: by the first two evaluations all 1,024 would take 15 seconds, by a first
     replicate they do not.

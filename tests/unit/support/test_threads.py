@@ -11,8 +11,12 @@ import pytest
 import torch
 from torch import nn
 
+import owenshap
+import owenshap.testing
 from owenshap import Explainer
 from owenshap.support.executors import in_order
+from owenshap.support.threads import one_thread_for_algebra
+from owenshap.surrogates.gaussian_process.learning import Learner
 
 
 @pytest.fixture
@@ -83,6 +87,8 @@ import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np, torch
+import owenshap
+import owenshap.testing
 from owenshap import Explainer
 
 torch.manual_seed(0)
@@ -106,3 +112,32 @@ for fast in (True, False):
 )
 def test_forked_workers_do_not_wait_for_threads_that_they_do_not_have():
     subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=120)
+
+
+def test_fits_have_one_thread_for_linear_algebra_and_give_the_others_back(monkeypatch):
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def counts():
+        pools = threadpoolctl.threadpool_info()
+        return {pool["num_threads"] for pool in pools if pool["user_api"] == "blas"}
+
+    inside = []
+    learn = Learner.learn
+    monkeypatch.setattr(Learner, "learn", lambda *args: inside.append(counts()) or learn(*args))
+    game = owenshap.testing.airport(range(1, 15))
+
+    def fit():
+        owenshap.estimate(game, "gaussian-process", budget=100)
+        with pytest.raises(ZeroDivisionError), one_thread_for_algebra():
+            1 / 0  # noqa: B018
+
+    before = counts()
+    if before == {1}:
+        pytest.skip("linear algebra has one thread here anyway")
+    fit()
+    assert inside
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(fit) for _ in range(4)]:
+            done.result()
+    assert inside[0] == {1}
+    assert counts() == before

@@ -107,7 +107,7 @@ def test_a_linear_guess_is_the_same_by_pairs_and_by_players(count: int) -> None:
     signs, target = np.where(coalitions[2 : 2 + count], 1.0, -1.0), values[2 : 2 + count, 0]
     by_players = signs.T @ signs + 1e-2 * count * np.eye(25)
     wanted = np.linalg.solve(by_players, signs.T @ target)
-    np.testing.assert_allclose(learning._coefficients(signs, target), wanted, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(learning.coefficients(signs, target), wanted, rtol=1e-9, atol=1e-12)
 
 
 def test_what_corrects_many_players_is_cut() -> None:

@@ -237,3 +237,43 @@ def _share_out(
         for player in players:
             for value, output in zip(values, outputs, strict=True):
                 total[player][output] += weight * value
+
+
+def cover_leaf_by_leaf(ensemble: TreeEnsemble, row: Any, group: tuple[int, ...]) -> Fraction:
+    """What a group of features adds together, of many, where absent ones follow the cover; one
+    output: ∫ Π_group (bit − share) Π_others (q · bit + (1 − q) · share) dq, leaf by leaf.
+    """
+    total = Fraction(0)
+
+    def walk(node: int, fits: dict[int, tuple[Fraction, bool]]) -> None:
+        nonlocal total
+        left, right = int(ensemble.left[node]), int(ensemble.right[node])
+        if left < 0:
+            if all(each in fits for each in group):
+                total += Fraction(float(ensemble.values[node, 0])) * _integral(fits, group)
+            return
+        feature = int(ensemble.feature[node])
+        goes = bool(ensemble.goes_left(np.array([node]), np.array([np.float64(row[feature])]))[0])
+        covers = [Fraction(float(ensemble.cover[each])) for each in (left, right)]
+        share, inside = fits.get(feature, (Fraction(1), True))
+        for child, cover, taken in ((left, covers[0], goes), (right, covers[1], not goes)):
+            here = (share * cover / sum(covers), inside and taken)
+            walk(child, {**fits, feature: here})
+
+    for tree in range(ensemble.n_trees):
+        walk(int(ensemble.roots[tree]), {})
+    return total
+
+
+def _integral(fits: dict[int, tuple[Fraction, bool]], group: tuple[int, ...]) -> Fraction:
+    polynomial = [Fraction(1)]
+    for feature, (share, inside) in fits.items():
+        if feature in group:
+            polynomial = [each * (int(inside) - share) for each in polynomial]
+            continue
+        constant, slope = share, int(inside) - share
+        polynomial = [
+            constant * a + slope * b
+            for a, b in zip([*polynomial, Fraction(0)], [Fraction(0), *polynomial], strict=True)
+        ]
+    return sum((each / (power + 1) for power, each in enumerate(polynomial)), Fraction(0))

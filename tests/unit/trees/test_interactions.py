@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from fractions import Fraction
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from random_trees import chain, random_ensemble, random_rows
 from sklearn.datasets import load_diabetes
-from slow import exact_differences
+from sklearn.tree import DecisionTreeRegressor
+from slow import cover_leaf_by_leaf, exact_differences
 
 from owenshap.trees import read
 from owenshap.trees.exact import TreeGame, baseline_interactions, baseline_values
@@ -227,3 +229,46 @@ def test_lightgbm_and_forests_by_shap() -> None:
     wanted = shap.TreeExplainer(model).shap_interaction_values(X[:9])
     found = TreeGame.of(read(model)).interactions(X[:9])[..., 0]
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
+
+
+def test_rare_indicators_that_are_all_asked_on_one_path() -> None:
+    """Where every split asks a new feature, interpolated polynomials would lose their digits."""
+    rng = np.random.default_rng(0)
+    rare = (rng.random((3000, 60)) < 0.02).astype(np.float64)
+    target = rare @ rng.normal(size=60) + 0.01 * rng.normal(size=3000)
+    model = DecisionTreeRegressor(max_leaf_nodes=60, random_state=0).fit(rare, target)
+    ensemble = read(model)
+    game = TreeGame.of(ensemble)
+    assert max(int(block.players.max()) for block in game.blocks) > 35
+    row = rare[[int(rare.sum(axis=1).argmax())]]
+    values = game.values(row)[0, :, 0]
+    cells = game.interactions(row)[0, :, :, 0]
+    largest = np.abs(values).max()
+    assert abs(values.sum() + game.base[0] - model.predict(row)[0]) <= 1e-12 * largest
+    first, second = (int(each) for each in np.argsort(-np.abs(values))[:2])
+    for player in (first, second, int(np.flatnonzero(row[0] == 0)[0])):
+        true = float(cover_leaf_by_leaf(ensemble, row[0], (player,)))
+        assert abs(values[player] - true) <= 1e-12 * largest
+    true = float(cover_leaf_by_leaf(ensemble, row[0], (first, second))) / 2
+    assert abs(cells[first, second] - true) <= 1e-12 * largest
+
+
+@pytest.mark.parametrize("with_background", [True, False])
+def test_memory_is_bounded_beside_the_answer(with_background: bool) -> None:
+    ensemble = random_ensemble(9, trees=20, depth=7, features=300, leafy=0.05)
+    rows = random_rows(19, 90, 300)
+    game = TreeGame.of(ensemble, random_rows(29, 30, 300) if with_background else None)
+    tracemalloc.start()
+    cells = game.interactions(rows)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak - cells.nbytes <= game.memory / 2
+
+
+def test_one_weight_on_levels_is_kept_beside_shapleys() -> None:
+    game = TreeGame.of(DEEP["two classes"], random_rows(30, 5, 9))
+    rows = random_rows(31, 2, 9)
+    game.interactions(rows)
+    for rule in ("banzhaf", "ends", "some levels"):
+        game.interactions(rows, as_levels(RULES[rule]))
+        assert len(game._known) == 3

@@ -60,7 +60,7 @@ class Learner:
     def __init__(self, signs: FloatArray) -> None:
         self.full = Likelihood(signs)
         self._signs = signs
-        self._order = _spread_order(len(signs))
+        self._order = spread_order(len(signs))
         self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
 
     def learn(
@@ -71,7 +71,7 @@ class Learner:
         """
         n_players, few = self._signs.shape[1], self._seen(LEARNING.stages[0][0], target)
         before = [each for each in start or [] if not has_index(each.vector, n_players)]
-        guess = before[0].vector if before else _first_guess(self._signs, target)
+        guess = before[0].vector if before else first_guess(self._signs, target)
         first = self._even_steps(guess, target, even)
         index = self._with_index(first, target, few)
         first = self.steps(first, target, LEARNING.stages[1:], few)
@@ -95,7 +95,7 @@ class Learner:
             return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part)
 
         limits = bounds(n_players, False) + _even.BOUNDS
-        return _lowest(loss, np.append(vector, _even.FIRST), limits, steps)[: -_even.OWN]
+        return lowest_from(loss, np.append(vector, _even.FIRST), limits, steps)[: -_even.OWN]
 
     def _with_triples(
         self, vector: FloatArray, target: FloatArray, triples: Triples
@@ -163,7 +163,7 @@ class Learner:
         What a link leaves is all that the other parts are for: without smaller scales most steps
         would go into those.
         """
-        weights = _coefficients(self._signs, target)
+        weights = coefficients(self._signs, target)
         weights /= np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12
         straight, n_players = np.concatenate([weights, [0.0], vector]), len(weights)
         which, likelihood = self.part(self._seen(LEARNING.stages[0][0], target))
@@ -219,7 +219,7 @@ class Learner:
         which, likelihood = self.part(count)
         loss = (likelihood if triples is None else likelihood.with_triples(triples)).loss
         of_vector = partial(loss, values=target[which], left_out=left_out)
-        return _lowest(of_vector, vector, limits, steps, watch)
+        return lowest_from(of_vector, vector, limits, steps, watch)
 
     @staticmethod
     def _seen(count: int, target: FloatArray) -> int:
@@ -263,7 +263,7 @@ class Learner:
             return members
         starts = [max(plain, key=lambda member: member.share).learned]
         if not has_index(starts[0].vector, n_players):
-            starts.append(Learned(_first_guess(self._signs, target)))
+            starts.append(Learned(first_guess(self._signs, target)))
         count, steps = self._seen(ERRORS.pairs, target), ERRORS.steps
         groups = [members]
         for start in starts:
@@ -365,7 +365,7 @@ def is_alike(vector: FloatArray) -> bool:
     return bool((vector[-OTHERS:][:2] <= LOWEST[:2]).all())
 
 
-def _lowest(
+def lowest_from(
     loss: Callable[[FloatArray], tuple[float, FloatArray]],
     vector: FloatArray,
     limits: list[tuple[float, float]],
@@ -394,7 +394,7 @@ def _told(
     return loss(vector)
 
 
-def _spread_order(count: int) -> IntArray:
+def spread_order(count: int) -> IntArray:
     """Every pair once, the first one first, in an order of which every beginning is spread over all
     of them.
     """
@@ -420,17 +420,17 @@ def _nearby(vector: FloatArray, n_players: int) -> tuple[FloatArray, list[tuple[
     return vector, limits
 
 
-def _first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
+def first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
     """Lengths from the coefficients of a linear fit."""
     n_players = signs.shape[1]
-    coefficients = _coefficients(signs, target)
-    lengths = np.sqrt(np.abs(coefficients) + 1e-3 * np.abs(coefficients).max() + 1e-12)
+    sizes = np.abs(coefficients(signs, target))
+    lengths = np.sqrt(sizes + 1e-3 * sizes.max() + 1e-12)
     others = PRIOR_MEAN.copy()
     others[3] = 0.3
     return np.concatenate([np.log(lengths / lengths.mean() * 4 / n_players), others])
 
 
-def _coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
+def coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
     """Of a linear fit, slightly shrunk: (SᵀS + λ)⁻¹Sᵀy = Sᵀ(SSᵀ + λ)⁻¹y, whichever matrix is the
     smaller.
     """
@@ -439,7 +439,7 @@ def _coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
     if count < n_players:
         weights: FloatArray = np.linalg.solve(signs @ signs.T + shrinking * np.eye(count), target)
         return weights @ signs
-    coefficients: FloatArray = np.linalg.solve(
+    found: FloatArray = np.linalg.solve(
         signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target
     )
-    return coefficients
+    return found

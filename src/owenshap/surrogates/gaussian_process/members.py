@@ -137,12 +137,12 @@ def _posterior_mean(learned: Learned, factor: Factor, target: FloatArray) -> Mea
     weights, fit = factor.solve(target), minus_log_likelihood(factor, target)
     inverse = factor.inverted(overwrite=len(target) > FILLED_AT_ONCE)
     fold = fold_of(len(target))
-    apart = _without_folds(inverse, weights, fold)
+    apart = without_folds(inverse, weights, fold)
     by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), apart[:, None], 0.0))
     return Mean(learned, fit, weights, weights / inverse.diagonal(), apart, by_fold)
 
 
-def _without_folds(inverse: LowerInverse, weights: FloatArray, fold: IntArray) -> FloatArray:
+def without_folds(inverse: LowerInverse, weights: FloatArray, fold: IntArray) -> FloatArray:
     """The residual at each pair of a fit without its fold F, parameters kept: (K⁻¹_FF)⁻¹ α_F, with
     α = K⁻¹y. The weights of that fit are less by K⁻¹ times it.
     """

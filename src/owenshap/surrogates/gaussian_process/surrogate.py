@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from owenshap.designs.indices import Index
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.progress import pulse
+from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
@@ -19,6 +22,7 @@ from owenshap.surrogates.base import (
     pairs_of,
     signs_of,
 )
+from owenshap.surrogates.gaussian_process import semivalues
 from owenshap.surrogates.gaussian_process.choosing import most_telling
 from owenshap.surrogates.gaussian_process.gaussians import waves_needed
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
@@ -75,6 +79,7 @@ class GaussianProcessSurrogate(Surrogate):
         steps = 200 * n_players  # that the optimiser remembers
         return 8 * (matrices_needed(count) + tables + steps + waves_needed(n_players))
 
+    @one_thread_for_algebra()
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
         pairs = pairs_of(coalitions, values)
         learner = Learner(pairs.signs[: MOST_PAIRS + 1])
@@ -86,15 +91,12 @@ class GaussianProcessSurrogate(Surrogate):
         targets = {k: odd[k] / scales[k] for k in live.tolist()}
         evens = {k: _standard(pairs.even[: MOST_PAIRS + 1, k], scales[k]) for k in targets}
         learned = self._learned(learner, targets, evens, start or {})
-        mixtures = {
-            k: learner.mixture(learned[k], target, float(scales[k]))
-            for k, target in targets.items()
-        }
-        if not self.pooled and learner.errors_tell:
-            mixtures = {
-                k: learner.by_errors(mixtures[k], target, float(scales[k]))
-                for k, target in targets.items()
-            }
+        mixtures = {}
+        for k, target in targets.items():
+            mixtures[k] = learner.mixture(learned[k], target, float(scales[k]))
+            if not self.pooled and learner.errors_tell:
+                mixtures[k] = learner.by_errors(mixtures[k], target, float(scales[k]))
+            pulse(fitted=0.5 / len(targets))
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -121,7 +123,7 @@ class GaussianProcessSurrogate(Surrogate):
 
 def _counted(learned: list[Learned], outputs: int) -> list[Learned]:
     """What was learned of one of so many outputs; a bar hears of it."""
-    pulse(fitted=1 / outputs)
+    pulse(fitted=0.5 / outputs)  # the rest when its parameters are settled
     return learned
 
 
@@ -183,6 +185,32 @@ class FittedProcess(FittedSurrogate):
                 values[:, k] += operator @ member.weights
                 by_fold[..., k] += (operator @ member.by_fold).T
         return efficient(values, self.pairs.total), by_fold
+
+    def values_under(self, index: Index) -> tuple[FloatArray, FloatArray]:
+        """The values (n, k) under another index than Shapley's, and those without each fold,
+        (folds, n, k).
+        """
+        return self._under(lambda mean: semivalues.values(mean, index), 1)
+
+    def pairs_under(self, index: Index) -> tuple[FloatArray, FloatArray]:
+        """What the odd part gives to pairs (n, n, k), and without each fold: nothing under an index
+        that is its own mirror image.
+        """
+        return self._under(lambda mean: semivalues.pairs(mean, index), 2)
+
+    def _under(
+        self, of: Callable[[semivalues.Mean], FloatArray], axes: int
+    ) -> tuple[FloatArray, FloatArray]:
+        signs, outputs = self.likelihood.signs, len(self.pairs.centre)
+        found = np.zeros(((signs.shape[1],) * axes) + (1 + FOLDS, outputs))
+        for k, members in self.mixtures.items():
+            for member in members:
+                columns = np.concatenate([member.weights[:, None], member.by_fold], axis=1)
+                vector, triples = member.learned
+                mean = semivalues.Mean(signs, vector, member.share * columns, False, triples)
+                found[..., k] += of(mean)
+        whole = found[..., 0, :]
+        return whole, whole - np.moveaxis(found[..., 1:, :], -2, 0)
 
     @property
     def leave_one_out(self) -> FloatArray:

@@ -1,0 +1,139 @@
+"""Cohorts: how much each feature matters in each group of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.explain.cohorts import Cohorts
+from owenshap.explain.explanation import OUTPUTS
+from owenshap.explain.importance import DRAWN, Importance, importance
+from owenshap.explain.summary import checked_count, checked_name, ranked
+from owenshap.explain.words import LONGEST_NAME, fitted, shorten
+from owenshap.plots import canvas
+from owenshap.support.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from owenshap.plots.canvas import Axes
+
+MOST = len(canvas.DISTINCT)  # cohorts that have a colour of their own
+THICK = 0.8  # of a line, that all bars of a feature take together
+
+
+def cohorts(
+    groups: Cohorts,
+    *,
+    max_display: int = 8,
+    max_name: int = LONGEST_NAME,
+    ax: Axes | None = None,
+) -> Axes:
+    """Bars of the most important features, one for each cohort, with intervals.
+
+    Parameters
+    ----------
+    groups : Cohorts
+        From `owenshap.cohorts(explanation, "sex")`, of at most 7 cohorts and one output.
+    max_display : int
+        The most features: those that matter most in some cohort.
+    max_name : int
+        The most characters of a name; longer ones are shortened where they do not differ.
+    ax : Axes, optional
+        To draw into.
+
+    Returns
+    -------
+    Axes
+
+    Notes
+    -----
+    Whiskers are the intervals of `owenshap.importance` of each cohort by itself: of the choice of
+    rows and of the estimation from 10 rows on, else of the estimation alone. Whether two cohorts
+    differ is said by `owenshap.compare(groups[a], groups[b], paired=False)`.
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> from owenshap import plots
+    >>> rows = np.random.default_rng(0).normal(size=(50, 3))
+    >>> explainer = owenshap.Explainer(lambda rows: rows @ [1.0, -3.0, 2.0], background=rows)
+    >>> groups = owenshap.cohorts(explainer(rows), "feature 0", bins=2)
+    >>> ax = plots.cohorts(groups)
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['feature 1', 'feature 2', 'feature 0']
+    """
+    _check(groups)
+    tables = [importance(part) for part in groups.values()]
+    strengths = np.stack([_by_place(table, table.values) for table in tables])
+    order, _ = ranked(strengths.max(axis=0), checked_count(max_display) + 1)
+    order = order[: checked_count(max_display)]
+    first = next(iter(groups.values()))
+    labels = fitted([first.feature_names[place] for place in order], checked_name(max_name))
+    height = max(canvas.ROW_HEIGHT, 0.19 * len(tables) + 0.1)
+    ax = canvas.new_axes(ax, canvas.FRAME_HEIGHT + 0.3 + height * len(labels))
+    canvas.name_rows(ax, labels)
+    canvas.tidy(ax, zero="x")
+    ends = np.stack([_by_place(table, np.fmax(table.values, table.upper)) for table in tables])
+    high = float(ends[:, order].max()) or 1.0
+    ax.set_xlim(0.0, 1.04 * high)
+    shown = zip(fitted(list(groups)), groups.values(), strict=True)
+    names = [f"{name} ({len(part):,} rows)" for name, part in shown]
+    thick = THICK / len(tables)
+    for number, (table, name) in enumerate(zip(tables, names, strict=True)):
+        shift = THICK / 2 - thick * (number + 0.5)
+        _bars(ax, table, order, shift, thick, canvas.DISTINCT[number], name)
+    legend = ax.legend(
+        title=shorten(groups.by),
+        frameon=False,
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        alignment="left",
+    )
+    for text in (legend.get_title(), *legend.get_texts()):
+        text.set_parse_math(False)
+    canvas.number_axis(ax.xaxis, _axis_label(groups, tables))
+    return ax
+
+
+def _bars(
+    ax: Axes, table: Importance, order: IntArray, shift: float, thick: float, color: str, name: str
+) -> None:
+    """The bars of one cohort, with whiskers."""
+    heights = np.arange(len(order))[::-1] + shift
+    values, lower, upper = (
+        _by_place(table, cells)[order] for cells in (table.values, table.lower, table.upper)
+    )
+    ax.barh(heights, values, height=0.86 * thick, color=color, linewidth=0, label=name)
+    for y, low, high in zip(heights, lower, upper, strict=True):
+        if high > low:
+            canvas.whisker(ax, float(low), float(high), float(y), doubtful=bool(table.doubtful))
+
+
+def _axis_label(groups: Cohorts, tables: list[Importance]) -> str:
+    first = next(iter(groups.values()))
+    label = f"mean |{canvas.contribution(first)}|"
+    if not any((table.upper > table.values).any() for table in tables):
+        return label
+    drawn = all(table.rows == DRAWN for table in tables)
+    of = "also of the choice of rows" if drawn else "of the estimation"
+    return f"{label}\n({100 * first.confidence:g} % intervals, {of})"
+
+
+def _by_place(table: Importance, cells: FloatArray) -> FloatArray:
+    """Of each feature, in the order of the explanation."""
+    return cells[np.argsort(table.order)]
+
+
+def _check(groups: Cohorts) -> None:
+    if not isinstance(groups, Cohorts):
+        advice = "Give owenshap.cohorts(explanation, 'sex')"
+        raise InputError("groups", "be cohorts", type(groups).__name__, advice)
+    if len(groups) > MOST:
+        advice = "Give fewer bins, or labels of your own"
+        raise InputError("groups", f"be at most {MOST} cohorts", len(groups), advice)
+    first = next(iter(groups.values()))
+    if OUTPUTS in first.axes:
+        pick = repr(first.output_names[0]) if first.output_names else "0"
+        advice = f"Pick one first, as in cohorts(explanation[..., {pick}], …)"
+        raise InputError("groups", "be of one output", f"{first.shape[-1]} outputs", advice)

@@ -1,0 +1,183 @@
+"""Force: one prediction as a single bar, stacked of what pushes it up and what pushes it down."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from owenshap.explain.explanation import OUTPUTS, Explanation
+from owenshap.explain.summary import Line, checked, checked_count, checked_name, lines
+from owenshap.explain.words import LONGEST_NAME, Digits
+from owenshap.plots import canvas
+from owenshap.support.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from owenshap.plots.canvas import Axes
+
+HEIGHT = 2.9  # inches, where it is shared
+UNIT = 0.38  # inches of the bar's height
+CHARACTER = 0.078  # inches of one, in small print
+ROW = 0.95  # of labels, in heights of the bar
+TEXT: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": "small", "linespacing": 1.15}
+
+
+def force(
+    explanation: Explanation,
+    *,
+    max_display: int = 8,
+    max_name: int = LONGEST_NAME,
+    ax: Axes | None = None,
+) -> Axes:
+    """One row's contributions in one bar: red ones push the prediction up from the left, blue ones
+    down from the right; they meet at the prediction.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        Of one row, as explanation[0].
+    max_display : int
+        The most features that have their own piece and label; all others share one piece.
+    max_name : int
+        The most characters of a name; longer ones are shortened where they do not differ.
+    ax : Axes, optional
+        To draw into.
+
+    Returns
+    -------
+    Axes
+        Of several outputs an array of them, one beside the other.
+
+    Notes
+    -----
+    Pieces are as wide as contributions; the label of each has the number and, behind it, the half
+    width of its interval. A bar of pieces has no place for whiskers: `waterfall` draws them.
+
+    Examples
+    --------
+    >>> import numpy as np, owenshap
+    >>> from owenshap import plots
+    >>> explainer = owenshap.Explainer(lambda rows: rows[:, 0] - 2 * rows[:, 1], baseline=0.0)
+    >>> ax = plots.force(explainer(np.array([[5.0, 1.0]]))[0])
+    >>> [text.get_text() for text in ax.texts if "prediction" in text.get_text()]
+    ['prediction = 3.000']
+    """
+    checked(explanation, rows=False, outputs=True)
+    if OUTPUTS in explanation.axes:
+        draw = partial(_drawn, max_display=max_display, max_name=max_name)
+        return canvas.panels(explanation, ax, draw, HEIGHT)
+    return _drawn(explanation, ax, max_display, max_name)
+
+
+def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:
+    pieces = lines(explanation, checked_count(max_display), checked_name(max_name))
+    base, prediction = float(explanation.base_values), float(explanation.predictions)
+    own = ax is None
+    ax = canvas.new_axes(ax, HEIGHT, 1.25 * canvas.WIDTH)
+    up = [line for line in pieces if line.value > 0]
+    down = [line for line in pieces if line.value < 0]
+    spans = _spans(prediction, up, -1) + _spans(prediction, down, 1)
+    ends = [base, prediction, *(end for _, start, end in spans for end in (start, end))]
+    low, high = canvas.limits(min(ends), max(ends), 0.02)
+    canvas.tidy(ax)
+    ax.set(xlim=(low, high), yticks=[])
+    ax.xaxis.set_ticks_position("bottom")
+    for line, start, end in spans:
+        _piece(ax, line, start, end)
+    _marks(ax, base, prediction, pieces)
+    digits = Digits.of([line.value for line in pieces])
+    spans.sort(key=lambda span: span[1] + span[2])
+    texts = [f"{line.label}\n{' '.join(line.written(digits))}".rstrip() for line, *_ in spans]
+    middles = np.array([(start + end) / 2 for _, start, end in spans])
+    rows = _labels(ax, texts, middles, [canvas.sign_color(line.value) for line, *_ in spans])
+    if own:
+        canvas.set_height(ax, canvas.FRAME_HEIGHT + UNIT * (3.2 + ROW * rows))
+    canvas.number_axis(ax.xaxis, canvas.scale(explanation))
+    return ax
+
+
+def _spans(prediction: float, pieces: list[Line], side: int) -> list[tuple[Line, float, float]]:
+    """Where pieces lie, the strongest next to the prediction: left of it (−1) or right (1)."""
+    spans, place = [], prediction
+    for line in pieces:
+        start, place = place, place + side * abs(line.value)
+        spans.append((line, min(start, place), max(start, place)))
+    return spans
+
+
+def _piece(ax: Axes, line: Line, start: float, end: float) -> None:
+    color = canvas.sign_color(line.value)
+    alpha = 0.6 if line.players > 1 else 1.0
+    style: dict[str, Any] = {
+        "color": color,
+        "alpha": alpha,
+        "edgecolor": canvas.paper(ax),
+        "linewidth": 1.2,
+    }
+    ax.barh(0, end - start, left=start, height=0.9, **style)
+
+
+def _marks(ax: Axes, base: float, prediction: float, pieces: list[Line]) -> None:
+    """The base value and the prediction, above the bar; apart where they are close."""
+    numbers = Digits.of([base, prediction], significant=4)
+    numbers = numbers.at_least(Digits.of([line.value for line in pieces]))
+    low, high = ax.get_xlim()
+    shares = [(each - low) / (high - low) for each in (base, prediction)]
+    close = abs(shares[0] - shares[1]) < 0.3
+    for name, value, share in zip(
+        ("base value", "prediction"), (base, prediction), shares, strict=True
+    ):
+        bold = name == "prediction"
+        ax.plot([value, value], [-0.45, 0.72], color=canvas.muted(ax, 0.6), linewidth=0.9)
+        later = share > shares[0] if bold else share >= shares[1]
+        side = "center" if not close else ("left" if later else "right")
+        side = "left" if share < 0.12 else "right" if share > 0.88 else side
+        color = canvas.ink() if bold else canvas.muted(ax, 0.75)
+        text = f"{name} = {numbers.unsigned(value)}{numbers.suffix}"
+        weight = "bold" if bold else "normal"
+        height = 0.85 if bold or not close else 1.3
+        ax.text(value, height, text, ha=side, va="bottom", color=color, fontweight=weight)
+
+
+def _labels(ax: Axes, texts: list[str], middles: FloatArray, colors: list[str]) -> int:
+    """Texts below the bar, each with a line to its piece; how many rows they need beside one."""
+    low, high = ax.get_xlim()
+    figure = ax.get_figure()
+    assert figure is not None
+    inches = ax.bbox.width / figure.dpi
+    wide = np.array([CHARACTER * max(map(len, text.split("\n"))) / inches for text in texts])
+    shares = (middles - low) / (high - low)
+    rows, places = _rows(shares, wide)
+    more = max(rows, default=0)
+    ax.set_ylim(-1.75 - ROW * more, 1.5)
+    for text, share, place, row, color in zip(texts, shares, places, rows, colors, strict=True):
+        x, target = (low + each * (high - low) for each in (place, share))
+        depth = -0.95 - ROW * row
+        line: dict[str, Any] = {"color": canvas.muted(ax, 0.35), "linewidth": 0.8, "zorder": 0.8}
+        ax.plot([target, target, x], [-0.47, -0.62, depth + 0.04], **line)
+        behind = {"facecolor": canvas.paper(ax), "edgecolor": "none", "pad": 0.6}
+        ax.text(x, depth, text, color=color, parse_math=False, bbox=behind, **TEXT)
+    return more
+
+
+def _rows(shares: FloatArray, wide: FloatArray) -> tuple[list[int], list[float]]:
+    """The row that each label goes to, the first where it lies on no other, and its middle."""
+    taken: list[list[tuple[float, float]]] = []
+    rows, places = [], []
+    for share, width in zip(shares.tolist(), wide.tolist(), strict=True):
+        half = width / 2
+        place = min(max(share, half), 1 - half) if width < 1 else 0.5
+        span = (place - half, place + half)
+        free = (
+            number
+            for number, others in enumerate(taken)
+            if all(span[1] < start or end < span[0] for start, end in others)
+        )
+        row = next(free, len(taken))
+        if row == len(taken):
+            taken.append([])
+        taken[row].append(span)
+        rows.append(row)
+        places.append(place)
+    return rows, places

@@ -1,0 +1,92 @@
+"""What it took, why rows ended, and by what it is known and can be repeated."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from typing import Any
+
+import numpy as np
+
+import owenshap
+from owenshap.report.material import Material, Reasons
+from owenshap.report.packing import clean
+
+EXAMPLES = 5  # ways in which rows ended
+LONGEST_LINE = 2000  # characters of a line of the record: a command with many settings
+
+
+def costs_of(material: Material) -> list[tuple[str, str]]:
+    """Labels and what it took."""
+    totals = material.totals
+    counts = material.shown.evaluations
+    middle, most = int(np.median(counts)), int(counts.max())
+    lines = [("Method", clean(material.shown.method))]
+    lines += [("Why", clean(text)) for _, text in totals.because.commonest(2)]
+    lines += [
+        ("Evaluations (coalitions valued)", f"{totals.evaluations:,}"),
+        ("Rows that the model predicted", f"{totals.model_rows:,}"),
+    ]
+    if not material.one_row:
+        spent = f"{middle:,}" if middle == most else f"{middle:,} in the middle, {most:,} at most"
+        lines.append(("Evaluations of a row", spent))
+    return lines
+
+
+def told_reasons(reasons: Reasons) -> list[tuple[int, str]]:
+    """How many rows, and an example, of the commonest."""
+    return [(count, clean(text)) for count, text in reasons.commonest(EXAMPLES)]
+
+
+def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]:
+    """What was given, then what is known here and was not given."""
+    shown = material.shown
+    own = {
+        "method": shown.method,
+        "plan": material.totals.because.first,
+        "seed": str(shown.seed),
+        "confidence": f"{shown.confidence:g}",
+        "rows": f"{material.totals.rows:,}",
+        **_manifest(material),
+        "versions": ", ".join(
+            [
+                f"owenshap {owenshap.__version__}",
+                f"Python {platform.python_version()} on {platform.machine()}",
+                f"numpy {np.__version__}",
+            ]
+        ),
+        "digest of the rows shown": _digest(material),
+    }
+    lines = {**given, **{label: text for label, text in own.items() if label not in given}}
+    return [(clean(label), clean(text, LONGEST_LINE)) for label, text in lines.items() if str(text)]
+
+
+def _manifest(material: Material) -> dict[str, str]:
+    """What a run knows of its model and data."""
+    if material.run is None:
+        return {}
+    manifest = material.run.manifest
+    background = manifest["explainer"].get("background") or {}
+    return {
+        "run": str(material.run.path),
+        "model": _known_by(manifest["model"]),
+        "data": f"sha256 {manifest['data']['digest']}",
+        "background": f"sha256 {background['digest']}" if "digest" in background else "",
+        "settings": str({k: v for k, v in manifest["settings"].items() if v is not None}),
+    }
+
+
+def _known_by(model: dict[str, Any]) -> str:
+    """A run knows its model by what it predicts."""
+    kind = model.get("type", "")
+    if "predictions" not in model:
+        return str(kind)
+    predicted = json.dumps(model["predictions"]).encode()
+    return f"{kind}, whose predictions have sha256 {hashlib.sha256(predicted).hexdigest()}"
+
+
+def _digest(material: Material) -> str:
+    """Of the contributions, to tell whether two pages show the same."""
+    found = hashlib.sha256(np.ascontiguousarray(material.shown.values).tobytes())
+    return f"sha256 {found.hexdigest()}"

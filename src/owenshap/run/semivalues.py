@@ -1,0 +1,82 @@
+"""Values under another index than Shapley's: by the same designs, with other weights on levels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from owenshap.designs.indices import Index
+from owenshap.designs.levels import drawn_levels
+from owenshap.errors import InputError
+from owenshap.estimators import Estimator, by_name
+from owenshap.estimators.base import RulePasses
+from owenshap.run.answers import METHODS, Answers, Shares
+from owenshap.run.keeping import Kept
+from owenshap.run.plan import default_budget
+from owenshap.run.result import Estimate
+from owenshap.support.arrays import FloatArray
+
+MOST_EXACT = 25  # players, of which all coalitions are evaluated
+
+
+def settled_method(method: str | Estimator, n_players: int, budget: Any) -> str | Estimator:
+    """What evaluates pairs; 'auto' is exact or a process. An error for stars and chains."""
+    if method == "auto":
+        affordable = budget if isinstance(budget, int) else default_budget(n_players)
+        small = n_players <= MOST_EXACT and 1 << n_players <= affordable
+        return "exact" if small else "gaussian-process"
+    estimator = _found(method)
+    if estimator is not None and not estimator.complements:
+        rule = f"be one that evaluates coalitions with their complements ({METHODS})"
+        got = f"'{estimator.name}'"
+        raise InputError("method", rule, got, "Leave it out, or use 'gaussian-process'")
+    return method
+
+
+def method_under(
+    method: str | Estimator, index: Index, n_players: int, budget: Any, open_ended: bool
+) -> str | Estimator:
+    """The method for values under an index: stars at its levels, or what evaluates pairs."""
+    estimator = _found(method)
+    if not isinstance(estimator, RulePasses):
+        return settled_method(method, n_players, budget)
+    if open_ended or not isinstance(budget, int):
+        rule = f"come with a budget alone for values '{index.name}' by stars"
+        raise InputError("method", rule, f"'{estimator.name}'", f"Give a budget, or use {METHODS}")
+    if not index.symmetric and estimator.step > 1:
+        rule = f"not mirror its levels for the index '{index.name}', which is not symmetric"
+        raise InputError("method", rule, f"'{estimator.name}'", "Use 'owen', or 'gaussian-process'")
+    settled = estimator.within(n_players, budget)
+    if isinstance(settled.rule, str) and settled.rule == "stratified":
+        levels = drawn_levels(index.levels(n_players - 1), settled.levels or 1)
+        return replace(settled, levels=None, rule=levels)
+    return settled  # levels and weights that were given are an index of their own
+
+
+def estimate_under(found: Estimate, kept: tuple[Kept, ...] | None, index: Index) -> Estimate:
+    """An estimate with the values of its evaluations under an index; those of stars are so."""
+    if kept is None:
+        return replace(found, index=index.name)
+    values, errors = found.moments.mean, np.nan_to_num(_table(found.standard_errors, found))
+    outputs = values.shape[1] // len(kept)
+    new_values, new_errors = np.empty_like(values), np.empty_like(values)
+    for row, each in enumerate(kept):
+        which = slice(row * outputs, (row + 1) * outputs)
+        shares = Answers(each, Shares(values[:, which], errors[:, which])).values(index)
+        new_values[:, which], new_errors[:, which] = shares
+    moments = replace(found.moments, mean=new_values)
+    return replace(found, moments=moments, fit_errors=new_errors, index=index.name, state=None)
+
+
+def _table(errors: FloatArray, found: Estimate) -> FloatArray:
+    return errors.reshape(found.moments.mean.shape)
+
+
+def _found(method: str | Estimator) -> Estimator | None:
+    """The estimator of a name; None where `estimate` is to say what methods there are."""
+    if isinstance(method, Estimator):
+        return method
+    known = by_name()
+    return known[method]() if isinstance(method, str) and method in known else None

@@ -1,0 +1,271 @@
+"""Values and pair interactions of a process under any index, in closed form.
+
+A posterior mean is Σ_a w_a K(·, z_a). Along the diagonal of its multilinear extension, with
+t = 2q − 1, every part of K is a polynomial in q whose derivatives are known: products over players
+stay products, a function of the size is one of a binomial number, a Gaussian of a weighted sum is a
+sum of waves, each of them a product of complex numbers. An index integrates them over its levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+
+from owenshap.designs.indices import Index
+from owenshap.designs.levels import Levels
+from owenshap.support.arrays import FloatArray
+from owenshap.surrogates.gaussian_process.gaussians import HIGHEST_FREQUENCY
+from owenshap.surrogates.gaussian_process.parameters import Parameters
+from owenshap.surrogates.gaussian_process.triples import Triples
+
+# a factor of a wave whose player's angle is near a right one is 0 at the level ½, and so is its
+# product: where it is less, the derivative is taken a little beside
+SMALLEST = 1e-9
+
+
+class Mean(NamedTuple):
+    """Posterior means of one output under one vector of parameters."""
+
+    signs: FloatArray
+    """The pairs (N, n)."""
+    vector: FloatArray
+    weights: FloatArray
+    """K⁻¹y and the like, (N, m)."""
+    even: bool
+    """Whether K is the even kernel."""
+    triples: Triples = Triples.none()
+
+    @property
+    def parameters(self) -> Parameters:
+        """What the vector says."""
+        return Parameters.of(self.vector, self.signs.shape[1])
+
+
+def values(mean: Mean, index: Index) -> FloatArray:
+    """∫ ∂F/∂x_i dμ of each of m means, (n, m)."""
+    n_players = mean.signs.shape[1]
+    levels = _levels(mean.parameters.lengths, index, n_players - 1)
+    found = np.zeros((n_players, mean.weights.shape[1]))
+    for absent, present, scale in _products(mean, index.symmetric and not mean.even):
+        found += _product_values(absent, present, scale[:, None] * mean.weights, levels)
+    found += _simple_values(mean, index)
+    found += _size_values(mean, index)
+    return found + _wave_values(mean, index)
+
+
+def pairs(mean: Mean, index: Index) -> FloatArray:
+    """∫ ∂²F/∂x_i∂x_j dμ of each of m means, (n, n, m); 0 where i = j."""
+    n_players = mean.signs.shape[1]
+    levels = _levels(mean.parameters.lengths, index, n_players - 2)
+    found = np.zeros((mean.weights.shape[1], n_players, n_players))
+    for absent, present, scale in _products(mean, index.symmetric and mean.even):
+        _add_product_pairs(found, absent, present, scale[:, None] * mean.weights, levels)
+    _add_simple_pairs(found, mean, index)
+    found += _size_pairs(mean, index)[:, None, None]
+    _add_wave_pairs(found, mean, index)
+    np.einsum("mii->mi", found)[:] = 0
+    return np.ascontiguousarray(found.transpose(1, 2, 0))
+
+
+def _levels(lengths: FloatArray, index: Index, degree: int) -> Levels:
+    """Levels that integrate products over players exactly, or to rounding where that takes fewer:
+    as in kernel.py, with room for weights that are not flat.
+    """
+    enough = 10 + int(4 * np.sqrt(np.tanh(lengths / 2).sum()))
+    return index.levels(min(2 * enough + 3, max(degree, 0)))
+
+
+def _products(mean: Mean, alike: bool) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+    """The product part as products over players: factors (N, n) of absent and of present ones, and
+    the scale (N,) of each.
+
+    Four of them; two of these are the mirror images of the others. `alike` says that an image has
+    the same derivatives, the first ones of an odd function and the second ones of an even function
+    under an index that is its own image; where nothing leans, the two are equal anyway.
+    """
+    p, signs = mean.parameters, mean.signs
+    lean = p.lean / 2 * p.lengths
+    tilt = np.clip(signs @ lean, -150, 150)
+    flips = (1.0,) if alike or p.lean == 0 else (1.0, -1.0)
+    for side in (1.0, -1.0):
+        sign = 1.0 if mean.even else side
+        for flip in flips:
+            present = np.exp(flip * lean + (side * signs - 1) * p.lengths / 2)
+            absent = np.exp(-flip * lean - (side * signs + 1) * p.lengths / 2)
+            scale = p.product / (2 * len(flips)) * sign * np.exp(flip * side * tilt)
+            yield absent, present, scale
+
+
+def _product_values(
+    absent: FloatArray, present: FloatArray, weights: FloatArray, levels: Levels
+) -> FloatArray:
+    step = present - absent
+    found = np.zeros((step.shape[1], weights.shape[1]))
+    for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
+        factors = absent + level * step
+        scale = weight * factors.prod(axis=1)
+        found += (step / factors).T @ (scale[:, None] * weights)
+    return found
+
+
+def _add_product_pairs(
+    found: FloatArray,
+    absent: FloatArray,
+    present: FloatArray,
+    weights: FloatArray,
+    levels: Levels,
+) -> None:
+    step = present - absent
+    for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
+        factors = absent + level * step
+        scale = weight * factors.prod(axis=1)
+        np.divide(step, factors, out=factors)
+        for place, column in enumerate(weights.T):
+            found[place] += factors.T @ ((scale * column)[:, None] * factors)
+
+
+def _power(index: Index, power: int) -> float:
+    """∫ t^power dμ, t = 2q − 1."""
+    levels = index.levels(power)
+    return float(levels.weights @ (2 * levels.lower - 1) ** power)
+
+
+def _simple_values(mean: Mean, index: Index) -> FloatArray:
+    """Of the linear or the quadratic part, and of triples."""
+    p, signs = mean.parameters, mean.signs
+    shares = p.lengths / p.lengths.sum()
+    along = signs * shares
+    if not mean.even:
+        found = 2 * p.linear * along.T @ mean.weights
+        if len(mean.triples):  # 2t² of each product, of which Shapley's has a third
+            found = found + 3 * _power(index, 2) * mean.triples.shapley(signs).T @ mean.weights
+        return found
+    others = along.sum(axis=1, keepdims=True) - along
+    quadratic: FloatArray = 4 * p.linear * _power(index, 1) * (along * others).T @ mean.weights
+    return quadratic
+
+
+def _add_simple_pairs(found: FloatArray, mean: Mean, index: Index) -> None:
+    p, signs = mean.parameters, mean.signs
+    if mean.even:
+        along = signs * (p.lengths / p.lengths.sum())
+        for place, column in enumerate(mean.weights.T):
+            found[place] += 8 * p.linear * along.T @ (column[:, None] * along)
+        return
+    if not len(mean.triples):
+        return
+    told = mean.triples.variances[:, None] * (mean.triples.products(signs).T @ mean.weights)
+    told *= 4 * _power(index, 1)
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        one, other = mean.triples.players[:, i], mean.triples.players[:, j]
+        for place, column in enumerate(told.T):
+            np.add.at(found[place], (one, other), column)
+            np.add.at(found[place], (other, one), column)
+
+
+def _size_table(mean: Mean) -> FloatArray:
+    """Σ_a w_a times the size part between all sizes 0 … n and pair a, (n + 1, m)."""
+    p, n_players = mean.parameters, mean.signs.shape[1]
+    scale = p.steepness / np.sqrt(n_players)
+    at, known = (2 * np.arange(n_players + 1) - n_players) * scale, mean.signs.sum(axis=1) * scale
+    apart = np.exp(-np.square(at[:, None] - known) / 2)
+    along = np.exp(-np.square(at[:, None] + known) / 2)
+    table: FloatArray = p.size / 2 * (apart + along if mean.even else apart - along) @ mean.weights
+    return table
+
+
+def _size_values(mean: Mean, index: Index) -> FloatArray:
+    return _by_size(index, mean.signs.shape[1] - 1) @ np.diff(_size_table(mean), axis=0)
+
+
+def _size_pairs(mean: Mean, index: Index) -> FloatArray:
+    return _by_size(index, mean.signs.shape[1] - 2) @ np.diff(_size_table(mean), 2, axis=0)
+
+
+def _by_size(index: Index, others: int) -> FloatArray:
+    """The chance (m + 1,) that so many of the others are there."""
+    if others < 0:
+        return np.zeros(0)
+    levels, sizes = index.levels(others), np.arange(others + 1)
+    with np.errstate(divide="ignore"):  # a level of 0 or 1 has the logarithm −∞
+        present, absent = np.log(levels.lower)[:, None], np.log1p(-levels.lower)[:, None]
+    # by logarithms: of some thousand players the number of coalitions is no float
+    ways = np.array([_log_comb(others, size) for size in sizes.tolist()])
+    with np.errstate(invalid="ignore"):
+        powers = np.where(sizes > 0, sizes * present, 0.0)
+        powers = powers + np.where(others - sizes > 0, (others - sizes) * absent, 0.0)
+    chances: FloatArray = levels.weights @ np.exp(powers + ways)
+    return chances
+
+
+def _log_comb(count: int, size: int) -> float:
+    return float(np.log(float(comb(count, size)))) if count < 900 else _log_comb_large(count, size)
+
+
+def _log_comb_large(count: int, size: int) -> float:
+    from scipy.special import gammaln
+
+    return float(gammaln(count + 1) - gammaln(size + 1) - gammaln(count - size + 1))
+
+
+class _Waves(NamedTuple):
+    """Σ_a w_a times the index part, as waves: Σ_f told_f sin or cos(Σ angle_fi z_i)."""
+
+    angles: FloatArray
+    """(F, n)."""
+    told: FloatArray
+    """(F, m)."""
+
+
+def _waves(mean: Mean) -> _Waves | None:
+    p, signs = mean.parameters, mean.signs
+    if p.weights is None:
+        return None
+    step = 2 * np.pi / (2 * float(np.abs(p.weights).sum()) + HIGHEST_FREQUENCY)
+    frequencies = step * np.arange(1.0, int(HIGHEST_FREQUENCY / step) + 1)
+    shares = step * np.sqrt(2 / np.pi) * np.exp(-np.square(frequencies) / 2)
+    phases = np.outer(frequencies, signs @ p.weights)
+    known = np.cos(phases) if mean.even else np.sin(phases)
+    told = (p.bend * shares)[:, None] * (known @ mean.weights)
+    return _Waves(frequencies[:, None] * p.weights, told)
+
+
+def _wave_factors(
+    waves: _Waves, index: Index, degree: int
+) -> Iterator[tuple[float, FloatArray, FloatArray]]:
+    """At each level its weight, the product over players (F,), complex, and sin(angle) over each
+    factor (F, n).
+    """
+    levels = index.levels(max(degree, 0))
+    cosines, sines = np.cos(waves.angles), np.sin(waves.angles)
+    for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
+        factors = cosines + 1j * (2 * level - 1) * sines
+        small = np.abs(factors) < SMALLEST
+        if small.any():
+            factors[small] = SMALLEST
+        yield weight, factors.prod(axis=1), sines / factors
+
+
+def _wave_values(mean: Mean, index: Index) -> FloatArray:
+    """e^{iωa} has the derivative 2i sin(angle) × the product of the other factors."""
+    found = np.zeros((mean.signs.shape[1], mean.weights.shape[1]))
+    waves = _waves(mean)
+    if waves is None:
+        return found
+    for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 1):
+        part = 2j * weight * (ratio.T @ (product[:, None] * waves.told))
+        found += part.real if mean.even else part.imag
+    return found
+
+
+def _add_wave_pairs(found: FloatArray, mean: Mean, index: Index) -> None:
+    waves = _waves(mean)
+    if waves is None:
+        return
+    for weight, product, ratio in _wave_factors(waves, index, mean.signs.shape[1] - 2):
+        for place, column in enumerate(waves.told.T):
+            part = -4 * weight * (ratio.T @ ((product * column)[:, None] * ratio))
+            found[place] += part.real if mean.even else part.imag
