@@ -20,6 +20,7 @@ import pytest
 import owenshap
 from reproduction import (
     data,
+    deeper,
     fitted,
     games,
     judging,
@@ -727,6 +728,20 @@ def test_the_notebook_runs(monkeypatch):
     pictures = [each for each in outputs if "image/png" in each.get("data", {})]
     assert len(pictures) == 5
     assert any(told)  # it is committed with its pictures
+
+
+def test_a_residual_cnn_learns_and_is_valued_by_patches():
+    rng = np.random.default_rng(0)
+    rows, labels = rng.random((60, 785)).astype(np.float32), rng.integers(0, 10, 60)
+    parts = [
+        (rows[first:last], labels[first:last]) for first, last in ((0, 40), (40, 50), (50, 60))
+    ]
+    made = training.fit("rescnn 4", data.Dataset("some", *parts, [], 10, side=28), epochs=1)
+    values = games.table(made, rows[:2], "cpu", deeper.patch_members(28)[:3])
+    assert values.shape == (8, 2)
+    chosen = training.predictions(made, rows[:2]).argmax(axis=1)
+    empty = training.predictions(made, 0 * rows[:2])[np.arange(2), chosen]
+    assert np.allclose(values[0], empty, atol=1e-6)
 
 
 @pytest.mark.skipif(
