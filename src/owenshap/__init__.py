@@ -1,4 +1,4 @@
-"""Shapley values of any model, with error bars that are true, at the fewest evaluations."""
+"""Shapley values of any model, with an error bar on every value and few calls of the model."""
 
 import importlib as _importlib
 import typing as _typing

@@ -15,7 +15,7 @@ from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import USUAL, Until, checked_until
 from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor
-from owenshap.support.progress import Meter, close, meter
+from owenshap.support.progress import Counted, Meter, close, listening, meter
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,10 @@ class Call:
         """The call with a bar for so many rows, which is there as long as this is."""
         report = meter(self.progress, "explaining", rows)
         try:
-            yield replace(self, progress=report)
+            counted = Counted(report, rows)
+            with listening(counted):
+                yield replace(self, progress=report)
+            counted.end()
         finally:
             close(report)
 

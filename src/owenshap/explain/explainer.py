@@ -46,13 +46,14 @@ class Explainer:
     players : mapping, optional
         Groups of columns that are one player each, as in {"address": ["city", "zip"]}. Other
         columns stay single players.
-    output : label, str, int, position or callable, optional
+    output : label, str, int, position, callable or list, optional
         What is explained: a class by its label where the model has labels (`output=1` is the class
         1, wherever it stands), else an output by its number from 0 on; an output by its name, or by
         `owenshap.position(i)`; 'predicted' (each row's predicted class), 'probability' of all
-        classes, 'logit', or a function of the predictions (m, k). By default all outputs: log-odds
-        of boosted and logistic classifiers (one output for two classes, raw scores of several), the
-        log of regressors with a log link, else what the model predicts.
+        classes, 'logit', or a function of the predictions (m, k); a list picks several outputs. By
+        default all outputs: log-odds of boosted and logistic classifiers (one output for two
+        classes, raw scores of several), the log of regressors with a log link, else what the model
+        predicts.
     predict : str, optional
         The model's method to call, where it has several.
     feature_names, output_names : list of str, optional

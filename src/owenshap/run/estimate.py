@@ -99,8 +99,8 @@ def estimate(
     executor : optional
         Anything with `submit`: a thread or process pool.
     progress : bool or callable, optional
-        None: a bar where stderr is a terminal. A callable gets (evaluations done, evaluations
-        expected).
+        None: a bar where stderr is a terminal, and in Jupyter. A callable gets (evaluations done,
+        evaluations expected).
     memory : str or int
         Bound on working arrays, beside the answer itself. A method whose fit needs more is an
         error; 'auto' takes another.
