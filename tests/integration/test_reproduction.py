@@ -20,6 +20,7 @@ import pytest
 import owenshap
 from reproduction import (
     data,
+    deeper,
     fitted,
     games,
     judging,
@@ -504,7 +505,12 @@ def test_a_model_learns_the_same_alone_and_in_a_group():
     assert torch.allclose(group.scores(rows)[1], alone.scores(rows)[0], atol=1e-6)
 
 
-def test_search_scores_every_distinct_architecture_once(tmp_path):
+@pytest.fixture
+def short_search(monkeypatch):
+    monkeypatch.setattr(search, "train_group", partial(search.train_group, most=2))
+
+
+def test_search_scores_every_distinct_architecture_once(tmp_path, short_search):
     assert (
         main(
             [
@@ -527,7 +533,9 @@ def test_search_scores_every_distinct_architecture_once(tmp_path):
     assert found["winner"].removeprefix("mlp").strip() in found["architectures"]
 
 
-def test_known_winners_are_ranked_and_the_trainings_of_one_differ(tmp_path, monkeypatch):
+def test_known_winners_are_ranked_and_the_trainings_of_one_differ(
+    tmp_path, monkeypatch, short_search
+):
     monkeypatch.setattr(search, "known_winners", lambda _: [(7, 7)])
     run = Run(tmp_path, replace(TINY, draws=3), say=lambda _: None)
     search.experiment(replace(two_sets()[0], name="cc"), run)
@@ -720,6 +728,20 @@ def test_the_notebook_runs(monkeypatch):
     pictures = [each for each in outputs if "image/png" in each.get("data", {})]
     assert len(pictures) == 5
     assert any(told)  # it is committed with its pictures
+
+
+def test_a_residual_cnn_learns_and_is_valued_by_patches():
+    rng = np.random.default_rng(0)
+    rows, labels = rng.random((60, 785)).astype(np.float32), rng.integers(0, 10, 60)
+    parts = [
+        (rows[first:last], labels[first:last]) for first, last in ((0, 40), (40, 50), (50, 60))
+    ]
+    made = training.fit("rescnn 4", data.Dataset("some", *parts, [], 10, side=28), epochs=1)
+    values = games.table(made, rows[:2], "cpu", deeper.patch_members(28)[:3])
+    assert values.shape == (8, 2)
+    chosen = training.predictions(made, rows[:2]).argmax(axis=1)
+    empty = training.predictions(made, 0 * rows[:2])[np.arange(2), chosen]
+    assert np.allclose(values[0], empty, atol=1e-6)
 
 
 @pytest.mark.skipif(

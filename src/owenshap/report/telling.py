@@ -24,7 +24,12 @@ NAMED = 3  # features that the sentence names
 LONGEST_NAME = 60  # characters in a sentence
 
 
-def told(material: Material, title: str | None, audit: dict[str, str]) -> dict[str, Any]:
+def told(
+    material: Material,
+    title: str | None,
+    audit: dict[str, str],
+    pairs: list[dict[str, Any]],
+) -> dict[str, Any]:
     """All that the template puts in."""
     outputs = [_output(material, place) for place in range(len(material.outputs))]
     return {
@@ -32,6 +37,7 @@ def told(material: Material, title: str | None, audit: dict[str, str]) -> dict[s
         "outputs": outputs,
         "several": len(outputs) > 1,
         "one_row": material.one_row,
+        "pairs": pairs,
         "sampling": _sampling(material),
         "scale": clean(told_unit(material.shown) or "units of the prediction"),
         "whiskers": _whiskers(material),
