@@ -147,6 +147,16 @@ def report(results: dict) -> str:
     return "\n".join(lines) + "\n"
 
 
+def keep(name: str, results: dict) -> dict:
+    """What is on the disk by now, with this game's results."""
+    found = json.loads(RESULTS.read_text()) if RESULTS.exists() else results
+    for part in ("games", "values"):
+        if name in results[part]:
+            found[part][name] = results[part][name]
+    RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("games", nargs="*", help="names; by default all")
@@ -178,10 +188,11 @@ def main() -> None:
                 SETTINGS.update(kept)
             else:
                 cells[key] = cell(known, budget, results["draws"])
+            keep(name, results)
             print(name, times, f"{ratio(cells[key])} ours {cells[key]['ours']:.2e}", flush=True)
         if known[0].values and (name not in results["values"] or asked.again or asked.ours):
             results["values"][name] = values_cell(known, 20 * known[0].n_players, results["draws"])
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        results = keep(name, results)
     TABLE.write_text(report(results))
     print(TABLE)
 

@@ -1,4 +1,4 @@
-"""Shapley values of any model, with error bars that are true, at the fewest evaluations."""
+"""Shapley values of any model, with an error bar on every value and few calls of the model."""
 
 import importlib as _importlib
 import typing as _typing
@@ -25,9 +25,9 @@ if _typing.TYPE_CHECKING:
     from owenshap.explain.compare import Comparison, compare
     from owenshap.explain.concat import concat
     from owenshap.explain.explanation import Explanation
+    from owenshap.explain.game_pairs import interactions
     from owenshap.explain.importance import Importance, importance
     from owenshap.explain.interactions import Interactions
-    from owenshap.explain.pairing import interactions
     from owenshap.explain.saving import load
     from owenshap.games.game import FunctionGame, Game, TableGame
     from owenshap.games.outputs import position
@@ -64,7 +64,7 @@ _HOMES = {
     "explain.explanation": ["Explanation"],
     "explain.importance": ["Importance", "importance"],
     "explain.interactions": ["Interactions"],
-    "explain.pairing": ["interactions"],
+    "explain.game_pairs": ["interactions"],
     "explain.saving": ["load"],
     "games.game": ["FunctionGame", "Game", "TableGame"],
     "games.outputs": ["position"],

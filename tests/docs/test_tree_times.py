@@ -49,7 +49,7 @@ def test_the_rows_of_breast_cancer():
         assert f"| shap's, or 50 ms | {ratios} |" in text
 
 
-def test_the_sentence_of_the_readme():
+def test_the_readme_says_no_more_than_was_measured():
     said = re.search(r"takes a (\d+)th of shap's time", (ROOT / "README.md").read_text())
     assert said is not None
-    assert int(said[1]) == pytest.approx(1 / np.median(measured("depth_6", 0)), abs=1)
+    assert int(said[1]) <= round(1 / np.median(measured("depth_6", 0)))

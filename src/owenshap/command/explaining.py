@@ -61,11 +61,15 @@ def explain(asked: Asked) -> Done:
         explainer = work.explainer()
         folder = OutFolder.prepared(asked.out, asked.force)
         folder.mark({"audit": work.audit(None)})
-        if asked.seconds is None:
-            found: Run | Explanation = _run(work, explainer, folder)
-        else:
-            found = _within(work, explainer, folder)
-        return _finished(work, found, folder, baseline)
+        try:
+            if asked.seconds is None:
+                found: Run | Explanation = _run(work, explainer, folder)
+            else:
+                found = _within(work, explainer, folder)
+            return _finished(work, found, folder, baseline)
+        except KeyboardInterrupt:
+            say(_how_far(folder))
+            sys.exit(INTERRUPTED)
 
 
 def _check_comparable(work: Work, baseline: Run | Explanation) -> None:
@@ -79,13 +83,11 @@ def _check_comparable(work: Work, baseline: Run | Explanation) -> None:
 
 def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Run:
     """A run on disk: where it is stopped, the same command goes on with it."""
+    folder.check_run()
     try:
         return explainer.run(
             work.rows, folder.run, ids=work.carried, retry=work.asked.retry, **work.settings()
         )
-    except KeyboardInterrupt:
-        say(_how_far(folder))
-        sys.exit(INTERRUPTED)
     except InputError as error:
         if error.args[0] != "out":
             raise
@@ -96,8 +98,8 @@ def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Run:
 def _how_far(folder: OutFolder) -> str:
     try:
         progress = Run(folder.run).progress
-    except InputError:  # it had not begun
-        return "Interrupted before the first rows were explained."
+    except InputError:  # it had not begun, or there is none
+        return "Interrupted: nothing is kept."
     done = f"{progress.done:,} of {progress.rows:,} rows are done and kept in {folder.run}"
     return f"Interrupted: {done}. The same command goes on from there."
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from owenshap.errors import InputError
+from owenshap.errors import InputError, OwenshapError
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.saving import load_explanation
 from owenshap.jobs.folder import LOCK, MANIFEST, write_whole
+from owenshap.jobs.layout import Layout
 from owenshap.jobs.locking import in_use
 from owenshap.jobs.run import Run, open_run
 
@@ -78,6 +81,11 @@ class OutFolder:
         """What was written of the folder; nothing where that cannot be read."""
         return _recorded(self.path)
 
+    def check_run(self) -> None:
+        """An error where the run that is there cannot be read."""
+        if (self.run / MANIFEST).is_file():
+            opened(self.run, "--out")
+
     def _clear(self) -> None:
         if in_use(self.run / LOCK):
             raise InputError("--out", "be free", f"{self.run}, where a run goes on", "Wait for it")
@@ -97,6 +105,25 @@ def _recorded(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _audit(path: Path) -> dict[str, str]:
+    """The lines of an audit, where there are any."""
+    found = _recorded(path).get("audit")
+    return {str(key): str(each) for key, each in found.items()} if isinstance(found, dict) else {}
+
+
+@contextmanager
+def readable(path: Path, what: str) -> Iterator[None]:
+    """An error of ours where the files of a run are not as it wrote them."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        if isinstance(error, OwenshapError):
+            raise
+        got = f"{path} ({type(error).__name__}: {error})"
+        advice = "Explain again, into another folder"
+        raise InputError(what, "be a run that can be read", got, advice) from error
+
+
 def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
     """What a file or folder holds, and the lines of its audit where there are any.
 
@@ -108,16 +135,19 @@ def opened(path: Path, what: str) -> tuple[Explanation | Run, dict[str, str]]:
         What it is called in errors.
     """
     if path.is_dir():
-        audit = _recorded(path).get("audit", {})
-        audit = {str(key): str(value) for key, value in audit.items()} if audit else {}
+        audit = _audit(path)
         if (path / EXPLANATION).is_file():
             return load_explanation(path / EXPLANATION), audit
         for place in (path / RUN, path):
             if (place / MANIFEST).is_file():
-                return open_run(place), audit or _recorded(place.parent).get("audit", {})
+                with readable(place, what):
+                    run = open_run(place)
+                    Layout(**run.manifest["layout"]).check()
+                    _ = run.progress
+                return run, audit or _audit(place.parent)
         got = f"{path}, which holds neither"
         raise InputError(what, "hold an explanation or a run", got, "owenshap explain makes one")
     if not path.exists():
         got = f"{path}, which is not there"
         raise InputError(what, "be an explanation or a run", got, "owenshap explain makes one")
-    return load_explanation(path), _recorded(path.parent).get("audit", {})
+    return load_explanation(path), _audit(path.parent)

@@ -26,19 +26,13 @@ PICKLE = "a pickle, which can run any program as soon as it is read"
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 AS_IT_WAS = "Save the model again"
 LONGEST_REASON = 300  # characters of what a library says of a broken file
+TRIAL_SECONDS = 60  # in which any small file is read, on a busy machine too
+TRIAL_PACE = 1e6  # bytes a second that a large one may take: a hundredth of what lightgbm reads
 LIGHTGBM_TRIAL = """
-import ctypes, sys
-library, path = ctypes.CDLL(sys.argv[1]), sys.argv[2].encode()
-library.LGBM_GetLastError.restype = ctypes.c_char_p
-booster, trees, width, found = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int(), ctypes.c_int64()
-if library.LGBM_BoosterCreateFromModelfile(path, ctypes.byref(trees), ctypes.byref(booster)):
-    sys.exit(library.LGBM_GetLastError().decode(errors="replace"))
-library.LGBM_BoosterGetNumFeature(booster, ctypes.byref(width))
-library.LGBM_BoosterCalcNumPredict(booster, 1, 0, 0, -1, ctypes.byref(found))
-row, out = (ctypes.c_double * width.value)(), (ctypes.c_double * found.value)()
-library.LGBM_BoosterPredictForMat(
-    booster, row, 1, 1, width, 1, 0, 0, -1, b"", ctypes.byref(found), out
-)
+import lightgbm, numpy, sys
+booster = lightgbm.Booster(model_file=sys.argv[1])
+booster.dump_model()
+booster.predict(numpy.zeros((1, booster.num_feature())))
 """
 
 
@@ -144,7 +138,7 @@ def _of_xgboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
 
 def _of_lightgbm(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
     lightgbm = _library("lightgbm")
-    _check_survives(LIGHTGBM_TRIAL, lightgbm.basic._LIB._name, path)
+    _check_survives(LIGHTGBM_TRIAL, path)
     booster = lightgbm.Booster(model_file=str(path))
     names, width = booster.feature_name(), booster.num_feature()
     nameless = names == [f"Column_{place}" for place in range(width)]
@@ -229,14 +223,20 @@ def _check_unpacked(path: Path, memory: int) -> None:
         raise InputError("MODEL", rule, f"{path} with {size:,}", "Where you trust it, --memory")
 
 
-def _check_survives(program: str, *arguments: object) -> None:
-    """An error where a process ends that reads the file: some libraries do so on broken bytes."""
-    asked = [sys.executable, "-P", "-c", program, *map(str, arguments)]
-    tried = subprocess.run(asked, capture_output=True, text=True, check=False)
+def _check_survives(program: str, path: Path) -> None:
+    """An error where a process that reads the file ends: lightgbm's does so on broken bytes."""
+    asked = [sys.executable, "-P", "-c", program, str(path)]
+    seconds = TRIAL_SECONDS + path.stat().st_size / TRIAL_PACE
+    try:
+        tried = subprocess.run(
+            asked, capture_output=True, text=True, check=False, timeout=seconds, errors="replace"
+        )
+    except subprocess.TimeoutExpired:
+        raise ValueError(f"it was not read within {seconds:,.0f} s") from None
     if tried.returncode < 0:
         raise ValueError("reading it ends the process")
     if tried.returncode:
-        raise ValueError(tried.stderr.strip().splitlines()[-1])
+        raise ValueError((tried.stderr.strip().splitlines() or ["no reason given"])[-1])
 
 
 def _is_pickle(path: Path) -> bool:

@@ -13,10 +13,11 @@ from owenshap.command.asked import Asked
 from owenshap.command.check import Change
 from owenshap.command.explaining import Done, explain, write_report
 from owenshap.command.faults import say
-from owenshap.command.folder import REPORT, opened
+from owenshap.command.folder import REPORT, RUN, opened, readable
 from owenshap.command.model_files import Trust
 from owenshap.command.words import as_data, summary
 from owenshap.errors import InputError
+from owenshap.jobs.folder import MANIFEST
 from owenshap.jobs.run import Run
 from owenshap.run.evaluate import parse_bytes
 
@@ -67,7 +68,8 @@ def told_changes(changes: list[Change]) -> str:
     if not changed:
         largest = changes[0]
         return f"No importance has changed; the largest difference is {_told_change(largest)}."
-    lines = [f"The importance of {len(changed)} of {len(changes)} has changed:"]
+    what = "features" if changes[0].output is None else "features of outputs"
+    lines = [f"The importance of {len(changed)} of {len(changes)} {what} has changed:"]
     lines += [f"  {_told_change(each)}" for each in changed[:FEW_CHANGES]]
     hidden = len(changed) - FEW_CHANGES
     return "\n".join(lines + ([f"  and {hidden} more"] if hidden > 0 else []))
@@ -79,7 +81,7 @@ def _told_change(each: Change) -> str:
     sure = f" ± {half:.2g}" if half else ""
     return (
         f"{each.player}{of}: {each.before:.4g} → {each.after:.4g} "
-        f"({each.change:+.2g}{sure}; {each.least:.2g} counts)"
+        f"({each.change:+.2g}{sure}; from {each.least:.2g} on it counts)"
     )
 
 
@@ -92,29 +94,30 @@ def reported(source: Path, out: Path | None, title: str | None, force: bool) -> 
         raise InputError("--out", "be a new file", f"{place}, which is there", advice)
     if isinstance(found, Run) and found.progress.done < found.progress.rows:
         say(f"The run is not finished: {found.progress}.")
-    for each in write_report(found, place, audit, title):
+    with readable(source, "EXPLANATION|RUN"):
+        written = write_report(found, place, audit, title)
+    for each in written:
         print(f"Wrote {each}")
 
 
 def status_of(path: Path, as_json: bool) -> str:
     """`owenshap status`: how far a run is."""
-    for place in (path / "run", path):
-        if (place / "manifest.json").is_file():
-            run = Run(place)
-            break
-    else:
+    place = next((each for each in (path / RUN, path) if (each / MANIFEST).is_file()), None)
+    if place is None:
         raise InputError("RUN", "be the folder of a run", str(path), "owenshap explain makes one")
-    progress, errors = run.progress, run.errors
+    with readable(place, "RUN"):
+        run = Run(place)
+        progress, errors = run.progress, run.errors
     if as_json:
         about: dict[str, Any] = {
             key: None if isinstance(each, float) and math.isnan(each) else each
             for key, each in asdict(progress).items()
         }
         about["errors"] = [asdict(each) for each in errors]
-        return json.dumps(about | {"plan": run.manifest["plan"]}, default=str, indent=1)
+        return json.dumps(about | {"plan": run.manifest.get("plan")}, default=str, indent=1)
     state = "running" if progress.running else "stopped: the same command goes on"
     state = "finished" if progress.done == progress.rows else state
-    lines = [f"{run.path}: {progress} ({state})", f"Plan: {run.manifest['plan']}"]
+    lines = [f"{run.path}: {progress} ({state})", f"Plan: {run.manifest.get('plan')}"]
     lines += [f"Row {each.row:,} failed: {each.error}" for each in errors[:FEW_CHANGES]]
     return "\n".join(lines)
 

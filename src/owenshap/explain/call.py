@@ -15,7 +15,7 @@ from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import USUAL, Until, checked_until
 from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor
-from owenshap.support.progress import Meter, close, meter
+from owenshap.support.progress import Counted, Meter, close, listening, meter
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Call:
         index: Any = SHAPLEY,
     ) -> Call:
         """The arguments as a user gives them, or an error that says what is wrong."""
-        chosen = as_index(index)
+        chosen = SHAPLEY if index == SHAPLEY.name else as_index(index)
         efficient = efficient and chosen.efficient  # no sum is promised under another index
         settings = Settings.checked(seed, confidence, efficient, memory)
         until = checked_until(tolerance, top, seconds, None)
@@ -84,7 +84,10 @@ class Call:
         """The call with a bar for so many rows, which is there as long as this is."""
         report = meter(self.progress, "explaining", rows)
         try:
-            yield replace(self, progress=report)
+            counted = Counted(report, rows)
+            with listening(counted):
+                yield replace(self, progress=report)
+            counted.end()
         finally:
             close(report)
 

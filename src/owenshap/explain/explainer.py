@@ -8,7 +8,6 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from owenshap.designs.indices import as_index
 from owenshap.estimators import Estimator
 from owenshap.explain.assembly import Assembly
 from owenshap.explain.call import Call
@@ -16,16 +15,11 @@ from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.from_shap import OF_EXPLAINER, known_arguments, missing
 from owenshap.explain.inputs import Inputs
-from owenshap.explain.interactions import Interactions
-from owenshap.explain.pairing import check_size
 from owenshap.explain.predicting import Predictor, settled_model, unit_of
 from owenshap.explain.sampling import sampled
 from owenshap.games.outputs import Choice, choose
 from owenshap.games.players import Groups
 from owenshap.run.evaluate import parse_bytes
-from owenshap.run.plan import TREES
-from owenshap.run.semivalues import settled_method
-from owenshap.run.settings import Settings
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 
@@ -52,13 +46,14 @@ class Explainer:
     players : mapping, optional
         Groups of columns that are one player each, as in {"address": ["city", "zip"]}. Other
         columns stay single players.
-    output : label, str, int, position or callable, optional
+    output : label, str, int, position, callable or list, optional
         What is explained: a class by its label where the model has labels (`output=1` is the class
         1, wherever it stands), else an output by its number from 0 on; an output by its name, or by
         `owenshap.position(i)`; 'predicted' (each row's predicted class), 'probability' of all
-        classes, 'logit', or a function of the predictions (m, k). By default all outputs: log-odds
-        of boosted and logistic classifiers (one output for two classes, raw scores of several), the
-        log of regressors with a log link, else what the model predicts.
+        classes, 'logit', or a function of the predictions (m, k); a list picks several outputs. By
+        default all outputs: log-odds of boosted and logistic classifiers (one output for two
+        classes, raw scores of several), the log of regressors with a log link, else what the model
+        predicts.
     predict : str, optional
         The model's method to call, where it has several.
     feature_names, output_names : list of str, optional
@@ -223,101 +218,14 @@ class Explainer:
             assembly = Assembly(
                 rows, players, predictions, output_names, unit, settings, call.index.name, ids
             )
-            exact, not_exact = None, None
-            if not keep or absent is None or method == TREES:
-                exact, not_exact = self._trees.chosen(
-                    method,
-                    self._fast,
-                    rows,
-                    absent,
-                    players,
-                    predictions,
-                    output,
-                    call.index.as_rule(),
-                )
+            # evaluations that are to be kept must be made
+            by_default = self._fast and not keep
+            levels = None if call.index.efficient else call.index.as_rule()
+            exact, not_exact = self._trees.chosen(
+                method, by_default, rows, absent, players, predictions, output, levels
+            )
             if exact is not None:
                 explained = output(predictions, np.arange(len(rows)))
                 return replace(assembly, explained=explained).of_trees(exact)
             assert absent is not None
             return sampled(call, self._predictor, assembly, absent, predictions, output, not_exact)
-
-    def interactions(
-        self,
-        X: Any,
-        *,
-        index: Any = "shapley",
-        method: str | Estimator = "auto",
-        budget: int | None = None,
-        tolerance: float | str | None = None,
-        seconds: float | None = None,
-        seed: int = 0,
-        confidence: float = 0.95,
-        executor: Executor | None = None,
-        progress: bool | Meter | None = None,
-    ) -> Interactions:
-        """What pairs of features add to the predictions of these rows together, and each one alone.
-
-        One run gives values and interactions: `interactions.player_values` are what a call of the
-        explainer gives with the same settings, and no evaluation is made beyond theirs.
-
-        Parameters
-        ----------
-        X : rows
-            In the type of the background, columns in any order.
-        index : str or (nodes, weights)
-            As for `owenshap.interactions`.
-        method, budget, tolerance, seconds, seed, confidence, executor, progress
-            As for a call of the explainer; a tolerance is that of the values. Methods are
-            'trees', of models that are sums over trees, and those that evaluate pairs: 'exact',
-            'gaussian-process', 'gaussian-process-corrected', 'linear'.
-
-        Returns
-        -------
-        Interactions
-        """
-        chosen = as_index(index)
-        if method not in ("auto", TREES):
-            settled_method(method, 1, budget)
-        rows, absent = self._inputs.rows(X)
-        players = self._inputs.players(rows)
-        check_size(len(players), len(rows), 1, self._memory)
-        if self._trees.known or absent is None or method == TREES:
-            predictions = self._predictor.timed_predictions(rows)
-            names = self._predictor.output_names(predictions.shape[1])
-            output, output_names = choose(self._output, predictions, names)
-            exact, _ = self._trees.chosen(
-                method,
-                self._fast,
-                rows,
-                absent,
-                players,
-                predictions,
-                output,
-                chosen.as_rule(),
-                pairs=True,
-            )
-            if exact is not None:
-                settings = Settings.checked(seed, confidence, True, self._memory)
-                assembly = Assembly(
-                    rows,
-                    players,
-                    output(predictions, np.arange(len(rows))),
-                    output_names,
-                    unit_of(self._model, output),
-                    settings,
-                    chosen.name,
-                )
-                return assembly.pairs_of_trees(exact)
-        explanation = self(
-            X,
-            method=method,
-            budget=budget,
-            tolerance=tolerance,
-            seconds=seconds,
-            seed=seed,
-            confidence=confidence,
-            executor=executor,
-            progress=progress,
-            keep=True,
-        )
-        return explanation.interactions(chosen)

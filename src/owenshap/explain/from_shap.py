@@ -28,8 +28,8 @@ ARGUMENTS: Mapping[str, str] = {
     "check_additivity": ADDS_UP,
     "outputs": "Use output=[…] of the Explainer",
     "ranked_outputs": "Use output='predicted' of the Explainer",
-    "main_effects": "Leave it out, and see docs/methods.md",
-    "interactions": "Leave it out, and see docs/methods.md",
+    "main_effects": "Use explainer.interactions(X), whose diagonal they are",
+    "interactions": "Use explainer.interactions(X)",
     "error_bounds": "Leave it out: every value has an interval",
     "random_state": "Use seed= where rows are explained",
     "npoints": BUDGET,
@@ -68,7 +68,6 @@ NAMES: Mapping[str, str] = {
 
 PLOTS: Mapping[str, str] = {
     "violin": "owenshap.plots.beeswarm(explanation)",
-    "heatmap": "shap.plots.heatmap(explanation.to_shap())",
     "decision": "shap.plots.decision with explanation.to_shap()",
     "embedding": "shap.plots.embedding with explanation.to_shap()",
     "group_difference": "owenshap.plots.comparison(owenshap.compare(e, f, paired=False))",
@@ -81,7 +80,7 @@ PLOTS: Mapping[str, str] = {
 OF_EXPLAINER: Mapping[str, str] = {
     "shap_values": "explainer(X).values, or .shap_values of the explanation",
     "expected_value": "explainer(X).base_values, or .expected_value of the explanation",
-    "shap_interaction_values": "see docs/methods.md on interactions",
+    "shap_interaction_values": "explainer.interactions(X)",
     "explain_row": "explainer(X)[0]",
 }
 """The same of an explainer's attributes."""

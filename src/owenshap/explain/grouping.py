@@ -10,6 +10,7 @@ import numpy as np
 
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.fast.linear_game import LinearModelGame
+from owenshap.games.game import Game
 from owenshap.games.masking import Absent
 from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
@@ -17,6 +18,7 @@ from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.run.allocation import Task
 from owenshap.run.blocks import LARGEST_BLOCK
+from owenshap.run.keeping import KeepingGame
 from owenshap.run.plan import Plan
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
@@ -60,12 +62,13 @@ class RowGroups:
         ranges: FloatArray | None,
         outputs: int,
         memory: int,
+        keeps: bool = False,
     ) -> list[Task]:
         """The games to estimate, each with the plan for its number of players, and the background
         rows drawn for each star or chain; None: all of them.
 
         A relative tolerance is a share of the ranges (rows, outputs). A model's outputs bound how
-        many rows fit into memory together.
+        many rows fit into memory together. Where a call `keeps` evaluations, games do.
         """
         counts = self.live.sum(axis=1)
         # from columns a game takes as much memory as it is given, however many rows it has
@@ -79,7 +82,9 @@ class RowGroups:
             fitting = max(1, memory // (KEPT_BYTES * n_players * outputs))
             step = 1 if alone else min(most, fitting)  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):
-                game = self._game(which, draws[n_players], outputs, memory)
+                game: Game = self._game(which, draws[n_players], outputs, memory)
+                if keeps:
+                    game = _keeping(game, plan)
                 tasks.append(Task(game, plan, None if ranges is None else ranges[which]))
         return tasks
 
@@ -101,3 +106,10 @@ class RowGroups:
         if self.linear is None:
             return game
         return LinearModelGame(**vars(game), memory=memory, known=self.linear)
+
+
+def _keeping(game: Game, plan: Plan) -> Game:
+    """The game with its evaluations kept, where they are of pairs or of all coalitions."""
+    if not (plan.estimator.complements or plan.estimator.closed_form):
+        return game
+    return KeepingGame(game, sums=not plan.estimator.random)

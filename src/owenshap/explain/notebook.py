@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.colours import NEGATIVE, NEUTRAL, POSITIVE
 from owenshap.explain.doubts import told_doubts
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
@@ -112,6 +113,8 @@ def _origin(explanation: Explanation) -> list[str]:
         f"{_range(explanation.evaluations)} evaluations{per_row}",
         f"{_range(explanation.model_rows)} model rows{per_row}",
     ]
+    if explanation.index != SHAPLEY.name:
+        parts.insert(0, f"index {explanation.index}")
     doubts = told_doubts(explanation)
     if np.isnan(explanation.lower).all():
         doubts = doubts.replace("doubtful", "no intervals", 1) or "no intervals"

@@ -17,9 +17,7 @@ from owenshap.explain.running import estimates
 from owenshap.games.masking import Absent
 from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
-from owenshap.run.allocation import Task
 from owenshap.run.cost import Trial
-from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
 from owenshap.support.arrays import FloatArray
 
@@ -88,9 +86,8 @@ def _estimated(
         trial.also(len(groups.absent.table))
         ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
     draws = {each: planner.draws(each) for each in plans}
-    tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory)
-    if call.asks_for_pairs:
-        tasks = [_keeping(task) for task in tasks]
+    keeps = call.asks_for_pairs
+    tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps)
     done: list[tuple[ModelGame, Estimate]] = []
     try:
         done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))
@@ -104,14 +101,6 @@ def _estimated(
             error.add_note(_interrupted(finished, len(assembly.rows)))
         raise
     return done
-
-
-def _keeping(task: Task) -> Task:
-    """The same with its evaluations kept, where they are of pairs or of all coalitions."""
-    estimator = task.plan.estimator
-    if not (estimator.complements or estimator.closed_form):
-        return task
-    return replace(task, game=KeepingGame(task.game, sums=not estimator.random))
 
 
 def _interrupted(finished: Explanation | None, rows: int) -> str:

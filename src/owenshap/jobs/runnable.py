@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from owenshap.errors import OwenshapError
-from owenshap.explain.explainer import Explainer
+from owenshap.explain.interacting import Interacting
 from owenshap.jobs.digests import described, digest_of
 from owenshap.tables import Table
 
@@ -17,7 +17,7 @@ NO_CLOCK = {"model": 0.0}
 """Predictions count as cheap: what 'auto' takes then depends on no machine."""
 
 
-class Runnable(Explainer):
+class Runnable(Interacting):
     """An explainer, and what is known of its model, its background and its settings."""
 
     def example(self) -> Any:

@@ -43,6 +43,11 @@ class Model(ABC):
     batch_elements: int = 1 << 20
     """Rows × features of a batch that keeps the model busy."""
 
+    most_rows: int = 1 << 14
+    """Rows of a batch, at most: what a model makes of more is returned to the system after each
+    call, and costs page faults in the next (benchmarks/decisions.md#batches).
+    """
+
     row_seconds: float = 3e-6
     """Seconds that a row of a large batch usually takes: what 'auto' counts."""
 
@@ -111,7 +116,7 @@ class Model(ABC):
 
     def rows_at_once(self, n_features: int, most: int | None) -> int:
         """Rows of a batch that keeps the model busy; no more than the most that it takes."""
-        rows = max(1, self.batch_elements // n_features)
+        rows = max(1, min(self.batch_elements // n_features, self.most_rows))
         return rows if most is None else min(rows, most)
 
     def prepare(self, table: Table) -> Table:

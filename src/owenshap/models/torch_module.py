@@ -31,6 +31,7 @@ class TorchModel(Model):
     module: Any
     method: str = "__call__"
     batch_elements: int = IN_A_CACHE
+    most_rows: int = Model.most_rows
     launches: bool = False
 
     packages = ("torch",)
@@ -52,8 +53,9 @@ class TorchModel(Model):
         device, _ = _home(model)
         host = device is None or device.type == "cpu"
         launches = device is not None and device.type == "cuda"
-        elements = IN_A_CACHE if host else ON_A_DEVICE
-        return cls(model, predict or "__call__", elements, launches)
+        if host:
+            return cls(model, predict or "__call__")
+        return cls(model, predict or "__call__", ON_A_DEVICE, ON_A_DEVICE, launches)
 
     def prepare(self, table: Table) -> Table:
         tensors = TensorTable.of_table(table)

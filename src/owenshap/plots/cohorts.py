@@ -9,7 +9,7 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.cohorts import Cohorts
 from owenshap.explain.explanation import OUTPUTS
-from owenshap.explain.importance import DRAWN, Importance, importance
+from owenshap.explain.importance import DRAWN, Importance, importance, settled_rows
 from owenshap.explain.summary import checked_count, checked_name, ranked
 from owenshap.explain.words import LONGEST_NAME, fitted, shorten
 from owenshap.plots import canvas
@@ -49,8 +49,8 @@ def cohorts(
     Notes
     -----
     Whiskers are the intervals of `owenshap.importance` of each cohort by itself: of the choice of
-    rows and of the estimation from 10 rows on, else of the estimation alone. Whether two cohorts
-    differ is said by `owenshap.compare(groups[a], groups[b], paired=False)`.
+    rows and of the estimation where all have 10 rows, else of the estimation alone. Whether two
+    cohorts differ is said by `owenshap.compare(groups[a], groups[b], paired=False)`.
 
     Examples
     --------
@@ -64,7 +64,8 @@ def cohorts(
     ['feature 1', 'feature 2', 'feature 0']
     """
     _check(groups)
-    tables = [importance(part) for part in groups.values()]
+    fewest = min(len(part) for part in groups.values())
+    tables = [importance(part, rows=settled_rows(None, fewest)) for part in groups.values()]
     strengths = np.stack([_by_place(table, table.values) for table in tables])
     order, _ = ranked(strengths.max(axis=0), checked_count(max_display) + 1)
     order = order[: checked_count(max_display)]
@@ -115,7 +116,7 @@ def _axis_label(groups: Cohorts, tables: list[Importance]) -> str:
     label = f"mean |{canvas.contribution(first)}|"
     if not any((table.upper > table.values).any() for table in tables):
         return label
-    drawn = all(table.rows == DRAWN for table in tables)
+    drawn = tables[0].rows == DRAWN
     of = "also of the choice of rows" if drawn else "of the estimation"
     return f"{label}\n({100 * first.confidence:g} % intervals, {of})"
 

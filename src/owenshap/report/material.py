@@ -21,7 +21,7 @@ from owenshap.explain.summary import checked
 from owenshap.jobs.run import Run
 from owenshap.support.arrays import FloatArray, IntArray
 
-MOST_ROWS = 1000  # that a page shows: more make dots lie upon one another, not a clearer picture
+MOST_ROWS = 1000  # that a page shows, not tuned: decisions.md#a-page-that-needs-nothing-else
 MOST_OUTPUTS = 12  # of which the strongest are shown: a selector that can be read
 MOST_BYTES = 1_600_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
 VALUE_BYTES = 2.7  # of a contribution, packed
@@ -40,7 +40,7 @@ class Material:
     numbers: IntArray = field(repr=False)
     """Their numbers among all rows."""
     labels: list[str] | None = field(repr=False)
-    """What a run's ids say of each; None where there are none."""
+    """What each is called: a run's ids, or a frame's index; None where it has a number alone."""
     totals: Totals
     outputs: IntArray
     """The outputs that are shown, by number."""
@@ -186,8 +186,11 @@ class _InMemory:
     def taken(self, rows: IntArray) -> Explanation:
         return self.explanation[rows]
 
-    def labels(self, rows: IntArray) -> list[str] | None:  # noqa: ARG002 (runs have them)
-        return None
+    def labels(self, rows: IntArray) -> list[str] | None:
+        ids = self.explanation.row_ids
+        if ids is None or all(each == place for place, each in enumerate(ids)):
+            return None
+        return [str(each) for each in ids[rows]]
 
 
 class _OnDisk:

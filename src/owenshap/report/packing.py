@@ -37,7 +37,7 @@ def packed(material: Material) -> str:
         "features": [named(name) for name in shown.feature_names],
         "outputs": output_names(material),
         "numbers": material.numbers.tolist(),
-        "labels": None if material.labels is None else [clean(each) for each in material.labels],
+        "names": row_names(material),
         "values": [_small(shown.values[..., output]) for output in outputs],
         "halves": [_halves(half[..., output]) for output in outputs],
         "base": [_floats(shown.base_values[:, output]) for output in outputs],
@@ -70,7 +70,7 @@ def clean(text: object, longest: int = LONGEST) -> str:
 
 
 def named(name: str) -> str:
-    """The name of a feature or an output, also where it is nothing that can be seen."""
+    """The name of a feature, an output or a row, also where it is nothing that can be seen."""
     return clean(name) or "(no name)"
 
 
@@ -84,6 +84,17 @@ def output_names(material: Material) -> list[str]:
     if names is None:
         return [f"output {number}" for number in material.outputs]
     return [named(name) for name in names]
+
+
+def row_names(material: Material) -> list[str]:
+    """What rows are called: by what they are known, with their number where that is of several."""
+    numbers, labels = material.numbers.tolist(), material.labels
+    if labels is None:
+        return [f"row {number:,}" for number in numbers]
+    shown = [named(label) for label in labels]
+    if len(set(shown)) == len(shown):
+        return [f"row {label}" for label in shown]
+    return [f"row {number:,} ({label})" for number, label in zip(numbers, shown, strict=True)]
 
 
 def _base64(array: NDArray[Any], dtype: str) -> str:

@@ -43,6 +43,7 @@ def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]
     """What was given, then what is known here and was not given."""
     shown = material.shown
     own = {
+        "index": shown.index,
         "method": shown.method,
         "plan": material.totals.because.first,
         "seed": str(shown.seed),
@@ -71,10 +72,17 @@ def _manifest(material: Material) -> dict[str, str]:
     return {
         "run": str(material.run.path),
         "model": _known_by(manifest["model"]),
-        "data": f"sha256 {manifest['data']['digest']}",
+        "data": _data(manifest["data"]),
         "background": f"sha256 {background['digest']}" if "digest" in background else "",
         "settings": str({k: v for k, v in manifest["settings"].items() if v is not None}),
     }
+
+
+def _data(data: dict[str, Any]) -> str:
+    """Rows in memory have one digest, files one each."""
+    if "digest" in data:
+        return f"sha256 {data['digest']}"
+    return ", ".join(f"{name}: sha256 {digest}" for name, digest in data["files"].items())
 
 
 def _known_by(model: dict[str, Any]) -> str:

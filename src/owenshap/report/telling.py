@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.importance import FEWEST_ROWS
 from owenshap.explain.summary import told_unit
 from owenshap.explain.words import Digits, shorten
@@ -23,7 +24,12 @@ NAMED = 3  # features that the sentence names
 LONGEST_NAME = 60  # characters in a sentence
 
 
-def told(material: Material, title: str | None, audit: dict[str, str]) -> dict[str, Any]:
+def told(
+    material: Material,
+    title: str | None,
+    audit: dict[str, str],
+    pairs: list[dict[str, Any]],
+) -> dict[str, Any]:
     """All that the template puts in."""
     outputs = [_output(material, place) for place in range(len(material.outputs))]
     return {
@@ -31,11 +37,15 @@ def told(material: Material, title: str | None, audit: dict[str, str]) -> dict[s
         "outputs": outputs,
         "several": len(outputs) > 1,
         "one_row": material.one_row,
+        "pairs": pairs,
         "sampling": _sampling(material),
         "scale": clean(told_unit(material.shown) or "units of the prediction"),
         "whiskers": _whiskers(material),
         "exact": material.totals.exact,
+        "mostly_doubtful": 2 * material.totals.doubtful.rows > material.totals.rows,
         "confidence": _confidence(material),
+        "index": clean(material.shown.index),
+        "labelled": material.labels is not None,
         "costs": costs_of(material),
         "endings": told_reasons(material.totals.stopped_by),
         "doubts": told_reasons(material.totals.doubtful),
@@ -78,8 +88,9 @@ def _what(material: Material, output: str) -> list[Piece]:
     features = _count(len(shown.feature_names), "feature")
     method = clean(shown.method)
     were = "was" if rows == 1 else "were"
-    text = f"{unit} {were} explained by {features} with the method {method}{_unfinished(material)}."
-    return [*pieces, ("text", text)]
+    kind = "" if shown.index == SHAPLEY.name else f", as {clean(shown.index)} values,"
+    text = f"{unit} {were} explained by {features}{kind} with the method {method}"
+    return [*pieces, ("text", f"{text}{_unfinished(material)}.")]
 
 
 def _unfinished(material: Material) -> str:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.interactions import Interactions
 from owenshap.jobs.run import Run
 from owenshap.report.material import MOST_BYTES, Material, gathered
 from owenshap.report.packing import packed
+from owenshap.report.pairs import told_pairs
 from owenshap.report.rendering import rendered
 from owenshap.report.telling import told
 from owenshap.support.archive import replacing
@@ -55,6 +57,7 @@ def write(
     title: str | None = None,
     audit: Mapping[str, str] | None = None,
     rows: int | None = None,
+    interactions: Interactions | None = None,
 ) -> Path:
     """Write an explanation or a run as one HTML file that needs nothing else.
 
@@ -72,6 +75,8 @@ def write(
         The most rows that the page holds: 1,000 by default, fewer where they would take more than
         1.6 MB. Importance is over all rows; of more rows than these a drawn sample is shown, with
         the least certain and the most unusual ones.
+    interactions : Interactions, optional
+        Of the same features, for a section on the pairs that add most together.
 
     Returns
     -------
@@ -88,7 +93,8 @@ def write(
     ...     "What mattered most" in file.read_text()
     True
     """
-    return page(explained, title=title, audit=audit, rows=rows).save(path)
+    made = page(explained, title=title, audit=audit, rows=rows, interactions=interactions)
+    return made.save(path)
 
 
 def page(
@@ -97,12 +103,13 @@ def page(
     title: str | None = None,
     audit: Mapping[str, str] | None = None,
     rows: int | None = None,
+    interactions: Interactions | None = None,
 ) -> Page:
     """The page that `write` writes, for a notebook.
 
     Parameters
     ----------
-    explained, title, audit, rows
+    explained, title, audit, rows, interactions
         As for `write`.
 
     Returns
@@ -113,7 +120,8 @@ def page(
     if rows is not None:
         rows = whole_number("rows", rows, 1, "It counts the rows that the page holds")
     material, data = _fitting(gathered(explained, rows))
-    return Page(rendered(told(material, title, dict(audit or {})), data))
+    pairs = told_pairs(interactions, material.shown.feature_names)
+    return Page(rendered(told(material, title, dict(audit or {}), pairs), data))
 
 
 def _fitting(material: Material) -> tuple[Material, str]:

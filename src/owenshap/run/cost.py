@@ -29,6 +29,7 @@ HICCUP = 50e-3  # seconds that a busy machine may keep a call waiting
 FIRST_TRIAL, MORE = 16, 4  # rows of the first trial batch, and times as many in each that follows
 # times as long as the batch before must a batch take for the difference to be that of its rows
 TOLD = 1.5
+AGAIN = 3  # times, at most, that a batch is timed again which took longer than it can have
 LONG = 0.01  # seconds of a batch that tells what its rows take
 LITTLE = 0.2  # seconds: a batch that takes less is no loss
 LITTLE_ROWS = 1024  # of such a batch, at most, or one in `FEW` of those ahead
@@ -71,9 +72,8 @@ class Cost:
     def __str__(self) -> str:
         if self.seconds <= HARDLY:
             return "an evaluation takes hardly any time"
-        return (
-            f"an evaluation takes {'at most' if self.at_most else 'about'} {duration(self.seconds)}"
-        )
+        about = "at most" if self.at_most else "about"
+        return f"an evaluation takes {about} {duration(self.seconds)}"
 
 
 def duration(seconds: float) -> str:
@@ -185,7 +185,7 @@ class Trial:
             pace.note(1, self._time(1))  # a model's first call may take long for itself
         count, fewer, before = FIRST_TRIAL, 0, 0.0
         while count <= self._largest and self._little(count, ahead, little):
-            took = self._time(count)
+            took = self._surely(count)
             pace.note(count, took)
             told = fewer > 0 and took > TOLD * before
             if told:
@@ -206,6 +206,18 @@ class Trial:
             or count <= ahead // SHARE
             or (count <= max(LITTLE_ROWS, ahead // FEW) and count * seconds < little)
         )
+
+    def _surely(self, count: int) -> float:
+        """Seconds of a batch; again where it took longer than is known that its rows take: it was
+        kept waiting.
+        """
+        took = self._time(count)
+        known = count * self._pace.seconds
+        for _ in range(AGAIN if known < LONG else 0):
+            if took <= TOLD * known:
+                break
+            took = min(took, self._time(count))
+        return took
 
     def _time(self, count: int) -> float:
         which = np.arange(count) % self._rows

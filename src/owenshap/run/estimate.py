@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from owenshap.designs.indices import Index, as_index
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
-from owenshap.estimators.base import RulePasses
 from owenshap.games.game import Game
 from owenshap.run.allocation import Allocation, Snapshot, Task
 from owenshap.run.cost import Cost
 from owenshap.run.evaluate import Ends
-from owenshap.run.keeping import KeepingGame
 from owenshap.run.plan import (
     Plan,
     check_feasible,
@@ -23,11 +20,10 @@ from owenshap.run.plan import (
     make_plan,
 )
 from owenshap.run.result import Estimate
-from owenshap.run.semivalues import estimate_under, method_under
+from owenshap.run.semivalues import players_of, snapshots_under
 from owenshap.run.session import timed_ends
 from owenshap.run.settings import Settings
 from owenshap.statistics.stopping import USUAL, Clock, Until, checked_until
-from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter, close, meter
 
@@ -103,8 +99,8 @@ def estimate(
     executor : optional
         Anything with `submit`: a thread or process pool.
     progress : bool or callable, optional
-        None: a bar where stderr is a terminal. A callable gets (evaluations done, evaluations
-        expected).
+        None: a bar where stderr is a terminal, and in Jupyter. A callable gets (evaluations done,
+        evaluations expected).
     memory : str or int
         Bound on working arrays, beside the answer itself. A method whose fit needs more is an
         error; 'auto' takes another.
@@ -205,46 +201,14 @@ class _Request:
 
     def snapshots(self) -> Iterator[Snapshot]:
         """Check what is asked, plan it, and run it as its snapshots are asked for."""
-        index = as_index(self.index)
-        return self._shapley_snapshots() if index.efficient else self._under(index)
-
-    def _under(self, index: Index) -> Iterator[Snapshot]:
-        """The answer alone, under another index than Shapley's."""
-        if self.resume is not None or self.plan is not None:
-            rule = f"come without plan and resume for the index '{index.name}'"
-            raise InputError("index", rule, "one of them", "Give method, budget and seed")
-        n_players = self._players()
-        asked = (self.tolerance, self.top, self.seconds)
-        open_ended = any(each is not None for each in asked)
-        method = method_under(self.method, index, n_players, self.budget, open_ended)
-        exact = method == "exact" or (isinstance(method, Estimator) and not method.random)
-        keeps = not isinstance(method, RulePasses)
-        game = KeepingGame(self.game, sums=exact) if keeps else self.game
-        request = replace(
-            self, game=game, method=method, efficient=self.efficient and keeps, index="shapley"
-        )
-        latest: Snapshot | None = None
-        for latest in request.snapshots():  # noqa: B007
-            pass
-        assert latest is not None
-        found = latest()
-        kept = game.kept(found.evaluations) if isinstance(game, KeepingGame) else None
-        answer = estimate_under(found, kept, index)
-        yield lambda: answer
-
-    def _players(self) -> int:
-        """The number of players of what must be a game."""
-        if not isinstance(self.game, Game):
-            advice = (
-                "Wrap a function in FunctionGame(fn, n_players), a table of values in "
-                "TableGame(values)"
-            )
-            raise InputError("game", "have n_players and values", type(self.game).__name__, advice)
-        return whole_number("n_players", self.game.n_players, 1, "Give the number of players")
+        if self.index == "shapley":
+            return self._shapley_snapshots()
+        return snapshots_under(self, lambda changed: replace(self, **changed).snapshots())
 
     def _shapley_snapshots(self) -> Iterator[Snapshot]:
         began = time.monotonic()
-        game, n_players = self.game, self._players()
+        game = self.game
+        n_players = players_of(game)
         settings = Settings.checked(self.seed, self.confidence, self.efficient, self.memory)
         until = checked_until(self.tolerance, self.top, self.seconds, n_players)
         if until is None and self.budget is None and self.plan is None and self.resume is None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from owenshap.designs.indices import Index
+from owenshap.designs.indices import SHAPLEY, Index, as_index
 from owenshap.designs.levels import drawn_levels
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.base import RulePasses
+from owenshap.games.game import Game
 from owenshap.run.answers import METHODS, Answers, Shares
-from owenshap.run.keeping import Kept
+from owenshap.run.keeping import KeepingGame, Kept
 from owenshap.run.plan import default_budget
 from owenshap.run.result import Estimate
 from owenshap.support.arrays import FloatArray
+from owenshap.support.checks import whole_number
 
 MOST_EXACT = 25  # players, of which all coalitions are evaluated
 
@@ -68,6 +71,47 @@ def estimate_under(found: Estimate, kept: tuple[Kept, ...] | None, index: Index)
         new_values[:, which], new_errors[:, which] = shares
     moments = replace(found.moments, mean=new_values)
     return replace(found, moments=moments, fit_errors=new_errors, index=index.name, state=None)
+
+
+def snapshots_under(
+    asked: Any, run: Callable[[dict[str, Any]], Iterator[Callable[[], Estimate]]]
+) -> Iterator[Callable[[], Estimate]]:
+    """The answer alone, under another index than Shapley's: `run` makes the Shapley run of what is
+    asked, with some of it changed.
+    """
+    index = as_index(asked.index)
+    if index.efficient:
+        yield from run({"index": SHAPLEY.name})
+        return
+    if asked.resume is not None or asked.plan is not None:
+        rule = f"come without plan and resume for the index '{index.name}'"
+        raise InputError("index", rule, "one of them", "Give method, budget and seed")
+    n_players = players_of(asked.game)
+    open_ended = any(each is not None for each in (asked.tolerance, asked.top, asked.seconds))
+    method = method_under(asked.method, index, n_players, asked.budget, open_ended)
+    exact = method == "exact" or (isinstance(method, Estimator) and not method.random)
+    keeps = not isinstance(method, RulePasses)
+    game = KeepingGame(asked.game, sums=exact) if keeps else asked.game
+    efficient = asked.efficient and keeps  # no sum is promised
+    changed = {"game": game, "method": method, "efficient": efficient, "index": SHAPLEY.name}
+    latest = None
+    for latest in run(changed):  # noqa: B007
+        pass
+    assert latest is not None
+    found = latest()
+    kept = game.kept(found.evaluations) if isinstance(game, KeepingGame) else None
+    answer = estimate_under(found, kept, index)
+    yield lambda: answer
+
+
+def players_of(game: Game) -> int:
+    """The number of players of what must be a game."""
+    if not isinstance(game, Game):
+        advice = (
+            "Wrap a function in FunctionGame(fn, n_players), a table of values in TableGame(values)"
+        )
+        raise InputError("game", "have n_players and values", type(game).__name__, advice)
+    return whole_number("n_players", game.n_players, 1, "Give the number of players")
 
 
 def _table(errors: FloatArray, found: Estimate) -> FloatArray:

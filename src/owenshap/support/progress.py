@@ -10,6 +10,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any, TextIO, TypeAlias, TypeVar
 
@@ -147,6 +148,40 @@ def heard(steps: Iterator[Step], listener: Callable[[int, float], None]) -> Iter
         finally:
             _listening.listener = before
         yield step
+
+
+@contextmanager
+def listening(listener: Callable[[int, float], None]) -> Iterator[None]:
+    """Pulses of this thread are told to the listener as long as this is open."""
+    before = _listening.listener
+    _listening.listener = listener
+    try:
+        yield
+    finally:
+        _listening.listener = before
+
+
+class Counted:
+    """A listener that takes shares of the work for rows of it."""
+
+    def __init__(self, report: Meter, rows: int) -> None:
+        self._report, self._rows = report, rows
+        self._share, self._heard = 0.0, 0.0
+
+    def __call__(self, _: int, share: float) -> None:
+        """Some share more is done."""
+        self._share = min(self._share + share, 1.0)
+        now = time.monotonic()
+        if share and now - self._heard >= EVERY:
+            self._heard = now
+            done = min(int(self._share * self._rows), self._rows - 1)
+            rows_done(self._report, done)
+            self._report(done, self._rows)
+
+    def end(self) -> None:
+        """All is done, where anything was heard of."""
+        if self._heard:
+            self._report(self._rows, self._rows)
 
 
 # --- bars

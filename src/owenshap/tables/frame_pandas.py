@@ -60,9 +60,9 @@ class PandasTable(Table):
             theirs = rows.frame.iloc[:, rows.names.index(name)] if name in rows.names else column
             if column.dtype.kind not in "iu" or theirs.dtype.kind != "f" or _rounded(column).any():
                 continue
-            if not (theirs % 1 == 0).fillna(False).all():
+            plain = isinstance(column.dtype, np.dtype)  # others have room for what is missing
+            if not ((theirs if plain else theirs.dropna()) % 1 == 0).fillna(False).all():
                 frame = frame.copy(deep=False) if frame is self.frame else frame
-                plain = isinstance(column.dtype, np.dtype)
                 frame.isetitem(place, column.astype(np.float64 if plain else "Float64"))
         return self if frame is self.frame else replace(self, frame=frame)
 

@@ -53,7 +53,7 @@ class PolarsTable(Table):
             and self.frame[name].dtype.is_integer()
             and rows.frame[name].dtype.is_float()
             and not _rounded(self.frame[name])
-            and not (rows.frame[name] % 1 == 0).fill_null(False).all()
+            and not (rows.frame[name] % 1 == 0).fill_null(True).all()
         ]
         if not wide:
             return self

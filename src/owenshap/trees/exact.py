@@ -11,6 +11,7 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.progress import pulse
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
 from owenshap.trees.device import OnDevice, room_on
@@ -425,10 +426,12 @@ class _Prepared:
         return counted if weights is not None else [each / len(background) for each in counted]
 
     def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
-        for rows in _parts(matrix, self.rows):
+        parts = list(_parts(matrix, self.rows))
+        for rows in parts:
             bits = self.plan.bits(_padded(matrix[rows]))
             for table in tables:
                 table.add(table.cells.patterns(bits), total[:, rows])
+            pulse(fitted=1 / (len(parts) * len(self.game.blocks)))
 
     @property
     def mean(self) -> FloatArray:

@@ -52,6 +52,7 @@ def mutated(content, rng):
 
 def tried(path, data):
     """Load a file as the command does it, and what is made of it."""
+    from owenshap.command import model_files
     from owenshap.command.asked import read_players
     from owenshap.command.folder import opened
     from owenshap.command.model_files import Trust, load_model
@@ -60,6 +61,7 @@ def tried(path, data):
     from owenshap.jobs.explainer import Explainer
 
     kind = path.suffix
+    model_files.TRIAL_SECONDS = 30
     try:
         if kind in (".csv", ".parquet"):
             table = open_table(path, "DATA", None)

@@ -185,3 +185,22 @@ def test_a_pickle_is_read_only_where_it_is_trusted(files, tmp_path):
     assert "can run any program" in result.output
     assert not (tmp_path / "out").exists()
     explained(*asked, "--trust-pickle")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_large_tables_are_read_a_piece_at_a_time(kind, files, tmp_path, monkeypatch):
+    """With the limits of memory made small: what is written is the same."""
+    asked = [files / "boosted.ubj", files / f"data.{kind}"]
+    explained(*asked, "--out", tmp_path / "whole")
+    monkeypatch.setattr("owenshap.command.explaining.MOST_CELLS", 10)
+    monkeypatch.setattr("owenshap.command.explaining.SUMMARISED", 8)
+    monkeypatch.setattr("owenshap.command.table_files.IN_MEMORY", 100)
+    result = explained(*asked, "--out", tmp_path / "pieces", "--json")
+    told = json.loads(result.output)
+    assert (told["rows"], told["summarised_rows"]) == (20, 8)
+    assert not (tmp_path / "pieces" / "explanation.npz").exists()
+    assert (tmp_path / "pieces" / "report.html").exists()
+    run = owenshap.open_run(tmp_path / "pieces" / "run")
+    whole = owenshap.load(tmp_path / "whole" / "explanation.npz")
+    np.testing.assert_allclose(run.explanation().values, whole.values, atol=1e-12)
+    assert run.scan().to_table()["customer"].to_pylist()[3] == "c3"

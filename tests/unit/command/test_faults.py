@@ -279,14 +279,33 @@ def test_a_report_is_not_written_over(files, tmp_path):
         assert b"SHA-256 of the model" in page.read_bytes()
 
 
+@pytest.mark.parametrize(
+    "manifest",
+    ["", "[]", "{}", '{"format": 1}', '{"format": 1, "layout": {}, "rows": "x"}', "{" * 10_000],
+)
+def test_runs_that_are_broken(manifest, files, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "manifest.json").write_text(manifest)
+    (tmp_path / "owenshap.json").write_text(manifest)
+    for arguments in (
+        ["status", tmp_path],
+        ["report", tmp_path / "run"],
+        ["explain", files / "boosted.ubj", files / "data.csv", "--out", tmp_path],
+        ["explain", files / "boosted.ubj", files / "data.csv", "--check", tmp_path],
+    ):
+        result = command(*arguments)
+        assert result.exit_code == 3, result.output
+        assert len(result.output.strip().splitlines()) == 1, result.output
+
+
 @pytest.mark.slow
 def test_ctrl_c_leaves_a_run_that_goes_on(files, tmp_path):
     (tmp_path / "slow.py").write_text(
         "import time\n\n\ndef score(rows):\n"
-        "    time.sleep(0.02)\n    return rows['age'] * rows['debt'] + rows['income'] ** 2\n"
+        "    time.sleep(2e-6 * len(rows))\n    return rows['age'] * rows['debt'] + rows['income'] ** 2\n"
     )
     arguments = ["slow:score", files / "data.csv", "--background", files / "training.csv"]
-    arguments += ["--ids", "customer", "--ids", "late", "--method", "castro", "--budget", "3000"]
+    arguments += ["--ids", "customer", "--ids", "late", "--method", "castro", "--budget", "2000"]
     arguments += ["--out", "out"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     started = subprocess.Popen(

@@ -116,6 +116,18 @@ def test_whole_numbers_keep_the_backgrounds_integers():
     assert {*map(str, seen)} == {"int64"}
 
 
+def test_missing_values_keep_integers_that_have_room_for_them():
+    seen = []
+
+    def model(batch):
+        seen.append(str(batch["a"].dtype))
+        return batch["a"].to_numpy(float, na_value=0.0)
+
+    background = pd.DataFrame({"a": pd.array([1, 2], dtype="Int64")})
+    owenshap.Explainer(model, background)(pd.DataFrame({"a": [np.nan, 3.0]}))
+    assert {*seen} == {"Int64"}
+
+
 @pytest.mark.parametrize("make", [sparse.csr_matrix, sparse.coo_array])
 def test_sparse_rows_are_named(make):
     model = LinearRegression().fit(ROWS, ROWS[:, 0])

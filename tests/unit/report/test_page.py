@@ -194,6 +194,15 @@ def test_exact_values_and_those_without_intervals_are_told_apart():
     assert "cannot be told from zero" not in none
 
 
+def test_doubtful_intervals_are_pale_and_say_why():
+    page = page_of(rows_and_players(doubtful="4 replicates tell little"))
+    text = " ".join(page.text.split())
+    assert "These intervals may mislead in 40 of 40 rows: 4 replicates tell little." in text
+    assert "bars importance doubtful" in [each.get("class") for _, each in page.tags]
+    sure = page_of(rows_and_players())
+    assert "bars importance doubtful" not in [each.get("class") for _, each in sure.tags]
+
+
 def test_a_constant_model_and_a_feature_alone():
     text = page_of(explanation_of(np.zeros((12, 3)), half=0.0)).text
     assert "Nothing mattered: every contribution is 0." in text
@@ -274,3 +283,22 @@ def test_names_and_cells_that_cannot_be_seen_are_named():
     page = page_of(explanation_of(np.ones((12, 2)), names=["", " "], data=data))
     assert page.data["features"] == ["(no name)", "(no name)"]
     assert [each["names"] for each in page.data["columns"]] == [["(empty)"], ["x"]]
+
+
+def test_rows_are_called_by_what_they_are_known_by():
+    def names(ids):
+        ids = None if ids is None else np.array(ids, object)
+        return page_of(explanation_of(np.ones((3, 2)), row_ids=ids)).data["names"]
+
+    assert names(None) == names([0, 1, 2]) == ["row 0", "row 1", "row 2"]
+    assert names([91, 7, "x"]) == ["row 91", "row 7", "row x"]
+    assert names(["a", "b", "a"]) == ["row 0 (a)", "row 1 (b)", "row 2 (a)"]
+    one = page_of(explanation_of(np.ones((3, 2)), row_ids=np.array([5, 6, 7]))[1])
+    assert one.data["names"] == ["row 6"]
+
+
+def test_values_of_another_index_are_not_called_shapley_values():
+    text = " ".join(page_of(rows_and_players(index="banzhaf")).text.split())
+    assert "explained by 6 features, as banzhaf values, with the method castro" in text
+    assert "Shapley value" not in text
+    assert "contributions do not sum to the prediction" in text

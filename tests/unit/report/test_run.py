@@ -37,7 +37,7 @@ def test_a_run_has_the_page_of_its_explanation(rows, explainer, tmp_path):
     text = text_of(page)
     assert "300 predictions of the model were explained by 4 features with the method trees" in text
     assert "Importance is over all 300 rows. Below are 50 of them" in text
-    assert "customer " in text.split('"labels":')[1]
+    assert '"row customer ' in text.split('"names":')[1]
     for digest in (
         run.manifest["data"]["digest"],
         run.manifest["explainer"]["background"]["digest"],

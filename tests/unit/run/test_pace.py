@@ -126,14 +126,18 @@ def test_rows_are_told_from_calls(monkeypatch):
 
 
 def test_a_batch_that_was_kept_waiting_does_not_tell(monkeypatch):
-    model = Timed(monkeypatch, 1e-6)
+    model = Timed(monkeypatch, 1e-6, 2e-4)
+    late = []
 
     def predict(which):
-        model.now += 0.0 if model.rows else 0.05  # the first batch
+        model.now += 0.05 if late and late.pop() else 0.0
         return model(ROWS[which])
 
-    trial = Trial(Pace(), 3, predict, counts=True)
-    assert trial.seconds(lambda _: True, 36_000) < 3e-6
+    for each in ([True], [True, False], [True, True, False]):  # the first or second batch, or both
+        late[:] = each
+        known = Pace()
+        known.note(1, 2e-4)
+        assert Trial(known, 3, predict, counts=True).seconds(lambda _: True, 36_000) < 3e-6
 
 
 def test_computing_counts_and_waiting_only_where_it_is_by_far_the_most(monkeypatch):

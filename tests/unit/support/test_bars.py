@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
 from terminals import on_a_terminal
 
 import owenshap
@@ -177,3 +178,16 @@ def test_a_notebook_has_a_bar(installed):
     assert "of 3 rows" in shown
     assert "Warning" not in shown
     assert "done" in shown
+
+
+def test_trees_tell_how_many_rows_are_done():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(3000, 5))
+    model = HistGradientBoostingRegressor(max_iter=20).fit(rows, rows[:, 0] * rows[:, 1])
+    calls = []
+    owenshap.Explainer(model, rows[:50])(rows, progress=lambda *call: calls.append(call))
+    done = [each for each, _ in calls]
+    assert done == sorted(done)
+    assert {expected for _, expected in calls} == {3000}
+    assert done[-1] == 3000
+    assert done.count(3000) == 1

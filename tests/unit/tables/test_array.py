@@ -151,8 +151,6 @@ def test_floats_are_rounded_to_the_backgrounds():
 @pytest.mark.parametrize(
     ("data", "dtype"),
     [
-        ([[1.5, 2.0]], np.int64),
-        ([[np.nan, 2.0]], np.int64),
         ([[2, 1]], np.bool_),
         ([[300, 1]], np.int8),
         ([[1e300, 1]], np.float32),

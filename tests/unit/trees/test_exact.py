@@ -16,6 +16,7 @@ from slow import exact_values, leaf_by_leaf
 from owenshap.errors import InputError
 from owenshap.trees import cells
 from owenshap.trees.exact import TreeGame, baseline_values, values
+from owenshap.trees.products import VALUES
 from owenshap.trees.work import PER_SPLIT, WalkWork
 
 CLOSE = 1e-12  # of the largest value
@@ -253,7 +254,7 @@ def test_tables_and_walks_agree(seed: int, depth: int, features: int, categorica
 
 
 def walks_only(patch: Any) -> None:
-    def free(block: Any, _: Any = None) -> WalkWork:
+    def free(block: Any, *_: Any) -> WalkWork:
         none = np.where(block.players > 0, 0.0, np.inf)
         return WalkWork(none, none, none)
 
@@ -266,7 +267,8 @@ def test_memory_is_bounded() -> None:
     ensemble = random_ensemble(20, trees=25, depth=12, features=12, leafy=0.1)
     rows = random_rows(21, 20, 12)
     game = TreeGame.of(ensemble, random_rows(22, 300, 12), memory=100_000_000)
-    tables = sum(each.bound for prepared in game.prepared for each in prepared.plan.cells) * 8
+    cells_of = [each for prepared in game.prepared for each in prepared.plan.cells]
+    tables = sum(each.bound(VALUES) for each in cells_of) * 8
     tracemalloc.start()
     game.values(rows)
     peak = tracemalloc.get_traced_memory()[1]

@@ -137,7 +137,7 @@
     if (!column.numbers) return column.names[cell];
     return column.kind === "times" ? dayText(cell) : numberText(cell);
   }
-  const rowName = (row) => "row " + whole(D.numbers[row]) + (D.labels ? ` (${D.labels[row]})` : "");
+  const rowName = (row) => D.names[row];
   function ticks(low, high, most) {
     const rough = (high - low) / most,
       power = 10 ** Math.floor(Math.log10(rough));
@@ -741,6 +741,7 @@
         el("span", { class: "note" }, note),
       );
     });
+    $("waterfall").classList.toggle("doubtful", Boolean(D.doubts[D.doubtful[state.output][row]]));
     $("waterfall").replaceChildren(
       end("Base value", base[row]),
       ...lines,

@@ -23,6 +23,7 @@ from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
 from owenshap.surrogates.gaussian_process.gaussians import gaussians
 from owenshap.surrogates.gaussian_process.parameters import Parameters, penalty
 
+ROWS = 256  # of a matrix of many pairs that are filled at a time: parts of all take much memory
 CONSTANT = 10.0  # variance of what is the same for all pairs, of values of mean square 1
 
 
@@ -57,8 +58,12 @@ class EvenLikelihood:
 
     def kernel(self, vector: FloatArray) -> FloatArray:
         """K (N, N), with noise."""
-        p = Parameters.of(vector, self.signs.shape[1])
-        return _summed(p, _parts(p, self.signs, self.signs), noise=True)
+        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
+        kernel = np.empty((len(signs), len(signs)))
+        for at in range(0, len(signs), ROWS):
+            kernel[at : at + ROWS] = _summed(p, _parts(p, signs[at : at + ROWS], signs))
+        _add_noise(kernel, p)
+        return kernel
 
     def factor(self, vector: FloatArray) -> Factor | None:
         """The Cholesky factor of K; None where float64 has none."""
@@ -67,13 +72,15 @@ class EvenLikelihood:
     def cross(self, vector: FloatArray, others: FloatArray) -> FloatArray:
         """The kernel (m, N) between other coalitions and the pairs, without noise."""
         p = Parameters.of(vector, self.signs.shape[1])
-        return _summed(p, _parts(p, others, self.signs), noise=False)
+        return _summed(p, _parts(p, others, self.signs))
 
     def loss(self, vector: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log of likelihood times prior at values (N,), and its gradient."""
         p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
         parts = _parts(p, signs, signs)
-        factor = Factor.of(_summed(p, parts, noise=True), overwrite=True)
+        kernel = _summed(p, parts)
+        _add_noise(kernel, p)
+        factor = Factor.of(kernel, overwrite=True)
         if factor is None:
             return 1e10, np.zeros_like(vector)
         weights = factor.solve(values)
@@ -102,7 +109,7 @@ def _parts(p: Parameters, some: FloatArray, others: FloatArray) -> _Parts:
     return _Parts(inner / total, near, far, tilts, sizes, bent)
 
 
-def _summed(p: Parameters, parts: _Parts, noise: bool) -> FloatArray:
+def _summed(p: Parameters, parts: _Parts) -> FloatArray:
     kernel = parts.near * parts.tilts[0]
     kernel += parts.far * parts.tilts[1]
     kernel += p.linear * np.square(parts.inner)
@@ -112,10 +119,12 @@ def _summed(p: Parameters, parts: _Parts, noise: bool) -> FloatArray:
         kernel += parts.bent[0]
         kernel += parts.bent[1]
     kernel += CONSTANT
-    if noise:
-        diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
-        diagonal += p.noise + JITTER * float(diagonal.mean())
     return kernel
+
+
+def _add_noise(kernel: FloatArray, p: Parameters) -> None:
+    diagonal = kernel.reshape(-1)[:: len(kernel) + 1]
+    diagonal += p.noise + JITTER * float(diagonal.mean())
 
 
 def _gradient(p: Parameters, parts: _Parts, signs: FloatArray, by_kernel: FloatArray) -> FloatArray:

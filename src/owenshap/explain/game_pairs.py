@@ -1,0 +1,125 @@
+"""Interactions of a game: values and pairs from one run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from owenshap.designs.indices import Index, as_index
+from owenshap.estimators import Estimator
+from owenshap.explain.explanation import OUTPUTS, PLAYERS
+from owenshap.explain.interactions import PARTNERS, Interactions
+from owenshap.explain.pairing import both_doubts, check_size, interval_ends
+from owenshap.games.game import Game
+from owenshap.run.answers import Answers, Shares
+from owenshap.run.estimate import estimate
+from owenshap.run.evaluate import parse_bytes
+from owenshap.run.keeping import KeepingGame, Kept
+from owenshap.run.result import Estimate
+from owenshap.run.semivalues import players_of, settled_method
+from owenshap.support.executors import Executor
+from owenshap.support.progress import Meter
+
+
+def interactions(
+    game: Game,
+    method: str | Estimator = "auto",
+    *,
+    budget: int | None = None,
+    tolerance: float | str | None = None,
+    seconds: float | None = None,
+    index: Any = "shapley",
+    confidence: float = 0.95,
+    seed: int = 0,
+    executor: Executor | None = None,
+    progress: bool | Meter | None = None,
+    memory: str | int = "256MB",
+) -> Interactions:
+    """Estimate the values of a game and what every pair of its players adds together, in one run.
+
+    Values see the odd part of a game, (v(S) − v(Sᶜ))/2, interactions the even part, (v(S) +
+    v(Sᶜ))/2: pairs of a coalition and its complement measure both, so that interactions take no
+    evaluation more than values do.
+
+    Parameters
+    ----------
+    game : Game
+        FunctionGame, TableGame, or anything with `n_players` and `values`.
+    method : str or Estimator
+        'exact', 'gaussian-process', 'gaussian-process-corrected' or 'linear', which evaluate pairs;
+        'auto' is exact where all coalitions fit the budget (2,048 without one), else
+        'gaussian-process'.
+    budget, tolerance, seconds, confidence, seed, executor, progress, memory
+        As for `owenshap.estimate`; a tolerance is that of the values. An executor has threads.
+    index : str or (nodes, weights)
+        Which levels count how much: 'shapley', 'banzhaf', 'beta(a, b)' (Kwon & Zou 2022; the
+        larger a, the more small coalitions count), or nodes in [0, 1] with weights that sum to 1.
+        Sums are those of the prediction with 'shapley' alone.
+
+    Returns
+    -------
+    Interactions
+        `values` (n, n), or (n, n, k) for k outputs.
+
+    Examples
+    --------
+    >>> import owenshap
+    >>> both = owenshap.FunctionGame(lambda sets: 6.0 * (sets[:, 0] & sets[:, 1]), n_players=3)
+    >>> owenshap.interactions(both).values
+    array([[0., 3., 0.],
+           [3., 0., 0.],
+           [0., 0., 0.]])
+    """
+    chosen = as_index(index)
+    n_players = players_of(game)
+    check_size(n_players, 1, 1, parse_bytes(memory))
+    settled = settled_method(method, n_players, budget)
+    exact = settled == "exact" or (isinstance(settled, Estimator) and not settled.random)
+    keeping = KeepingGame(game, sums=exact)
+    found = estimate(
+        keeping,
+        settled,
+        budget=budget,
+        tolerance=tolerance,
+        seconds=seconds,
+        confidence=confidence,
+        seed=seed,
+        executor=executor,
+        progress=progress,
+        memory=memory,
+    )
+    return _of_game(found, keeping.kept(found.evaluations)[0], chosen)
+
+
+def _of_game(found: Estimate, kept: Kept, index: Index) -> Interactions:
+    errors = found.standard_errors.reshape(found.moments.mean.shape)
+    pairs = Answers(kept, Shares(found.moments.mean, np.nan_to_num(errors))).pairs(index)
+    matrix, deviations = pairs.matrix()
+    lower, upper = interval_ends(matrix, deviations, found.confidence)
+    doubts = np.array(
+        [both_doubts(*each) for each in zip(found.doubts, pairs.doubts, strict=True)], object
+    )
+    scalar = found.ends.scalar
+
+    def shaped(array: Any) -> Any:
+        return array[..., 0][()] if scalar else array
+
+    return Interactions(
+        values=shaped(matrix),
+        base_values=shaped(found.ends.empty),
+        predictions=shaped(found.ends.grand),
+        data=None,
+        feature_names=[str(player) for player in range(len(matrix))],
+        output_names=None,
+        standard_errors=shaped(deviations),
+        lower=shaped(lower),
+        upper=shaped(upper),
+        doubtful=shaped(doubts),
+        evaluations=np.int64(found.evaluations),  # type: ignore[arg-type]
+        method=found.method,
+        index=index.name,
+        seed=found.seed,
+        confidence=found.confidence,
+        axes=(PLAYERS, PARTNERS) if scalar else (PLAYERS, PARTNERS, OUTPUTS),
+    )

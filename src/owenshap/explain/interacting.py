@@ -1,0 +1,110 @@
+"""An explainer that also tells what pairs of features add together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from owenshap.designs.indices import Index, as_index
+from owenshap.estimators import Estimator
+from owenshap.explain.assembly import Assembly
+from owenshap.explain.explainer import Explainer
+from owenshap.explain.interactions import Interactions
+from owenshap.explain.pairing import check_size, of_explanation
+from owenshap.explain.predicting import unit_of
+from owenshap.games.outputs import choose
+from owenshap.run.plan import TREES
+from owenshap.run.semivalues import settled_method
+from owenshap.run.settings import Settings
+from owenshap.support.executors import Executor
+from owenshap.support.progress import Meter
+
+
+class Interacting(Explainer):
+    """An explainer, and the interactions of what it explains."""
+
+    def interactions(
+        self,
+        X: Any,
+        *,
+        index: Any = "shapley",
+        method: str | Estimator = "auto",
+        budget: int | None = None,
+        tolerance: float | str | None = None,
+        seconds: float | None = None,
+        seed: int = 0,
+        confidence: float = 0.95,
+        executor: Executor | None = None,
+        progress: bool | Meter | None = None,
+    ) -> Interactions:
+        """What pairs of features add to the predictions of these rows together, and each one alone.
+
+        One run gives values and interactions: `interactions.player_values` are what a call of the
+        explainer gives with the same settings, and no evaluation is made beyond theirs.
+
+        Parameters
+        ----------
+        X : rows
+            In the type of the background, columns in any order.
+        index : str or (nodes, weights)
+            As for `owenshap.interactions`.
+        method, budget, tolerance, seconds, seed, confidence, executor, progress
+            As for a call of the explainer; a tolerance is that of the values. Methods are
+            'trees', of models that are sums over trees, and those that evaluate pairs: 'exact',
+            'gaussian-process', 'gaussian-process-corrected', 'linear'.
+
+        Returns
+        -------
+        Interactions
+        """
+        chosen = as_index(index)
+        if method not in ("auto", TREES):
+            settled_method(method, 1, budget)
+        rows, absent = self._inputs.rows(X)
+        check_size(len(self._inputs.players(rows)), len(rows), 1, self._memory)
+        if self._trees.known or absent is None or method == TREES:
+            settings = Settings.checked(seed, confidence, True, self._memory)
+            exact = self._of_trees(X, method, chosen, settings)
+            if exact is not None:
+                return exact
+        explanation = self(
+            X,
+            method=method,
+            budget=budget,
+            tolerance=tolerance,
+            seconds=seconds,
+            seed=seed,
+            confidence=confidence,
+            executor=executor,
+            progress=progress,
+            keep=True,
+        )
+        return of_explanation(explanation, chosen)
+
+    def _of_trees(
+        self, X: Any, method: str | Estimator, index: Index, settings: Settings
+    ) -> Interactions | None:
+        """Those of a sum over trees; None where it is sampled."""
+        rows, absent = self._inputs.rows(X)
+        players = self._inputs.players(rows)
+        predictions = self._predictor.timed_predictions(rows)
+        names = self._predictor.output_names(predictions.shape[1])
+        output, output_names = choose(self._output, predictions, names)
+        exact, _ = self._trees.chosen(
+            method,
+            self._fast,
+            rows,
+            absent,
+            players,
+            predictions,
+            output,
+            index.as_rule(),
+            pairs=True,
+        )
+        if exact is None:
+            return None
+        unit = unit_of(self._model, output)
+        explained = output(predictions, np.arange(len(rows)))
+        assembly = Assembly(rows, players, explained, output_names, unit, settings, index.name)
+        return assembly.pairs_of_trees(exact)
