@@ -33,6 +33,7 @@ class Launched(Model):
     function: object = smooth
     launches: bool = True
     batch_elements: int = 1 << 21
+    most_rows: int = 1 << 21
     log: list = field(default_factory=list)
 
     packages = ()
