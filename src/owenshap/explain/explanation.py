@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = Any  # int, slice, name, array, Ellipsis, or a tuple of them
 ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
+ROUNDING = 1e-12  # of what is added up: a gap below is no gap
 AXES_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("values", "standard_errors", "lower", "upper"), (ROWS, PLAYERS, OUTPUTS)),
     **dict.fromkeys(("base_values", "predictions", "doubtful"), (ROWS, OUTPUTS)),
@@ -311,13 +312,21 @@ class Explanation:
         known = bool(np.isfinite(self.lower).any())
         return shap.Explanation(
             values=self.values,
-            base_values=self.base_values + (self.gap if PLAYERS in self.axes else 0.0),
+            base_values=self._base_for_shap(),
             data=self.data,
             feature_names=list(self.feature_names),
             output_names=self.output_names if OUTPUTS in self.axes else None,
             lower_bounds=self.lower if known else None,
             upper_bounds=self.upper if known else None,
         )
+
+    def _base_for_shap(self) -> FloatArray:
+        """Base values that the values lead from to the predictions; but for rounding, their own."""
+        if PLAYERS not in self.axes:
+            return self.base_values
+        gap = self.gap
+        size = np.abs(self.base_values) + self.abs.sum(axis=self.axes.index(PLAYERS))
+        return np.where(np.abs(gap) > ROUNDING * size, self.base_values + gap, self.base_values)[()]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file: arrays and JSON in a zip (npz), readable without this package and
