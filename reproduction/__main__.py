@@ -223,10 +223,10 @@ def experiments(dataset: Dataset, folder: Path | None, run: Run) -> None:
     if dataset.side is None:
         tabular.experiments(dataset, shallow, run)
         choice.experiments(dataset, shallow, run)
-        timing.experiment(dataset, shallow, run)
     else:
         images.experiments(dataset, shallow, run)
     if name == "cc":
+        timing.experiment(dataset, shallow, run)
         literal.experiment(dataset, shallow, run)
         fitted.experiment(dataset, shallow, run)
         several.experiment(folder, run)

@@ -334,7 +334,7 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         return owenshap.FunctionGame(game.values, game.n_players), truth
 
     def piece(method: Any) -> Result:
-        spent, off, inside, reached = [], [], [], []
+        spent, off, inside, reached, allowed = [], [], [], [], []
         for place in range(len(rows)):
             game, truth = of_row(place)
             for tolerance in TOLERANCES:
@@ -348,6 +348,7 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
                 )
                 spent.append(found.evaluations)
                 off.append(float(np.abs(found.values - truth).max()))
+                allowed.append(float(np.max(found.tolerances)))
                 held = (found.lower <= truth) & (truth <= found.upper)
                 inside.append(float(np.mean(held)))
                 reached.append(found.evaluations < MOST_EVALUATIONS[name] // 2)
@@ -355,20 +356,13 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         return {
             "evaluations": np.reshape(spent, shape),
             "off": np.reshape(off, shape),
+            "allowed": np.reshape(allowed, shape),
             "inside": np.reshape(inside, shape),
             "reached": np.reshape(reached, shape).astype(float),
         }
 
     def join(parts: dict[str, Result]) -> Result:
-        ranges = []
-        for place in range(len(rows)):
-            _, truth = of_row(place)
-            ranges.append(abs(float(truth.sum())))
-        return {
-            "tolerances": list(TOLERANCES),
-            "ranges": ranges,
-            "methods": parts,
-        }
+        return {"tolerances": list(TOLERANCES), "rows": len(rows), "methods": parts}
 
     settings = {
         "network": network.digest,
@@ -376,6 +370,7 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         "seed": ROWS_SEED,
         "methods": list(ASKED),
         "most": MOST_EVALUATIONS[name],
+        "kept": "what was allowed",
     }
     pieces = {key: partial(piece, method) for key, method in ASKED.items()}
     run.whole(f"{name}-tolerance", settings, pieces, join, code="fits")

@@ -65,7 +65,7 @@ def rows():
     return np.random.default_rng(1).normal(size=(3, 6))
 
 
-@pytest.mark.parametrize(("name", "steps"), [("breast-cancer", 9), ("diabetes", 9), ("digits", 6)])
+@pytest.mark.parametrize(("name", "steps"), [("breast-cancer", 8), ("diabetes", 8), ("digits", 6)])
 def test_embedded_data_end_to_end_and_resuming(name, steps, tmp_path, capsys):
     command = ["--dataset", name, "--tiny", "--no-report", "--out", str(tmp_path)]
     assert main(command) == 0

@@ -77,8 +77,22 @@ def app() -> None:
 @click.option("--budget", type=int, metavar="N", help="At most so many evaluations a row.")
 @click.option("--seconds", type=float, metavar="S", help="Stop after so long, all rows together.")
 @click.option("--method", default="auto", metavar="NAME", help="One that `owenshap methods` lists.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, metavar="LEVEL")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N")
+@click.option(
+    "--confidence",
+    type=float,
+    default=0.95,
+    show_default=True,
+    metavar="LEVEL",
+    help="Of the intervals.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The same seed gives the same numbers.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

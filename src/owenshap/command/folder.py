@@ -91,10 +91,10 @@ class OutFolder:
             raise InputError("--out", "be free", f"{self.run}, where a run goes on", "Wait for it")
         for name in OURS:
             place = self.path / name
-            if place.is_dir() and not place.is_symlink():
-                shutil.rmtree(place)
-            else:
+            if name != RUN:
                 place.unlink(missing_ok=True)
+            elif (place / MANIFEST).is_file():  # else it is nobody's run, and stays
+                shutil.rmtree(place)
 
 
 def _recorded(path: Path) -> dict[str, Any]:

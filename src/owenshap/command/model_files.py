@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,21 @@ AS_IT_WAS = "Save the model again"
 LONGEST_REASON = 300  # characters of what a library says of a broken file
 TRIAL_SECONDS = 60  # in which any small file is read, on a busy machine too
 TRIAL_PACE = 1e6  # bytes a second that a large one may take: a hundredth of what lightgbm reads
-LIGHTGBM_TRIAL = """
+TRIALS = {
+    "lightgbm": """
 import lightgbm, numpy, sys
 booster = lightgbm.Booster(model_file=sys.argv[1])
 booster.dump_model()
 booster.predict(numpy.zeros((1, booster.num_feature())))
-"""
+""",
+    "xgboost": """
+import numpy, sys, xgboost
+booster = xgboost.Booster(model_file=sys.argv[1])
+booster.save_raw("json")
+booster.predict(xgboost.DMatrix(numpy.zeros((1, booster.num_features()))), validate_features=False)
+""",
+}
+"""What is tried in a process of its own: broken bytes make these libraries end their process."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,8 @@ def _of_file(path: Path, trust: Trust) -> LoadedModel:
     package, load = LOADERS[ending]
     _library(package)
     with _readable(path, package):
+        if package in TRIALS:
+            _check_survives(TRIALS[package], path, path.stat().st_mtime_ns)
         return load(path, trust)
 
 
@@ -138,7 +150,6 @@ def _of_xgboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
 
 def _of_lightgbm(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
     lightgbm = _library("lightgbm")
-    _check_survives(LIGHTGBM_TRIAL, path)
     booster = lightgbm.Booster(model_file=str(path))
     names, width = booster.feature_name(), booster.num_feature()
     nameless = names == [f"Column_{place}" for place in range(width)]
@@ -223,8 +234,9 @@ def _check_unpacked(path: Path, memory: int) -> None:
         raise InputError("MODEL", rule, f"{path} with {size:,}", "Where you trust it, --memory")
 
 
-def _check_survives(program: str, path: Path) -> None:
-    """An error where a process that reads the file ends: lightgbm's does so on broken bytes."""
+@cache
+def _check_survives(program: str, path: Path, changed: int) -> None:  # noqa: ARG001 (of the cache)
+    """An error where a process that reads the file ends; tried once for a file as it is."""
     asked = [sys.executable, "-P", "-c", program, str(path)]
     seconds = TRIAL_SECONDS + path.stat().st_size / TRIAL_PACE
     try:

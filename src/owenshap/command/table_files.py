@@ -26,6 +26,8 @@ ROW_IN_FILE = "row_in_file"
 BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """First bytes of a file that tell its encoding; that of UTF-8 is read over anyway."""
 SEPARATORS = ",;\t|"
+INDEX = re.compile(r"__index_level_\d+__")
+"""What pandas calls the index of a frame without a name for it in Parquet: no feature."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +167,7 @@ def matched(
             raise _no_column(f"{data.what} for this model", missing[0], data)
         features = [by_name[each] for each in loaded.names]
     else:
-        known = data.without(ids)
+        known = [each for each in data.without(ids) if not INDEX.fullmatch(each)]
         shared = {*known}
         given = known if background is None else background.columns
         features = [each for each in given if each in shared]
@@ -261,7 +263,8 @@ def frame_of(what: str, table: Any, types: dict[str, Any], categories: dict[str,
             wanted = pa.float64()
         if wanted != type_:
             table = table.set_column(place, name, table.column(name).cast(wanted))
-    frame = table.to_pandas()
+    # without what pandas wrote of its index, which would take columns away
+    frame = table.replace_schema_metadata().to_pandas()
     for name, known in categories.items():
         if name in frame.columns and frame[name].dtype.kind not in "biuf":
             column = frame[name].astype(object)

@@ -13,9 +13,9 @@ from owenshap.plots.cohorts import cohorts
 from owenshap.plots.comparison import comparison
 from owenshap.plots.convergence import convergence
 from owenshap.plots.force import force
-from owenshap.plots.heatmap import heatmap
 from owenshap.plots.image import image
 from owenshap.plots.network import network
+from owenshap.plots.pairs import pairs
 from owenshap.plots.scatter import scatter
 from owenshap.plots.waterfall import waterfall
 
@@ -26,9 +26,9 @@ __all__ = [
     "comparison",
     "convergence",
     "force",
-    "heatmap",
     "image",
     "network",
+    "pairs",
     "scatter",
     "waterfall",
 ]

@@ -185,7 +185,7 @@ class Trial:
             pace.note(1, self._time(1))  # a model's first call may take long for itself
         count, fewer, before = FIRST_TRIAL, 0, 0.0
         while count <= self._largest and self._little(count, ahead, little):
-            took = self._surely(count)
+            took = self._surely(count, little)
             pace.note(count, took)
             told = fewer > 0 and took > TOLD * before
             if told:
@@ -207,13 +207,13 @@ class Trial:
             or (count <= max(LITTLE_ROWS, ahead // FEW) and count * seconds < little)
         )
 
-    def _surely(self, count: int) -> float:
-        """Seconds of a batch; again where it took longer than is known that its rows take: it was
-        kept waiting.
+    def _surely(self, count: int, little: float) -> float:
+        """Seconds of a batch; again where it took longer than is known that its rows take, and that
+        is little: it was kept waiting.
         """
         took = self._time(count)
         known = count * self._pace.seconds
-        for _ in range(AGAIN if known < LONG else 0):
+        for _ in range(AGAIN if (1 + AGAIN) * known < little else 0):
             if took <= TOLD * known:
                 break
             took = min(took, self._time(count))

@@ -204,3 +204,18 @@ def test_large_tables_are_read_a_piece_at_a_time(kind, files, tmp_path, monkeypa
     whole = owenshap.load(tmp_path / "whole" / "explanation.npz")
     np.testing.assert_allclose(run.explanation().values, whole.values, atol=1e-12)
     assert run.scan().to_table()["customer"].to_pylist()[3] == "c3"
+
+
+def test_the_index_of_a_frame_is_a_column_like_others(files, tmp_path):
+    data = pd.read_csv(files / "data.csv")
+    data.set_index("age").to_parquet(tmp_path / "named.parquet")
+    data[::-1].to_parquet(tmp_path / "numbers.parquet")
+    for name in ("named", "numbers"):
+        explained(files / "boosted.ubj", tmp_path / f"{name}.parquet", "--out", tmp_path / name)
+        found = owenshap.load(tmp_path / name / "explanation.npz")
+        assert found.feature_names == NAMES
+    explained(
+        files / "model.onnx",
+        tmp_path / "numbers.parquet",
+        *("--ids", "customer", "--ids", "late", "--rows", "0:2", "--out", tmp_path / "onnx"),
+    )

@@ -258,6 +258,14 @@ def test_another_run_is_not_written_over(files, tmp_path):
     assert (tmp_path / "out" / "notes.txt").read_text() == "mine"
 
 
+def test_force_removes_no_folder_that_is_no_run(files, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "mine.txt").write_text("mine")
+    told = refused(files / "boosted.ubj", files / "data.csv", "--out", tmp_path, "--force")
+    assert "mine.txt" in told
+    assert (tmp_path / "run" / "mine.txt").read_text() == "mine"
+
+
 def test_folders_that_cannot_be_written(files, tmp_path):
     (tmp_path / "file").touch()
     told = refused(files / "boosted.ubj", files / "data.csv", "--out", tmp_path / "file")

@@ -933,9 +933,9 @@ def pair_explainer():
     )
 
 
-def test_heatmap_has_every_pair_once_and_sums_to_the_prediction():
+def test_heat_map_has_every_pair_once_and_sums_to_the_prediction():
     found = pair_explainer().interactions(np.array([[1.0, 2.0, 0.5]]))
-    ax = plots.heatmap(found)
+    ax = plots.pairs(found)
     names = [label.get_text() for label in ax.get_yticklabels()]
     drawn = np.asarray(ax.images[0].get_array())
     assert {*names} == {"rain", "wind", "sun"}
@@ -947,18 +947,18 @@ def test_heatmap_has_every_pair_once_and_sums_to_the_prediction():
     assert [text.get_text() for text in ax.texts].count("0") == 4
 
 
-def test_heatmap_of_many_rows_has_mean_sizes():
+def test_heat_map_of_many_rows_has_mean_sizes():
     rows = np.array([[1.0, 2.0, 0.5], [1.0, -2.0, -0.5]])
-    ax = plots.heatmap(pair_explainer().interactions(rows))
+    ax = plots.pairs(pair_explainer().interactions(rows))
     drawn = np.asarray(ax.images[0].get_array())
     assert np.sort(drawn[drawn > 0]).tolist() == pytest.approx([2, 2])
     assert not any(text.get_text().startswith(("+", "−")) for text in ax.texts)
 
 
-def test_heatmap_writes_what_may_be_zero_in_brackets():
+def test_heat_map_writes_what_may_be_zero_in_brackets():
     found = pair_explainer().interactions(np.array([[1.0, 2.0, 0.5]]))
     unsure = replace(found, lower=found.values - 10, upper=found.values + 10)
-    written = [text.get_text() for text in plots.heatmap(unsure).texts]
+    written = [text.get_text() for text in plots.pairs(unsure).texts]
     assert "(+2.00)" in written
 
 
@@ -985,6 +985,6 @@ def test_scatter_finds_the_partner_that_interacts_most():
 
 def test_pictures_of_pairs_say_what_they_need():
     with refuses("interactions", "explainer.interactions"):
-        plots.heatmap(explanation_of([[1.0, 2.0]]))
+        plots.pairs(explanation_of([[1.0, 2.0]]))
     with refuses("interactions", "of_output"):
         plots.network(owenshap.interactions(random_table(3, outputs=2)))

@@ -20,7 +20,7 @@ CELL = 0.52  # inches
 MOST_WRITTEN = 14  # players beside whose cells numbers can be read
 
 
-def heatmap(interactions: Interactions, *, max_display: int = 10, ax: Axes | None = None) -> Axes:
+def pairs(interactions: Interactions, *, max_display: int = 10, ax: Axes | None = None) -> Axes:
     """Every pair's interaction once, and on the diagonal what each player adds alone.
 
     Parameters
@@ -46,7 +46,7 @@ def heatmap(interactions: Interactions, *, max_display: int = 10, ax: Axes | Non
     >>> import numpy as np, owenshap
     >>> from owenshap import plots
     >>> explainer = owenshap.Explainer(lambda rows: rows[:, 0] * rows[:, 1], baseline=0.0)
-    >>> ax = plots.heatmap(explainer.interactions(np.array([[2.0, 3.0]])))
+    >>> ax = plots.pairs(explainer.interactions(np.array([[2.0, 3.0]])))
     >>> [text.get_text() for text in ax.texts]
     ['0', '+6.00', '0']
     """
