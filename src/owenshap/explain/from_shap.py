@@ -68,6 +68,7 @@ NAMES: Mapping[str, str] = {
 
 PLOTS: Mapping[str, str] = {
     "violin": "owenshap.plots.beeswarm(explanation)",
+    "heatmap": "shap.plots.heatmap(explanation.to_shap()); of pairs, owenshap.plots.pairs",
     "decision": "shap.plots.decision with explanation.to_shap()",
     "embedding": "shap.plots.embedding with explanation.to_shap()",
     "group_difference": "owenshap.plots.comparison(owenshap.compare(e, f, paired=False))",
