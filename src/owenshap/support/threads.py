@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -60,25 +61,54 @@ def shared_among_workers() -> Iterator[None]:
 
 @contextmanager
 def one_thread_for_algebra() -> Iterator[None]:
-    """Inside, linear algebra has one thread.
+    """Inside, linear algebra has one thread, in all threads of the process.
 
     The many small products of a fit are slower with more: on a machine that is busy with something
     else, ten times and more, as each waits for a thread that has no core. And bits do not depend
-    on how many cores there are. It is a setting of the process, so only its main thread changes it:
-    of two that do, the last to leave can bring back what the first had set. Without threadpoolctl,
-    which scikit-learn brings along, nothing changes.
+    on how many cores there are. Without threadpoolctl, which scikit-learn brings along, nothing
+    changes.
     """
-    control = _control_of_algebra()
-    if control is None or threading.current_thread() is not threading.main_thread():
+    keeper = _keeper(os.getpid())
+    if keeper is None:
         yield
         return
-    with control.limit(limits=1, user_api="blas"):
-        yield
-
-
-@cache  # looking for all libraries of a process takes milliseconds
-def _control_of_algebra() -> Any:
+    keeper.enter()
     try:
-        return needed("threadpoolctl", extra="demo").ThreadpoolController()
+        yield
+    finally:
+        keeper.leave()
+
+
+class _Keeper:
+    """Takes threads from linear algebra when the first comes, gives them back when the last goes.
+
+    Always from one thread of its own: threadpoolctl listens to the thread that asked first.
+    """
+
+    def __init__(self, control: Any) -> None:
+        self._control = control
+        self._thread = ThreadPoolExecutor(1, "owenshap algebra")
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                limit = self._thread.submit(self._control.limit, limits=1, user_api="blas")
+                self._limit = limit.result()
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._thread.submit(self._limit.restore_original_limits).result()
+
+
+@cache  # looking for libraries takes milliseconds; a forked process has lost the keeper's thread
+def _keeper(process: int) -> _Keeper | None:  # noqa: ARG001
+    try:
+        return _Keeper(needed("threadpoolctl", extra="demo").ThreadpoolController())
     except MissingExtraError:
         return None
