@@ -557,7 +557,7 @@ def test_the_unit_is_saved_and_shown(tmp_path):
     found.save(tmp_path / "found.npz")
     assert owenshap.load(tmp_path / "found.npz").unit == "log-odds"
     assert found[0].unit == "log-odds"
-    assert "unit='log-odds'" in repr(found)
+    assert "in log-odds" in repr(found)
     assert "in log-odds" in found._repr_html_()
     assert "log-odds" in owenshap.plots.bar(found).get_xlabel()
 

@@ -59,7 +59,8 @@ def test_every_field_of_an_explanation_comes_back():
         "axes",
         "unit",
     }
-    assert {each.name for each in fields(Explanation)} == {*AXES_OF} | told
+    of_calls = {"index", "kept"}  # a run is of Shapley's index and keeps no evaluations
+    assert {each.name for each in fields(Explanation)} == {*AXES_OF} | told | of_calls
 
 
 @pytest.mark.parametrize("part_rows", [1, 7, 99, 100, 1000])
@@ -568,6 +569,7 @@ def test_a_run_takes_what_a_call_takes():
     call = inspect.signature(owenshap.Explainer.__call__).parameters
     run = inspect.signature(owenshap.Explainer.run).parameters
     alone = {"seconds", "total_budget"}  # of all rows together, which a run never has at once
+    alone |= {"index", "keep"}  # for explanations in memory
     assert {*call} - {*run} == alone
     assert all(run[name].default == call[name].default for name in {*call} & {*run})
     assert all(
