@@ -41,6 +41,7 @@ suppress_warnings = [
     "myst.header",  # results that begin below a first heading
     "config.cache",  # the gallery's settings hold classes
     "toc.not_included",  # tables of results, which pages link to
+    "ref.python",  # words such as rows, which are the names of several attributes
 ]
 
 default_role = "py:obj"  # `name` in docstrings

@@ -84,10 +84,10 @@ def workers() -> dict[str, Any]:
     """One process, two, and two workers of Dask on a job that only its model takes time of."""
     import distributed
 
-    rows, explainer = jobs.rows_of(600), jobs.loop()
+    rows, explainer = jobs.rows_of(4_000), jobs.loop()
 
     def run(executor: Any) -> float:
-        settings = {**jobs.LOOP, "part_rows": 25, "progress": False}
+        settings = {**jobs.LOOP, "part_rows": 100, "progress": False}
         return seconds(lambda: explainer.run(rows, fresh("loop"), executor=executor, **settings))
 
     turns = []

@@ -19,4 +19,4 @@ print(interactions.pairs().head(3))
 
 # %%
 
-owenshap.plots.heatmap(interactions)
+owenshap.plots.pairs(interactions)
