@@ -84,30 +84,28 @@ def workers() -> dict[str, Any]:
     """One process, two, and two workers of Dask on a job that only its model takes time of."""
     import distributed
 
-    rows, explainer = jobs.rows_of(4_000), jobs.loop()
+    rows, explainer = jobs.rows_of(8_000), jobs.loop()
 
     def run(executor: Any) -> float:
-        settings = {**jobs.LOOP, "part_rows": 100, "progress": False}
+        settings = {**jobs.LOOP, "part_rows": 500, "progress": False}
         return seconds(lambda: explainer.run(rows, fresh("loop"), executor=executor, **settings))
 
-    turns = []
-    local = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
-    with (
-        ProcessPoolExecutor(1) as one,
-        ProcessPoolExecutor(2) as two,
-        distributed.LocalCluster(n_workers=2, **local) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        for executor in (one, two, client):
+    def taken(executors: list[Any]) -> np.ndarray:
+        for executor in executors:
             run(executor)  # workers begin, and import what they need
-        for _ in range(TURNS):
-            load = os.getloadavg()[0]
-            turns.append([run(one), run(two), run(client), load])
-    single, double, dask, _ = np.array(turns).T
+        return np.array([[run(executor) for executor in executors] for _ in range(TURNS)])
+
+    local = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with ProcessPoolExecutor(1) as one, ProcessPoolExecutor(2) as two:
+        alone = taken([one, two])  # without a cluster, whose processes take time when idle too
+        cluster = distributed.LocalCluster(n_workers=2, **local)
+        with cluster, distributed.Client(cluster) as client:
+            beside = taken([two, client])
     return {
-        "turns": turns,
-        "two_processes_against_one": float(np.median(single / double)),
-        "dask_against_two_processes": float(np.median(double / dask)),
+        "one_and_two_processes": alone.tolist(),
+        "two_processes_and_dask": beside.tolist(),
+        "two_processes_against_one": float(np.median(alone[:, 0] / alone[:, 1])),
+        "dask_against_two_processes": float(np.median(beside[:, 0] / beside[:, 1])),
     }
 
 
