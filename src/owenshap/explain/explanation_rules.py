@@ -20,7 +20,7 @@ COUNTS = ("evaluations", "model_rows")
 TEXTS = ("doubtful", "stopped_by", "because")
 OPTIONAL = ("stopped_by", "because", "row_ids")
 ANYTHING = ("data", "row_ids")
-ADVICE = "Explanations come from an Explainer, or from a file that is as it was written"
+ADVICE = "They come from an Explainer, or from a file that is as it was written"
 
 
 def check_forms(parts: Mapping[str, Any]) -> None:
@@ -36,6 +36,13 @@ def check_forms(parts: Mapping[str, Any]) -> None:
     for name, own in AXES_OF.items():
         if parts[name] is not None or name not in OPTIONAL:
             check_array(name, parts[name], tuple(sizes[axis] for axis in own if axis in sizes))
+    check_labels(parts, sizes)
+
+
+def check_labels(parts: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+    """An error unless names, method, index, unit, seed and confidence are of their types, and names
+    as many as these sizes of axes say.
+    """
     check_names("feature_names", parts["feature_names"], sizes.get(PLAYERS, 1))
     if parts["output_names"] is not None:
         check_names("output_names", parts["output_names"], sizes.get(OUTPUTS, 1))

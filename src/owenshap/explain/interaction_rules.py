@@ -11,16 +11,14 @@ from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS
 from owenshap.explain.explanation_rules import (
     check_array,
     check_bounds,
-    check_names,
+    check_labels,
     must,
     shape_of,
 )
 from owenshap.explain.interactions import PAIR_AXES, PARTNERS
-from owenshap.support.checks import checked_confidence, whole_number
 
 PAIR = (PLAYERS, PARTNERS)
 AXES = [PAIR, (ROWS, *PAIR), (*PAIR, OUTPUTS), (ROWS, *PAIR, OUTPUTS)]
-ADVICE = "Interactions come from an Explainer, or from a file that is as it was written"
 
 
 def check_pairs(parts: Mapping[str, Any]) -> None:
@@ -37,15 +35,7 @@ def check_pairs(parts: Mapping[str, Any]) -> None:
     for name, own in PAIR_AXES.items():
         if parts[name] is not None or name != "data":
             check_array(name, parts[name], tuple(sizes[axis] for axis in own if axis in sizes))
-    check_names("feature_names", parts["feature_names"], sizes[PLAYERS])
-    if parts["output_names"] is not None:
-        check_names("output_names", parts["output_names"], sizes.get(OUTPUTS, 1))
-    for name in ("method", "index"):
-        must(isinstance(parts[name], str), name, "be text", parts[name])
-    must(isinstance(parts["unit"], str | None), "unit", "be text or None", parts["unit"])
-    if parts["seed"] is not None:
-        whole_number("seed", parts["seed"], 0, ADVICE)
-    checked_confidence(parts["confidence"])
+    check_labels(parts, sizes)
 
 
 def check_pair_ranges(parts: Mapping[str, Any]) -> None:

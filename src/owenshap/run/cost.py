@@ -75,6 +75,14 @@ class Cost:
         about = "at most" if self.at_most else "about"
         return f"an evaluation takes {about} {duration(self.seconds)}"
 
+    def told(self, ways: Mapping[str, tuple[float, float]], way: str) -> str:
+        """What an evaluation takes, as the choice of this way saw it: what it usually takes, where
+        the clock would have chosen another.
+        """
+        if way == soonest(ways, self.seconds):
+            return str(self)
+        return f"an evaluation of this kind usually takes about {duration(self.counted)}"
+
 
 def duration(seconds: float) -> str:
     """Seconds in words: '0.4 ms'."""
@@ -82,6 +90,13 @@ def duration(seconds: float) -> str:
         (each for each in ((1.0, "s"), (1e-3, "ms")) if seconds >= 0.095 * each[0]), (1e-6, "µs")
     )
     return f"{float(f'{seconds / size:.1g}'):g} {unit}"
+
+
+def soonest(ways: Mapping[str, tuple[float, float]], seconds: float) -> str:
+    """Of ways by name, each so many evaluations and seconds besides, the one that is done first
+    where an evaluation takes so many seconds.
+    """
+    return min(ways, key=lambda name: ways[name][0] * max(seconds, HARDLY) + ways[name][1])
 
 
 def quickest(ways: Mapping[str, tuple[float, float]], cost: Cost, usual: str | None = None) -> str:
@@ -92,20 +107,17 @@ def quickest(ways: Mapping[str, tuple[float, float]], cost: Cost, usual: str | N
     than `SURE` times what there is besides, the fewest evaluations.
     """
 
-    def taking(seconds: float) -> dict[str, float]:
-        return {name: count * seconds + besides for name, (count, besides) in ways.items()}
-
-    def least(times: Mapping[str, float]) -> str:
-        return min(times, key=times.__getitem__)
+    def taking(name: str) -> float:
+        count, besides = ways[name]
+        return count * seconds + besides
 
     seconds = max(cost.seconds, HARDLY)
-    times = taking(seconds)
-    best = least(times)
+    best = soonest(ways, seconds)
     if usual is None:
-        usual = least(taking(cost.counted))
+        usual = soonest(ways, cost.counted)
         if all(count * seconds > SURE * besides for count, besides in ways.values()):
             return best
-    return best if times[usual] > SURE * times[best] else usual
+    return best if taking(usual) > SURE * taking(best) else usual
 
 
 class Pace:

@@ -314,8 +314,9 @@ def _auto_until(
     if exact or (possible and until.seconds is None):
         ways = {"exact": ((1 << n_players) / EXACT_LONGER, 0.0)} | ways
     way = quickest(ways, cost, "exact" if exact else None)
+    told = cost.told(ways, way)
     if way == "exact":
-        because = f"{cost}, so all 2^{n_players} coalitions take little longer than sampling"
+        because = f"{told}, so all 2^{n_players} coalitions take little longer than sampling"
         return (plan if exact else exact_plan(n_players, because)), budget
     if "exact" in ways:
         plan = replace(plan, because=f"all 2^{n_players} coalitions would take longer")
@@ -323,10 +324,10 @@ def _auto_until(
         plan = replace(plan, estimator=by_name()["halved-owen"]().open_ended(n_players))
     fitting = duration(min(besides for _, besides in ways.values() if besides))
     if way == "halved-owen":
-        because = f"{plan.because}; {cost}, so many of them are sooner done than fits of {fitting}"
+        because = f"{plan.because}; {told}, so many of them are sooner done than fits of {fitting}"
         return replace(plan, because=because), budget
     fitting = duration(ways[way][1])
-    because = f"{plan.because}; {cost}, so fewer of them are worth fits of about {fitting}"
+    because = f"{plan.because}; {told}, so fewer of them are worth fits of about {fitting}"
     better = replace(plan, estimator=by_name()[way]().open_ended(n_players), because=because)
     if _feasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory):
         return better, budget
@@ -419,12 +420,13 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
     # what a fit saves: with few evaluations for each player it learns less
     saved = min(WORTH, budget / n_players) * budget
-    pays = quickest({"stars": (saved, 0.0), "fit": (0.0, fitting)}, cost, None) == "fit"
+    ways = {"stars": (saved, 0.0), "fit": (0.0, fitting)}
+    way = quickest(ways, cost)
     takes = f"a fit of about {duration(fitting)}"
-    if not pays:
-        because = f"{because}; {cost}, so many of them are sooner done than {takes}"
+    if way == "stars":
+        because = f"{because}; {cost.told(ways, way)}, so many of them are sooner done than {takes}"
         return _planned(by_name()["halved-owen"](), n_players, budget, because)
-    because = f"{because}; {cost}, so few of them are worth {takes}"
+    because = f"{because}; {cost.told(ways, way)}, so few of them are worth {takes}"
     if corrected:
         because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
     name = "gaussian-process-corrected" if corrected else "gaussian-process"

@@ -117,6 +117,16 @@ def test_dear_evaluations_decide_alone():
     assert quickest(ways, Cost(2e-2, 1, 1e-4), usual="corrected") == "corrected"
 
 
+def test_a_reason_names_the_time_that_the_choice_was_made_by():
+    slow = Cost(3e-4, 1, 3e-4)
+    assert quickest(WAYS, slow) == "fit"
+    assert slow.told(WAYS, "fit") == "an evaluation takes about 0.3 ms"
+    # by the clock stars are sooner, but not by so much that no busy machine could turn it round
+    quick = Cost(4e-5, 1, 3e-4)
+    assert quickest(WAYS, quick) == "fit"
+    assert quick.told(WAYS, "fit") == "an evaluation of this kind usually takes about 0.3 ms"
+
+
 def test_rows_are_told_from_calls(monkeypatch):
     """A call of 1 ms and rows of 0.5 µs, as naive Bayes takes for a data frame."""
     model = Timed(monkeypatch, 5e-7, 1e-3)
