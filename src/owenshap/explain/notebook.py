@@ -23,6 +23,7 @@ from owenshap.explain.summary import (
     ranked,
     reach,
     told_unit,
+    with_gap,
 )
 from owenshap.explain.tables import text_table
 from owenshap.explain.words import Digits, called, fitted, shorten
@@ -30,7 +31,6 @@ from owenshap.support.arrays import FloatArray
 
 MOST_TEXT = 6  # lines of plain text: a glance
 MOST_LINES, MOST_OUTPUTS = 12, 6  # that fit a screen; the others are counted
-VISIBLE_GAP = 0.005  # of the longest bar
 FAINT, FAINT_WHISKER = "opacity:.65", "opacity:.4"
 CELL = "padding:1px 10px 1px 0;border:0;background:none;white-space:nowrap;text-align:"
 
@@ -132,8 +132,7 @@ def _of_lines(explanation: Explanation, *, gap: bool) -> str:
     heading = f"mean |contribution| over {_count(len(explanation), 'row')}"
     if not many:
         heading = _way(explanation)
-        if gap and abs(explanation.gap) > VISIBLE_GAP * max(abs(line.value) for line in shown):
-            shown.append(Line("gap", float(explanation.gap), None, players=0))
+        shown = with_gap(explanation, shown) if gap else shown
     digits = Digits.of([line.value for line in shown])
     low, high = reach(shown)
     low, high = (low, high) if low < high else (0.0, 1.0)

@@ -12,7 +12,7 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.cells import text_of
 from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROUNDING, ROWS, Explanation
 from owenshap.explain.importance import importance
 from owenshap.explain.words import LONGEST_NAME, Digits, fitted
 from owenshap.support.arrays import FloatArray, IntArray
@@ -165,6 +165,17 @@ def reach(shown: list[Line]) -> tuple[float, float]:
     if abs(others) <= LONGEST_OTHERS * max(-low, high):
         low, high = min(low, others), max(high, others)
     return low, high
+
+
+def with_gap(explanation: Explanation, shown: list[Line]) -> list[Line]:
+    """The lines of one row, with one more for what they leave to the prediction, where that is
+    more than rounding and can be seen beside them: from 0.5 % of the longest on.
+    """
+    gap = float(explanation.gap)
+    ends = max(abs(float(explanation.base_values)), abs(float(explanation.predictions)))
+    if abs(gap) <= max(ROUNDING * ends, 0.005 * max(abs(line.value) for line in shown)):
+        return shown
+    return [*shown, Line("gap", gap, None, players=0)]
 
 
 def others_label(count: int) -> str:

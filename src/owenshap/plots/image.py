@@ -20,9 +20,6 @@ from owenshap.support.checks import whole_number
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-LARGE, PANEL = 3.6, 1.7  # inches, of a picture alone and among others
-LOWEST = 2.6  # inches that the name of the scale needs
-
 
 def image(
     explanation: Explanation,
@@ -182,8 +179,9 @@ def _panels(
             )
         return np.array([[ax]])
     columns = min(whole_number("ncols", columns, 1, "It counts pictures side by side"), count)
-    size = LARGE if count == 1 else PANEL
+    size = 3.6 if count == 1 else 1.7  # inches, alone and among others
     lines = math.ceil(count / columns)
     above = 0.27 if titled else 0.08
     height = lines * (size * shape[0] / shape[1] + above) + 0.05
-    return canvas.new_grid(lines, columns, columns * size + 1.15, max(height, LOWEST))
+    lowest = 2.6  # inches that the name of the scale needs
+    return canvas.new_grid(lines, columns, columns * size + 1.15, max(height, lowest))
