@@ -15,7 +15,7 @@ from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
 from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import OUTPUTS, Explanation
 from owenshap.explain.summary import told_unit
-from owenshap.explain.words import Digits, called, fitted, shorten
+from owenshap.explain.words import Digits, called, fitted, named_outputs, shorten
 from owenshap.support.extras import needed
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def drawn(
     columns = min(count, ABREAST)
     lines = -(-count // columns)
     grid = new_grid(lines, columns, 0.86 * WIDTH * columns, (height + 0.25) * lines)
-    names = explanation.output_names or [f"output {number}" for number in range(count)]
+    names = named_outputs(explanation.output_names, count)
     for place, panel in enumerate(grid.flat):
         if place >= count:
             panel.set_visible(False)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, ROWS, Explanation
 from owenshap.explain.summary import checked
-from owenshap.explain.words import shorten
+from owenshap.explain.words import named_outputs, shorten
 from owenshap.games.players import Groups
 from owenshap.plots import canvas
 from owenshap.support.arrays import FloatArray
@@ -73,7 +73,7 @@ def image(
     rows, outputs = maps.shape[:2]
     columns = (outputs if outputs > 1 else min(rows, 5)) if ncols is None else ncols
     panels = _panels(rows * outputs, columns, pixels, ax, titled=1 < outputs != columns)
-    names = explanation.output_names or [f"output {number}" for number in range(outputs)]
+    names = named_outputs(explanation.output_names, outputs)
     limit = float(np.nanmax(np.abs(maps), initial=0.0)) or 1.0
     for panel, (row, output) in zip(panels.flat, np.ndindex(rows, outputs), strict=False):
         canvas.picture(panel, maps[row, output], None if images is None else images[row], limit)

@@ -11,7 +11,8 @@ from owenshap.errors import InputError
 from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
 from owenshap.explain.colours import NEGATIVE
 from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import PLAYERS, Explanation, resolve
+from owenshap.explain.explanation import PLAYERS, Explanation
+from owenshap.explain.indexing import resolve
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pair_summary import partner_of
 from owenshap.explain.summary import checked, has_intervals
