@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -32,11 +33,15 @@ MOST_PANELS = 12  # of them in all: more cannot be read
 ROW_HEIGHT, FRAME_HEIGHT = 0.33, 0.85  # inches, of a line of text and of what frames them
 PALE = 0.38  # of the strength that other intervals have: doubtful ones
 
+#: Figures of the default size that were made larger, and the size they were given.
+_GROWN: WeakKeyDictionary[Any, tuple[float, ...]] = WeakKeyDictionary()
+
 
 def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     """The axes to draw into: those given, or those of a new figure of that size in inches."""
     if ax is not None:
         _make_room(ax)
+        _grow(ax, height, width)
         return ax
     _, ax = needed("matplotlib.pyplot", extra="plots").subplots(
         figsize=(width, height), layout="constrained"
@@ -60,6 +65,23 @@ def _make_room(ax: Axes) -> None:
         return
     with contextlib.suppress(RuntimeError):  # it has a colour bar that no other layout takes
         figure.set_layout_engine("constrained")
+
+
+def _grow(ax: Axes, height: float, width: float) -> None:
+    """In a grid whose size nobody chose, a panel gets the size that its plot has alone: a quarter
+    of matplotlib's default figure is too small for names, numbers and bars.
+    """
+    figure, place = ax.get_figure(root=True), ax.get_subplotspec()
+    if figure is None or place is None:
+        return
+    default = tuple(needed("matplotlib", extra="plots").rcParams["figure.figsize"])
+    size = tuple(figure.get_size_inches())
+    rows, columns = place.get_gridspec().get_geometry()
+    if rows * columns == 1 or size != _GROWN.get(figure, default):
+        return
+    grown = max(size[0], columns * width), max(size[1], rows * height)
+    figure.set_size_inches(*grown)
+    _GROWN[figure] = tuple(figure.get_size_inches())
 
 
 def drawn(
