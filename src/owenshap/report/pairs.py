@@ -13,11 +13,9 @@ from owenshap.explain.pair_summary import PairSummary
 from owenshap.explain.words import Digits
 from owenshap.report.packing import clean
 
-SHOWN = 10  # pairs, the strongest: more would push what follows off the page
-
 
 def told_pairs(interactions: Interactions | None, feature_names: list[str]) -> list[dict[str, Any]]:
-    """The strongest pairs of each output, as the template puts them in; none without
+    """The ten strongest pairs of each output, as the template puts them in; none without
     interactions.
     """
     if interactions is None:
@@ -34,7 +32,7 @@ def told_pairs(interactions: Interactions | None, feature_names: list[str]) -> l
 
 def _told(interactions: Interactions, output: str | None) -> dict[str, Any]:
     summary = PairSummary.of(interactions)
-    pairs = summary.strongest_pairs(SHOWN)
+    pairs = summary.strongest_pairs(10)
     at = tuple(np.array(pairs, np.int64).reshape(-1, 2).T)
     values = summary.matrix[at]
     digits = Digits.of(values)

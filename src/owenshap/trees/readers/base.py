@@ -11,16 +11,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from owenshap.errors import UnreadableModelError
-from owenshap.support import units
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.trees.ensemble import TreeEnsemble
-
-LOG_ODDS = units.LOG_ODDS
-PROBABILITY = units.PROBABILITY
-PREDICTION = units.PREDICTION
-LOG_PREDICTION = units.LOG_PREDICTION
-SCORE = units.SCORE
-PATH_LENGTH = units.PATH_LENGTH
 
 
 class Reader(ABC):

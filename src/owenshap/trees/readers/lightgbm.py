@@ -8,18 +8,9 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, SCORE
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.readers.base import (
-    LOG_ODDS,
-    LOG_PREDICTION,
-    PREDICTION,
-    SCORE,
-    Reader,
-    as_floats,
-    sets_matrix,
-    starts,
-    unreadable,
-)
+from owenshap.trees.readers.base import Reader, as_floats, sets_matrix, starts, unreadable
 
 LOG_LINK = ("poisson", "gamma", "tweedie")
 LOGIT_LINK = ("binary", "cross_entropy", "xentropy")

@@ -12,18 +12,16 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
-from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.readers.base import (
+from owenshap.support.units import (
     LOG_ODDS,
     LOG_PREDICTION,
     PATH_LENGTH,
     PREDICTION,
     PROBABILITY,
     SCORE,
-    Reader,
-    starts,
-    unreadable,
 )
+from owenshap.trees.ensemble import TreeEnsemble
+from owenshap.trees.readers.base import Reader, starts, unreadable
 
 Piece = tuple[Any, float, Any]
 """A tree, what its leaves are multiplied by, and the columns that it was given (None: all of
