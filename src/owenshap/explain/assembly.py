@@ -71,7 +71,7 @@ class Assembly:
         players that are not live have value 0. Arguments as for `of_games`.
         """
         values[~live] = 0
-        any_live = live.any(axis=1)
+        any_live: BoolArray = np.logical_or.reduce(live, axis=1)
         why = "; ".join(each for each in (LINEAR.because, not_exact) if each)
         closed = LINEAR.estimator.name
         return self._explanation(
