@@ -122,8 +122,9 @@ def _checked(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]
     """The fields of an explanation; arrays are unpacked once all have shapes that go together."""
     about.setdefault("index", SHAPLEY.name)
     about.setdefault("unit", None)  # files from before explanations had one
-    if "row_ids" not in packed:
-        about.setdefault("row_ids", None)
+    for name in ("row_ids", "convergence"):
+        if name not in packed:
+            about.setdefault(name, None)
     old = "no_interval" in about and "doubtful" not in about
     if old:
         about["doubtful"] = ""
