@@ -44,6 +44,8 @@ class Progress:
     """At that pace; 0 at the end, nan where nothing is known."""
     running: bool
     """Whether a process works on it."""
+    seconds: float = 0.0
+    """That its starts took together, each up to the part that it finished last."""
 
     def __str__(self) -> str:
         left = "" if np.isnan(self.seconds_left) else f", {clock(self.seconds_left)} left"
@@ -106,6 +108,7 @@ class Run:
             pace,
             left,
             in_use(self.path / LOCK),
+            _seconds(parts),
         )
 
     @property
@@ -231,6 +234,14 @@ def _pace(parts: list[Part]) -> float:
     of_last = [part for part in parts if part.session == last]
     elapsed = max((part.elapsed for part in of_last), default=0.0)
     return sum(part.rows for part in of_last) / elapsed if elapsed > 0 else float("nan")
+
+
+def _seconds(parts: list[Part]) -> float:
+    """Of all starts."""
+    longest: dict[int, float] = {}
+    for part in parts:
+        longest[part.session] = max(longest.get(part.session, 0.0), part.elapsed)
+    return sum(longest.values())
 
 
 def _numbers(rows: int | slice | Sequence[int] | None, count: int) -> IntArray | None:
