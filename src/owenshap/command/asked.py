@@ -30,6 +30,7 @@ class Asked:
     tolerance: str | None = None
     budget: int | None = None
     seconds: float | None = None
+    index: str = "shapley"
     confidence: float = 0.95
     seed: int = 0
     out: Path = Path("explained")

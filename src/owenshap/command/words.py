@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.doubts import is_doubtful, told_doubts
 from owenshap.explain.explanation import OUTPUTS, Explanation
 from owenshap.explain.summary import (
@@ -100,6 +101,8 @@ def _how_sure(told: Told) -> str:
         sure = f"{level} of single values: ± {usual:.2g} as a rule, ± {widest:.2g} at most."
     doubts = told_doubts(explanation)
     cost = f"{explanation.method}, {told.evaluations:,} evaluations, seed {explanation.seed}"
+    if explanation.index != SHAPLEY.name:
+        cost += f". Index: {explanation.index}, whose values need not sum to the prediction"
     doubts = f" {doubts[:1].upper()}{doubts[1:].removesuffix('.')}." if doubts else ""
     return f"{sure}{doubts}\nMethod: {cost}."
 
@@ -138,6 +141,7 @@ def as_data(told: Told) -> dict[str, Any]:
         "data": told.data,
         "unit": explanation.unit,
         "method": explanation.method,
+        "index": explanation.index,
         "seed": explanation.seed,
         "confidence": explanation.confidence,
         "evaluations": told.evaluations,

@@ -9,6 +9,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from owenshap.designs.indices import as_index
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.explain.explainer import Explainer as BaseExplainer
@@ -38,6 +39,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         seed: int = 0,
         confidence: float = 0.95,
         efficient: bool = True,
+        index: Any = "shapley",
         part_rows: int | None = None,
         retry: bool = False,
         timeout: float | None = None,
@@ -61,7 +63,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             results is not as it was, it is refused.
         ids : list of str
             Columns of X that are no features: they are carried along.
-        method, budget, tolerance, top, background_draws, seed, confidence, efficient
+        method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
             As for a call of the explainer. What 'auto' takes is settled before the first part.
         part_rows : int, optional
             Rows of a part. By default those of about ten seconds.
@@ -83,7 +85,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             As `owenshap.open_run(out)` gives it.
         """
         settings = _settings(
-            method, budget, tolerance, top, background_draws, seed, confidence, efficient
+            method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
         )
         if part_rows is not None:
             part_rows = whole_number("part_rows", part_rows, 1, "It counts rows")
@@ -105,6 +107,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         seed: int = 0,
         confidence: float = 0.95,
         efficient: bool = True,
+        index: Any = "shapley",
     ) -> Any:
         """Explain a partition of a larger table: a frame in, a frame of results out.
 
@@ -118,7 +121,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             Of pandas or polars, with the columns of the background.
         ids : list of str
             Columns that are no features: they are carried along.
-        method, budget, tolerance, top, background_draws, seed, confidence, efficient
+        method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
             As for a call of the explainer; 'auto' takes predictions for cheap.
 
         Returns
@@ -128,7 +131,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             that cannot be explained has its `error` there. Of a frame without rows, the columns.
         """
         settings = _settings(
-            method, budget, tolerance, top, background_draws, seed, confidence, efficient
+            method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
         )
         return explained_partition(self, frame, checked_names("ids", ids), settings)
 
@@ -142,6 +145,7 @@ def _settings(
     seed: int,
     confidence: float,
     efficient: bool,
+    index: Any,
 ) -> dict[str, Any]:
     """The keywords of a call of the explainer, which bear on every row."""
     return {
@@ -153,6 +157,7 @@ def _settings(
         "seed": seed,
         "confidence": confidence,
         "efficient": efficient,
+        "index": as_index(index).state(),
     }
 
 

@@ -61,6 +61,7 @@ class Layout:
     seed: int
     confidence: float
     unit: str | None
+    index: str = SHAPLEY.name
 
     @classmethod
     def of(cls, explanation: Explanation, data: Mapping[str, str], ids: list[str]) -> Layout:
@@ -81,6 +82,7 @@ class Layout:
             explanation.seed,
             explanation.confidence,
             explanation.unit,
+            explanation.index,
         )
         layout.check()
         return layout
@@ -154,7 +156,7 @@ class Layout:
             confidence=self.confidence,
             axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
-            index=SHAPLEY.name,
+            index=self.index,
             kept=None,
         )
 

@@ -150,6 +150,37 @@ def test_settings_reach_the_explainer(files, tmp_path):
     assert (found.evaluations <= 300).all()
 
 
+@pytest.mark.parametrize("limit", [[], ["--seconds", 5]], ids=["run", "seconds"])
+def test_another_index_is_told_everywhere(files, tmp_path, limit):
+    asked = [files / "boosted.ubj", files / "data.csv", "--out", tmp_path / "out"]
+    result = explained(*asked, "--index", "banzhaf", *limit)
+    assert "Index: banzhaf, whose values need not sum to the prediction" in result.output
+    found = owenshap.load(tmp_path / "out" / "explanation.npz")
+    assert found.index == "banzhaf"
+    import xgboost
+
+    model = xgboost.XGBClassifier()
+    model.load_model(files / "boosted.ubj")
+    data = pd.read_csv(files / "data.csv")[NAMES]
+    wanted = owenshap.Explainer(model)(data, index="banzhaf", progress=False)
+    np.testing.assert_array_equal(found.values, wanted.values)
+    assert np.abs(found.gap).max() > 1e-3
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert ", as banzhaf values," in page
+    assert "contributions do not sum to the prediction" in page
+
+
+def test_another_index_is_another_run(files, tmp_path):
+    asked = [files / "boosted.ubj", files / "data.csv", "--out", tmp_path / "out"]
+    explained(*asked)
+    result = command("explain", *asked, "--index", "beta(4,1)")
+    assert result.exit_code == 3
+    assert "index 'shapley' there and 'beta(4, 1)' here" in result.output
+    result = command("explain", *asked[:3], tmp_path / "new", "--index", "core")
+    assert result.exit_code == 3
+    assert "index must be 'shapley', 'banzhaf'" in result.output
+
+
 def test_an_output_is_chosen_by_its_label_as_typed(files, tmp_path):
     for label in ("0", "1"):
         explained(
