@@ -13,6 +13,7 @@ from owenshap.designs.indices import as_index
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.explain.explainer import Explainer as BaseExplainer
+from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.partitions import explained_partition
 from owenshap.jobs.run import Run
 from owenshap.jobs.runnable import Runnable
@@ -40,6 +41,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         confidence: float = 0.95,
         efficient: bool = True,
         index: Any = "shapley",
+        interactions: bool = False,
         part_rows: int | None = None,
         retry: bool = False,
         timeout: float | None = None,
@@ -65,6 +67,9 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             Columns of X that are no features: they are carried along.
         method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
             As for a call of the explainer. What 'auto' takes is settled before the first part.
+        interactions : bool
+            Whether what pairs of features add together is written, too, from the same evaluations;
+            `run.interactions(rows)` reads it. Methods are those of `explainer.interactions`.
         part_rows : int, optional
             Rows of a part. By default those of about ten seconds.
         retry : bool
@@ -87,6 +92,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         settings = _settings(
             method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
         )
+        settings[INTERACTIONS] = bool(interactions)
         if part_rows is not None:
             part_rows = whole_number("part_rows", part_rows, 1, "It counts rows")
         if timeout is not None:
