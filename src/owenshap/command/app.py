@@ -86,6 +86,12 @@ def app() -> None:
     "alone.",
 )
 @click.option(
+    "--interactions",
+    is_flag=True,
+    help="Also what pairs of features add together: interactions.parquet, and a section of the "
+    "report. It takes no further evaluation.",
+)
+@click.option(
     "--confidence",
     type=float,
     default=0.95,

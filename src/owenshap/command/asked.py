@@ -31,6 +31,7 @@ class Asked:
     budget: int | None = None
     seconds: float | None = None
     index: str = "shapley"
+    interactions: bool = False
     confidence: float = 0.95
     seed: int = 0
     out: Path = Path("explained")
