@@ -134,7 +134,8 @@ def _missing(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]
     a doubt.
     """
     new = {"index": SHAPLEY.name, "unit": None, "row_ids": None, "convergence": None}
-    fields = {name: new[name] for name in new.keys() - about.keys() - packed.keys()}
+    known = about.keys() | packed.keys()
+    fields: dict[str, Any] = {name: new[name] for name in new.keys() - known}
     if "no_interval" not in about or "doubtful" in about:
         return fields
     reason = about.pop("no_interval") or ""
