@@ -18,7 +18,7 @@ import owenshap
 from reproduction.data import Dataset, credit_cards, load
 from reproduction.deeper import patch_members
 from reproduction.games import LinearFirstGame, RowGame, TableRow, estimates, table
-from reproduction.images import game_of, near_exact
+from reproduction.images import COSTLY, chosen, game_of, near_exact
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
 from reproduction.tabular import DRAWS_SEED, ROWS_SEED, exact, some_rows
@@ -46,7 +46,7 @@ THEIRS = {
     "odd-shap": "shapiq OddSHAP",
     "regression-msr": "shapiq RegressionMSR",
 }
-FIELD_ROWS = {"cc": 10, "mnist": 5}
+FIELD_ROWS = {"cc": 30, "mnist": 20}
 FIELD_REPETITIONS = {"cc": 2, "mnist": 2}
 CC_BUDGETS = (80, 320, 1000, 3200)
 MNIST_BUDGETS = (6, 12, 24)
@@ -193,7 +193,17 @@ def field(dataset: Dataset, network: Network, run: Run) -> None:
         **{key: partial(by_variant, key) for key in SAMPLED},
         **{key: partial(by_name, method) for key, method in OURS.items()},
     }
-    _field_step(f"{name}-field-ours", methods, made, known, run, "fits")
+
+    def chosen_here() -> Result:
+        """What the default takes on the first row, at every budget."""
+        game, _, budgets = made(0)
+        choices = {
+            "quick": [chosen(game.n_players, each, 0.0) for each in budgets],
+            "costly": [chosen(game.n_players, each, COSTLY) for each in budgets],
+        }
+        return {"chosen": choices}
+
+    _field_step(f"{name}-field-ours", methods, made, known, run, "default", chosen_here)
 
 
 def _field_step(
@@ -203,6 +213,7 @@ def _field_step(
     settings: Result,
     run: Run,
     code: str,
+    more: Callable[[], Result] = dict,
 ) -> None:
     pieces = {
         key: partial(contend, method, made, name.partition("-")[0])
@@ -216,6 +227,7 @@ def _field_step(
                 what: {key: part[what] for key, part in parts.items()}
                 for what in ("errors", "seconds")
             },
+            **more(),
         }
 
     run.whole(name, {**settings, "methods": list(methods)}, pieces, join, code)
@@ -373,7 +385,7 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         "kept": "what was allowed",
     }
     pieces = {key: partial(piece, method) for key, method in ASKED.items()}
-    run.whole(f"{name}-tolerance", settings, pieces, join, code="fits")
+    run.whole(f"{name}-tolerance", settings, pieces, join, code="default")
 
 
 # --- deeper models

@@ -46,6 +46,24 @@ def _fits() -> str:
     return _digits(np.stack(found), 5)  # an optimiser stops a little elsewhere on another machine
 
 
+def _default() -> str:
+    """The fits, and what the default takes: by players, budget and what an evaluation takes."""
+    from owenshap.run.cost import Cost
+    from owenshap.run.plan import make_plan
+    from owenshap.statistics.stopping import Until
+
+    found = []
+    for n_players, budget in ((16, 80), (16, 3200), (150, 900), (150, 2100), (200, 4800)):
+        for seconds in (0.0, 0.1):
+            cost = Cost(seconds, 1)
+            plans = (
+                make_plan(n_players, "auto", budget, cost),
+                make_plan(n_players, "auto", 400_000, cost, Until(tolerance="1%")),
+            )
+            found += [each.estimator.name for each in plans]
+    return " ".join([_fits(), *found])
+
+
 def _times() -> str:
     import owenshap
 
@@ -78,6 +96,7 @@ def _training() -> str:
 PROBES: dict[str, Callable[[], str]] = {
     "estimators": _estimators,
     "fits": _fits,
+    "default": _default,
     "times": _times,
     "training": _training,
     "other": lambda: "of nothing in owenshap",
