@@ -5,6 +5,7 @@ stated accuracy takes, and deeper models.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import owenshap
+from reproduction import probes, several
 from reproduction.data import Dataset, credit_cards, load
 from reproduction.deeper import patch_members
 from reproduction.games import LinearFirstGame, RowGame, TableRow, estimates, table
@@ -274,7 +276,8 @@ def against_time(dataset: Dataset, network: Network, run: Run) -> None:
                 squared.append(np.mean((found.values - truth[: len(some)]) ** 2))
             taken.append(1000 * min(times) / len(some))
             errors.append(float(np.mean(squared)))
-        return {"milliseconds": taken, "errors": errors}
+        walked = probes.walked(partial(explainer, some, method=method, progress=False, **settings))
+        return {"milliseconds": taken, "errors": errors, "paths": walked}
 
     pieces = {
         key: partial(piece, method, budgets, key in ("gaussian-process", "default"))
@@ -285,7 +288,12 @@ def against_time(dataset: Dataset, network: Network, run: Run) -> None:
 
     def join(parts: dict[str, Result]) -> Result:
         budgets = {key: list(each[1]) for key, each in TIMED.items()}
-        return {"budgets": {**budgets, "kernel-shap": list(KERNEL_BUDGETS)}, "methods": parts}
+        paths = probes.all_of([part.pop("paths", {}) for part in parts.values()])
+        return {
+            "budgets": {**budgets, "kernel-shap": list(KERNEL_BUDGETS)},
+            "methods": parts,
+            "paths": paths,
+        }
 
     settings = run.settings("rows", network=network.digest, device=run.device, methods=list(pieces))
     run.whole(f"{dataset.name}-time-{run.device}", settings, pieces, join, code="times")
@@ -409,6 +417,7 @@ def compare_games(games: list[RowGame], truths: list[Any], samples: int, times: 
 
 
 WIDE_ROWS, WIDE_SAMPLES, WIDE_TIMES = 6, 200, 20
+TREE_ROWS = 20  # exact values of trees take no time
 
 
 def boosted(folder: Path | None, run: Run) -> None:
@@ -421,8 +430,10 @@ def boosted(folder: Path | None, run: Run) -> None:
         rows, labels = dataset.fitting
         model = XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0)
         model.fit(rows[:, 1:], labels)
-        some = some_rows(dataset, WIDE_ROWS)[:, 1:]
-        explainer = owenshap.Explainer(model, np.zeros((1, 23)))
+        some = some_rows(dataset, TREE_ROWS)[:, 1:]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # log-odds are what is meant
+            explainer = owenshap.Explainer(model, np.zeros((1, 23)))
         truths = list(explainer(some, method="trees", progress=False).values)
 
         def of_row(row: Any) -> ValuesRow:
@@ -437,7 +448,7 @@ def boosted(folder: Path | None, run: Run) -> None:
         accuracy = float(np.mean(model.predict(dataset.test[0][:, 1:]) == dataset.test[1]))
         return {**found, "test": accuracy, "players": 23, "samples": WIDE_SAMPLES}
 
-    run.step("cc23-trees-ratios", _wide_settings(), compute)
+    run.step("cc23-trees-ratios", {**_wide_settings(), "rows": TREE_ROWS}, compute)
 
 
 def wide_network(folder: Path | None, run: Run) -> None:
@@ -551,11 +562,13 @@ def timed(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) 
     against_time(dataset, network(dataset), run)
 
 
-def models(folder: Path | None, run: Run, _: Callable[[Dataset], Network]) -> None:
-    """Deeper models; boosted trees where xgboost is."""
+def models(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) -> None:
+    """Deeper models, boosted trees where xgboost is, and several networks of MNIST."""
     transformers(folder, run)
     wide_network(folder, run)
     residual_cnns(folder, run)
+    digits = load("mnist", folder)
+    several.of_images(digits, network(digits).architecture, run)
     if find_spec("xgboost") is not None:
         boosted(folder, run)
     else:
