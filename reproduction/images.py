@@ -13,6 +13,7 @@ import numpy as np
 import owenshap
 from owenshap.run.cost import Cost
 from owenshap.run.plan import make_plan
+from owenshap.statistics.stopping import Until
 from reproduction.data import Dataset
 from reproduction.games import (
     ImageGame,
@@ -206,9 +207,9 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> None:
     run.whole(f"{dataset.name}-{kind}-saliency", settings, pieces, join, code="default")
 
 
-def chosen(n_players: int, budget: int, seconds: float) -> str:
+def chosen(n_players: int, budget: int, seconds: float, until: Until | None = None) -> str:
     """The method that the default takes where an evaluation takes so many seconds."""
-    return make_plan(n_players, "auto", budget, Cost(seconds, 1)).estimator.name
+    return make_plan(n_players, "auto", budget, Cost(seconds, 1), until).estimator.name
 
 
 def one_digit(

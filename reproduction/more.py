@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import owenshap
+from owenshap.statistics.stopping import Until
 from reproduction import probes, several
 from reproduction.data import Dataset, credit_cards, load
 from reproduction.deeper import patch_members
@@ -382,7 +383,13 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         }
 
     def join(parts: dict[str, Result]) -> Result:
-        return {"tolerances": list(TOLERANCES), "rows": len(rows), "methods": parts}
+        n_players = of_row(0)[0].n_players
+        until = Until(tolerance=TOLERANCES[-1])
+        choices = [
+            chosen(n_players, MOST_EVALUATIONS[name], seconds, until) for seconds in (0.0, COSTLY)
+        ]
+        found = {"tolerances": list(TOLERANCES), "rows": len(rows), "chosen": choices}
+        return {**found, "methods": parts}
 
     settings = {
         "network": network.digest,
@@ -390,7 +397,7 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         "seed": ROWS_SEED,
         "methods": list(ASKED),
         "most": MOST_EVALUATIONS[name],
-        "kept": "what was allowed",
+        "kept": "what was allowed, what the default takes",
     }
     pieces = {key: partial(piece, method) for key, method in ASKED.items()}
     run.whole(f"{name}-tolerance", settings, pieces, join, code="default")
