@@ -70,6 +70,7 @@ class ExactTrees:
         self._read: ReadTrees | None = None
         self._reason: str | None = None
         self._kept: tuple[Absent | None, IntArray, TreeGame] | None = None
+        self._ahead: tuple[Table, Absent, Table] | None = None
         if device is not None:
             self._check_device(device)
 
@@ -105,6 +106,23 @@ class ExactTrees:
             self.read()
         except UnreadableModelError as error:
             raise _background_needed(error) from error
+
+    def ahead(self, method: str | Estimator, rows: Table, absent: Absent | None) -> Table | None:
+        """Composites that the model will be asked for when a few rows are explained, before it
+        predicts these: some models take as long for one row as for a hundred.
+        """
+        if absent is None or self._kept is not None or len(rows) > MOST_COMPARED:
+            return None
+        if method not in ("auto", TREES) or not self.known:
+            return None
+        try:
+            read = self.read()
+            if not _differ(read.matrix(rows), read.matrix(absent.table)):
+                return None
+        except UnreadableModelError:
+            return None
+        self._ahead = rows, absent, self._composites(rows, absent)
+        return self._ahead[2]
 
     def chosen(
         self,
@@ -254,17 +272,26 @@ class ExactTrees:
         predictions: FloatArray,
     ) -> int:
         """Compare trees and model on some rows, before tables are made; how many it predicted."""
-        few = slice(min(len(rows), MOST_COMPARED))
-        self._check(read, read.ensemble.predict(matrix[few]), predictions[few])
+        few = matrix[:MOST_COMPARED]
         if absent is None or instead is None or not _differ(matrix, instead):
+            self._check(read, read.ensemble.predict(few), predictions[: len(few)])
             return 0  # every composite is one of the rows
-        table = self._model.prepare(as_table(composites(rows, absent)))
+        table = self._composites(rows, absent)
         try:
             wanted = self._predicted(table)
         except ModelError as error:
             raise refused("it does not predict composites of rows and background") from error
-        self._check(read, read.ensemble.predict(read.matrix(table)), wanted)
+        sums = read.ensemble.predict(np.concatenate([few, read.matrix(table)]))
+        self._check(read, sums[: len(few)], predictions[: len(few)])
+        self._check(read, sums[len(few) :], wanted)
         return len(table)
+
+    def _composites(self, rows: Table, absent: Absent) -> Table:
+        """Composites of rows and background, as the model takes them."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[0] is rows and ahead[1] is absent:
+            return ahead[2]
+        return self._model.prepare(as_table(composites(rows, absent)))
 
     def _check(self, read: ReadTrees, sums: FloatArray, predictions: FloatArray) -> None:
         """An error where the trees' sums (m, K) are not the model's predictions (m, k)."""
