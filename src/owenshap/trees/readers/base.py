@@ -39,11 +39,6 @@ class Reader(ABC):
     def matrix(cls, model: Any, rows: Any) -> Any:
         """Rows as numbers (m, n_features), with the category codes that the trees were grown on."""
 
-    @classmethod
-    @abstractmethod
-    def margins(cls, model: Any, rows: Any) -> FloatArray:
-        """What the library itself predicts, in the ensemble's unit, (m,) or (m, K)."""
-
 
 def unreadable(model: Any, reason: str) -> UnreadableModelError:
     """The error that says why."""

@@ -64,10 +64,6 @@ class CatboostReader(Reader):
             coded[:, column] = _codes(model, stored, table, column)
         return coded.astype(np.float64)
 
-    @classmethod
-    def margins(cls, model: Any, rows: Any) -> FloatArray:
-        return np.asarray(model.predict(rows, prediction_type="RawFormulaVal"), np.float64)
-
 
 class _Splits:
     """Splits as tuples; the sets of categories that they ask for are gathered."""

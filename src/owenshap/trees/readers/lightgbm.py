@@ -46,13 +46,6 @@ class LightgbmReader(Reader):
             rows[name] = rows[name].cat.set_categories(next(known))
         return as_floats(rows)
 
-    @classmethod
-    def margins(cls, model: Any, rows: Any) -> FloatArray:
-        raw = np.asarray(model.predict(rows, raw_score=True), np.float64)
-        header, trees = _parsed(_booster(model).model_to_string())
-        # raw scores are sums even where means are predicted
-        return raw / _averaged(header, len(trees))
-
 
 class _Trees:
     """The lines of all trees as arrays: each tree's splits first, then its leaves."""

@@ -54,19 +54,6 @@ class XgboostReader(Reader):
         categories = stored.get("cats", {}).get("enc")  # older versions take the codes of the rows
         return as_floats(_recoded(rows, categories) if categories else rows)
 
-    @classmethod
-    def margins(cls, model: Any, rows: Any) -> FloatArray:
-        if hasattr(model, "get_booster"):
-            return np.asarray(model.predict(rows, output_margin=True), np.float64)
-        import xgboost
-
-        names = None if hasattr(rows, "columns") else model.feature_names
-        types = None if hasattr(rows, "columns") else model.feature_types
-        matrix = xgboost.DMatrix(
-            rows, feature_names=names, feature_types=types, enable_categorical=True
-        )
-        return np.asarray(model.predict(matrix, output_margin=True), np.float64)
-
 
 def _booster(model: Any) -> Any:
     if not hasattr(model, "get_booster"):
