@@ -249,6 +249,12 @@ class Planner:
         return replace(plan, because=f"a row's share of the time is about {within:,} evaluations")
 
 
+def in_closed_form(call: Call, linear: LinearFirst, output: Output) -> bool:
+    """Whether values are read off a linear model, and nothing else is asked for."""
+    plain = call.method == "auto" and call.shared is None and not call.asks_for_pairs
+    return plain and is_additive(linear, output)
+
+
 @lru_cache(maxsize=64, typed=True)
 def _kept_plan(
     n_players: int,

@@ -11,17 +11,13 @@ from owenshap.explain.assembly import Assembly
 from owenshap.explain.call import Call
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
-from owenshap.explain.planning import Planner
+from owenshap.explain.planning import Planner, in_closed_form
 from owenshap.explain.predicting import Predictor, explained_of
-from owenshap.explain.running import estimates
+from owenshap.explain.running import Estimated, estimates
 from owenshap.fast.additive import additive_values
-from owenshap.fast.columns import is_additive
-from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.masking import Absent
-from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
 from owenshap.run.cost import Trial
-from owenshap.run.result import Estimate
 from owenshap.support.arrays import FloatArray
 
 LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
@@ -54,7 +50,7 @@ def sampled(
         predictor.batch_rows,
         linear,
     )
-    if linear is not None and _in_closed_form(call, linear, absent, output):
+    if linear is not None and not absent.per_row and in_closed_form(call, linear, output):
         values, base = additive_values(linear, output, rows, absent, assembly.players)
         if assembly.adds_up(values, base):
             return assembly.of_linear(values, base, groups.live, len(absent), not_exact)
@@ -70,12 +66,6 @@ def sampled(
     return assembly.of_games(done, groups.live, trial.predicted, not_exact)
 
 
-def _in_closed_form(call: Call, linear: LinearFirst, absent: Absent, output: Output) -> bool:
-    """Whether values are read off a linear model, and nothing else is asked for."""
-    plain = call.method == "auto" and call.shared is None and not call.asks_for_pairs
-    return plain and not absent.per_row and is_additive(linear, output)
-
-
 def _estimated(
     call: Call,
     groups: RowGroups,
@@ -84,7 +74,7 @@ def _estimated(
     outputs: int,
     assembly: Assembly,
     not_exact: str | None,
-) -> list[tuple[ModelGame, Estimate]]:
+) -> list[Estimated]:
     """All games with their estimates; an error has the explanation of the rows that are done."""
     counts = groups.live.sum(axis=1)
     background = len(groups.absent)
@@ -101,7 +91,7 @@ def _estimated(
     draws = {each: planner.draws(each) for each in plans}
     keeps = call.asks_for_pairs
     tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps)
-    done: list[tuple[ModelGame, Estimate]] = []
+    done: list[Estimated] = []
     try:
         done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))
     except (OwenshapError, KeyboardInterrupt) as error:
