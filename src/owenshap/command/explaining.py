@@ -133,7 +133,7 @@ def _finished(
     if whole:
         explanation.save(folder.explanation)
         parquet = needed("pyarrow.parquet", extra="cli")
-        table = found.scan().to_table() if isinstance(found, Run) else _table(work, explanation)
+        table = found.table() if isinstance(found, Run) else _table(work, explanation)
         parquet.write_table(table, folder.table)
         files += [folder.table, folder.explanation]
     else:

@@ -134,6 +134,15 @@ class Run:
             raise InputError("run", "have a finished part", "none yet", GO_ON)
         return dataset.dataset(files, format="parquet")
 
+    def table(self) -> Any:
+        """All finished rows as a `pyarrow.Table`: as `scan().to_table()`, which takes half a minute
+        where there are 10,000 features.
+        """
+        parts = sorted(self._folder.finished().items())
+        if not parts:
+            raise InputError("run", "have a finished part", "none yet", GO_ON)
+        return arrow().concat_tables([self._table(part) for _, part in parts])
+
     def explanation(self, rows: int | slice | Sequence[int] | None = None) -> Explanation:
         """The explanation of some rows, in the order in which they are named.
 

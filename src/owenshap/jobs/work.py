@@ -24,6 +24,7 @@ UNIT = 4096
 depends on its batch then gives the same bits for parts of any multiple of it
 (decisions.md#parts-of-a-run).
 """
+WIDE = 1000  # columns from which on threads take longer to begin than to read
 PATIENCE = 4  # times what rows usually take, before those of a call are taken one half at a time
 NOT_OF_A_ROW = (MemoryError, ImportError)
 """Errors that are no row's fault: its part is made again, elsewhere or later."""
@@ -107,7 +108,8 @@ def packed(table: Any) -> Content:
 def unpacked(content: bytes, columns: list[str] | None = None) -> Any:
     """The table of a part, or of some columns of it."""
     parquet = needed("pyarrow.parquet", extra="runs")
-    return parquet.read_table(arrow().BufferReader(content), columns=columns)
+    file = parquet.ParquetFile(arrow().BufferReader(content))
+    return file.read(columns, use_threads=file.metadata.num_columns < WIDE)
 
 
 def units(which: IntArray) -> list[IntArray]:
