@@ -15,6 +15,7 @@ from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import Chunk
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
+from owenshap.support.progress import Meter
 
 Piece: TypeAlias = tuple[IntArray, Explanation | str]
 """Rows of a chunk, and their explanation or the error of those that have none."""
@@ -42,6 +43,8 @@ class Explaining:
     """Seconds that one row may take; None: any."""
     row_seconds: float = 0.0
     """What one usually takes."""
+    meter: Callable[[int], Meter] | None = None
+    """Makes what is told how far so many rows are, where they are explained in this process."""
 
     def __call__(self, rows: Any) -> Explanation:
         """An explanation of these rows; in a process that can be ended where there is a limit."""
@@ -56,7 +59,8 @@ class Explaining:
 
     def here(self, rows: Any) -> Explanation:
         """An explanation of these rows, made in this process."""
-        return self.explainer(rows, **self.settings, progress=False)
+        progress = False if self.meter is None else self.meter(len(rows))
+        return self.explainer(rows, **self.settings, progress=progress)
 
 
 @dataclass(frozen=True)
