@@ -109,7 +109,8 @@ def _complete(
         for number, made in completed(work, tasks, executor, folder.path):
             content = _merged(folder, number, made) if number in again else made
             elapsed = time.monotonic() - began
-            folder.add(_part(number, content, session, elapsed), content.content)
+            part = _part(number, content, session, elapsed)
+            folder.add(part, content.content, content.interactions)
             done += content.rows
             if inside is not None:
                 inside.done = done
@@ -157,7 +158,13 @@ def _merged(folder: Folder, number: int, again: Content) -> Content:
     before = unpacked(folder.file(number).read_bytes())
     kept = before.filter(before.column(ERROR).is_null())
     tables = [kept, unpacked(again.content)]
-    return packed(pa.concat_tables(tables, promote_options="default").sort_by(ROW))
+    content = packed(pa.concat_tables(tables, promote_options="default").sort_by(ROW))
+    if again.interactions is None:
+        return content
+    pairs = [folder.interactions_file(number).read_bytes(), again.interactions]
+    together = pa.concat_tables([unpacked(each) for each in pairs])
+    order = np.argsort(together.column(ROW).to_numpy(), kind="stable")  # lines of a row stay so
+    return content.with_interactions(together.take(pa.array(order)))
 
 
 def _part(number: int, content: Content, session: int, elapsed: float) -> Part:
@@ -170,6 +177,7 @@ def _part(number: int, content: Content, session: int, elapsed: float) -> Part:
         content.sha256,
         session,
         elapsed,
+        content.interactions_sha256,
     )
 
 

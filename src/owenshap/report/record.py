@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 import owenshap
+from owenshap.explain.words import counted
 from owenshap.report.material import Material, Reasons
 from owenshap.report.packing import clean
 from owenshap.support.progress import clock
 
-EXAMPLES = 5  # ways in which rows ended
 LONG = 10  # seconds from which on tenths say nothing
 LONGEST_LINE = 2000  # characters of a line of the record: a command with many settings
 
@@ -42,9 +42,9 @@ def _told_seconds(seconds: float) -> str:
     return f"{seconds:.2g} s" if seconds < LONG else clock(seconds)
 
 
-def told_reasons(reasons: Reasons) -> list[tuple[int, str]]:
-    """How many rows, and an example, of the commonest."""
-    return [(count, clean(text)) for count, text in reasons.commonest(EXAMPLES)]
+def told_reasons(reasons: Reasons) -> list[tuple[str, str]]:
+    """How many rows, and an example, of the five commonest."""
+    return [(counted(count, "row"), clean(text)) for count, text in reasons.commonest(5)]
 
 
 def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from naive import GRAMMAR, refuses
 
 import owenshap
 from owenshap.errors import InputError
-from owenshap.explain.saving import FIELDS
+from owenshap.explain.saving import KINDS
 
 RNG = np.random.default_rng(7)
 ROWS, BACKGROUND = RNG.normal(size=(5, 3)), RNG.normal(size=(4, 3))
@@ -328,8 +328,8 @@ def test_every_field_has_its_type_shape_and_range(changes, tmp_path):
 
 
 def test_no_field_goes_unchecked():
-    assert {name for changes in WRONG for name in changes} == {*FIELDS}
-    assert {*FIELDS} == {each.name for each in fields(owenshap.Explanation)} - {"kept"}
+    assert {name for changes in WRONG for name in changes} == {*KINDS[0].fields}
+    assert {*KINDS[0].fields} == {each.name for each in fields(owenshap.Explanation)} - {"kept"}
 
 
 def without(name, tmp_path):
@@ -350,7 +350,7 @@ def without(name, tmp_path):
 OF_LATER = ("unit", "row_ids", "index", "convergence")  # files from before have none
 
 
-@pytest.mark.parametrize("name", [name for name in FIELDS if name not in OF_LATER])
+@pytest.mark.parametrize("name", [name for name in KINDS[0].fields if name not in OF_LATER])
 def test_no_field_is_missing(name, tmp_path):
     without(name, tmp_path)
     with refuses("path"):
