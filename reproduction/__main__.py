@@ -65,6 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.what is None and options.dataset is None:
         made.error("say what to run: cc, mnist, all or more; or --dataset for embedded data")
     options.what = options.what or options.dataset
+    if options.what == "gpu":
+        options.device = "cuda"
     if options.device == "cuda" and not _has_gpu():
         made.error("--device cuda needs a GPU that torch sees; leave it out to run on the CPU")
     run = made_run(options)
