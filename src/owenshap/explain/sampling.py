@@ -39,7 +39,7 @@ def sampled(
     rows = assembly.rows
     outputs = predictions.shape[1]
     linear, checked = predictor.linear(rows, absent, predictions, output)
-    explained = explained_of(linear, output, rows, predictions, np.arange(len(rows)))
+    explained = explained_of(linear, output, rows, predictions, np.arange(len(predictions)))
     assembly = replace(assembly, explained=explained)
     output = replace(output, gives=explained.shape[1])
     groups = RowGroups(
@@ -48,7 +48,7 @@ def sampled(
         absent,
         assembly.players,
         output,
-        predictor.batch_rows,
+        predictor.rows_at_once(rows),
         linear,
     )
     trial = predictor.trial(rows, linear, checked)

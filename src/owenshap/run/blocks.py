@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from owenshap.designs.design import Design
-from owenshap.estimators import Estimator
+from owenshap.estimators import Estimator, combined_notes
 from owenshap.games.game import (
     CompactGame,
     Game,
@@ -61,6 +61,10 @@ class Worked(NamedTuple):
     """What did not go as planned, in words."""
     fit_errors: FloatArray | None = None
     """Standard errors (r, n, k) that replicates which are fits have of their own."""
+
+    def noted(self, before: str | None) -> str | None:
+        """What did not go as planned before and here."""
+        return before if self.note is None else combined_notes((before, self.note))
 
 
 class Blocks(NamedTuple):
@@ -117,9 +121,8 @@ def worked(
     parts = _parts(drawn, largest_block(1, blocks_smaller(game, ends)))
     if executor is None and isinstance(game, LaunchingGame) and game.launches and not adaptive:
         return _work_ahead(game, estimator, parts, ends, rows_at_once)
-    return in_order(
-        _work, ((game, estimator, part, last, ends, rows_at_once) for part, last in parts), executor
-    )
+    tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in parts)
+    return in_order(_work_adaptively if adaptive else _work, tasks, executor)
 
 
 class Drawing(Protocol):
@@ -229,8 +232,13 @@ def _work(
     """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its
     replicates.
     """
-    if not estimator.adaptive(game.n_players, ends.outputs):
-        return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
+    return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
+
+
+def _work_adaptively(
+    game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int
+) -> Worked:
+    """The same where the first values of a part decide what else of it is evaluated."""
     opening = estimator.opening(part)
     values, evaluations = evaluate(game, opening, ends, rows_at_once)
     if len(opening) == len(part):

@@ -7,7 +7,7 @@ import owenshap
 from owenshap.run import cost as pace
 from owenshap.run.cost import Cost, Pace, Trial, quickest
 from owenshap.run.plan import make_plan
-from owenshap.statistics.stopping import USUAL, Until
+from owenshap.statistics.goal import USUAL, Until
 
 ROWS = np.random.default_rng(5).normal(size=(3, 16))
 WEIGHTS = np.linspace(-1, 2, 16)
