@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.interactions import PARTNERS, Interactions
+from owenshap.explain.planning import LINEAR
 from owenshap.fast.linear_first import CLOSE
 from owenshap.games.model_game import ModelGame
 from owenshap.games.players import Players
@@ -57,6 +58,40 @@ class Assembly:
             stopped_by=np.full(rows, exact.words, object),
             because=np.full(rows, f"{TREES}: {exact.words}", object),
         )
+
+    def of_linear(
+        self,
+        values: FloatArray,
+        base: FloatArray,
+        live: BoolArray,
+        background: int,
+        not_exact: str | None,
+    ) -> Explanation:
+        """Rows whose values are read off a linear model, which count as the two ends of a game;
+        players that are not live have value 0. Arguments as for `of_games`.
+        """
+        values[~live] = 0
+        any_live: BoolArray = np.logical_or.reduce(live, axis=1)
+        why = "; ".join(each for each in (LINEAR.because, not_exact) if each)
+        closed = LINEAR.estimator.name
+        return self._explanation(
+            None,
+            closed if any_live.any() else "exact",
+            values=values,
+            base_values=np.where(any_live[:, None], base, self.explained),
+            standard_errors=np.zeros_like(values),
+            lower=values.copy(),
+            upper=values.copy(),
+            doubtful=np.full(base.shape, "", object),
+            evaluations=1 + any_live.astype(np.int64),
+            model_rows=1 + 2 * background * any_live.astype(np.int64),
+            stopped_by=_worded(any_live, f"closed form: {LINEAR.because}"),
+            because=_worded(any_live, f"{closed}: {why}"),
+        )
+
+    def adds_up(self, values: FloatArray, base: FloatArray) -> bool:
+        """Whether values and base values sum to what is explained, but for rounding."""
+        return self._close(base + values.sum(axis=1), base, self.explained)
 
     def pairs_of_trees(self, exact: TreeValues) -> Interactions:
         """The interactions of rows, which come from trees."""
@@ -159,11 +194,14 @@ class Assembly:
         """
         for game, estimate in done:
             grand = estimate.ends.grand.reshape(len(game.labels), -1)
-            wanted = self.explained[game.labels]
-            largest = max(np.abs(wanted).max(), np.abs(estimate.ends.empty).max())
-            if not np.abs(grand - wanted).max() <= CLOSE * largest:
+            if not self._close(grand, estimate.ends.empty, self.explained[game.labels]):
                 return False
         return True
+
+    @staticmethod
+    def _close(grand: FloatArray, empty: FloatArray, wanted: FloatArray) -> bool:
+        largest = max(np.abs(wanted).max(), np.abs(empty).max())
+        return bool(np.abs(grand - wanted).max() <= CLOSE * largest)
 
     def _explanation(self, finished: BoolArray | None, method: str, **arrays: Any) -> Explanation:
         """From arrays of all rows and outputs: of the finished rows (None: all), and without the
@@ -187,6 +225,11 @@ class Assembly:
             unit=self.unit,
             index=self.index,
         )
+
+
+def _worded(live: BoolArray, words: str) -> NDArray[Any]:
+    """These words for rows that have live players."""
+    return np.where(live, np.array(words, object), np.array(NOTHING_TO_DO, object))
 
 
 def _because(estimate: Estimate, not_exact: str | None) -> str:

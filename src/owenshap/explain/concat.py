@@ -11,6 +11,7 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, ROWS, Explanation
 from owenshap.explain.importance import check_rows
+from owenshap.explain.matching import check_alike
 
 ALIKE = ("feature_names", "output_names", "axes", "unit", "confidence", "index")
 """What must be the same in all of them."""
@@ -57,20 +58,6 @@ def concat(explanations: Iterable[Explanation]) -> Explanation:
     if all(part.kept is not None for part in parts):
         kept = tuple(row for part in parts for row in part.kept or ())
     return replace(first, **joined, method=" and ".join(methods), seed=seed, kept=kept)
-
-
-def check_alike(name: str, one: Any, other: Any) -> None:
-    """An error where a property of two explanations is not the same."""
-    if one != other:
-        what = name.replace("_", " ")
-        if isinstance(one, list) and isinstance(other, list):
-            differ = [each for each in [*one, *other] if (each in one) != (each in other)]
-            got = f"{differ[0]!r} in one of them only" if differ else "another order"
-            advice = "Pick what they share, in one order, as in explanation[:, names]"
-        else:
-            got = f"{one!r} and {other!r}"
-            advice = "Explain the rows again, in the same way"
-        raise InputError(what, "be the same in all explanations", got, advice)
 
 
 def _joined(parts: list[Explanation], name: str) -> Any:

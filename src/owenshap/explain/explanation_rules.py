@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS
 from owenshap.support.checks import checked_confidence, whole_number
 
-ALL = (ROWS, PLAYERS, OUTPUTS)
+ALL = AXES_OF["values"]
 AXES = [axes for count in range(len(ALL) + 1) for axes in combinations(ALL, count)]
 FINITE = ("values", "base_values", "predictions")
 UNSURE = ("standard_errors", "lower", "upper")

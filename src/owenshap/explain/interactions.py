@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError
-from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, resolve
+from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS
+from owenshap.explain.indexing import resolve
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.extras import needed
 

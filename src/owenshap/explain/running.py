@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from owenshap.designs.design import Stars
 from owenshap.estimators.base import Passes
@@ -20,12 +21,14 @@ from owenshap.run.settings import Settings, Shared, Task
 from owenshap.support.executors import in_order
 from owenshap.support.progress import Meter, parts_of, silent, tell
 
+Estimated: TypeAlias = tuple[ModelGame, Estimate]
+
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
 
 def estimates(
     tasks: list[Task], shared: Shared | None, call: Call, warning: str | None = None
-) -> Iterator[tuple[ModelGame, Estimate]]:
+) -> Iterator[Estimated]:
     """The games with their estimates. Workers take whole games; where there is only one, or rows
     share, blocks. A warning is told beforehand.
     """
@@ -38,9 +41,7 @@ def estimates(
         yield from _of_rows(Allocation(tasks, call.settings, shared, call.executor, report), call)
 
 
-def _one_by_one(
-    tasks: list[Task], call: Call, report: Meter
-) -> Iterator[tuple[ModelGame, Estimate]]:
+def _one_by_one(tasks: list[Task], call: Call, report: Meter) -> Iterator[Estimated]:
     """The estimates of the tasks, each by itself."""
     settings = call.settings
     executor = call.executor
@@ -66,12 +67,12 @@ def _guess(task: Task) -> int:
     return task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost)
 
 
-def _finished(task: Task, call: Call) -> list[tuple[ModelGame, Estimate]]:
+def _finished(task: Task, call: Call) -> list[Estimated]:
     """What a worker does with a whole task."""
     return list(_of_rows(Allocation([task], call.settings), call))
 
 
-def _of_rows(run: Allocation, call: Call) -> Iterator[tuple[ModelGame, Estimate]]:
+def _of_rows(run: Allocation, call: Call) -> Iterator[Estimated]:
     for game, estimate in run.results():
         if isinstance(game, KeepingGame):
             assert isinstance(game.game, ModelGame)

@@ -9,16 +9,15 @@ import numpy as np
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly
 from owenshap.explain.call import Call
+from owenshap.explain.closed_form import in_closed_form
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, explained_of
-from owenshap.explain.running import estimates
+from owenshap.explain.running import Estimated, estimates
 from owenshap.games.masking import Absent
-from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
 from owenshap.run.cost import Trial
-from owenshap.run.result import Estimate
 from owenshap.support.arrays import FloatArray
 
 LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
@@ -51,6 +50,10 @@ def sampled(
         predictor.rows_at_once(rows),
         linear,
     )
+    if linear is not None:
+        explanation = in_closed_form(call, groups, assembly, not_exact)
+        if explanation is not None:
+            return explanation
     trial = predictor.trial(rows, linear, checked)
     done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
@@ -71,7 +74,7 @@ def _estimated(
     outputs: int,
     assembly: Assembly,
     not_exact: str | None,
-) -> list[tuple[ModelGame, Estimate]]:
+) -> list[Estimated]:
     """All games with their estimates; an error has the explanation of the rows that are done."""
     counts = groups.live.sum(axis=1)
     background = len(groups.absent)
@@ -88,7 +91,7 @@ def _estimated(
     draws = {each: planner.draws(each) for each in plans}
     keeps = call.asks_for_pairs
     tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps)
-    done: list[tuple[ModelGame, Estimate]] = []
+    done: list[Estimated] = []
     try:
         done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))
     except (OwenshapError, KeyboardInterrupt) as error:

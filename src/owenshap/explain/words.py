@@ -72,6 +72,16 @@ def _in_common(texts: list[str]) -> int:
     )
 
 
+def counted(count: int, what: str) -> str:
+    """'1 row', '2,000 rows'."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def named_outputs(names: Sequence[str] | None, count: int) -> Sequence[str]:
+    """The names of outputs, by number where they have none."""
+    return names or [f"output {number}" for number in range(count)]
+
+
 def called(output: str) -> str:
     """The name of an output in a sentence: a class that is called by a number is class 0."""
     numbered = output.lstrip("-").replace(".", "", 1).isdigit()

@@ -45,14 +45,14 @@ def _told(interactions: Interactions, output: str | None) -> dict[str, Any]:
         half = (ends.upper - ends.lower)[at]  # of both cells: twice half the width
     rows = []
     for place, (first, second) in enumerate(pairs):
-        doubt = "" if half is None or not half[place] > 0 else digits.doubt(float(half[place]))
+        number = shown(float(values[place])) + digits.suffix
+        if half is not None and half[place] > 0:
+            number = f"{number} {digits.doubt(float(half[place]))}"
         rows.append(
             {
                 "first": clean(summary.names[first]),
                 "second": clean(summary.names[second]),
-                "value": shown(float(values[place])) + digits.suffix,
-                "doubt": doubt,
-                "unsure": not bool(summary.known[first, second]),
+                "number": number if summary.known[first, second] else f"({number})",
             }
         )
     return {"output": output, "signed": summary.signed, "rows": rows}

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 import owenshap
+from owenshap.explain.words import counted
 from owenshap.report.material import Material, Reasons
 from owenshap.report.packing import clean
 
-EXAMPLES = 5  # ways in which rows ended
 LONGEST_LINE = 2000  # characters of a line of the record: a command with many settings
 
 
@@ -34,9 +34,9 @@ def costs_of(material: Material) -> list[tuple[str, str]]:
     return lines
 
 
-def told_reasons(reasons: Reasons) -> list[tuple[int, str]]:
-    """How many rows, and an example, of the commonest."""
-    return [(count, clean(text)) for count, text in reasons.commonest(EXAMPLES)]
+def told_reasons(reasons: Reasons) -> list[tuple[str, str]]:
+    """How many rows, and an example, of the five commonest."""
+    return [(counted(count, "row"), clean(text)) for count, text in reasons.commonest(5)]
 
 
 def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]:

@@ -85,6 +85,11 @@ class ArrayTable(Table):
             )
         return replace(self, array=cast, names=background.names)
 
+    def with_rows_of(self, other: Table) -> Self | None:
+        if not isinstance(other, ArrayTable) or other.array.dtype != self.array.dtype:
+            return None
+        return replace(self, array=np.concatenate([self.array, other.array]))
+
     def beside(self, data: Any, what: str) -> Self:
         array = _as_array(data, what)
         if array.ndim == len(self.shape):

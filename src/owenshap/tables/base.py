@@ -68,6 +68,12 @@ class Table(ABC):
         """
         return self
 
+    def with_rows_of(self, other: Table) -> Self | None:  # noqa: ARG002
+        """These rows and then those of another table of the same columns and dtypes; None where
+        that takes long.
+        """
+        return None
+
     def beside(self, data: Any, what: str) -> Self:
         """Other data of the same type, with this table's columns and dtypes."""
         if type(data).__module__.partition(".")[0] != self.package:

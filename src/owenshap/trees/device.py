@@ -20,16 +20,13 @@ from owenshap.support.extras import needed
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Plan
 from owenshap.trees.ensemble import NEARLY_ZERO, TreeEnsemble
-from owenshap.trees.tables import Table
+from owenshap.trees.tables import LOOKUPS, Table
 
 WORKING = 1 << 31  # bytes on a device: fewer rows at a time would wait for kernels to start
 SHARE = 4  # of a device's free memory at most one part in so many
 ON_HOST = 1 << 26  # bytes where torch's device is the host itself
-TEMPORARY = 3  # copies of a block's bits that are there at a time
-SLOTS = 1 << 10  # looked up at a time, where there is no kernel for it
 ROWS_OF_A_PROGRAM = 256  # two for each thread of four warps
 UNROLLED = 4  # slots whose loads are under way at a time
-SHORT_BITS = 8  # bits of a pattern that fit a byte
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +81,7 @@ class _Table:
         torch = needed("torch", extra="torch")
         width = self.sources.shape[0]
         pattern = bits.index_select(0, self.sources[width - 1])
-        if width > SHORT_BITS:
+        if width > 8:
             pattern = pattern.to(torch.int16)
         for bit in reversed(range(width - 1)):
             pattern <<= 1
@@ -120,10 +117,10 @@ class _Table:
 
     def _add_by_parts(self, patterns: Any, total: Any) -> None:
         torch = needed("torch", extra="torch")
-        for start in range(0, len(self.cell), SLOTS):
-            part = slice(start, start + SLOTS)
+        for start in range(0, len(self.cell), LOOKUPS):
+            part = slice(start, start + LOOKUPS)
             place = patterns.index_select(0, self.cell[part]).long() + self.starts[part, None]
-            lengths = self.begin.clamp(start, start + SLOTS).diff()
+            lengths = self.begin.clamp(start, start + LOOKUPS).diff()
             found = self.entries.take(place)
             total += torch.segment_reduce(
                 found, "sum", lengths=lengths, axis=0, unsafe=True, initial=0
@@ -218,9 +215,9 @@ class _Block:
 
     @property
     def bytes_per_row(self) -> int:
-        """What a row's bits and patterns take at a time, about."""
+        """What a row's bits and patterns take, about: three copies are there at a time."""
         cells = max((each.sources.shape[1] for each in self._tables), default=0)
-        return TEMPORARY * self._count + 2 * TEMPORARY * cells
+        return 3 * (self._count + 2 * cells)
 
     def add(self, columns: Any, missing: Any, some_missing: list[bool], total: Any) -> None:
         """Add what rows get to (targets, m), from columns (features, m)."""

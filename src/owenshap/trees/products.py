@@ -49,6 +49,11 @@ class Asked:
     order: int
     levels: Levels = shapley_levels
 
+    @classmethod
+    def under(cls, order: int, levels: Levels | None) -> Asked:
+        """With a weight on levels, Shapley's if there is none."""
+        return cls(order) if levels is None else cls(order, levels)
+
     def count(self, players: int) -> int:
         """How many differences so many players have."""
         return players if self.order == 1 else players * (players - 1) // 2

@@ -17,7 +17,7 @@ from naive import GRAMMAR, refuses
 
 import owenshap
 from owenshap.errors import InputError
-from owenshap.explain.saving import FIELDS
+from owenshap.explain.saving import KINDS
 
 RNG = np.random.default_rng(7)
 ROWS, BACKGROUND = RNG.normal(size=(5, 3)), RNG.normal(size=(4, 3))
@@ -320,8 +320,8 @@ def test_every_field_has_its_type_shape_and_range(changes, tmp_path):
 
 
 def test_no_field_goes_unchecked():
-    assert {name for changes in WRONG for name in changes} == {*FIELDS}
-    assert {*FIELDS} == {each.name for each in fields(owenshap.Explanation)} - {"kept"}
+    assert {name for changes in WRONG for name in changes} == {*KINDS[0].fields}
+    assert {*KINDS[0].fields} == {each.name for each in fields(owenshap.Explanation)} - {"kept"}
 
 
 def without(name, tmp_path):
@@ -339,23 +339,11 @@ def without(name, tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in FIELDS if name not in ("unit", "row_ids", "index")]
-)
+@pytest.mark.parametrize("name", KINDS[0].fields)
 def test_no_field_is_missing(name, tmp_path):
     without(name, tmp_path)
     with refuses("path"):
         owenshap.load(tmp_path / "e.npz")
-
-
-def test_files_from_before_there_were_units_are_read(tmp_path):
-    without("unit", tmp_path)
-    same(owenshap.load(tmp_path / "e.npz"), replace(explained(), unit=None))
-
-
-def test_files_from_before_rows_had_ids_are_read(tmp_path):
-    without("row_ids", tmp_path)
-    same(owenshap.load(tmp_path / "e.npz"), replace(explained(), row_ids=None))
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):
@@ -575,43 +563,3 @@ def test_a_broken_file_loads_whole_or_not_at_all(tmp_path):
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_many_broken_files_load_whole_or_not_at_all(seed, tmp_path):
     assert 0 < survived(500, seed, tmp_path) < 300
-
-
-@pytest.mark.parametrize(
-    "make",
-    [explained, lambda: explained()["a"], lambda: explained()[0], lambda: explained()[0, :, 0]],
-)
-def test_a_file_whose_intervals_were_none_has_nan(make, tmp_path):
-    make().save(tmp_path / "new.npz")
-    with np.load(tmp_path / "new.npz") as file:
-        arrays = {name: file[name] for name in file.files}
-    about = json.loads(arrays.pop("about").tobytes())
-    gone = {name: arrays.pop(name) for name in ("standard_errors", "lower", "upper")}
-    about.pop("doubtful")
-    about |= dict.fromkeys(gone) | {"no_interval": "30 replicates"}
-    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    np.savez(tmp_path / "old.npz", **arrays)
-    found = owenshap.load(tmp_path / "old.npz")
-    for name, array in gone.items():
-        assert getattr(found, name).shape == array.shape
-        assert np.isnan(getattr(found, name)).all()
-    assert np.shape(found.doubtful) == np.shape(found.base_values)
-    assert np.all(np.asarray(found.doubtful, object) == "30 replicates")
-    found.save(tmp_path / "again.npz")
-    same(found, owenshap.load(tmp_path / "again.npz"))
-
-
-def test_of_an_old_file_only_rows_without_an_interval_are_doubtful(tmp_path):
-    with_intervals().save(tmp_path / "new.npz")
-    with np.load(tmp_path / "new.npz") as file:
-        arrays = {name: file[name] for name in file.files}
-    about = json.loads(arrays.pop("about").tobytes())
-    about.pop("doubtful")
-    arrays["lower"][2, :, 1] = arrays["upper"][2, :, 1] = np.nan
-    arrays["about"] = np.frombuffer(
-        json.dumps(about | {"no_interval": "too skewed"}).encode(), np.uint8
-    )
-    np.savez(tmp_path / "old.npz", **arrays)
-    expected = np.full((5, 2), "", object)
-    expected[2, 1] = "too skewed"
-    assert (owenshap.load(tmp_path / "old.npz").doubtful == expected).all()

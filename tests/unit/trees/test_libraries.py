@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from random_trees import agrees, values
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import (
     ExtraTreesRegressor,
@@ -20,7 +21,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeRegressor
 
-from owenshap.trees import agrees, read, reader_of, values
+from owenshap.trees import read, reader_of
 
 catboost = pytest.importorskip("catboost")
 lightgbm = pytest.importorskip("lightgbm")

@@ -11,7 +11,7 @@ from owenshap.support.discovery import concrete
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.readers.base import Reader, unreadable
 
-__all__ = ["Reader", "agrees", "found", "read", "reader_of"]
+__all__ = ["Reader", "found", "read", "reader_of"]
 
 
 @cache
@@ -35,14 +35,8 @@ def read(model: Any) -> TreeEnsemble:
     reader = reader_of(model)
     try:
         return reader.read(model)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, UnreadableModelError):
-            raise
+    except UnreadableModelError:
+        raise
+    except Exception as error:  # the library may be newer than its reader
         reason = f"that is stored in an unknown way ({type(error).__name__}: {error})"
         raise unreadable(model, reason) from error
-
-
-def agrees(model: Any, ensemble: TreeEnsemble, rows: Any) -> bool:
-    """Whether the trees give what the library gives for these rows, but for its rounding."""
-    reader = reader_of(model)
-    return ensemble.reproduces(reader.matrix(model, rows), reader.margins(model, rows))

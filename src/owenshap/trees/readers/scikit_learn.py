@@ -25,8 +25,6 @@ from owenshap.trees.readers.base import (
     unreadable,
 )
 
-BITS = 256  # categories that a set of a histogram tree has room for
-
 Piece = tuple[Any, float, Any]
 """A tree, what its leaves are multiplied by, and the columns that it was given (None: all of
 them).
