@@ -31,8 +31,6 @@ from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter, silent
 
 NEAR = 0.9  # of the greatest need: rows from there on are taken on together
-# times the evaluations to the first look: what a run is taken to need before anything is known
-UNTIL_KNOWN = 2
 
 Snapshot = Callable[[], Estimate]  # made when it is read: most are not
 
@@ -317,9 +315,9 @@ class Allocation:
         ]
 
     def _first_guess(self, task: Task, session: Session) -> int:
-        """Evaluations in the end, before anything is known."""
-        to_a_look = UNTIL_KNOWN * task.cost * session.next_look
-        return self._spent + task.rows * min(task.plan.budget, session.evaluations + to_a_look)
+        """Evaluations in the end, before anything is known: twice those to the first look."""
+        twice = 2 * task.cost * session.next_look
+        return self._spent + task.rows * min(task.plan.budget, session.evaluations + twice)
 
     # --- looking
 

@@ -13,6 +13,7 @@ from owenshap.designs.levels import drawn_levels
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.base import RulePasses
+from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.games.game import Game
 from owenshap.run.answers import METHODS, Answers, Shares
 from owenshap.run.keeping import KeepingGame, Kept
@@ -21,14 +22,12 @@ from owenshap.run.result import Estimate
 from owenshap.support.arrays import FloatArray
 from owenshap.support.checks import whole_number
 
-MOST_EXACT = 25  # players, of which all coalitions are evaluated
-
 
 def settled_method(method: str | Estimator, n_players: int, budget: Any) -> str | Estimator:
     """What evaluates pairs; 'auto' is exact or a process. An error for stars and chains."""
     if method == "auto":
         affordable = budget if isinstance(budget, int) else default_budget(n_players)
-        small = n_players <= MOST_EXACT and 1 << n_players <= affordable
+        small = n_players <= MOST_PLAYERS and 1 << n_players <= affordable
         return "exact" if small else "gaussian-process"
     estimator = _found(method)
     if estimator is not None and not estimator.complements:

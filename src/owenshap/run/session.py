@@ -24,9 +24,9 @@ from owenshap.run.learning import Learning, moments_of_fit
 from owenshap.run.plan import Plan, leaves_a_gap, spreads_its_gap
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
-from owenshap.statistics.accumulators import AT_ONCE, Accumulator
+from owenshap.statistics.accumulators import Accumulator
 from owenshap.statistics.goal import ENDLESS, next_look
-from owenshap.statistics.moments import Moments
+from owenshap.statistics.moments import AT_ONCE, Moments
 from owenshap.statistics.stopping import Verdict, errors_within, look, look_at_fit
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.executors import IN_FLIGHT, Executor, in_order

@@ -11,9 +11,6 @@ from owenshap.statistics.efficiency import Folds
 from owenshap.statistics.moments import Moments, sums_over_players
 from owenshap.support.arrays import FloatArray, IntArray
 
-# numbers of an output reduced to moments at once: they drown the overhead and fit a cache
-AT_ONCE = 1 << 12
-
 
 class Accumulator:
     """Moments of replicates as they come, and of their sums over the players.

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from owenshap.statistics.goal import FIRST_LOOK, Until
+from owenshap.statistics.goal import FIRST_LOOK, USUAL, Until
 from owenshap.statistics.intervals import (
     LOUD,
     common_half_width,
@@ -25,7 +25,6 @@ from owenshap.statistics.moments import Moments
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.draws import REPLICATES, Draws
 
-TIED = 0.01  # of the range, where no tolerance says it: the usual tolerance
 # chance that a gap this large, in standard errors, is an accident: then something rare is missing
 GAP_ALARM = 1e-4
 # replicates from which on a half-width says which rows are the least certain, if not how much so
@@ -240,7 +239,7 @@ def look_at_fit(
     if until.top is not None:
         ties = tolerances
         if ties is None:
-            ties = TIED * np.maximum(np.abs(total), np.abs(values).max(axis=0))
+            ties = _usual_ties(total, np.abs(values).max(axis=0))
         order = _order_of(np.abs(values), half, 0.0, count, until.top, ties)
     settled = order is not None and order.settled
     if tolerances is None:
@@ -352,7 +351,7 @@ def _ordered(
     spread = quantile * watched_errors(moments, confidence, skewed)
     rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
     floor = np.maximum(rare, unseen_half_width(moments, 1 - confidence, total, draws))
-    ties = _ties(moments, total) if tolerances is None else tolerances
+    ties = _usual_ties(total, moments.largest) if tolerances is None else tolerances
     return _order_of(np.abs(moments.mean), spread, floor, moments.count, top, ties)
 
 
@@ -381,11 +380,12 @@ def _order_of(
     return Order(settled, tied, max(by_spread, to_see), by_spread, ties)
 
 
-def _ties(moments: Moments, total: FloatArray) -> FloatArray:
+def _usual_ties(total: FloatArray, largest: FloatArray) -> FloatArray:
     """Up to which difference values of an output (k,) count as equal, where no tolerance says it:
-    a share of the range.
+    the usual share of the range.
     """
-    ties: FloatArray = TIED * np.maximum(np.abs(total), moments.largest)
+    assert USUAL.share is not None
+    ties: FloatArray = USUAL.share * np.maximum(np.abs(total), largest)
     return ties
 
 

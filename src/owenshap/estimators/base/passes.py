@@ -16,7 +16,7 @@ from owenshap.errors import InputError
 from owenshap.estimators.base.estimator import Estimator
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.checks import whole_number
-from owenshap.support.draws import Draws
+from owenshap.support.draws import DRAWN_AT_ONCE, Draws
 
 OKHRATI_LIPANI = (
     "Okhrati & Lipani (2020), A Multilinear Sampling Algorithm to Estimate Shapley Values, ICPR"
@@ -25,7 +25,6 @@ OKHRATI_LIPANI = (
 PASSES_A_LEVEL = 15
 # levels of a run until it is good enough: with 2 its first look is too early, more make it late
 GOING_ON = 4
-DRAWN_AT_ONCE = 1 << 20  # uniform numbers in memory at a time
 PASSES = Draws("passes")
 
 
