@@ -372,9 +372,9 @@ class Allocation:
 
     def _fits_exactly(self, session: Session, verdict: Verdict | None, rows: float) -> bool:
         """Whether exact values are better, and fit what is left if so many rows have them."""
-        own = rows_of(session.game)
-        fits = own << session.game.n_players <= self._left
-        return fits and better_exactly(session, verdict, rows / own)
+        rows_here = rows_of(session.game)
+        fits = rows_here << session.game.n_players <= self._left
+        return fits and better_exactly(session, verdict, rows / rows_here)
 
     def _exactly(self, session: Session) -> Estimate:
         before = session.evaluations

@@ -174,8 +174,8 @@ def _parts(drawn: Iterable[Drawn], most: int) -> Iterator[tuple[Design, bool]]:
     """The designs of single blocks cut into parts of about so many coalitions; with each, whether
     it ends its block.
     """
-    for together in drawn:
-        for block in together.one_by_one():
+    for blocks in drawn:
+        for block in blocks.one_by_one():
             parts = list(block.design.parts(most))
             for part in parts:
                 yield part, part is parts[-1]
@@ -187,8 +187,8 @@ def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
     """
     group: list[Drawn] = []
     held = 0
-    for together in drawn:
-        for each in [together] if len(together.design) <= most else together.one_by_one():
+    for blocks in drawn:
+        for each in [blocks] if len(blocks.design) <= most else blocks.one_by_one():
             size = len(each.design)
             if group and held + size > most:
                 yield group
@@ -290,7 +290,7 @@ def _finished(
     return None if evaluated is None else _reduced(estimator, part, last, *evaluated)
 
 
-def _work_together(
+def _work_on_group(
     game: CompactGame, estimator: Estimator, group: list[Drawn], ends: Ends, rows_at_once: int
 ) -> list[Worked]:
     """The same for the blocks of a game that needs no coalitions."""
@@ -306,7 +306,7 @@ def _work_together(
     )
 
 
-def _begin_together(
+def _begin_group(
     game: LaunchingCompactGame,
     estimator: Estimator,
     group: list[Drawn],
@@ -360,11 +360,11 @@ def _groups_worked(
     with made_ahead(groups, GROUPS_AHEAD) if in_thread else nullcontext(groups) as drawn:
         if several and isinstance(game, LaunchingCompactGame) and game.launches_replicates:
             done = one_ahead(
-                _begin_together(game, estimator, group, ends, rows_at_once) for group in drawn
+                _begin_group(game, estimator, group, ends, rows_at_once) for group in drawn
             )
         else:
             tasks = ((game, estimator, group, ends, rows_at_once) for group in drawn)
-            done = in_order(_work_together, tasks, executor)
+            done = in_order(_work_on_group, tasks, executor)
         for group in done:
             yield from group
 
