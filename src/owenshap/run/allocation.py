@@ -18,8 +18,8 @@ import numpy as np
 from owenshap.errors import InputError, OwenshapError
 from owenshap.games.game import Game, is_of_rows, rows_of
 from owenshap.run.clock import Clock, never
+from owenshap.run.ending import better_exactly, exactly, missed, over, reached_or_spent
 from owenshap.run.evaluate import Ends
-from owenshap.run.exact import better_exactly, exactly
 from owenshap.run.plan import exact_at_once
 from owenshap.run.result import Estimate
 from owenshap.run.session import Session
@@ -328,7 +328,7 @@ class Allocation:
         session = row.session
         anew = row.verdict is None
         verdict = row.verdict = row.verdict or session.look()
-        reason = session.over(verdict) if self._shared is None else self._over(row, verdict)
+        reason = over(session, verdict) if self._shared is None else self._over(row, verdict)
         if reason is not None:
             return _made(session.result(reason)), True
         snapshot = None
@@ -358,17 +358,17 @@ class Allocation:
         session = row.session
         assert session.plan.until is not None
         if not verdict.done and self._clock.late(session.evaluations):
-            return f"{self._clock} for all rows: {session.missed(verdict)}"
-        return session.reached_or_spent(verdict)
+            return f"{self._clock} for all rows: {missed(session, verdict)}"
+        return reached_or_spent(session, verdict)
 
     def _out_of_it(self, row: _Row) -> str:
         """Why a row stops that nothing is left for."""
         assert self._shared is not None
         assert row.verdict is not None
-        missed = row.session.missed(row.verdict)
+        what = missed(row.session, row.verdict)
         if self._clock.late(row.session.evaluations):
-            return f"{self._clock} for all rows: {missed}"
-        return f"total budget of {self._shared.total:,} evaluations for all rows: {missed}"
+            return f"{self._clock} for all rows: {what}"
+        return f"total budget of {self._shared.total:,} evaluations for all rows: {what}"
 
     def _fits_exactly(self, session: Session, verdict: Verdict | None, rows: float) -> bool:
         """Whether exact values are better, and fit what is left if so many rows have them."""

@@ -147,10 +147,10 @@ class Session:
         if self.learner is None:
             return self.plan.replicates
         most = math.inf if self._growing is None else self._growing.most
-        return int(min(self._affordable, most))
+        return int(min(self.all_affordable, most))
 
     @property
-    def _affordable(self) -> int:
+    def all_affordable(self) -> int:
         """The same of a learner that makes replicates of any number."""
         return self.count + (self.plan.budget - self.evaluations) // self.cost
 
@@ -384,7 +384,7 @@ class Session:
         assert moments is not None
         if self._growing is not None:
             verdict = self._look_at_fit()
-            last = self.count >= self._affordable
+            last = self.count >= self.all_affordable
             if (verdict.done or last) and self._confirm(None if last else self._errors_needed):
                 verdict = self._look_at_fit()
             return verdict
@@ -434,36 +434,6 @@ class Session:
             return False
         self.note = growing.note
         return True
-
-    def over(self, verdict: Verdict) -> str | None:
-        """Why the session stops here, in words with numbers; None where it goes on."""
-        if not verdict.done and self.clock.late(self.evaluations, self.seconds_ahead(verdict)):
-            return f"{self.clock}: {self.missed(verdict)}"
-        return self.reached_or_spent(verdict)
-
-    def reached_or_spent(self, verdict: Verdict) -> str | None:
-        """The same but for the time."""
-        assert self.plan.until is not None
-        if verdict.done:
-            return verdict.reached(self.plan.until, self.tolerances, self.evaluations)
-        if self.count >= (self.affordable if self.learner is None else self._affordable):
-            return f"{self._limit}: {self.missed(verdict)}"
-        return None
-
-    @property
-    def _limit(self) -> str:
-        """What it may spend, in words."""
-        words = f"budget of {self.plan.budget:,} evaluations"
-        if self.plan.until is None or not self.plan.until.usual:
-            return words
-        return f"usual {words} (tolerance='{self.plan.until.tolerance}' goes on without one)"
-
-    def missed(self, verdict: Verdict) -> str:
-        """What was not reached, and what it would take."""
-        assert self.plan.until is not None
-        return verdict.missed(
-            self.plan.until, self.tolerances, self.count, self.evaluations, self.cost
-        )
 
     def expected(self, verdict: Verdict) -> int:
         """Evaluations at the end, as far as a look can tell."""

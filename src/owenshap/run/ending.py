@@ -1,4 +1,4 @@
-"""Exact values in place of a session's samples, where all coalitions are fewer or fit the time."""
+"""How a session ends: at its goal, its budget or its time, or with exact values instead."""
 
 from __future__ import annotations
 
@@ -13,6 +13,40 @@ from owenshap.statistics.stopping import Verdict
 # times what many coalitions take, which must fit the time: they cannot be stopped on the way, and a
 # machine may become busy
 SURELY = 2
+
+
+def over(session: Session, verdict: Verdict) -> str | None:
+    """Why a session stops here, in words with numbers; None where it goes on."""
+    if not verdict.done:
+        ahead = session.seconds_ahead(verdict)
+        if session.clock.late(session.evaluations, ahead):
+            return f"{session.clock}: {missed(session, verdict)}"
+    return reached_or_spent(session, verdict)
+
+
+def reached_or_spent(session: Session, verdict: Verdict) -> str | None:
+    """The same but for the time."""
+    until = session.plan.until
+    assert until is not None
+    if verdict.done:
+        return verdict.reached(until, session.tolerances, session.evaluations)
+    # a learner that has grown as far as it can goes on with replicates
+    affordable = session.affordable if session.learner is None else session.all_affordable
+    if session.count < affordable:
+        return None
+    limit = f"budget of {session.plan.budget:,} evaluations"
+    if until.usual:
+        limit = f"usual {limit} (tolerance='{until.tolerance}' goes on without one)"
+    return f"{limit}: {missed(session, verdict)}"
+
+
+def missed(session: Session, verdict: Verdict) -> str:
+    """What was not reached, and what it would take."""
+    until = session.plan.until
+    assert until is not None
+    return verdict.missed(
+        until, session.tolerances, session.count, session.evaluations, session.cost
+    )
 
 
 def better_exactly(session: Session, verdict: Verdict | None, rows: float = 1) -> bool:
