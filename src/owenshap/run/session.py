@@ -83,12 +83,12 @@ class Session:
         """Is told the evaluations as they are made."""
         self.resumable = True
         """Whether its results hold what it takes to go on from them."""
-        learner = None if plan.until is None else plan.estimator.learner(game.n_players)
-        self.learner = learner
+        looked_at = plan.until is not None
+        self.learner = plan.estimator.learner(game.n_players) if looked_at else None
         """What learns while replicates are made; None where nothing does."""
         self.learning: Learning | None = None
-        if learner is not None:
-            self.learning = Learning(learner, game.n_players, self.ends.outputs)
+        if self.learner is not None:
+            self.learning = Learning(self.learner, game.n_players, self.ends.outputs)
         self._growing = None if self.learning is None else self.learning.growing
         """The learner, as long as its fit is the estimate."""
         self._replicates = self._nothing_yet()
@@ -171,7 +171,7 @@ class Session:
     def advancing(self, replicates: int) -> Iterator[None]:
         """The same, block by block."""
         if self.plan.estimator.closed_form:
-            self._closed_form()
+            self._replicates.add(closed_form(self.game)[None])
             yield
         elif self.plan.until is None:
             yield from self._sampled(
@@ -183,11 +183,6 @@ class Session:
     def begin(self) -> None:
         """Make a first block, which tells what an evaluation takes; not yet for a look."""
         self._make(self._sizes(min(self.affordable, self._block_size(0))))
-
-    def _closed_form(self) -> None:
-        """Values of an additive game: nothing to sample, nothing to be unsure of."""
-        values = closed_form(self.game)
-        self._replicates.add(values[None])
 
     def _blocks_left(self) -> Iterator[Blocks]:
         """The blocks of a fixed budget that are not done yet."""
