@@ -316,7 +316,7 @@ def check(run: Run) -> int:
     older = []
     for path in sorted(run.out.glob("*.json")):
         kept = json.loads(path.read_text())
-        if "step" in kept and kept.get("probe") != probes.of(kept.get("code", "estimators")):
+        if "step" in kept and kept.get("probe") != probes.now(kept):
             older.append(path.stem)
             print(f"of older code: {path.stem}")
     (run.out / "code.json").write_text(json.dumps({"older": older}, indent=1) + "\n")

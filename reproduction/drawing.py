@@ -477,8 +477,9 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
         "halved-program": "the same,\nprogram's divisor",
         "castro-same": "Castro,\nas many evaluations",
         "ours-corrected": "Halved, gap spread,\nas many evaluations",
-        "default": "the default,\nas many evaluations",
+        "gaussian-process": "Gaussian process,\nas many evaluations",
     }
+    columns = {key: title for key, title in columns.items() if f"map {key}" in result}
     figure, axes = pyplot.subplots(
         len(images),
         len(columns) + 1,

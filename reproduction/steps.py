@@ -131,10 +131,9 @@ class Run:
         """
         digest = settings_digest(settings)
         path = self.out / f"{name}.json"
-        probe = probes.of(code)
         if path.exists():
             kept = json.loads(path.read_text())
-            if kept["hash"] == digest and kept.get("probe") == probe:
+            if kept["hash"] == digest and kept.get("probe") == probes.now(kept):
                 self.say(f"{name}: there already")
                 return read(path)["result"]
         began, began_working = time.perf_counter(), time.process_time()
@@ -145,6 +144,7 @@ class Run:
             round(time.perf_counter() - began, 2),
             round(time.process_time() - began_working, 2),
         )
+        paths = result.get("paths")
         write(
             path,
             {
@@ -152,7 +152,7 @@ class Run:
                 "settings": settings,
                 "hash": digest,
                 "code": code,
-                "probe": probe,
+                "probe": probes.of_paths(paths) if paths else probes.of(code),
                 "device": device_name(self.device),
                 "seconds": seconds,
                 "core_seconds": core_seconds,

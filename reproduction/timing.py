@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import owenshap
+from reproduction import probes
 from reproduction.data import Dataset
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
@@ -71,6 +72,7 @@ def timings(dataset: Dataset, network: Network, run: Run) -> Result:
     return {
         "milliseconds": milliseconds,
         "shares": shares,
+        "paths": probes.walked(*calls.values()),
         "building": building(rows[0], run.size.table_samples),
         "rows": len(rows),
         "samples": run.size.table_samples,

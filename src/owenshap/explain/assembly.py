@@ -20,6 +20,7 @@ from owenshap.run.keeping import KeptRow
 from owenshap.run.plan import TREES
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
+from owenshap.statistics.stopping import Course
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
 
@@ -153,6 +154,7 @@ class Assembly:
         stopped_by = np.full(len(self.explained), NOTHING_TO_DO, object)
         because = stopped_by.copy()
         kept: list[KeptRow | None] = [None] * len(self.explained)
+        courses: list[Course] = [()] * len(self.explained)
         for game, estimate in done:
             which = game.labels
             at = (which[:, None], game.live)
@@ -165,6 +167,8 @@ class Assembly:
             stopped_by[which] = estimate.stopped_by
             because[which] = _because(estimate, not_exact)
             evaluations[which] = estimate.evaluations
+            for row in which.tolist():
+                courses[row] = estimate.course
             averaged = game.draws or len(game.absent)
             for place, each in enumerate(estimate.kept or ()):
                 kept[which[place]] = KeptRow(game.live[place], each)
@@ -182,6 +186,7 @@ class Assembly:
             model_rows=model_rows,
             stopped_by=stopped_by,
             because=because,
+            convergence=_as_array(courses),
         )
         if all(estimate.kept is None for _, estimate in done) and done:
             return explanation
@@ -212,6 +217,8 @@ class Assembly:
         arrays |= {"predictions": self.explained, "data": _data(self.rows, self.players)}
         arrays["row_ids"] = ids
         for name, array in arrays.items():
+            if array is None:
+                continue
             kept = array if finished is None else array[finished]
             arrays[name] = kept[..., 0] if one_output and OUTPUTS in AXES_OF[name] else kept
         return Explanation(
@@ -235,6 +242,17 @@ def _worded(live: BoolArray, words: str) -> NDArray[Any]:
 def _because(estimate: Estimate, not_exact: str | None) -> str:
     reasons = (estimate.plan.because, not_exact, estimate.note)
     return f"{estimate.method}: {'; '.join(reason for reason in reasons if reason)}"
+
+
+def _as_array(courses: Sequence[Course]) -> FloatArray | None:
+    """Courses as (rows, looks, 2), nan after the end of each; None where all are empty."""
+    most = max(map(len, courses), default=0)
+    if not most:
+        return None
+    array = np.full((len(courses), most, 2), np.nan)
+    for row, course in enumerate(courses):
+        array[row, : len(course)] = np.reshape(course, (-1, 2))
+    return array
 
 
 def _data(table: Table, players: Players) -> NDArray[Any]:

@@ -64,8 +64,18 @@ def _joined(parts: list[Explanation], name: str) -> Any:
     arrays = [getattr(part, name) for part in parts]
     if any(array is None for array in arrays):
         return None
+    if name == "convergence":
+        most = max(array.shape[1] for array in arrays)
+        arrays = [_padded(array, most) for array in arrays]
     kinds = {array.dtype for array in arrays}
     if len(kinds) > 1 and any(kind.kind == "O" for kind in kinds):
         arrays = [array.astype(object) for array in arrays]
     assert AXES_OF[name][0] == ROWS
     return np.concatenate(arrays)
+
+
+def _padded(courses: Any, looks: int) -> Any:
+    """Courses (rows, looks, 2) with room for so many looks."""
+    array = np.full((len(courses), looks, 2), np.nan)
+    array[:, : courses.shape[1]] = courses
+    return array

@@ -31,9 +31,12 @@ AXES_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("values", "standard_errors", "lower", "upper"), (ROWS, PLAYERS, OUTPUTS)),
     **dict.fromkeys(("base_values", "predictions", "doubtful"), (ROWS, OUTPUTS)),
     **dict.fromkeys(("evaluations", "model_rows", "stopped_by", "because", "row_ids"), (ROWS,)),
+    "convergence": (ROWS,),
     "data": (ROWS, PLAYERS),
 }
-"""The axes of each array of an explanation, where none is sliced away."""
+"""The axes of each array of an explanation, where none is sliced away; `convergence` has two more,
+(looks, 2).
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +93,11 @@ class Explanation:
     """
     index: str = SHAPLEY.name
     """Which levels count how much; values sum to the prediction with 'shapley' alone."""
+    convergence: FloatArray | None = field(default=None, repr=False)
+    """How the accuracy of each row went, (rows, looks, 2): evaluations so far, and the half-width
+    of all values at once then, in units of the tolerance; nan after the last look. None where no
+    tolerance was asked for, or values are exact.
+    """
     kept: tuple[KeptRow | None, ...] | None = field(default=None, repr=False)
     """The evaluations of each row, where they were to be kept; they are not written to files."""
 

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
-from owenshap.explain.explanation import AXES_OF, Explanation
-from owenshap.explain.explanation_rules import check_forms, check_ranges
+from owenshap.explain.explanation import AXES_OF, PLAYERS, Explanation
+from owenshap.explain.explanation_rules import UNSURE, check_forms, check_ranges
 from owenshap.explain.interaction_rules import check_pair_ranges, check_pairs
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.words import shorten
@@ -113,9 +114,11 @@ def _read(packed: dict[str, Packed]) -> Explanation | Interactions:
     kind = next((each for each in KINDS if each.form == form), None)
     if kind is None:
         raise ValueError(f"of none of the formats {', '.join(each.form for each in KINDS)}")
-    if about.keys() & packed.keys() or about.keys() | packed.keys() != {*kind.fields}:
+    missing = _missing(about, packed) if kind.made is Explanation else {}
+    known = about.keys() | packed.keys() | missing.keys()
+    if about.keys() & packed.keys() or known != {*kind.fields}:
         raise ValueError(f"not the fields of the format {form}")
-    parts = {name: _restored_field(value) for name, value in about.items()}
+    parts = {name: _restored_field(value) for name, value in about.items()} | missing
     if isinstance(parts["axes"], list):
         parts["axes"] = tuple(parts["axes"])
     if "row_ids" in parts:
@@ -124,6 +127,27 @@ def _read(packed: dict[str, Packed]) -> Explanation | Interactions:
     parts |= {name: each.unpacked()[()] for name, each in packed.items()}
     kind.check_ranges(parts)
     return kind.made(**parts)
+
+
+def _missing(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]:
+    """Fields that an explanation's file from before lacks; NaN where it had no interval, and why as
+    a doubt.
+    """
+    new = {"index": SHAPLEY.name, "unit": None, "row_ids": None, "convergence": None}
+    known = about.keys() | packed.keys()
+    fields: dict[str, Any] = {name: new[name] for name in new.keys() - known}
+    if "no_interval" not in about or "doubtful" in about:
+        return fields
+    reason = about.pop("no_interval") or ""
+    nowhere = np.full(packed["values"].shape, np.nan)
+    for name in UNSURE:
+        if name in about and about[name] is None:
+            fields[name] = nowhere[()]
+            del about[name]
+    lower = packed["lower"].unpacked() if "lower" in packed else nowhere
+    missing = np.isnan(lower).any(axis=about["axes"].index(PLAYERS))
+    fields["doubtful"] = np.where(missing, str(reason), "").astype(object)[()]
+    return fields
 
 
 def _hashable(ids: Any) -> Any:

@@ -102,7 +102,8 @@ def _complete(
         for number, made in completed(work, tasks, executor, folder.path):
             content = _merged(folder, number, made) if number in again else made
             elapsed = time.monotonic() - began
-            folder.add(_part(number, content, session, elapsed), content.content)
+            part = _part(number, content, session, elapsed)
+            folder.add(part, content.content, content.interactions)
             done += content.rows
             speed = (done - before) / max(elapsed, 1e-9)
             note(report, f"{done:,} of {source.rows:,} rows, {speed:,.3g} rows/s")
@@ -129,7 +130,13 @@ def _merged(folder: Folder, number: int, again: Content) -> Content:
     pa = arrow()
     before = unpacked(folder.file(number).read_bytes())
     kept = before.filter(before.column(ERROR).is_null())
-    return packed(pa.concat_tables([kept, unpacked(again.content)]).sort_by(ROW))
+    content = packed(pa.concat_tables([kept, unpacked(again.content)]).sort_by(ROW))
+    if again.interactions is None:
+        return content
+    pairs = [folder.interactions_file(number).read_bytes(), again.interactions]
+    together = pa.concat_tables([unpacked(each) for each in pairs])
+    order = np.argsort(together.column(ROW).to_numpy(), kind="stable")  # lines of a row stay so
+    return content.with_interactions(together.take(pa.array(order)))
 
 
 def _part(number: int, content: Content, session: int, elapsed: float) -> Part:
@@ -142,6 +149,7 @@ def _part(number: int, content: Content, session: int, elapsed: float) -> Part:
         content.sha256,
         session,
         elapsed,
+        content.interactions_sha256,
     )
 
 

@@ -13,7 +13,9 @@ import owenshap
 from owenshap.explain.words import counted
 from owenshap.report.material import Material, Reasons
 from owenshap.report.packing import clean
+from owenshap.support.progress import clock
 
+LONG = 10  # seconds from which on tenths say nothing
 LONGEST_LINE = 2000  # characters of a line of the record: a command with many settings
 
 
@@ -31,7 +33,13 @@ def costs_of(material: Material) -> list[tuple[str, str]]:
     if not material.one_row:
         spent = f"{middle:,}" if middle == most else f"{middle:,} in the middle, {most:,} at most"
         lines.append(("Evaluations of a row", spent))
+    if material.run is not None:
+        lines.append(("Time", _told_seconds(material.run.progress.seconds)))
     return lines
+
+
+def _told_seconds(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < LONG else clock(seconds)
 
 
 def told_reasons(reasons: Reasons) -> list[tuple[str, str]]:

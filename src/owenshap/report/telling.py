@@ -11,6 +11,7 @@ from owenshap.explain.importance import FEWEST_ROWS
 from owenshap.explain.summary import told_unit
 from owenshap.explain.words import Digits, counted, shorten
 from owenshap.report.bars import bars_of, doubt_text
+from owenshap.report.convergence import convergence_of
 from owenshap.report.importance import Importance
 from owenshap.report.material import Material
 from owenshap.report.packing import clean, named, output_names
@@ -42,6 +43,7 @@ def told(
         "scale": clean(told_unit(material.shown) or "units of the prediction"),
         "whiskers": _whiskers(material),
         "exact": material.totals.exact,
+        "convergence": convergence_of(material),
         "mostly_doubtful": 2 * material.totals.doubtful.rows > material.totals.rows,
         "confidence": _confidence(material),
         "index": clean(material.shown.index),

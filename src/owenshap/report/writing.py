@@ -57,7 +57,7 @@ def write(
     title: str | None = None,
     audit: Mapping[str, str] | None = None,
     rows: int | None = None,
-    interactions: Interactions | None = None,
+    interactions: Interactions | Run | None = None,
 ) -> Path:
     """Write an explanation or a run as one HTML file that needs nothing else.
 
@@ -75,8 +75,9 @@ def write(
         The most rows that the page holds: 1,000 by default, fewer where they would take more than
         1.6 MB. Importance is over all rows; of more rows than these a drawn sample is shown, with
         the least certain and the most unusual ones.
-    interactions : Interactions, optional
-        Of the same features, for a section on the pairs that add most together.
+    interactions : Interactions or Run, optional
+        Of the same features, for a section on the pairs that add most together. A run that was made
+        with interactions=True has it anyway.
 
     Returns
     -------
@@ -103,7 +104,7 @@ def page(
     title: str | None = None,
     audit: Mapping[str, str] | None = None,
     rows: int | None = None,
-    interactions: Interactions | None = None,
+    interactions: Interactions | Run | None = None,
 ) -> Page:
     """The page that `write` writes, for a notebook.
 
@@ -120,6 +121,8 @@ def page(
     if rows is not None:
         rows = whole_number("rows", rows, 1, "It counts the rows that the page holds")
     material, data = _fitting(gathered(explained, rows))
+    if interactions is None and isinstance(explained, Run) and explained.has_interactions:
+        interactions = explained
     pairs = told_pairs(interactions, material.shown.feature_names)
     return Page(rendered(told(material, title, dict(audit or {}), pairs), data))
 

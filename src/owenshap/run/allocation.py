@@ -26,7 +26,7 @@ from owenshap.run.session import Session
 from owenshap.run.settings import Settings, Shared, Task
 from owenshap.run.telling import Telling
 from owenshap.statistics.goal import FIRST_LOOK, LEARNER_LOOK, next_look
-from owenshap.statistics.stopping import Verdict, width_to_rank
+from owenshap.statistics.stopping import Verdict, width_to_rank, with_look
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter, silent
 
@@ -328,6 +328,8 @@ class Allocation:
         session = row.session
         anew = row.verdict is None
         verdict = row.verdict = row.verdict or session.look()
+        if anew:
+            session.course = with_look(session.course, session.evaluations, verdict.half_width)
         reason = over(session, verdict) if self._shared is None else self._over(row, verdict)
         if reason is not None:
             return _made(session.result(reason)), True
@@ -457,6 +459,7 @@ class Allocation:
             parts = [session] if len(rows) == 1 else self._split(task, places, session)
             for row, part in zip(rows, parts, strict=True):
                 row.verdict = None
+                part.course = row.session.course  # its own: the others went another way
                 row.session = part
 
     @staticmethod

@@ -91,5 +91,6 @@ def exactly(session: Session) -> Estimate:
     estimate = exact.result()
     if before == 2:
         return estimate
+    estimate = replace(estimate, course=session.course)
     words = f"{estimate.stopped_by}, after {before:,} that showed it to {showed}"
     return replace(estimate, evaluations=estimate.evaluations + before - 2, stopped_by=words)

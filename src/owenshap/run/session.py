@@ -27,7 +27,7 @@ from owenshap.run.settings import Settings
 from owenshap.statistics.accumulators import Accumulator
 from owenshap.statistics.goal import ENDLESS, next_look
 from owenshap.statistics.moments import AT_ONCE, Moments
-from owenshap.statistics.stopping import Verdict, errors_within, look, look_at_fit
+from owenshap.statistics.stopping import Course, Verdict, errors_within, look, look_at_fit
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.executors import IN_FLIGHT, Executor, in_order
 
@@ -79,6 +79,8 @@ class Session:
         """Of each output (k,), at least: a relative tolerance is a share of it."""
         self.note: str | None = None
         """What did not go as planned, in words."""
+        self.course: Course = ()
+        """How its accuracy went, look by look."""
         self.report: Callable[[int], None] = _nothing
         """Is told the evaluations as they are made."""
         self.resumable = True
@@ -469,6 +471,7 @@ class Session:
             self.fit_errors,
             self.note,
             self.state() if self.resumable else None,
+            course=self.course,
         )
 
     def _plan_to_repeat(self) -> Plan:

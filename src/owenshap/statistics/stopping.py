@@ -29,6 +29,11 @@ from owenshap.support.draws import REPLICATES, Draws
 GAP_ALARM = 1e-4
 # replicates from which on a half-width says which rows are the least certain, if not how much so
 FEWEST_TO_RANK = 4
+#: times the evaluations of the look that was kept before: two in a doubling draw the curve
+KEPT_APART = math.sqrt(2)
+
+Course = tuple[tuple[int, float], ...]
+"""How the accuracy of a row went: evaluations, and the half-width then, in tolerances."""
 
 
 @dataclass(frozen=True)
@@ -286,6 +291,15 @@ def _unseen(count: int, rate: float, draws: Draws) -> str:
     """What so many replicates could have missed, in words."""
     times = draws.count * count / -math.log(rate)
     return f"an event in fewer than 1 of {times:,.0f} {draws.called} could have gone unseen"
+
+
+def with_look(course: Course, evaluations: int, half_width: float) -> Course:
+    """The course with one look more; of looks that are close to each other the last is kept."""
+    if not math.isfinite(half_width):  # there is no tolerance, or too little is known
+        return course
+    if len(course) > 1 and course[-1][0] < KEPT_APART * course[-2][0]:
+        course = course[:-1]
+    return (*course, (evaluations, half_width))
 
 
 def spent(confidence: float, number: int) -> float:

@@ -150,6 +150,70 @@ def test_settings_reach_the_explainer(files, tmp_path):
     assert (found.evaluations <= 300).all()
 
 
+@pytest.mark.parametrize("limit", [[], ["--seconds", 5]], ids=["run", "seconds"])
+def test_another_index_is_told_everywhere(files, tmp_path, limit):
+    asked = [files / "boosted.ubj", files / "data.csv", "--out", tmp_path / "out"]
+    result = explained(*asked, "--index", "banzhaf", *limit)
+    assert "Index: banzhaf, whose values need not sum to the prediction" in result.output
+    found = owenshap.load(tmp_path / "out" / "explanation.npz")
+    assert found.index == "banzhaf"
+    import xgboost
+
+    model = xgboost.XGBClassifier()
+    model.load_model(files / "boosted.ubj")
+    data = pd.read_csv(files / "data.csv")[NAMES]
+    wanted = owenshap.Explainer(model)(data, index="banzhaf", progress=False)
+    np.testing.assert_array_equal(found.values, wanted.values)
+    assert np.abs(found.gap).max() > 1e-3
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert ", as banzhaf values," in page
+    assert "contributions do not sum to the prediction" in page
+
+
+def test_another_index_is_another_run(files, tmp_path):
+    asked = [files / "boosted.ubj", files / "data.csv", "--out", tmp_path / "out"]
+    explained(*asked)
+    result = command("explain", *asked, "--index", "beta(4,1)")
+    assert result.exit_code == 3
+    assert "index 'shapley' there and 'beta(4, 1)' here" in result.output
+    result = command("explain", *asked[:3], tmp_path / "new", "--index", "core")
+    assert result.exit_code == 3
+    assert "index must be 'shapley', 'banzhaf'" in result.output
+
+
+@pytest.mark.parametrize("limit", [[], ["--seconds", 5]], ids=["run", "seconds"])
+@pytest.mark.parametrize("kind", ["boosted.ubj", "vectors.skops"])
+def test_interactions_are_written_and_told(files, tmp_path, kind, limit):
+    asked = [files / kind, files / "data.csv", "--background", files / "training.csv"]
+    asked += ["--ids", "customer", "--ids", "late", "--out", tmp_path / "out", "--rows", "0:5"]
+    result = explained(*asked, "--interactions", "--json", *limit)
+    told = json.loads(result.output)
+    assert str(tmp_path / "out" / "interactions.parquet") in told["files"]
+    written = pd.read_parquet(tmp_path / "out" / "interactions.parquet")
+    assert len(written) == 5 * 10
+    found = owenshap.load(tmp_path / "out" / "explanation.npz")
+    added = written.groupby("row")["value"].sum().to_numpy()
+    np.testing.assert_allclose(added, found.predictions - found.base_values, atol=1e-5)
+    pairs = written[written["first"] != written["second"]]
+    means = pairs.assign(value=pairs["value"].abs()).groupby(["first", "second"], observed=True)
+    strongest = means["value"].mean().sort_values(ascending=False)
+    assert strongest.index[0] == (
+        told["interactions"][0]["first"],
+        told["interactions"][0]["second"],
+    )
+    np.testing.assert_allclose(strongest.iloc[0], told["interactions"][0]["together"])
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "What features do together" in page
+    if not limit:
+        run = owenshap.open_run(tmp_path / "out" / "run")
+        assert run.interactions().values.shape == (5, 4, 4)
+        assert command("report", tmp_path / "out", "--force").exit_code == 0
+        assert "What features do together" in (tmp_path / "out" / "report.html").read_text()
+        result = explained(*asked, "--interactions")
+        first = told["interactions"][0]
+        assert f"Together: {first['first']} and {first['second']} " in result.output
+
+
 def test_an_output_is_chosen_by_its_label_as_typed(files, tmp_path):
     for label in ("0", "1"):
         explained(

@@ -75,6 +75,8 @@ def same(one, other):
         lambda: explained()[0, "feature 1"],
         lambda: explained()[0, 0, 0],
         lambda: explained()[[]],
+        lambda: explained(budget=None, tolerance=0.5),
+        lambda: explained(budget=None, tolerance=0.5)[1],
         lambda: explained(budget=4),  # without intervals
         of_frame,
         lambda: of_frame()[0],
@@ -303,6 +305,12 @@ WRONG = [
     *({"row_ids": {"array": value, "shape": [len(value)]}} for value in ([1] * 4, ["a"] * 6)),
     {"row_ids": np.arange(6)},
     {"row_ids": "hello"},
+    *({"convergence": np.full(shape, 1.0)} for shape in ((5,), (5, 2), (4, 3, 2), (5, 3, 3))),
+    *({"convergence": np.tile(each, (5, 1, 1))} for each in ([[9.0, 1], [9, 2]], [[9.0, -1]])),
+    {"convergence": np.tile([[9.0, np.inf]], (5, 1, 1))},
+    {"convergence": np.tile([[9.0, np.nan]], (5, 1, 1))},
+    {"convergence": np.tile([[np.nan] * 2, [9.0, 1]], (5, 1, 1))},
+    {"convergence": "hello"},
     {"doubtful": {"array": [""] * 5, "shape": [5]}},
     {"doubtful": {"array": [1] * 10, "shape": [5, 2]}},
     {"data": {"array": [1] * 15, "shape": [3, 5]}},
@@ -339,11 +347,24 @@ def without(name, tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", KINDS[0].fields)
+OF_LATER = ("unit", "row_ids", "index", "convergence")  # files from before have none
+
+
+@pytest.mark.parametrize("name", [name for name in KINDS[0].fields if name not in OF_LATER])
 def test_no_field_is_missing(name, tmp_path):
     without(name, tmp_path)
     with refuses("path"):
         owenshap.load(tmp_path / "e.npz")
+
+
+def test_files_from_before_there_were_units_are_read(tmp_path):
+    without("unit", tmp_path)
+    same(owenshap.load(tmp_path / "e.npz"), replace(explained(), unit=None))
+
+
+def test_files_from_before_rows_had_ids_are_read(tmp_path):
+    without("row_ids", tmp_path)
+    same(owenshap.load(tmp_path / "e.npz"), replace(explained(), row_ids=None))
 
 
 def test_what_could_not_be_read_is_not_written(tmp_path):
@@ -563,3 +584,43 @@ def test_a_broken_file_loads_whole_or_not_at_all(tmp_path):
 @pytest.mark.parametrize("seed", range(1, 11))
 def test_many_broken_files_load_whole_or_not_at_all(seed, tmp_path):
     assert 0 < survived(500, seed, tmp_path) < 300
+
+
+@pytest.mark.parametrize(
+    "make",
+    [explained, lambda: explained()["a"], lambda: explained()[0], lambda: explained()[0, :, 0]],
+)
+def test_a_file_whose_intervals_were_none_has_nan(make, tmp_path):
+    make().save(tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    about = json.loads(arrays.pop("about").tobytes())
+    gone = {name: arrays.pop(name) for name in ("standard_errors", "lower", "upper")}
+    about.pop("doubtful")
+    about |= dict.fromkeys(gone) | {"no_interval": "30 replicates"}
+    arrays["about"] = np.frombuffer(json.dumps(about).encode(), np.uint8)
+    np.savez(tmp_path / "old.npz", **arrays)
+    found = owenshap.load(tmp_path / "old.npz")
+    for name, array in gone.items():
+        assert getattr(found, name).shape == array.shape
+        assert np.isnan(getattr(found, name)).all()
+    assert np.shape(found.doubtful) == np.shape(found.base_values)
+    assert np.all(np.asarray(found.doubtful, object) == "30 replicates")
+    found.save(tmp_path / "again.npz")
+    same(found, owenshap.load(tmp_path / "again.npz"))
+
+
+def test_of_an_old_file_only_rows_without_an_interval_are_doubtful(tmp_path):
+    with_intervals().save(tmp_path / "new.npz")
+    with np.load(tmp_path / "new.npz") as file:
+        arrays = {name: file[name] for name in file.files}
+    about = json.loads(arrays.pop("about").tobytes())
+    about.pop("doubtful")
+    arrays["lower"][2, :, 1] = arrays["upper"][2, :, 1] = np.nan
+    arrays["about"] = np.frombuffer(
+        json.dumps(about | {"no_interval": "too skewed"}).encode(), np.uint8
+    )
+    np.savez(tmp_path / "old.npz", **arrays)
+    expected = np.full((5, 2), "", object)
+    expected[2, 1] = "too skewed"
+    assert (owenshap.load(tmp_path / "old.npz").doubtful == expected).all()
