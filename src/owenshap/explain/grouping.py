@@ -16,10 +16,10 @@ from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.allocation import Task
 from owenshap.run.blocks import LARGEST_BLOCK
 from owenshap.run.keeping import KeepingGame
 from owenshap.run.plan import Plan
+from owenshap.run.settings import Task
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
 
@@ -43,8 +43,8 @@ class RowGroups:
     absent: Absent
     players: Players
     output: Output
-    batch_rows: int | None
-    """The most rows that the model takes at once; None: any number."""
+    rows_at_once: int
+    """Rows of a batch that keeps the model busy."""
     linear: LinearFirst | None
     """The model's linear first step, where it has one that is to be used."""
 
@@ -89,9 +89,8 @@ class RowGroups:
         return tasks
 
     def _game(self, which: IntArray, draws: int | None, outputs: int, memory: int) -> ModelGame:
-        rows = self.rows if len(which) == len(self.rows) else self.rows.take(which)
+        rows = self.rows if len(which) == len(self.live) else self.rows.take(which)
         fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
-        busy = self.model.rows_at_once(rows.n_features, self.batch_rows)
         game = ModelGame(
             model=self.model,
             rows=rows,
@@ -100,7 +99,7 @@ class RowGroups:
             live=np.nonzero(self.live[which])[1].reshape(len(which), -1),
             output=self.output.of_rows(which),
             labels=which,
-            batch_rows=max(1, min(fitting, busy)),
+            batch_rows=max(1, min(fitting, self.rows_at_once)),
             draws=draws,
         )
         if self.linear is None:

@@ -16,7 +16,6 @@ from owenshap.explain.call import Call
 from owenshap.fast.columns import is_additive
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.outputs import Output
-from owenshap.run.allocation import Shared
 from owenshap.run.cost import LITTLE, Cost, Trial
 from owenshap.run.plan import (
     DRAWN,
@@ -30,9 +29,10 @@ from owenshap.run.plan import (
     settled_for,
 )
 from owenshap.run.semivalues import method_under, settled_method
-from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
+from owenshap.run.settings import Shared
+from owenshap.statistics.goal import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import IntArray
-from owenshap.support.progress import clock
+from owenshap.support.progress import clock, silent
 
 # of the evaluations that fit a time, where they cannot be stopped: others may compute
 IN_TIME = 0.8
@@ -75,7 +75,11 @@ class Planner:
         return plan if share == math.inf else self._within_share(plan, n_players)
 
     def warning(self, plans: Mapping[int, Plan]) -> str | None:
-        """What to say beforehand where minutes are ahead, as far as is known."""
+        """What to say beforehand where minutes are ahead, as far as is known; None where nobody
+        listens.
+        """
+        if self.call.report is silent:
+            return None
         predictions = 0
         for n_players, plan in plans.items():
             averaged = self.draws(n_players) or self.background
@@ -250,12 +254,6 @@ class Planner:
         within = max(4, int(IN_TIME * self._share))
         plan = make_plan(n_players, "auto", within, memory=self.call.settings.memory)
         return replace(plan, because=f"a row's share of the time is about {within:,} evaluations")
-
-
-def in_closed_form(call: Call, linear: LinearFirst, output: Output) -> bool:
-    """Whether values are read off a linear model, and nothing else is asked for."""
-    plain = call.method == "auto" and call.shared is None and not call.asks_for_pairs
-    return plain and is_additive(linear, output)
 
 
 @lru_cache(maxsize=64, typed=True)

@@ -71,12 +71,16 @@ class Predictor:
         self._pace = Pace()
         self._linear_pace = Pace()
 
+    def rows_at_once(self, rows: Table) -> int:
+        """Rows like these in a batch that keeps the model busy."""
+        return self.model.rows_at_once(rows.n_features, self.batch_rows)
+
     def predictions(self, rows: Table) -> FloatArray:
         """The model's predictions of the rows themselves, (rows, k)."""
         if self._beside is not None and self._beside[0] is rows:
             predictions, self._beside = self._beside[1], None
             return predictions
-        step = self.model.rows_at_once(rows.n_features, self.batch_rows)
+        step = self.rows_at_once(rows)
         batches = []
         for start in range(0, len(rows), step):
             # a model may write into its batch
@@ -112,7 +116,7 @@ class Predictor:
         """Seconds that a prediction takes, by the model itself and from its linear first step,
         where it has one.
         """
-        most = self.model.rows_at_once(rows.n_features, self.batch_rows)
+        most = self.rows_at_once(rows)
         pace = {"model": _seconds(self.predictions, rows, most)}
         linear = self._first_step() if self._fast else None
         if linear is not None and linear.arrays.of_table(rows) is not None:
@@ -205,9 +209,10 @@ class Predictor:
             len(rows),
             lambda which: self.predictions(rows.take(which)),
             counts=True,
-            largest=self.model.rows_at_once(rows.n_features, self.batch_rows),
+            largest=self.rows_at_once(rows),
         )
-        trial.also(checked)
+        if checked:
+            trial.also(checked)
         return trial
 
     def ranges(

@@ -12,14 +12,14 @@ from owenshap.explain.call import Call
 from owenshap.fast import fused_stars
 from owenshap.fast.linear_game import LinearModelGame, value_ahead
 from owenshap.games.model_game import ModelGame
-from owenshap.run.allocation import Allocation, Shared, Task
+from owenshap.run.allocation import Allocation
 from owenshap.run.blocks import MOST_TOGETHER, all_drawn, in_draws
 from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
 from owenshap.run.semivalues import estimate_under
-from owenshap.run.settings import Settings
+from owenshap.run.settings import Settings, Shared, Task
 from owenshap.support.executors import in_order
-from owenshap.support.progress import Meter, close, meter, parts_of, tell
+from owenshap.support.progress import Meter, parts_of, silent, tell
 
 Estimated: TypeAlias = tuple[ModelGame, Estimate]
 """A game of some rows, and its estimate."""
@@ -33,18 +33,13 @@ def estimates(
     """The games with their estimates. Workers take whole games; where there is only one, or rows
     share, blocks. A warning is told beforehand.
     """
-    report = meter(call.progress, "explaining")
+    report = call.report
     if warning is not None:
         tell(report, warning)
-    try:
-        if shared is None:
-            yield from _one_by_one(tasks, call, report)
-        else:
-            yield from _of_rows(
-                Allocation(tasks, call.settings, shared, call.executor, report), call
-            )
-    finally:
-        close(report)
+    if shared is None:
+        yield from _one_by_one(tasks, call, report)
+    else:
+        yield from _of_rows(Allocation(tasks, call.settings, shared, call.executor, report), call)
 
 
 def _one_by_one(tasks: list[Task], call: Call, report: Meter) -> Iterator[Estimated]:
@@ -58,7 +53,7 @@ def _one_by_one(tasks: list[Task], call: Call, report: Meter) -> Iterator[Estima
     parts = parts_of(report, [_guess(task) for task in tasks], [task.rows for task in tasks])
     if executor is not None:
         # what a worker needs, which it can be sent
-        remote = replace(call, executor=None, progress=None)
+        remote = replace(call, executor=None, progress=None, report=silent)
         made = in_order(_finished, ((task, remote) for task in tasks), executor)
         for of_task, part in zip(made, parts, strict=True):
             yield from of_task

@@ -9,12 +9,12 @@ import numpy as np
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly
 from owenshap.explain.call import Call
+from owenshap.explain.closed_form import in_closed_form
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
-from owenshap.explain.planning import Planner, in_closed_form
+from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, explained_of
 from owenshap.explain.running import Estimated, estimates
-from owenshap.fast.additive import additive_values
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
 from owenshap.run.cost import Trial
@@ -38,7 +38,7 @@ def sampled(
     rows = assembly.rows
     outputs = predictions.shape[1]
     linear, checked = predictor.linear(rows, absent, predictions, output)
-    explained = explained_of(linear, output, rows, predictions, np.arange(len(rows)))
+    explained = explained_of(linear, output, rows, predictions, np.arange(len(predictions)))
     assembly = replace(assembly, explained=explained)
     output = replace(output, gives=explained.shape[1])
     groups = RowGroups(
@@ -47,13 +47,13 @@ def sampled(
         absent,
         assembly.players,
         output,
-        predictor.batch_rows,
+        predictor.rows_at_once(rows),
         linear,
     )
-    if linear is not None and not absent.per_row and in_closed_form(call, linear, output):
-        values, base = additive_values(linear, output, rows, absent, assembly.players)
-        if assembly.adds_up(values, base):
-            return assembly.of_linear(values, base, groups.live, len(absent), not_exact)
+    if linear is not None:
+        explanation = in_closed_form(call, groups, assembly, not_exact)
+        if explanation is not None:
+            return explanation
     trial = predictor.trial(rows, linear, checked)
     done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand

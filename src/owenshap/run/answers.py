@@ -84,8 +84,8 @@ class Answers:
         if index.efficient or self._alone:
             return self._shapley
         if self._sums is not None:
-            found = self._sums.values(index)
-            return Shares(found, np.zeros_like(found))
+            exact = self._sums.values(index)
+            return Shares(exact, np.zeros_like(exact))
         odd = self._odd_values(index)
         if index.symmetric:
             return odd
