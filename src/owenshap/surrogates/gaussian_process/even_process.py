@@ -17,12 +17,11 @@ from owenshap.surrogates.gaussian_process import semivalues
 from owenshap.surrogates.gaussian_process.even_kernel import EvenLikelihood
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.learning import (
-    coefficients,
     first_guess,
     lowest_from,
     spread_order,
 )
-from owenshap.surrogates.gaussian_process.link import fit_link
+from owenshap.surrogates.gaussian_process.link import coefficients, fit_link
 from owenshap.surrogates.gaussian_process.members import minus_log_likelihood, without_folds
 from owenshap.surrogates.gaussian_process.parameters import bounds, has_index
 from owenshap.surrogates.gaussian_process.settings import INDEX
