@@ -35,7 +35,8 @@ class RowGroups:
     """Rows to explain with one model.
 
     Rows with the same number of live players play one game together and so share its designs; which
-    other rows are there changes nothing for any of them.
+    other rows are there changes nothing for any of them. Of very many the background teaches where
+    processes start from.
     """
 
     model: Model

@@ -1,7 +1,6 @@
 """Rows of the background teach processes where to start from."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.datasets import load_breast_cancer
@@ -57,13 +56,3 @@ def test_parts_of_a_run_start_from_the_same(boosted, together, tmp_path):
     run = explainer.run(rows, tmp_path / "run", part_rows=5, progress=False)
     assert_array_equal(run.explanation().values, together.values)
     assert run.manifest["pace"]["rows"] == len(rows)
-
-
-@pytest.mark.slow
-def test_a_partition_is_never_taught(boosted):
-    model, background, rows = boosted
-    explainer = owenshap.Explainer(model, pd.DataFrame(background), output="probability")
-    whole = explainer.explain_partition(pd.DataFrame(rows))
-    alone = explainer.explain_partition(pd.DataFrame(rows[:1]))
-    values = [name for name in whole if name.startswith("value:")]
-    assert whole[:1][values].equals(alone[values])
