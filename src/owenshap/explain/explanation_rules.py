@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.checks import checked_confidence, whole_number
 

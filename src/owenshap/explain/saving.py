@@ -100,11 +100,11 @@ def load(path: str | PathLike[str], *, memory: str | int = "1GB") -> Explanation
 
 def load_explanation(path: str | PathLike[str]) -> Explanation:
     """The same of an explanation alone."""
-    found = load(path)
-    if not isinstance(found, Explanation):
+    loaded = load(path)
+    if not isinstance(loaded, Explanation):
         got = f"{path}, which holds interactions"
         raise InputError("path", "be a file that Explanation.save wrote", got, "Give another file")
-    return found
+    return loaded
 
 
 def _read(packed: dict[str, Packed]) -> Explanation | Interactions:
@@ -134,7 +134,8 @@ def _missing(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]
     a doubt.
     """
     new = {"index": SHAPLEY.name, "unit": None, "row_ids": None, "convergence": None}
-    fields = {name: new[name] for name in new.keys() - about.keys() - packed.keys()}
+    known = about.keys() | packed.keys()
+    fields: dict[str, Any] = {name: new[name] for name in new.keys() - known}
     if "no_interval" not in about or "doubtful" in about:
         return fields
     reason = about.pop("no_interval") or ""

@@ -212,9 +212,7 @@ def with_axes(explanation: Explanation, *wanted: str) -> Explanation:
     parts: dict[str, Any] = {"axes": axes}
     for name, own in AXES_OF.items():
         cells = getattr(explanation, name)
-        if (
-            cells is not None or name == "data"
-        ):  # a cell may be None; other fields then are not there
+        if cells is not None or name == "data":  # a cell may be None
             new = [axis not in explanation.axes for axis in own if axis in axes]
             parts[name] = np.expand_dims(_as_array(cells), np.flatnonzero(new).tolist())
     return replace(explanation, **parts)

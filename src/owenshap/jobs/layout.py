@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.interactions import Interactions
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.extras import needed
 
@@ -63,6 +64,7 @@ class Layout:
     seed: int
     confidence: float
     unit: str | None
+    index: str = SHAPLEY.name
 
     @classmethod
     def of(cls, explanation: Explanation, data: Mapping[str, str], ids: list[str]) -> Layout:
@@ -83,6 +85,7 @@ class Layout:
             explanation.seed,
             explanation.confidence,
             explanation.unit,
+            explanation.index,
         )
         layout.check()
         return layout
@@ -116,7 +119,7 @@ class Layout:
     ) -> Any:
         """An explanation of these rows as a table; without nulls where they would be lost."""
         pa = arrow()
-        exact = _exact(explanation) if exact_is_null else np.zeros(len(rows), np.bool_)
+        exact = exact_rows(explanation) if exact_is_null else np.zeros(len(rows), np.bool_)
         columns: dict[str, Any] = {ROW: pa.array(rows, pa.int64()), **_columns_of(ids)}
         for name, kind in self.fields.items():
             names = self.columns(name)
@@ -159,7 +162,7 @@ class Layout:
             confidence=self.confidence,
             axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
-            index=SHAPLEY.name,
+            index=self.index,
             kept=None,
         )
 
@@ -283,11 +286,11 @@ def _floats_hold(cells: NDArray[Any]) -> bool:
     return cells.dtype.kind != "i" or bool((np.abs(cells) <= 1 << 53).all())
 
 
-def _exact(explanation: Explanation) -> BoolArray:
+def exact_rows(found: Explanation | Interactions) -> BoolArray:
     """Rows whose values are certain, all of them."""
-    same = (explanation.lower == explanation.values) & (explanation.upper == explanation.values)
-    same &= explanation.standard_errors == 0
-    return same.reshape(len(explanation), -1).all(axis=1)
+    same = (found.lower == found.values) & (found.upper == found.values)
+    same &= found.standard_errors == 0
+    return same.reshape(len(found), -1).all(axis=1)
 
 
 def _looks(courses: FloatArray | None, rows: int) -> Any:
