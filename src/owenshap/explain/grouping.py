@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,7 +35,8 @@ class RowGroups:
     """Rows to explain with one model.
 
     Rows with the same number of live players play one game together and so share its designs; which
-    other rows are there changes nothing for any of them.
+    other rows are there changes nothing for any of them. Of very many the background teaches where
+    processes start from.
     """
 
     model: Model
@@ -63,12 +64,14 @@ class RowGroups:
         outputs: int,
         memory: int,
         keeps: bool = False,
+        plan_of: Callable[[Plan, IntArray], Plan] | None = None,
     ) -> list[Task]:
         """The games to estimate, each with the plan for its number of players, and the background
         rows drawn for each star or chain; None: all of them.
 
         A relative tolerance is a share of the ranges (rows, outputs). A model's outputs bound how
-        many rows fit into memory together. Where a call `keeps` evaluations, games do.
+        many rows fit into memory together. Where a call `keeps` evaluations, games do. A row that
+        learns for itself has the plan of its own live players.
         """
         counts = self.live.sum(axis=1)
         # from columns a game takes as much memory as it is given, however many rows it has
@@ -82,13 +85,17 @@ class RowGroups:
             fitting = max(1, memory // (KEPT_BYTES * n_players * outputs))
             step = 1 if alone else min(most, fitting)  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):
-                game: Game = self._game(which, draws[n_players], outputs, memory)
+                game: Game = self.game(which, draws[n_players], outputs, memory)
                 if keeps:
                     game = _keeping(game, plan)
-                tasks.append(Task(game, plan, None if ranges is None else ranges[which]))
+                own = plan
+                if plan_of is not None and plan.learns(n_players):
+                    own = plan_of(plan, np.flatnonzero(self.live[which[0]]))
+                tasks.append(Task(game, own, None if ranges is None else ranges[which]))
         return tasks
 
-    def _game(self, which: IntArray, draws: int | None, outputs: int, memory: int) -> ModelGame:
+    def game(self, which: IntArray, draws: int | None, outputs: int, memory: int) -> ModelGame:
+        """The game of these rows, which have as many live players."""
         rows = self.rows if len(which) == len(self.live) else self.rows.take(which)
         fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
         game = ModelGame(

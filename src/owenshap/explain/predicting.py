@@ -30,6 +30,7 @@ from owenshap.run.cost import Pace, Trial, timed
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import checked_names, whole_number
 from owenshap.support.units import LOG_ODDS, PROBABILITY, SCORE
+from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.tables import Table, as_table
 
 LOGIT = "logit"
@@ -70,6 +71,10 @@ class Predictor:
         self._beside: tuple[Table, FloatArray] | None = None
         self._pace = Pace()
         self._linear_pace = Pace()
+        self.ahead: int | None = None
+        """Rows of the whole that a call is a part of; None: it is the whole."""
+        self.taught: dict[tuple[int, bool], Taught] = {}
+        """What background rows have taught, by seed, and by whether the model itself was asked."""
 
     def rows_at_once(self, rows: Table) -> int:
         """Rows like these in a batch that keeps the model busy."""
@@ -127,6 +132,7 @@ class Predictor:
         """A copy that takes these times for granted, and asks no clock."""
         settled = copy.copy(self)
         settled._pace = Pace.known(pace["model"])
+        settled.ahead = int(pace.get("rows", 1))
         settled._linear_pace = Pace.known(pace.get("linear", pace["model"]))
         return settled
 

@@ -15,10 +15,12 @@ from owenshap.explain.grouping import RowGroups
 from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, explained_of
 from owenshap.explain.running import Estimated, estimates
+from owenshap.explain.teaching import taught, taught_plan
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
 from owenshap.run.cost import Trial
-from owenshap.support.arrays import FloatArray
+from owenshap.run.plan import Plan
+from owenshap.support.arrays import FloatArray, IntArray
 
 LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
 
@@ -90,7 +92,13 @@ def _estimated(
         ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
     draws = {each: planner.draws(each) for each in plans}
     keeps = call.asks_for_pairs
-    tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps)
+    known = taught(call, groups, planner, plans, predictor, trial)
+
+    def plan_of(plan: Plan, players: IntArray) -> Plan:
+        what = known.get(len(players))
+        return plan if what is None else taught_plan(plan, what, players)
+
+    tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps, plan_of)
     done: list[Estimated] = []
     try:
         done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))

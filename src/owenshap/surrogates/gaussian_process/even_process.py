@@ -25,12 +25,11 @@ from owenshap.surrogates.gaussian_process.even_kernel import (
 from owenshap.surrogates.gaussian_process.even_products import EvenSearch, how_many
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.learning import (
-    coefficients,
     first_guess,
     lowest_from,
     spread_order,
 )
-from owenshap.surrogates.gaussian_process.link import fit_link
+from owenshap.surrogates.gaussian_process.link import coefficients, fit_link
 from owenshap.surrogates.gaussian_process.members import without_folds
 from owenshap.surrogates.gaussian_process.settings import INDEX
 
