@@ -134,6 +134,15 @@ def test_a_large_file_that_would_have_to_be_read_at_once_is_told(files, tmp_path
     assert "save it as Parquet" in told
 
 
+def test_a_background_that_does_not_fit_into_memory_is_told(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("owenshap.command.table_files.IN_MEMORY", 100)
+    told = refused(
+        *(files / "boosted.ubj", files / "data.csv"),
+        *("--background", files / "training.csv", "--out", tmp_path / "o"),
+    )
+    assert "--background must be a file that fits into memory" in told
+
+
 @pytest.mark.slow
 def test_ten_thousand_columns(tmp_path):
     import skops.io
