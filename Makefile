@@ -96,7 +96,7 @@ bench-interactions: $(PEERS)/.ready  ## Pair interactions and other indices besi
 bench-runs: $(READY)  ## Runs on disk: rate, memory, workers, going on, kills; SECTIONS="overhead kills"
 	@OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks.runs $(SECTIONS)
 
-bench-default: $(PEERS)/.ready $(READY)  ## One call without settings beside shap's; ARGS="--jobs forest --rows 1 10 --turns 1", --table
+bench-default: $(PEERS)/.ready $(READY)  ## One call without settings beside shap's; ARGS="--jobs forest --rows 1 10", --resume, --table, --choices
 	@$(PEERS)/bin/python -m benchmarks.default $(ARGS)
 
 reproduce-peers: $(PEERS)/.ready  ## Table I's rows and the field of shap and shapiq, where these are

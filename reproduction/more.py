@@ -5,6 +5,7 @@ stated accuracy takes, and deeper models.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
@@ -15,10 +16,12 @@ from typing import Any
 import numpy as np
 
 import owenshap
+from owenshap.statistics.stopping import Until
+from reproduction import probes, several
 from reproduction.data import Dataset, credit_cards, load
 from reproduction.deeper import patch_members
 from reproduction.games import LinearFirstGame, RowGame, TableRow, estimates, table
-from reproduction.images import game_of, near_exact
+from reproduction.images import COSTLY, chosen, game_of, near_exact
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
 from reproduction.tabular import DRAWS_SEED, ROWS_SEED, exact, some_rows
@@ -46,7 +49,7 @@ THEIRS = {
     "odd-shap": "shapiq OddSHAP",
     "regression-msr": "shapiq RegressionMSR",
 }
-FIELD_ROWS = {"cc": 10, "mnist": 5}
+FIELD_ROWS = {"cc": 30, "mnist": 20}
 FIELD_REPETITIONS = {"cc": 2, "mnist": 2}
 CC_BUDGETS = (80, 320, 1000, 3200)
 MNIST_BUDGETS = (6, 12, 24)
@@ -193,7 +196,17 @@ def field(dataset: Dataset, network: Network, run: Run) -> None:
         **{key: partial(by_variant, key) for key in SAMPLED},
         **{key: partial(by_name, method) for key, method in OURS.items()},
     }
-    _field_step(f"{name}-field-ours", methods, made, known, run, "fits")
+
+    def chosen_here() -> Result:
+        """What the default takes on the first row, at every budget."""
+        game, _, budgets = made(0)
+        choices = {
+            "quick": [chosen(game.n_players, each, 0.0) for each in budgets],
+            "costly": [chosen(game.n_players, each, COSTLY) for each in budgets],
+        }
+        return {"chosen": choices}
+
+    _field_step(f"{name}-field-ours", methods, made, known, run, "default", chosen_here)
 
 
 def _field_step(
@@ -203,6 +216,7 @@ def _field_step(
     settings: Result,
     run: Run,
     code: str,
+    more: Callable[[], Result] = dict,
 ) -> None:
     pieces = {
         key: partial(contend, method, made, name.partition("-")[0])
@@ -216,6 +230,7 @@ def _field_step(
                 what: {key: part[what] for key, part in parts.items()}
                 for what in ("errors", "seconds")
             },
+            **more(),
         }
 
     run.whole(name, {**settings, "methods": list(methods)}, pieces, join, code)
@@ -236,8 +251,8 @@ TIMED: dict[str, tuple[Any, tuple[int, ...]]] = {
     "exact": ("exact", (65_536,)),
 }
 TIMED_ATTEMPTS = 3
-SLOW_ROWS = 10
-"""Rows of the methods that take long for each."""
+SLOW = ("gaussian-process",)
+"""Timed once: a fit for every row takes long."""
 
 
 def against_time(dataset: Dataset, network: Network, run: Run) -> None:
@@ -245,27 +260,28 @@ def against_time(dataset: Dataset, network: Network, run: Run) -> None:
     rows = some_rows(dataset, run.size.rows).astype("float32")
     truth = exact(table(network, rows.astype(np.float64))).T
 
-    def piece(method: Any, budgets: tuple[int, ...], few: bool) -> Result:
+    def piece(method: Any, budgets: tuple[int, ...], attempts: int) -> Result:
         explainer = owenshap.Explainer(network.module(run.device), baseline=0.0, output="predicted")
-        some = rows[:SLOW_ROWS] if few else rows
         errors, taken = [], []
         clock = clock_of(run.device)
         for budget in budgets:
             settings = {} if method == "exact" else {"budget": budget}
-            explainer(some, method=method, progress=False, **settings)  # what is made once
+            few = rows if attempts > 1 else rows[:1]
+            explainer(few, method=method, progress=False, **settings)  # what is made once
             times = []
             squared = []
-            for seed in range(TIMED_ATTEMPTS):
+            for seed in range(attempts):
                 began = clock()
-                found = explainer(some, method=method, seed=seed, progress=False, **settings)
+                found = explainer(rows, method=method, seed=seed, progress=False, **settings)
                 times.append(clock() - began)
-                squared.append(np.mean((found.values - truth[: len(some)]) ** 2))
-            taken.append(1000 * min(times) / len(some))
+                squared.append(np.mean((found.values - truth) ** 2))
+            taken.append(1000 * min(times) / len(rows))
             errors.append(float(np.mean(squared)))
-        return {"milliseconds": taken, "errors": errors}
+        walked = probes.walked(partial(explainer, few, method=method, progress=False, **settings))
+        return {"milliseconds": taken, "errors": errors, "paths": walked}
 
     pieces = {
-        key: partial(piece, method, budgets, key in ("gaussian-process", "default"))
+        key: partial(piece, method, budgets, 1 if key in SLOW else TIMED_ATTEMPTS)
         for key, (method, budgets) in TIMED.items()
     }
     if run.device == "cpu" and find_spec("shap") is not None:
@@ -273,9 +289,15 @@ def against_time(dataset: Dataset, network: Network, run: Run) -> None:
 
     def join(parts: dict[str, Result]) -> Result:
         budgets = {key: list(each[1]) for key, each in TIMED.items()}
-        return {"budgets": {**budgets, "kernel-shap": list(KERNEL_BUDGETS)}, "methods": parts}
+        paths = probes.all_of([part.pop("paths", {}) for part in parts.values()])
+        return {
+            "budgets": {**budgets, "kernel-shap": list(KERNEL_BUDGETS)},
+            "methods": parts,
+            "paths": paths,
+        }
 
     settings = run.settings("rows", network=network.digest, device=run.device, methods=list(pieces))
+    settings["slow"] = list(SLOW)
     run.whole(f"{dataset.name}-time-{run.device}", settings, pieces, join, code="times")
 
 
@@ -286,7 +308,7 @@ def _time_of_kernel_shap(network: Network, rows: Any, truth: Any) -> Result:
     """Shap's KernelExplainer on the network in numpy."""
     import shap
 
-    some = rows[:SLOW_ROWS].astype(np.float64)
+    some = rows.astype(np.float64)
     outputs = network(some).argmax(axis=1)
     explainer = shap.KernelExplainer(network, np.zeros((1, rows.shape[1])))
     errors, taken = [], []
@@ -295,7 +317,7 @@ def _time_of_kernel_shap(network: Network, rows: Any, truth: Any) -> Result:
         found = explainer.shap_values(some, nsamples=budget, l1_reg=0, silent=True)
         taken.append(1000 * (time.process_time() - began) / len(some))
         chosen = np.asarray(found)[np.arange(len(some)), :, outputs]
-        errors.append(np.mean((chosen - truth[: len(some)]) ** 2))
+        errors.append(np.mean((chosen - truth) ** 2))
     return {"milliseconds": taken, "errors": errors}
 
 
@@ -362,7 +384,13 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         }
 
     def join(parts: dict[str, Result]) -> Result:
-        return {"tolerances": list(TOLERANCES), "rows": len(rows), "methods": parts}
+        n_players = of_row(0)[0].n_players
+        until = Until(tolerance=TOLERANCES[-1])
+        choices = [
+            chosen(n_players, MOST_EVALUATIONS[name], seconds, until) for seconds in (0.0, COSTLY)
+        ]
+        found = {"tolerances": list(TOLERANCES), "rows": len(rows), "chosen": choices}
+        return {**found, "methods": parts}
 
     settings = {
         "network": network.digest,
@@ -370,10 +398,10 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         "seed": ROWS_SEED,
         "methods": list(ASKED),
         "most": MOST_EVALUATIONS[name],
-        "kept": "what was allowed",
+        "kept": "what was allowed, what the default takes",
     }
     pieces = {key: partial(piece, method) for key, method in ASKED.items()}
-    run.whole(f"{name}-tolerance", settings, pieces, join, code="fits")
+    run.whole(f"{name}-tolerance", settings, pieces, join, code="default")
 
 
 # --- deeper models
@@ -397,6 +425,7 @@ def compare_games(games: list[RowGame], truths: list[Any], samples: int, times: 
 
 
 WIDE_ROWS, WIDE_SAMPLES, WIDE_TIMES = 6, 200, 20
+TREE_ROWS = 20  # exact values of trees take no time
 
 
 def boosted(folder: Path | None, run: Run) -> None:
@@ -409,8 +438,10 @@ def boosted(folder: Path | None, run: Run) -> None:
         rows, labels = dataset.fitting
         model = XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0)
         model.fit(rows[:, 1:], labels)
-        some = some_rows(dataset, WIDE_ROWS)[:, 1:]
-        explainer = owenshap.Explainer(model, np.zeros((1, 23)))
+        some = some_rows(dataset, TREE_ROWS)[:, 1:]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # log-odds are what is meant
+            explainer = owenshap.Explainer(model, np.zeros((1, 23)))
         truths = list(explainer(some, method="trees", progress=False).values)
 
         def of_row(row: Any) -> ValuesRow:
@@ -425,7 +456,7 @@ def boosted(folder: Path | None, run: Run) -> None:
         accuracy = float(np.mean(model.predict(dataset.test[0][:, 1:]) == dataset.test[1]))
         return {**found, "test": accuracy, "players": 23, "samples": WIDE_SAMPLES}
 
-    run.step("cc23-trees-ratios", _wide_settings(), compute)
+    run.step("cc23-trees-ratios", {**_wide_settings(), "rows": TREE_ROWS}, compute)
 
 
 def wide_network(folder: Path | None, run: Run) -> None:
@@ -539,11 +570,13 @@ def timed(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) 
     against_time(dataset, network(dataset), run)
 
 
-def models(folder: Path | None, run: Run, _: Callable[[Dataset], Network]) -> None:
-    """Deeper models; boosted trees where xgboost is."""
+def models(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) -> None:
+    """Deeper models, boosted trees where xgboost is, and several networks of MNIST."""
     transformers(folder, run)
     wide_network(folder, run)
     residual_cnns(folder, run)
+    digits = load("mnist", folder)
+    several.of_images(digits, network(digits).architecture, run)
     if find_spec("xgboost") is not None:
         boosted(folder, run)
     else:

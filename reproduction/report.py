@@ -15,6 +15,7 @@ import numpy as np
 from reproduction import errata, judging
 from reproduction.drawing import SHORT, in_order
 from reproduction.fitted import FITTED
+from reproduction.images import COSTLY
 from reproduction.judging import mean, percent, ratio
 from reproduction.steps import FULL, HERE, read
 from reproduction.variants import VARIANTS
@@ -390,7 +391,7 @@ def times(results: Results) -> Iterator[str]:
         yield row(
             SHORT.get(key, "exact, all 2¹⁶ coalitions"), *cells, *_known_times(results, paper)
         )
-    if len({each.get("probe") for each in devices.values()}) > 1:
+    if 0 < len({f"cc-timing-{device}" for device in devices} & _older(results)) < len(devices):
         yield "\nThe two devices were timed with different code: compare ratios down a column, not across."
     yield from _profiles(devices)
     first = next(iter(devices.values()))["result"]
@@ -407,6 +408,13 @@ def times(results: Results) -> Iterator[str]:
     yield "\n![times](@cc-timing.png)"
 
 
+LONGER = {
+    "the network": "the columns of its first layer are gathered in the order of each permutation and added up, a coalition's are added to one sum",
+    "the loop": "each permutation is a replicate of its own, whose values come back for the error bars, where the designs of Owen's rules are one replicate",
+}
+"""Why Castro takes longer, by where it does."""
+
+
 def _profiles(devices: dict[str, Any]) -> Iterator[str]:
     """Where the time goes, by room of the code."""
     for each in devices.values():
@@ -418,6 +426,15 @@ def _profiles(devices: dict[str, Any]) -> Iterator[str]:
         yield from header("", *names)
         for key, part in shares.items():
             yield row(SHORT.get(key, "exact"), *(f"{part.get(what, 0):.0%}" for what in names))
+        taken = each["result"]["milliseconds"]
+        castro, owen = (
+            {what: taken[key] * part for what, part in shares[key].items()}
+            for key in ("castro", "owen-program")
+        )
+        most = max(castro, key=lambda what: castro[what] - owen.get(what, 0))
+        network = castro["the network"] - owen["the network"]
+        beside = f" and {network:.2g} the network" if most != "the network" else ""
+        yield f"\nOf the {taken['castro'] - taken['owen-program']:.2g} ms by which Castro is slower than Owen here, {castro[most] - owen.get(most, 0):.2g} are {most}{beside}: {LONGER.get(most, most)}."
 
 
 def _known_times(results: Results, paper: str | None) -> list[str]:
@@ -477,6 +494,7 @@ def figure_two(results: Results) -> Iterator[str]:
                 late.text(),
                 f"{errors.below} / {errors.above}",
             )
+    yield from _networks_of_images(results("mnist-networks-images"))
     sizes = [
         f"{name} {np.shape(results(f'{name}-mlp-curves')['spread']['castro'])[1]}" for name in names
     ]
@@ -485,18 +503,48 @@ def figure_two(results: Results) -> Iterator[str]:
         yield "\n![mnist](@mnist-mlp-curves.png)"
 
 
+def _networks_of_images(several: Any) -> Iterator[str]:
+    """Fig. 2's errors and Fig. 3's count over networks."""
+    if not several:
+        return
+    tests = np.asarray(several["test"])
+    count, rows = np.shape(several["errors"]["castro 20"])
+    yield f"\n**Over {count} networks of MNIST**, each from its own seed ({rows} rows each, test accuracy {tests.mean():.4f} ± {tests.std(ddof=1):.4f}): squared errors to Castro's at equal samples.\n"
+    yield from header("", *(f"{samples} samples" for samples in several["samples"]))
+    for key in VARIANTS:
+        if key != "castro":
+            cells = []
+            for samples in several["samples"]:
+                upper, lower = (
+                    np.asarray(several["errors"][f"{each} {samples}"]) for each in (key, "castro")
+                )
+                cells.append(judging.ratio_of_networks(upper, lower).text())
+            yield row(SHORT[key], *cells)
+    better = np.asarray(several["overlap"]["halved-program"]) > np.asarray(
+        several["overlap"]["castro-12"]
+    )
+    gap = np.asarray(several["gaps"]).mean(axis=1)
+    yield f"\nAt Fig. 3's budget Halved Owen (program) finds more of the 20 strongest pixels than Castro for {', '.join(f'{each:.0%}' for each in better.mean(axis=1))} of {better.shape[1]} digits, and misses v(N) − v(∅) by {', '.join(f'{each:.2f}' for each in gap)}."
+
+
 def figure_three(results: Results) -> Iterator[str]:
     """Fig. 3."""
     found = results("mnist-mlp-saliency")
     if found:
         yield "## Fig. 3: saliency maps (MNIST)\n"
         yield from _saliency(found)
-        raw, spread = (
-            np.asarray(found["scores"][each]["relative_error"], np.float64) ** 2
-            for each in ("ours", "ours-corrected")
-        )
-        beside_raw = ratio(spread, raw).text()
-        yield f"\nWith 14 coalitions there are seven replicates to learn the shares of the gap from: the sum is then exact, and the squared error {beside_raw} of the raw one's."
+        errors = {
+            key: np.asarray(each["relative_error"], np.float64) ** 2
+            for key, each in found["scores"].items()
+        }
+        told = f"{ratio(errors['ours-corrected'], errors['ours']).text()} of the error of one stratified design"
+        if "ours-replicates" in errors:
+            told = f"{ratio(errors['ours-corrected'], errors['ours-replicates']).text()} of the squared error of these replicates without it, and {told}, which has no replicates to learn from"
+        yield f"\nWith 14 coalitions there are seven replicates to learn the shares of the gap from. The sum is then exact, at {told}."
+        if "chosen" in found:
+            yield _chosen(*([each] for each in found["chosen"])).replace(
+                "'Halved, gap spread'", "'seven replicates with their gap spread'"
+            )
         yield "The paper gives pictures only; no number of its own can stand here.\n\n![saliency maps](@mnist-mlp-saliency.png)"
 
 
@@ -506,9 +554,10 @@ LABELS = {
     "halved-program": "Halved Owen, program, M = 2, Q = 6 (14 coalitions)",
     "castro-same": "Castro, evaluations of the program's Halved Owen",
     "ours": "stratified Halved Owen (ours), the same evaluations",
-    "ours-corrected": "the same with its gap spread (ours)",
+    "ours-replicates": "the same in seven replicates (ours)",
+    "ours-corrected": "seven replicates with their gap spread (ours)",
     "linear": "linear fit (ours), the same evaluations",
-    "default": "the default (ours), the same evaluations",
+    "gaussian-process": "Gaussian process (ours), the same evaluations",
     "near-exact": "the ground truth against as many coalitions of ours",
 }
 
@@ -687,9 +736,29 @@ def field(results: Results) -> Iterator[str]:
                     cells.append(said)
                 taken = float(np.mean(np.asarray(part["seconds"][key])[-1]))
                 yield row(SHORT.get(key, key), *cells, f"{taken:.2g}")
+        if "chosen" in ours:
+            yield f"\n{_chosen(*(ours['chosen'][each] for each in ('quick', 'costly')))}"
         yield f"\n![the field on {name}](@{name}-field-ours.png)"
         if theirs is None:
             yield "\nThe peers were not run with these rows (`make reproduce-peers`)."
+
+
+METHODS = {
+    "halved-owen": "'Halved, gap spread'",
+    "gaussian-process": "'Gaussian process'",
+    "gaussian-process-corrected": "'Gaussian process, corrected'",
+    "linear": "'linear fit'",
+}
+"""The default's choices as rows of a table."""
+
+
+def _chosen(quick: list[str], costly: list[str]) -> str:
+    """What the default takes, in words."""
+    rows = [
+        " or ".join(METHODS.get(each, each) for each in dict.fromkeys(some))
+        for some in (quick, costly)
+    ]
+    return f"The default takes {rows[0]} here, where evaluations take hardly any time, and {rows[1]} where one takes {COSTLY} s."
 
 
 def against_time(results: Results) -> Iterator[str]:
@@ -759,6 +828,8 @@ def tolerances(results: Results) -> Iterator[str]:
             sure = judging.share(held[reached]) if reached.any() else None
             inside = float(np.mean(np.asarray(each["inside"])))
             yield row(SHORT.get(key, key), *cells, percent(sure) if sure else NONE, f"{inside:.1%}")
+        if "chosen" in found:
+            yield "\n" + _chosen(*([each] for each in found["chosen"]))
         yield f"\n![evaluations for a stated accuracy, {name}](@{name}-tolerance.png)"
 
 
@@ -873,12 +944,16 @@ def sources(results: Results) -> Iterator[str]:
         yield row(what, cell)
 
 
+def _older(results: Results) -> set[str]:
+    """Results of older code, as the last `check` found them."""
+    return set(results.whole("code")["older"]) if results.there("code") else set()
+
+
 def ages(results: Results) -> Iterator[str]:
     """Results of older code, as the last `check` found them; and those of a smaller size."""
-    path = results.folder / "code.json"
-    if not path.exists():
+    if not results.there("code"):
         return
-    older = json.loads(path.read_text())["older"]
+    older = sorted(_older(results))
     yield "## Which code, and which size\n"
     if older:
         yield f"Of older code, as `python -m reproduction check` says: {', '.join(f'`{each}`' for each in older)}. All others are of the present code."
@@ -904,6 +979,7 @@ WHOLE = (
     "cc-time-cuda",
     "cc-tolerance",
     "cc23-trees-ratios",
+    "mnist-networks-images",
     "mnist-mlp-curves",
     "mnist-mlp-saliency",
     "mnist-cnn-patches-table",

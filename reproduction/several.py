@@ -1,5 +1,5 @@
-"""Table I over several networks, each on a split of its own: ratios that carry the luck of the
-model.
+"""Table I over several networks, each on a split of its own, and Fig. 2 and 3 over several of MNIST:
+ratios that carry the luck of the model.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from reproduction import splits
-from reproduction.data import credit_cards
-from reproduction.games import table
+from reproduction import images, splits
+from reproduction.data import Dataset, credit_cards
+from reproduction.games import estimate_all, table, total
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
-from reproduction.tabular import DRAWS_SEED, about, all_rows, exact, some_rows
+from reproduction.tabular import DRAWS, DRAWS_SEED, ROWS_SEED, about, all_rows, exact, some_rows
 from reproduction.variants import VARIANTS
 
 FEWER_ROWS, FEWER_REPETITIONS = 2, 5  # times fewer than in Table I, for each of the networks
@@ -65,3 +65,78 @@ def experiment(folder: Path | None, run: Run) -> None:
     settings = run.settings("table_samples", rows=rows, repetitions=repetitions, **known)
     pieces = {f"split {seed}": partial(piece, seed) for seed in range(len(networks))}
     run.whole("cc-networks-table", settings, pieces, join)
+
+
+IMAGE_SAMPLES = (20, 200)
+IMAGE_ROWS, IMAGE_DIGITS = 20, 40  # of each network, in the full protocol
+FEWER_STARS = 4  # times fewer behind near-exact values than for one network
+
+
+def one_of_images(seed: int, architecture: str, dataset: Dataset, run: Run) -> Result:
+    """A network of this seed: squared errors (rows,) of every variant at two sizes, and overlaps
+    (digits,) of the strongest pixels and gaps at Fig. 3's.
+    """
+    from reproduction.training import fit, score
+
+    network = fit(architecture, dataset, seed=seed, device=run.device)
+    n_rows, n_digits = (max(2, each * run.size.rows // 50) for each in (IMAGE_ROWS, IMAGE_DIGITS))
+    stars = max(100, run.size.near_exact // FEWER_STARS)
+    rows = some_rows(dataset, n_digits)
+    errors: dict[str, list[float]] = {}
+    overlaps: dict[str, list[float]] = {}
+    gaps = []
+    for place, row in enumerate(rows):
+        rng = np.random.default_rng((DRAWS_SEED, seed, place))
+        game = images.game_of(network, row, run.device)
+        truth = images.near_exact(game, stars, rng)
+        if place < n_rows:
+            for key, variant in VARIANTS.items():
+                for samples in IMAGE_SAMPLES:
+                    estimator, replicates = variant.make(samples)
+                    found = estimate_all(game, [estimator.draw(game.n_players, rng, replicates)])
+                    errors.setdefault(f"{key} {samples}", []).append(np.sum((found - truth) ** 2))
+        pixels = game.live > 0  # the bias player is no pixel
+        for key in ("castro-12", "halved-printed", "halved-program"):
+            estimator, replicates = images.MAPS[key](game.n_players, 0)
+            found = estimate_all(game, [estimator.draw(game.n_players, rng, replicates)])[0]
+            overlap = images.agreement(found[pixels], truth[pixels])["overlap"]
+            overlaps.setdefault(key, []).append(overlap)
+            if key == "halved-program":
+                gaps.append(abs(float(found.sum()) - total(game)))
+    return {
+        "errors": {key: np.asarray(each) for key, each in errors.items()},
+        "overlap": {key: np.asarray(each) for key, each in overlaps.items()},
+        "gaps": np.asarray(gaps),
+        "test": score(network, dataset.test, run.device),
+    }
+
+
+def of_images(dataset: Dataset, architecture: str, run: Run) -> None:
+    """Fig. 2's errors and Fig. 3's count over networks from several seeds; none of them is kept."""
+
+    def join(parts: dict[str, Result]) -> Result:
+        every = list(parts.values())
+
+        def stacked(what: str) -> dict[str, Any]:
+            return {
+                key: np.stack([np.asarray(part[what][key]) for part in every])
+                for key in every[0][what]
+            }
+
+        return {
+            "errors": stacked("errors"),
+            "overlap": stacked("overlap"),
+            "gaps": np.stack([np.asarray(part["gaps"]) for part in every]),
+            "test": [part["test"] for part in every],
+            "samples": list(IMAGE_SAMPLES),
+        }
+
+    known = {"seeds": [ROWS_SEED, DRAWS_SEED], "draws": DRAWS, "variants": list(VARIANTS)}
+    settings = run.settings(
+        "rows", "near_exact", "networks", architecture=architecture, samples=IMAGE_SAMPLES, **known
+    )
+    pieces = {
+        f"seed {seed}": partial(one_of_images, seed, architecture, dataset, run)
+        for seed in range(run.size.networks)
+    }
+    run.whole(f"{dataset.name}-networks-images", settings, pieces, join)

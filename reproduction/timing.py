@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import owenshap
+from reproduction import probes
 from reproduction.data import Dataset
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
@@ -70,7 +71,11 @@ def timings(dataset: Dataset, network: Network, run: Run) -> Result:
     shares = {name: profile(call) for name, call in calls.items()}
     return {
         "milliseconds": milliseconds,
+        "attempts": {
+            name: [1000 * each / len(rows) for each in times] for name, times in taken.items()
+        },
         "shares": shares,
+        "paths": probes.walked(*calls.values()),
         "building": building(rows[0], run.size.table_samples),
         "rows": len(rows),
         "samples": run.size.table_samples,

@@ -1,7 +1,9 @@
 """One call without settings, beside shap's: `python -m benchmarks.default`.
 
-Jobs and numbers of rows that are not run keep their results; `--table` makes the table of them
-again. Every job runs in a process of its own.
+A cell is a job with a number of rows; each runs in a process of its own and is kept as soon as it
+is there. Cells that are not run keep their results; `--resume` runs those that the present commit
+has not measured, `--minutes` begins none later, `--table` makes the table of them again, `--choices`
+counts which methods 'auto' takes on an idle and on a busy machine.
 """
 
 from __future__ import annotations
@@ -9,16 +11,19 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks.core.timing import Watch, rounded
-from benchmarks.default.cases import CASES, IN_TORCH
+from benchmarks.default.cases import CASES, IN_TORCH, ONE_ROW
+from benchmarks.default.choices import choices
 from benchmarks.default.report import table
 
 HERE = Path(__file__).parent
@@ -26,7 +31,7 @@ ROOT = HERE.parents[1]
 COMMAND = "make bench-default"
 COUNTS = [1, 10, 1000]
 LIMIT = 20.0
-LONGEST = 1800  # seconds of a job, after which something hangs
+LONGEST = 1200  # seconds of a cell, after which something hangs
 PYTHONS = {True: ROOT / ".venv" / "bin" / "python", False: ROOT / ".venv-peers" / "bin" / "python"}
 PACKAGES = ("shap", "scikit-learn", "numpy", "scipy", "torch", "onnxruntime", "xgboost-cpu")
 PACKAGES += ("lightgbm", "catboost")
@@ -46,16 +51,23 @@ def main() -> None:
     asked = _asked()
     folder = asked.out
     results = _kept(folder)
-    for name in [] if asked.table else asked.jobs:
-        began = time.monotonic()
-        _say(f"{name} ...", end=" ")
-        job = _run(name, asked)
-        before = results["jobs"].get(name, {}).get("cells", {})
-        job["cells"] = {**before, **job.get("cells", {})}
-        results["jobs"] = _in_order({**results["jobs"], name: job})
+    began = time.monotonic()
+    if asked.choices:
+        results["choices"] = choices(
+            results.get("choices", {}), asked.jobs, asked.calls, _run_choices
+        )
+    for name, count in [] if asked.table or asked.choices else _cells(asked, results):
+        if time.monotonic() - began > 60 * asked.minutes:
+            _say("time is over; --resume runs the other cells")
+            break
+        _say(f"{name}, {count:,} rows ...", end=" ")
+        cell_began = time.monotonic()
+        job = results["jobs"].setdefault(name, {"what": _what(name), "cells": {}})
+        _measured(job, name, count, asked)
+        results["jobs"] = _in_order(results["jobs"])
         results["machine"] = _machine()
         _write(folder, results)
-        _say(job.get("failed") or f"{time.monotonic() - began:.0f} s, {_brief(job)}")
+        _say(f"{time.monotonic() - cell_began:.0f} s, {_brief(job['cells'][str(count)])}")
     _write(folder, results)
     print(table(results))
 
@@ -64,41 +76,76 @@ def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.default", description=__doc__)
     parser.add_argument("--jobs", nargs="+", choices=CASES, default=list(CASES), metavar="job")
     parser.add_argument("--rows", nargs="+", type=int, default=COUNTS, help="numbers of rows")
-    parser.add_argument("--turns", type=int, default=3)
-    told = "seconds of a call; longer ones are carried on from fewer rows, and marked"
+    parser.add_argument("--turns", type=int, default=5)
+    told = "seconds of a call; where all rows take longer, both explain as many as fit"
     parser.add_argument("--limit", type=float, default=LIMIT, help=told)
+    told = "leave out cells that the present commit has measured"
+    parser.add_argument("--resume", action="store_true", help=told)
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no cell after them")
     parser.add_argument("--table", action="store_true", help="make results.md of results.json")
+    told = "count the methods that 'auto' takes, idle and loaded"
+    parser.add_argument("--choices", action="store_true", help=told)
+    parser.add_argument("--calls", type=int, default=50, help="calls of each job for --choices")
     parser.add_argument("--out", type=Path, default=HERE, help="folder of results.json and .md")
     return parser.parse_args()
+
+
+def _cells(asked: argparse.Namespace, results: dict[str, Any]) -> Iterator[tuple[str, int]]:
+    """The cells to run: few rows of all jobs first."""
+    source = _source()
+    for count in sorted(asked.rows):
+        for name in asked.jobs:
+            known = results["jobs"].get(name, {}).get("cells", {}).get(str(count), {})
+            done = asked.resume and known.get("source") == source and "failed" not in known
+            if not done and (count == 1 or name not in ONE_ROW):
+                yield name, count
 
 
 def _say(text: str, end: str = "\n") -> None:
     print(text, end=end, file=sys.stderr, flush=True)
 
 
-def _run(name: str, asked: argparse.Namespace) -> dict[str, Any]:
-    watch, source = Watch(), _source()
-    command = [str(PYTHONS[name in IN_TORCH]), "-m", "benchmarks.default.measure", name]
-    command += ["--rows", *map(str, asked.rows), "--turns", str(asked.turns)]
-    command += ["--limit", str(asked.limit)]
+def _measured(job: dict[str, Any], name: str, count: int, asked: argparse.Namespace) -> None:
+    """The cell, put into its job; one that failed before it had any result says why."""
+    watch = Watch()
+    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    command = ["benchmarks.default.measure", name, "--rows", str(count)]
+    command += ["--turns", str(asked.turns), "--limit", str(asked.limit)]
+    when = {"date": date, "source": _source()}
+    try:
+        ran = json.loads(_run(name, command))
+    except subprocess.SubprocessError as error:
+        failed = f"{type(error).__name__}, see out/default/{name}.log"
+        job["cells"][str(count)] = {"failed": failed, **when}
+        return
+    cell = {**ran.pop("cell"), **when, "watch": watch.report()}
+    job |= ran
+    job["cells"][str(count)] = cell
+    job["cells"] = {key: job["cells"][key] for key in sorted(job["cells"], key=int)}
+
+
+def _run(name: str, command: list[str]) -> bytes:
+    """What a module prints in the environment of a job; errors go to its log."""
     log = ROOT / "out" / "default" / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    job = {"what": _what(name), "date": date, "source": source}
     with log.open("w") as errors:
-        try:
-            ran = subprocess.run(
-                command,
-                cwd=ROOT,
-                env={**os.environ, **_environment()},
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                timeout=LONGEST,
-                check=True,
-            )
-        except subprocess.SubprocessError as error:
-            return {**job, "failed": f"{type(error).__name__}, see {log.relative_to(ROOT)}"}
-    return {**job, "watch": watch.report(), **json.loads(ran.stdout)}
+        ran = subprocess.run(
+            [str(PYTHONS[name in IN_TORCH]), "-m", *command],
+            cwd=ROOT,
+            env={**os.environ, **_environment()},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            timeout=LONGEST,
+            check=True,
+        )
+    return ran.stdout
+
+
+def _run_choices(name: str, calls: int) -> dict[str, int]:
+    """How often each method was taken, in a process of its own."""
+    command = ["benchmarks.default.choices", name, "--calls", str(calls)]
+    found: dict[str, int] = json.loads(_run(name, command))
+    return found
 
 
 def _environment() -> dict[str, str]:
@@ -111,14 +158,13 @@ def _what(name: str) -> str:
     return " ".join((CASES[name].__doc__ or name).split()).rstrip(".")
 
 
-def _brief(job: dict[str, Any]) -> str:
-    """Both times of every cell, for who waits."""
-    texts = []
-    for count, cell in job["cells"].items():
-        took = [cell[who].get("seconds") for who in ("owenshap", "shap")]
-        mine, theirs = ("failed" if each is None else f"{each:.3g}" for each in took)
-        texts.append(f"{count}: {mine} against {theirs} s")
-    return "; ".join(texts)
+def _brief(cell: dict[str, Any]) -> str:
+    """Both times and the ratio, for who waits."""
+    if "failed" in cell:
+        return str(cell["failed"])
+    took = [cell[who].get("seconds") for who in ("owenshap", "shap")]
+    mine, theirs = ("failed" if each is None else f"{each:.3g}" for each in took)
+    return f"{mine} against {theirs} s, {cell['ratio']}"
 
 
 def _in_order(jobs: dict[str, Any]) -> dict[str, Any]:

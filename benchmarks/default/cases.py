@@ -444,6 +444,9 @@ def features_1000() -> Case:
 IN_TORCH = ("torch_mlp", "torch_cnn", "onnx")
 """Jobs of packages that the peers' Python has no small build of; they run beside the tests' shap."""
 
+ONE_ROW = ("function_100_ms",)
+"""Jobs of which one row is explained."""
+
 CASES: dict[str, Callable[[], Case]] = {
     each.__name__: each
     for each in (

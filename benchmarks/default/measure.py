@@ -1,4 +1,4 @@
-"""One job, in a process of its own: `python -m benchmarks.default.measure JOB --rows … --turns …`.
+"""One cell, in a process of its own: `python -m benchmarks.default.measure JOB --rows … --turns …`.
 
 Both contenders make the whole call, from a model to values, in turn. Seconds are the processor's:
 other work on the machine makes a contender wait, and waiting is not counted.
@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,7 +24,8 @@ from threadpoolctl import threadpool_limits
 import owenshap
 from benchmarks.default.cases import CASES, OUT, Case
 
-LONG = 0.5  # of the limit: a first call that takes longer counts as a turn
+SOME = 10  # rows that tell how many fit the limit, where many are asked for
+CHOOSING = 100  # the seed of calls that choose a setting: those that judge it have others
 GIVEN_UP = 3  # a call is ended after so many limits
 LOOKS = 20  # at a call before it is ended
 TIGHTER = ("0.3%", "0.1%", "0.03%", "0.01%")
@@ -43,9 +44,8 @@ class TooLongError(Exception):
 
 @dataclass
 class Times:
-    """Seconds of one contender with some number of rows, turn by turn."""
+    """Seconds of one contender, turn by turn."""
 
-    rows_run: int
     seconds: list[float] = field(default_factory=list)
     clock: list[float] = field(default_factory=list)
     failed: str | None = None
@@ -69,28 +69,20 @@ class Contender:
     call: Callable[[np.ndarray, int], Any]
     """Of rows and of a seed."""
     limit: float
-    times: dict[int, Times] = field(default_factory=dict)
     first: dict[str, Any] | None = None
     """The first call of the process: its seconds and method."""
-
-    def begin(self, rows: int) -> Times:
-        """How many of the rows can be run within the limit, by what is known."""
-        within = rows
-        if self.times:
-            a_row = self._each_row()
-            within = int(np.clip(self.limit / max(a_row, 1e-9), max(self.times), rows))
-        self.times[rows] = Times(within)
-        failed = [each.failed for each in self.times.values() if each.failed]
-        self.times[rows].failed = failed[0] if failed else None
-        return self.times[rows]
+    failed: str | None = None
+    """Why its first call has no result."""
 
     def turn(self, rows: np.ndarray, times: Times, seed: int) -> None:
+        """One call more, where those before did not fail and took no more than the limit."""
         if times.failed or sum(times.seconds) > self.limit:
             return
         began, clock = time.process_time(), time.perf_counter()
         try:
-            with ended_after(GIVEN_UP * self.limit):
-                times.results.append(self.call(rows[: times.rows_run], seed))
+            with ended_after(GIVEN_UP * self.limit), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                times.results.append(self.call(rows, seed))
         except TooLongError:
             times.failed = f"ended after {GIVEN_UP * self.limit:.0f} s"
         except Exception as error:  # told in the table
@@ -99,23 +91,23 @@ class Contender:
             times.seconds.append(time.process_time() - began)
             times.clock.append(time.perf_counter() - clock)
 
-    def seconds(self, rows: int) -> float:
-        """The median, carried on to all rows where only some were run."""
-        times = self.times[rows]
-        missing = rows - times.rows_run
-        return times.median + missing * self._each_row() if missing else times.median
-
-    def _each_row(self) -> float:
-        """Seconds of one more row, from the two largest runs."""
-        known = {each.rows_run: each.median for each in self.times.values() if each.seconds}
-        if not known:
-            return 0.0
-        *_, (count, most) = [(0, 0.0), *sorted(known.items())]
-        smaller = {rows: took for rows, took in known.items() if rows < count}
-        if not smaller:
-            return most / count
-        less = max(smaller)
-        return max(most - smaller[less], 0.0) / (count - less)
+    def fitting(self, rows: np.ndarray) -> int:
+        """How many of the rows take no more than the limit, by one call or two with fewer."""
+        assert self.first is not None
+        one = self.first["seconds"]
+        few = min(SOME, len(rows))
+        if few == 1 or self.failed:
+            return len(rows)
+        times = Times()
+        self.turn(rows[:1], times, seed=CHOOSING)  # without imports and compilation
+        one = min([one, *times.seconds])
+        known, took = 1, one
+        if few * one <= self.limit:
+            times = Times()
+            self.turn(rows[:few], times, seed=CHOOSING)
+            known, took = (few, times.seconds[0]) if times.seconds else (1, one)
+        a_row = max((took - one) / (known - 1), took / known / 2) if known > 1 else one
+        return int(np.clip(known + (self.limit - took) / max(a_row, 1e-9), known, len(rows)))
 
 
 @contextmanager
@@ -258,49 +250,45 @@ def _cached(
     return kept["values"], kept["noise"]
 
 
-def measure(name: str, counts: list[int], turns: int, limit: float) -> dict[str, Any]:
-    """All cells of a job."""
+def measure(name: str, count: int, turns: int, limit: float) -> dict[str, Any]:
+    """One cell of a job."""
     case = CASES[name]()
     contenders = {"owenshap": Contender(ours(case), limit), "shap": Contender(shap(case), limit)}
     told = _told(contenders, case)  # first of all, as some things are said once a process
     judge = Judge.of(name, case)
-    cells = {}
-    for count in sorted(counts):
-        if count > case.most_rows:
-            continue
-        cell = _race(contenders, case, count, turns)
-        cells[str(count)] = _judged(cell, contenders, judge, count, case)
-    return {"cells": cells, "warnings": told, "players": int(judge.values.shape[1])}
+    rows = case.rows[:count]
+    rows = rows[: min(each.fitting(rows) for each in contenders.values())]
+    cell = _race(contenders, rows, turns)
+    found = _judged(cell, contenders, judge, rows, case) | {"rows_run": len(rows)}
+    return {"cell": found, "warnings": told, "players": int(judge.values.shape[1])}
 
 
 def _told(contenders: dict[str, Contender], case: Case) -> list[str]:
     """The first call of each, with its imports and compilation; what owenshap says meanwhile."""
     texts: list[str] = []
     for who, contender in contenders.items():
+        began = time.process_time()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            times = contender.begin(1)
-            contender.turn(case.rows, times, seed=0)
+            try:
+                result = contender.call(case.rows[:1], 0)
+            except Exception as error:  # told in the table
+                contender.failed = f"{type(error).__name__}: {error}"[:SHORT]
+                continue
         if who == "owenshap":
             texts = sorted({str(each.message)[:SHORT] for each in caught})
-        if not times.failed:
-            method = getattr(times.result, "method", None)
-            contender.first = {"seconds": times.seconds[0], "method": method}
-            if times.seconds[0] < LONG * contender.limit:
-                contender.times.clear()
+        method = getattr(result, "method", None)
+        contender.first = {"seconds": time.process_time() - began, "method": method}
     return texts
 
 
-def _race(contenders: dict[str, Contender], case: Case, count: int, turns: int) -> dict[str, Times]:
+def _race(contenders: dict[str, Contender], rows: np.ndarray, turns: int) -> dict[str, Times]:
     """Each turn times both, another first."""
-    cell = {who: each.times.get(count) or each.begin(count) for who, each in contenders.items()}
+    cell = {who: Times(failed=each.failed) for who, each in contenders.items()}
     names = list(cell)
     for turn in range(turns):
         for who in names[turn % 2 :] + names[: turn % 2]:
-            if len(cell[who].seconds) <= turn:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    contenders[who].turn(case.rows, cell[who], seed=turn)
+            contenders[who].turn(rows, cell[who], seed=turn)
     return cell
 
 
@@ -308,17 +296,17 @@ def _judged(
     cell: dict[str, Times],
     contenders: dict[str, Contender],
     judge: Judge,
-    count: int,
+    rows: np.ndarray,
     case: Case,
 ) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for who, times in cell.items():
-        found[who] = {"rows_run": times.rows_run, "turns": len(times.seconds)}
+        found[who] = {"turns": len(times.seconds)}
         if times.failed or times.result is None:
             found[who]["failed"] = times.failed or "not run"
             continue
         found[who] |= {
-            "seconds": contenders[who].seconds(count),
+            "seconds": times.median,
             "measured": times.seconds,
             "clock": times.clock,
             "first": contenders[who].first,
@@ -327,8 +315,8 @@ def _judged(
         }
         if who == "owenshap":
             found[who] |= judge.intervals(times.result) | _words(times.result)
-            found[who]["noise"] = judge.noise_share(times.rows_run)
-    found["ratio"] = _ratio(found, contenders, judge, count, case)
+            found[who]["noise"] = judge.noise_share(len(rows))
+    found["ratio"] = _ratio(found, judge, rows, case, contenders["owenshap"].limit)
     return found
 
 
@@ -353,41 +341,47 @@ def _doubtful(explanation: Any) -> float | None:
 
 
 def _ratio(
-    found: dict[str, Any],
-    contenders: dict[str, Contender],
-    judge: Judge,
-    count: int,
-    case: Case,
+    found: dict[str, Any], judge: Judge, rows: np.ndarray, case: Case, limit: float
 ) -> dict[str, Any]:
-    """Our time to shap's error over shap's time, and the setting that reaches it the soonest.
+    """Our time to shap's error over shap's time, and the setting that reaches it.
 
     Where the default is more accurate than shap's, what is looser is tried besides: a wider
     tolerance, or about as many evaluations as shap makes. Where it is less so, tighter tolerances.
+    Settings are chosen by a call with a seed of its own, the quickest of the looser or the first of
+    the tighter ones, and judged by other calls: one that then misses shap's error gives way to the
+    next, at last to the default.
     """
     mine, theirs = found["owenshap"], found["shap"]
     if "failed" in theirs:
         return {"value": None, "why": "shap has no result"}
     wanted = max(theirs["error"], EXACT)
     reaches = "failed" not in mine and mine["error"] <= wanted
-    default = {"value": mine["seconds"] / theirs["seconds"], "with": "default"}
+    default = {"value": mine.get("seconds", np.nan) / theirs["seconds"], "with": "default"}
     if reaches and mine["method"] in READ_OFF:
         return default  # nothing is sampled that could be fewer
-    tried = [default] if reaches else []
-    rows = case.rows[: min(count, 10)]
-    turns = max(1, theirs["turns"])
-    for setting in _looser(judge) if reaches else ({"tolerance": each} for each in TIGHTER):
-        times = _tried(case, setting, rows, turns, contenders["owenshap"].limit)
-        if times.failed:
-            continue
-        if judge.mean_error(times) <= wanted:
+
+    def timed(setting: dict[str, Any], seeds: Iterable[int]) -> float | None:
+        """Seconds of calls with a setting, where these reach the error."""
+        times = _tried(case, setting, rows, seeds, limit)
+        return times.median if not times.failed and judge.mean_error(times) <= wanted else None
+
+    chosen = []
+    for number, setting in enumerate(_looser(judge) if reaches else _tighter()):
+        seconds = timed(setting, [CHOOSING])
+        if seconds is not None and not (reaches and seconds >= mine["seconds"]):
+            chosen.append((seconds if reaches else number, number, setting))
+    for *_, setting in sorted(chosen):
+        seconds = timed(setting, range(max(1, theirs["turns"])))
+        if seconds is not None:
             told = ", ".join(f"{name}={value}" for name, value in setting.items())
-            seconds = times.median * count / len(rows)
-            tried.append({"value": seconds / theirs["seconds"], "with": told})
-            if not reaches:
-                break
-    if not tried:
-        return {"value": None, "why": f"not with {TIGHTER[-1]}"}
-    return min(tried, key=lambda each: each["value"])
+            judged = {"value": seconds / theirs["seconds"], "with": told}
+            return min(judged, default, key=lambda each: each["value"]) if reaches else judged
+    return default if reaches else {"value": None, "why": f"not with {TIGHTER[-1]}"}
+
+
+def _tighter() -> Iterator[dict[str, Any]]:
+    """Settings with which a call is more accurate than the default."""
+    return ({"tolerance": each} for each in TIGHTER)
 
 
 def _looser(judge: Judge) -> Iterator[dict[str, Any]]:
@@ -398,22 +392,19 @@ def _looser(judge: Judge) -> Iterator[dict[str, Any]]:
 
 
 def _tried(
-    case: Case, setting: dict[str, Any], rows: np.ndarray, turns: int, limit: float
+    case: Case, setting: dict[str, Any], rows: np.ndarray, seeds: Iterable[int], limit: float
 ) -> Times:
     """Calls with a setting of our own."""
-    contender = Contender(ours(case, **setting), limit)
-    times = contender.begin(len(rows))
-    for turn in range(turns):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            contender.turn(rows, times, seed=turn)
+    contender, times = Contender(ours(case, **setting), limit), Times()
+    for seed in seeds:
+        contender.turn(rows, times, seed)
     return times
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.default.measure")
     parser.add_argument("job", choices=CASES)
-    parser.add_argument("--rows", type=int, nargs="+", required=True)
+    parser.add_argument("--rows", type=int, required=True)
     parser.add_argument("--turns", type=int, required=True)
     parser.add_argument("--limit", type=float, required=True)
     asked = parser.parse_args()

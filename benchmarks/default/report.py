@@ -10,12 +10,14 @@ HEAD = """# The default: one call without settings, beside shap's
 Made by `{command}`; [how it is measured](../README.md). `owenshap.Explainer(model, background)(rows)` and
 `shap.Explainer(model, background)(rows)`, whole calls with a background of 100 rows. shap gets the
 model where it takes it, else the function that its users write. Processor seconds, one thread,
-medians of turns in which both run; ~ marks seconds that are carried on from fewer rows.
+medians of turns in which both run. 'By 50 rows': so many fit the time of a call, and both explained
+these; nothing is carried on from fewer rows.
 
 - **ratio**: our time over shap's, each by default. **To its error**: our time to reach the error of
   shap's default, over shap's time, with the setting that is named: where our default is the more
   accurate, the quickest of it, of tolerances of 3, 10 and 30 %, and of budgets of half, once and
-  twice the evaluations that shap makes; where it is less accurate, the first tighter tolerance.
+  twice the evaluations that shap makes; where it is less accurate, the first tighter tolerance. The
+  setting is chosen by calls with a seed of their own, and judged by calls with other seeds.
 - **error**: squared, over the squares of the true values, of the first rows; 'exact' where it is
   rounding (below 1e-10). ≤ marks errors below the noise of the near-exact values that they are
   measured against.
@@ -26,7 +28,15 @@ medians of turns in which both run; ~ marks seconds that are carried on from few
 """
 GOAL, GAP, MOST_DOUBTFUL, COVERAGE = 1.1, 1e-6, 0.1, 0.93
 EXACT = 1e-10
-SPENT = "| job | date | commit | seconds | load before, after | busy with other work |"
+SPENT = (
+    "| job | rows | date | commit | turns | seconds | load before, after | busy with other work |"
+)
+CHOICES = """
+Which method 'auto' took in {calls} calls of the same row with the same seed, each by a new explainer:
+idle, and with two processes beside that compute all the time (`make bench-default ARGS=--choices`).
+
+| job | idle | loaded | one choice |
+|---|---|---|---|"""
 
 
 def table(results: dict[str, Any]) -> str:
@@ -50,8 +60,9 @@ def table(results: dict[str, Any]) -> str:
         "|---|---|---|---|--:|---|",
     ]
     lines += [_words(name, job) for name, job in jobs.items()]
-    lines += ["", SPENT, "|---|---|---|--:|--:|--:|"]
-    lines += [_watch(name, job) for name, job in jobs.items()]
+    lines += [*_choices(results.get("choices", {}))]
+    lines += ["", SPENT, "|---|--:|---|---|--:|--:|--:|--:|"]
+    lines += [line for name, job in jobs.items() for line in _watches(name, job)]
     machine = "; ".join(f"{name}: {value}" for name, value in results["machine"].items())
     return "\n".join([*lines, "", f"Command: `{results['command']}`. {machine}."]) + "\n"
 
@@ -62,6 +73,7 @@ def _goals(jobs: dict[str, Any]) -> Iterator[str]:
         f"{name} {count}": cell
         for name, job in jobs.items()
         for count, cell in job.get("cells", {}).items()
+        if "failed" not in cell
     }
     yield "| goal | met in | missed in |"
     yield "|---|--:|---|"
@@ -108,16 +120,18 @@ def _row(cells: Any) -> str:
 
 
 def _cells(name: str, job: dict[str, Any]) -> Iterator[str]:
-    if "failed" in job and not job.get("cells"):
-        yield _row((name, "–", job["failed"], *["–"] * 11))
     for count, cell in job.get("cells", {}).items():
+        if "failed" in cell:
+            yield _row((name, f"{int(count):,}", _cell(cell["failed"]), *["–"] * 11))
+            continue
         mine, theirs = cell["owenshap"], cell["shap"]
+        by = cell["rows_run"]
         yield _row(
             (
                 name,
-                f"{int(count):,}",
-                _seconds(mine, int(count)),
-                _seconds(theirs, int(count)),
+                f"{int(count):,}" if by == int(count) else f"{int(count):,}, by {by:,} rows",
+                _seconds(mine),
+                _seconds(theirs),
                 _plain_ratio(mine, theirs),
                 _ratio(cell["ratio"]),
                 _error(mine),
@@ -128,10 +142,8 @@ def _cells(name: str, job: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _seconds(found: dict[str, Any], count: int) -> str:
-    if "failed" in found:
-        return _cell(found["failed"])
-    return f"{'~' if found['rows_run'] < count else ''}{found['seconds']:.3g}"
+def _seconds(found: dict[str, Any]) -> str:
+    return _cell(found["failed"]) if "failed" in found else f"{found['seconds']:.3g}"
 
 
 def _plain_ratio(mine: dict[str, Any], theirs: dict[str, Any]) -> str:
@@ -194,11 +206,30 @@ def _cell(text: str) -> str:
     return " ".join(text.replace("|", "/").split())
 
 
-def _watch(name: str, job: dict[str, Any]) -> str:
-    watch = job.get("watch")
-    if watch is None:
-        return _row((name, job["date"], job["source"], "–", "–", "–"))
-    others = watch["processors_used_by_others"]
-    busy = "unknown" if others is None else f"{others:.2f} processors"
-    load = f"{watch['load_before']:.1f}, {watch['load_after']:.1f}"
-    return _row((name, job["date"], job["source"], f"{watch['seconds']:.0f}", load, busy))
+def _choices(found: dict[str, Any]) -> Iterator[str]:
+    """How often each method was taken, idle and loaded."""
+    if not found:
+        return
+    calls = {sum(counts.values()) for states in found.values() for counts in states.values()}
+    yield CHOICES.format(calls=" or ".join(map(str, sorted(calls))))
+    for name, states in found.items():
+        idle, loaded = (
+            ", ".join(f"{method} {count}" for method, count in states[each].items())
+            for each in ("idle", "loaded")
+        )
+        one = len({method for counts in states.values() for method in counts}) == 1
+        yield _row((name, idle, loaded, "yes" if one else "**no**"))
+
+
+def _watches(name: str, job: dict[str, Any]) -> Iterator[str]:
+    """When each cell was measured, and what else the machine did."""
+    for count, cell in job.get("cells", {}).items():
+        told = [cell["date"], cell["source"], "–", "–", "–", "–"]
+        watch = cell.get("watch")
+        if watch is not None:
+            others = watch["processors_used_by_others"]
+            told[2] = str(cell["owenshap"]["turns"])
+            told[3] = f"{watch['seconds']:.0f}"
+            told[4] = f"{watch['load_before']:.1f}, {watch['load_after']:.1f}"
+            told[5] = "unknown" if others is None else f"{others:.2f} processors"
+        yield _row((name, f"{int(count):,}", *told))

@@ -13,7 +13,6 @@ from sklearn.ensemble import RandomForestClassifier
 
 from benchmarks.trees.contenders import PEERS, run
 from benchmarks.trees.jobs import WITH_SHAP, goal
-from owenshap.trees.exact import values
 from owenshap.trees.readers import reader_of
 
 SLOW = Path(__file__).parents[2] / "tests" / "unit" / "trees"
@@ -91,7 +90,7 @@ def _worth(tree: Any, background: np.ndarray, row: np.ndarray, members: np.ndarr
 
 
 def _random_trees() -> float:
-    from random_trees import random_ensemble, random_rows
+    from random_trees import random_ensemble, random_rows, values
     from slow import exact_values
 
     worst = 0.0
@@ -106,7 +105,7 @@ def _random_trees() -> float:
 
 
 def _chains() -> float:
-    from random_trees import chain, random_rows
+    from random_trees import chain, random_rows, values
     from slow import leaf_by_leaf
 
     ensemble = chain(3, 100, 100)

@@ -78,6 +78,20 @@ def app() -> None:
 @click.option("--seconds", type=float, metavar="S", help="Stop after so long, all rows together.")
 @click.option("--method", default="auto", metavar="NAME", help="One that `owenshap methods` lists.")
 @click.option(
+    "--index",
+    default="shapley",
+    show_default=True,
+    metavar="NAME",
+    help="What is fair: shapley, banzhaf or beta(a,b). Sums are those of predictions for shapley "
+    "alone.",
+)
+@click.option(
+    "--interactions",
+    is_flag=True,
+    help="Also what pairs of features add together: interactions.parquet, and a section of the "
+    "report. It takes no further evaluation.",
+)
+@click.option(
     "--confidence",
     type=float,
     default=0.95,

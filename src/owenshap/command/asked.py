@@ -30,6 +30,8 @@ class Asked:
     tolerance: str | None = None
     budget: int | None = None
     seconds: float | None = None
+    index: str = "shapley"
+    interactions: bool = False
     confidence: float = 0.95
     seed: int = 0
     out: Path = Path("explained")

@@ -19,11 +19,14 @@ from owenshap.command.words import Told
 from owenshap.command.work import Work
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.interactions import Interactions
 from owenshap.jobs.explainer import Explainer
 from owenshap.jobs.layout import Layout, kinds_of
+from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.run import Run
 from owenshap.jobs.sources import no_ids
 from owenshap.report import write
+from owenshap.report.pairs import summaries
 from owenshap.support.extras import needed
 
 MOST_CELLS = 1 << 22  # rows × players × outputs that are written in one file: 200 MB of arrays
@@ -62,13 +65,21 @@ def explain(asked: Asked) -> Done:
         folder = OutFolder.prepared(asked.out, asked.force)
         folder.mark({"audit": work.audit(None)})
         try:
+            found: Run | Explanation
+            pairs: Run | Interactions | None
             if asked.seconds is None:
-                found: Run | Explanation = _run(work, explainer, folder)
+                found = _run(work, explainer, folder)
+                pairs = found if asked.interactions else None
             else:
-                found = _within(work, explainer, folder)
-            return _finished(work, found, folder, baseline)
-        except KeyboardInterrupt:
-            say(_how_far(folder))
+                found, pairs = _within(work, explainer, folder)
+            return _finished(work, found, pairs, folder, baseline)
+        except KeyboardInterrupt as stop:
+            so_far = getattr(stop, "explanation", None)
+            if asked.seconds is not None and isinstance(so_far, Explanation):
+                _finished(work, so_far, None, folder, None)
+                say(_ended_early(len(so_far), work.count, folder))
+            else:
+                say(_how_far(folder))
             sys.exit(INTERRUPTED)
 
 
@@ -86,13 +97,24 @@ def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Run:
     folder.check_run()
     try:
         return explainer.run(
-            work.rows, folder.run, ids=work.carried, retry=work.asked.retry, **work.settings()
+            work.rows,
+            folder.run,
+            ids=work.carried,
+            retry=work.asked.retry,
+            interactions=work.asked.interactions,
+            **work.settings(),
         )
     except InputError as error:
         if error.args[0] != "out":
             raise
         _, rule, got, advice = error.args
         raise InputError("--out", rule, got, f"{advice}; --force begins anew") from error
+
+
+def _ended_early(done: int, rows: int, folder: OutFolder) -> str:
+    what = f"{done:,} of {rows:,} rows, with the intervals that they had by then,"
+    anew = "A time that all rows share cannot be gone on with: --force begins anew"
+    return f"Interrupted before the seconds were over: {what} are in {folder.path}. {anew}."
 
 
 def _how_far(folder: OutFolder) -> str:
@@ -104,18 +126,24 @@ def _how_far(folder: OutFolder) -> str:
     return f"Interrupted: {done}. The same command goes on from there."
 
 
-def _within(work: Work, explainer: Explainer, folder: OutFolder) -> Explanation:
-    """An explanation of so many seconds, all at once."""
+def _within(
+    work: Work, explainer: Explainer, folder: OutFolder
+) -> tuple[Explanation, Interactions | None]:
+    """An explanation of so many seconds, all at once, and interactions where they are asked for."""
     if folder.explanation.exists():
         advice = "Give another folder by --out, or --force"
         raise InputError("--out", "hold no explanation", str(folder.explanation), advice)
     rows = work.rows.drop(columns=work.carried)
-    return explainer(rows, seconds=work.asked.seconds, **work.settings())
+    settings = {**work.settings(), "seconds": work.asked.seconds}
+    if work.asked.interactions:
+        return explainer.with_interactions(rows, **settings)
+    return explainer(rows, **settings), None
 
 
 def _finished(
     work: Work,
     found: Run | Explanation,
+    pairs: Run | Interactions | None,
     folder: OutFolder,
     baseline: Run | Explanation | None,
 ) -> Done:
@@ -133,15 +161,19 @@ def _finished(
     if whole:
         explanation.save(folder.explanation)
         parquet = needed("pyarrow.parquet", extra="cli")
-        table = found.scan().to_table() if isinstance(found, Run) else _table(work, explanation)
+        table = found.table() if isinstance(found, Run) else _table(work, explanation)
         parquet.write_table(table, folder.table)
         files += [folder.table, folder.explanation]
+        if pairs is not None:
+            _write_pairs(pairs, explanation, folder.interactions)
+            files.append(folder.interactions)
     else:
         files.append(folder.run)
-    files += write_report(found, folder.report, audit, work.asked.title)
+    files += write_report(found, folder.report, audit, work.asked.title, pairs)
     rows = len(explanation) if isinstance(found, Explanation) else found.progress.rows
     model = f"{work.loaded.kind} {work.asked.model}" if work.loaded.path else work.asked.model
-    told = Told(explanation, rows, failed, model, str(work.asked.data), evaluations)
+    together = [] if pairs is None else summaries(pairs)
+    told = Told(explanation, rows, failed, model, str(work.asked.data), evaluations, together)
     compared = None
     if baseline is not None:
         compared = changes(in_memory(baseline)[0], explanation, as_number(work.asked.min_change))
@@ -164,22 +196,41 @@ def in_memory(found: Run | Explanation) -> tuple[Explanation, bool]:
 
 def _table(work: Work, explanation: Explanation) -> Any:
     """An explanation in the columns that a run's parts have."""
-    frame = work.rows.drop(columns=work.carried)
+    rows = work.rows.iloc[explanation.row_ids]  # an interrupt may have come before some
+    frame = rows.drop(columns=work.carried)
     kinds = kinds_of(dict(zip(map(str, frame.columns), frame.dtypes, strict=True)))
     ids = no_ids(len(explanation))
     if work.carried:
         pa = needed("pyarrow", extra="cli")
-        ids = pa.Table.from_pandas(work.rows[work.carried], preserve_index=False)
+        ids = pa.Table.from_pandas(rows[work.carried], preserve_index=False)
         ids = ids.replace_schema_metadata()
     layout = Layout.of(explanation, kinds, work.carried)
-    return layout.table(np.arange(len(explanation)), ids, explanation)
+    assert explanation.row_ids is not None
+    return layout.table(explanation.row_ids, ids, explanation)
+
+
+def _write_pairs(pairs: Run | Interactions, explanation: Explanation, path: Path) -> None:
+    """All interactions in one file, read a piece at a time."""
+    parquet = needed("pyarrow.parquet", extra="cli")
+    if isinstance(pairs, Run):
+        lines = pairs.scan(interactions=True)
+        with parquet.ParquetWriter(path, lines.schema) as file:
+            for batch in lines.to_batches():
+                file.write_batch(batch)
+        return
+    layout = PairLayout.of(Layout.of(explanation, {}, []))
+    parquet.write_table(layout.table(np.arange(len(explanation)), pairs), path)
 
 
 def write_report(
-    found: Run | Explanation, path: Path, audit: dict[str, str], title: str | None
+    found: Run | Explanation,
+    path: Path,
+    audit: dict[str, str],
+    title: str | None,
+    pairs: Run | Interactions | None,
 ) -> list[Path]:
     """The report beside the explanation."""
-    return [write(found, path, title=title, audit=audit)]
+    return [write(found, path, title=title, audit=audit, interactions=pairs)]
 
 
 def _plan(found: Run | Explanation) -> str | None:

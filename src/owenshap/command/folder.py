@@ -21,7 +21,8 @@ from owenshap.jobs.run import Run, open_run
 
 RECORD, RUN, REPORT = "owenshap.json", "run", "report.html"
 EXPLANATION, TABLE = "explanation.npz", "explanation.parquet"
-OURS = (RECORD, RUN, REPORT, EXPLANATION, TABLE)
+INTERACTIONS = "interactions.parquet"
+OURS = (RECORD, RUN, REPORT, EXPLANATION, TABLE, INTERACTIONS)
 """All that the command ever writes there, or removes with --force."""
 ELSEWHERE = "Give another folder by --out, or --force to write over what the command made there"
 
@@ -67,6 +68,11 @@ class OutFolder:
     def table(self) -> Path:
         """In Parquet."""
         return self.path / TABLE
+
+    @property
+    def interactions(self) -> Path:
+        """A line for each pair of each row, in Parquet."""
+        return self.path / INTERACTIONS
 
     def mark(self, about: dict[str, Any]) -> None:
         """Say that the folder is ours; what is said of a run that is there stays."""

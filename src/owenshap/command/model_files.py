@@ -42,6 +42,15 @@ booster = xgboost.Booster(model_file=sys.argv[1])
 booster.save_raw("json")
 booster.predict(xgboost.DMatrix(numpy.zeros((1, booster.num_features()))), validate_features=False)
 """,
+    "catboost": """
+import catboost, os, sys, tempfile
+model = catboost.CatBoost()
+model.load_model(sys.argv[1])
+words = {*model.get_cat_feature_indices(), *model.get_text_feature_indices()}
+model.predict([["a" if each in words else 0.0 for each in range(len(model.feature_names_))]])
+with tempfile.TemporaryDirectory() as folder:
+    model.save_model(os.path.join(folder, "model.json"), format="json")
+""",
 }
 """What is tried in a process of its own: broken bytes make these libraries end their process."""
 

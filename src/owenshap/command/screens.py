@@ -95,9 +95,17 @@ def reported(source: Path, out: Path | None, title: str | None, force: bool) -> 
     if isinstance(found, Run) and found.progress.done < found.progress.rows:
         say(f"The run is not finished: {found.progress}.")
     with readable(source, "EXPLANATION|RUN"):
-        written = write_report(found, place, audit, title)
+        written = write_report(found, place, audit, title, _pairs_beside(source))
     for each in written:
         print(f"Wrote {each}")
+
+
+def _pairs_beside(source: Path) -> Run | None:
+    """The run in a folder that `explain` wrote, where it has interactions."""
+    if not (source / RUN / MANIFEST).is_file():
+        return None
+    run = Run(source / RUN)
+    return run if run.has_interactions and run.progress.done > run.progress.failed else None
 
 
 def status_of(path: Path, as_json: bool) -> str:

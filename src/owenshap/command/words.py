@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.doubts import is_doubtful, told_doubts
 from owenshap.explain.explanation import OUTPUTS, Explanation
 from owenshap.explain.summary import (
@@ -15,8 +16,9 @@ from owenshap.explain.summary import (
     told_unit,
 )
 from owenshap.explain.words import Digits, shorten
+from owenshap.report.pairs import Summary
 
-MOST_LINES = 10  # features on a screen, with the line of all others
+MOST_LINES = 10  # features or pairs on a screen, with the line of all others
 BAR = 24  # characters of the longest bar
 MOST_OUTPUTS = 8  # that are told, the others are counted
 FEW = 3  # features that are told of each of several outputs
@@ -33,6 +35,8 @@ class Told:
     model: str
     data: str
     evaluations: int
+    together: list[Summary]
+    """What pairs of features come to, for each output; none where it was not asked for."""
 
 
 def summary(told: Told) -> str:
@@ -56,7 +60,25 @@ def summary(told: Told) -> str:
         body = _bars(explanation)
     if names and len(names) == 1:
         head[0] = head[0].removesuffix(".") + f": {names[0]}."
-    return "\n".join([*head, "", *body, "", _how_sure(told)])
+    together = [_strongest(each) for each in told.together[:MOST_OUTPUTS]]
+    return "\n".join([*head, "", *body, "", *together, _how_sure(told)])
+
+
+def _strongest(found: Summary) -> str:
+    """The pairs that add most together, in a line."""
+    pairs = found.pairs.strongest_pairs(FEW)
+    of = "" if found.output is None else f" for {shorten(found.output)}"
+    if not pairs:
+        return f"No two features add anything together{of}."
+    values = [float(found.pairs.matrix[pair]) for pair in pairs]
+    digits = Digits.of(values)
+    shown = digits.signed if found.pairs.signed else digits.unsigned
+    parts = [
+        f"{shorten(found.pairs.names[first])} and {shorten(found.pairs.names[second])} "
+        f"{shown(value)}{digits.suffix}"
+        for (first, second), value in zip(pairs, values, strict=True)
+    ]
+    return f"Together{of}: {', '.join(parts)}."
 
 
 def _bars(explanation: Explanation) -> list[str]:
@@ -100,6 +122,8 @@ def _how_sure(told: Told) -> str:
         sure = f"{level} of single values: ± {usual:.2g} as a rule, ± {widest:.2g} at most."
     doubts = told_doubts(explanation)
     cost = f"{explanation.method}, {told.evaluations:,} evaluations, seed {explanation.seed}"
+    if explanation.index != SHAPLEY.name:
+        cost += f". Index: {explanation.index}, whose values need not sum to the prediction"
     doubts = f" {doubts[:1].upper()}{doubts[1:].removesuffix('.')}." if doubts else ""
     return f"{sure}{doubts}\nMethod: {cost}."
 
@@ -138,11 +162,31 @@ def as_data(told: Told) -> dict[str, Any]:
         "data": told.data,
         "unit": explanation.unit,
         "method": explanation.method,
+        "index": explanation.index,
         "seed": explanation.seed,
         "confidence": explanation.confidence,
         "evaluations": told.evaluations,
         "doubtful_rows": int(is_doubtful(explanation).reshape(len(explanation), -1).any(1).sum()),
         "outputs": outputs,
+        **_pairs(told.together),
+    }
+
+
+def _pairs(together: list[Summary]) -> dict[str, Any]:
+    """The strongest pairs as plain data, with what they add together: its mean size over rows."""
+    if not together:
+        return {}
+    return {
+        "interactions": [
+            {
+                "output": each.output,
+                "first": each.pairs.names[first],
+                "second": each.pairs.names[second],
+                "together": _number(each.pairs.matrix[first, second]),
+            }
+            for each in together
+            for first, second in each.pairs.strongest_pairs(MOST_LINES)
+        ]
     }
 
 

@@ -139,6 +139,7 @@ class Work:
             "tolerance": None if asked.tolerance is None else as_number(asked.tolerance),
             "seed": asked.seed,
             "confidence": asked.confidence,
+            "index": asked.index,
             "progress": asked.bars,
         }
 

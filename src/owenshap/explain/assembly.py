@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.interactions import PARTNERS, Interactions
+from owenshap.explain.planning import LINEAR
 from owenshap.fast.linear_first import CLOSE
 from owenshap.games.model_game import ModelGame
 from owenshap.games.players import Players
@@ -19,6 +20,7 @@ from owenshap.run.keeping import KeptRow
 from owenshap.run.plan import TREES
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
+from owenshap.statistics.stopping import Course
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
 
@@ -57,6 +59,40 @@ class Assembly:
             stopped_by=np.full(rows, exact.words, object),
             because=np.full(rows, f"{TREES}: {exact.words}", object),
         )
+
+    def of_linear(
+        self,
+        values: FloatArray,
+        base: FloatArray,
+        live: BoolArray,
+        background: int,
+        not_exact: str | None,
+    ) -> Explanation:
+        """Rows whose values are read off a linear model, which count as the two ends of a game;
+        players that are not live have value 0. Arguments as for `of_games`.
+        """
+        values[~live] = 0
+        any_live: BoolArray = np.logical_or.reduce(live, axis=1)
+        why = "; ".join(each for each in (LINEAR.because, not_exact) if each)
+        closed = LINEAR.estimator.name
+        return self._explanation(
+            None,
+            closed if any_live.any() else "exact",
+            values=values,
+            base_values=np.where(any_live[:, None], base, self.explained),
+            standard_errors=np.zeros_like(values),
+            lower=values.copy(),
+            upper=values.copy(),
+            doubtful=np.full(base.shape, "", object),
+            evaluations=1 + any_live.astype(np.int64),
+            model_rows=1 + 2 * background * any_live.astype(np.int64),
+            stopped_by=_worded(any_live, f"closed form: {LINEAR.because}"),
+            because=_worded(any_live, f"{closed}: {why}"),
+        )
+
+    def adds_up(self, values: FloatArray, base: FloatArray) -> bool:
+        """Whether values and base values sum to what is explained, but for rounding."""
+        return self._close(base + values.sum(axis=1), base, self.explained)
 
     def pairs_of_trees(self, exact: TreeValues) -> Interactions:
         """The interactions of rows, which come from trees."""
@@ -118,6 +154,7 @@ class Assembly:
         stopped_by = np.full(len(self.rows), NOTHING_TO_DO, object)
         because = stopped_by.copy()
         kept: list[KeptRow | None] = [None] * len(self.rows)
+        courses: list[Course] = [()] * len(self.rows)
         for game, estimate in done:
             which = game.labels
             at = (which[:, None], game.live)
@@ -130,6 +167,8 @@ class Assembly:
             stopped_by[which] = estimate.stopped_by
             because[which] = _because(estimate, not_exact)
             evaluations[which] = estimate.evaluations
+            for row in which.tolist():
+                courses[row] = estimate.course
             averaged = game.draws or len(game.absent)
             for place, each in enumerate(estimate.kept or ()):
                 kept[which[place]] = KeptRow(game.live[place], each)
@@ -147,6 +186,7 @@ class Assembly:
             model_rows=model_rows,
             stopped_by=stopped_by,
             because=because,
+            convergence=_as_array(courses),
         )
         if all(estimate.kept is None for _, estimate in done) and done:
             return explanation
@@ -159,11 +199,14 @@ class Assembly:
         """
         for game, estimate in done:
             grand = estimate.ends.grand.reshape(len(game.labels), -1)
-            wanted = self.explained[game.labels]
-            largest = max(np.abs(wanted).max(), np.abs(estimate.ends.empty).max())
-            if not np.abs(grand - wanted).max() <= CLOSE * largest:
+            if not self._close(grand, estimate.ends.empty, self.explained[game.labels]):
                 return False
         return True
+
+    @staticmethod
+    def _close(grand: FloatArray, empty: FloatArray, wanted: FloatArray) -> bool:
+        largest = max(np.abs(wanted).max(), np.abs(empty).max())
+        return bool(np.abs(grand - wanted).max() <= CLOSE * largest)
 
     def _explanation(self, finished: BoolArray | None, method: str, **arrays: Any) -> Explanation:
         """From arrays of all rows and outputs: of the finished rows (None: all), and without the
@@ -174,6 +217,8 @@ class Assembly:
         arrays |= {"predictions": self.explained, "data": _data(self.rows, self.players)}
         arrays["row_ids"] = ids
         for name, array in arrays.items():
+            if array is None:
+                continue
             kept = array if finished is None else array[finished]
             arrays[name] = kept[..., 0] if one_output and OUTPUTS in AXES_OF[name] else kept
         return Explanation(
@@ -189,9 +234,25 @@ class Assembly:
         )
 
 
+def _worded(live: BoolArray, words: str) -> NDArray[Any]:
+    """These words for rows that have live players."""
+    return np.where(live, np.array(words, object), np.array(NOTHING_TO_DO, object))
+
+
 def _because(estimate: Estimate, not_exact: str | None) -> str:
     reasons = (estimate.plan.because, not_exact, estimate.note)
     return f"{estimate.method}: {'; '.join(reason for reason in reasons if reason)}"
+
+
+def _as_array(courses: Sequence[Course]) -> FloatArray | None:
+    """Courses as (rows, looks, 2), nan after the end of each; None where all are empty."""
+    most = max(map(len, courses), default=0)
+    if not most:
+        return None
+    array = np.full((len(courses), most, 2), np.nan)
+    for row, course in enumerate(courses):
+        array[row, : len(course)] = np.reshape(course, (-1, 2))
+    return array
 
 
 def _data(table: Table, players: Players) -> NDArray[Any]:

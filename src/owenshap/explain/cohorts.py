@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from owenshap.errors import InputError
 from owenshap.explain.cells import CATEGORIES, TIMES, Column, text_of
-from owenshap.explain.explanation import PLAYERS, Explanation, resolve
+from owenshap.explain.explanation import PLAYERS, Explanation
 from owenshap.explain.importance import check_rows
+from owenshap.explain.indexing import resolve
 from owenshap.support.arrays import BoolArray
 from owenshap.support.checks import whole_number
 

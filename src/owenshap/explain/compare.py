@@ -11,23 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError
-from owenshap.explain.concat import check_alike
-from owenshap.explain.explanation import PLAYERS, ROWS, Explanation
+from owenshap.explain.explanation import ROWS, Explanation
 from owenshap.explain.importance import (
     ABOUT,
     DRAWN,
     FEWEST_ROWS,
     FIXED,
     Rows,
-    check_rows,
     labels,
     mean_half_width,
     row_half_width,
     settled_rows,
 )
-from owenshap.explain.tables import frame_of, html_table, text_table
+from owenshap.explain.matching import alike, shared_rows
+from owenshap.explain.tables import html_table, text_table
 from owenshap.statistics.intervals import FEW_REPLICATES, quantile_of
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.tables.frame_pandas import tidy
 
 if TYPE_CHECKING:
     import pandas
@@ -99,7 +99,7 @@ class Comparison:
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame: one line per feature, and per output where there are several."""
-        return frame_of(self._columns())
+        return tidy(self._columns())
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = labels(self.feature_names, self.output_names, self.before)
@@ -183,12 +183,12 @@ def compare(
     >>> changes.feature_names[0], changes.verdicts.tolist()
     ('feature 2', ['up', 'same', 'same'])
     """
-    second = _alike(first, second)
+    second = alike(first, second)
     if ROWS not in first.axes:
         return _of_one_row(first, second, least)
     left_out = 0
     if paired:
-        first, second, left_out = _paired(first, second)
+        first, second, left_out = shared_rows(first, second)
     count = min(len(first), len(second))
     if not paired and count < FEWEST_ROWS:
         advice = "Give more rows, or the same rows in both"
@@ -244,7 +244,7 @@ def at_once(confidence: float, cells: int) -> float:
 def _of_one_row(first: Explanation, second: Explanation, least: float | str) -> Comparison:
     before, after = first.values, second.values
     size = _least(least, np.maximum(first.abs, second.abs))
-    half = (_half(first) + _half(second)) * at_once(first.confidence, before.size)
+    half = (first.half_widths + second.half_widths) * at_once(first.confidence, before.size)
     change = after - before
     verdicts = _verdicts(change - half, change + half, size)
     moved = np.full(before.shape, np.nan)
@@ -283,93 +283,6 @@ def _comparison(
     )
 
 
-def _alike(first: Explanation, second: Explanation) -> Explanation:
-    """The second with its features in the order of the first, or an error where the two cannot be
-    compared.
-    """
-    for what, each in (("first", first), ("second", second)):
-        if not isinstance(each, Explanation):
-            got = type(each).__name__
-            raise InputError(what, "be an owenshap Explanation", got, "An Explainer returns them")
-        if PLAYERS not in each.axes:
-            raise InputError(what, "be of all features", "one feature", "Give all of them")
-        if ROWS in each.axes:
-            check_rows(each, what)
-    check_alike("axes", first.axes, second.axes)
-    if first.unit != second.unit:
-        units = f"{first.unit or 'unknown'} and {second.unit or 'unknown'}"
-        advice = "Explain both with the same output=, as in output='probability'"
-        raise InputError("unit", "be the same in both explanations", units, advice)
-    check_alike("index", first.index, second.index)
-    check_alike("output_names", first.output_names, second.output_names)
-    check_alike("confidence", first.confidence, second.confidence)
-    check_alike("feature_names", sorted(first.feature_names), sorted(second.feature_names))
-    place_of = {name: place for place, name in enumerate(second.feature_names)}
-    places = [place_of[name] for name in first.feature_names]
-    return second[(slice(None),) * second.axes.index(PLAYERS) + (np.array(places),)]
-
-
-def _paired(first: Explanation, second: Explanation) -> tuple[Explanation, Explanation, int]:
-    """The rows that both have, in the order of the first, and how many are left out."""
-    ids = first.row_ids, second.row_ids
-    numbered = all(each is None or _is_numbers(each) for each in ids)
-    if numbered:
-        _check_same_rows(first, second)
-        return first, second, 0
-    places = [_places(first), _places(second)]
-    for what, own, each in zip(("first", "second"), places, (first, second), strict=True):
-        if len(own) < len(each):
-            got = f"{len(each) - len(own):,} that are there twice"
-            raise InputError(f"row ids of the {what}", "be different", got, "Drop double rows")
-    both = [key for key in places[0] if key in places[1]]
-    if not both:
-        raise InputError("rows", "be the same in both", "no row id in common", UNPAIRED)
-    taken = [np.array([own[key] for key in both]) for own in places]
-    left_out = len(first) + len(second) - 2 * len(both)
-    return first[taken[0]], second[taken[1]], left_out
-
-
-UNPAIRED = "Give frames with an index that names the rows, or paired=False to compare other rows"
-
-
-def _check_same_rows(first: Explanation, second: Explanation) -> None:
-    """Rows that go by their numbers must have the same data: else nobody knows what they are."""
-    if len(first) != len(second):
-        got = f"{len(first):,} and {len(second):,} rows"
-        raise InputError("rows", "be the same in both", got, UNPAIRED)
-    differ = np.flatnonzero(~_same_cells(first, second).all(axis=1))
-    if len(differ):
-        got = f"other data in {len(differ):,} of {len(first):,} rows"
-        raise InputError("rows", "be the same in both", got, UNPAIRED)
-
-
-def _same_cells(first: Explanation, second: Explanation) -> BoolArray:
-    one, other = first.data, second.data
-    if one.dtype.kind in "biuf" and other.dtype.kind in "biuf":
-        return (one == other) | (np.isnan(one) & np.isnan(other))
-    same: BoolArray = np.frompyfunc(_same, 2, 1)(one, other).astype(np.bool_)
-    return same
-
-
-def _same(one: Any, other: Any) -> bool:
-    try:
-        return bool(one is other or one == other or (one != one and other != other))  # noqa: PLR0124
-    except (TypeError, ValueError):  # cells such as arrays
-        return False
-
-
-def _is_numbers(ids: NDArray[Any]) -> bool:
-    """Whether these ids are but the rows' numbers in a call."""
-    return ids.dtype.kind in "iu" and bool((ids == np.arange(len(ids))).all())
-
-
-def _places(explanation: Explanation) -> dict[Any, int]:
-    """Where each row id stands."""
-    ids = explanation.row_ids
-    names = range(len(explanation)) if ids is None else ids.tolist()
-    return {each: place for place, each in enumerate(names)}
-
-
 def _least(least: float | str, strengths: FloatArray) -> FloatArray:
     """The least change that matters, of each output; a share is of the features' sum."""
     advice = "Give a number in the unit of the values, or a share as in '1%'"
@@ -387,12 +300,6 @@ def _least(least: float | str, strengths: FloatArray) -> FloatArray:
     except (TypeError, ValueError):
         raise InputError("least", "be a number from 0 on, or a share", least, advice) from None
     return np.asarray(size)
-
-
-def _half(explanation: Explanation) -> FloatArray:
-    return np.maximum(
-        explanation.values - explanation.lower, explanation.upper - explanation.values
-    )
 
 
 def _welch(one: FloatArray, other: FloatArray, confidence: float, cells: int) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, ROWS, Explanation
 from owenshap.explain.importance import check_rows
+from owenshap.explain.matching import check_alike
 
 ALIKE = ("feature_names", "output_names", "axes", "unit", "confidence", "index")
 """What must be the same in all of them."""
@@ -59,26 +60,22 @@ def concat(explanations: Iterable[Explanation]) -> Explanation:
     return replace(first, **joined, method=" and ".join(methods), seed=seed, kept=kept)
 
 
-def check_alike(name: str, one: Any, other: Any) -> None:
-    """An error where a property of two explanations is not the same."""
-    if one != other:
-        what = name.replace("_", " ")
-        if isinstance(one, list) and isinstance(other, list):
-            differ = [each for each in [*one, *other] if (each in one) != (each in other)]
-            got = f"{differ[0]!r} in one of them only" if differ else "another order"
-            advice = "Pick what they share, in one order, as in explanation[:, names]"
-        else:
-            got = f"{one!r} and {other!r}"
-            advice = "Explain the rows again, in the same way"
-        raise InputError(what, "be the same in all explanations", got, advice)
-
-
 def _joined(parts: list[Explanation], name: str) -> Any:
     arrays = [getattr(part, name) for part in parts]
     if any(array is None for array in arrays):
         return None
+    if name == "convergence":
+        most = max(array.shape[1] for array in arrays)
+        arrays = [_padded(array, most) for array in arrays]
     kinds = {array.dtype for array in arrays}
     if len(kinds) > 1 and any(kind.kind == "O" for kind in kinds):
         arrays = [array.astype(object) for array in arrays]
     assert AXES_OF[name][0] == ROWS
     return np.concatenate(arrays)
+
+
+def _padded(courses: Any, looks: int) -> Any:
+    """Courses (rows, looks, 2) with room for so many looks."""
+    array = np.full((len(courses), looks, 2), np.nan)
+    array[:, : courses.shape[1]] = courses
+    return array

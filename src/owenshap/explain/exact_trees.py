@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from owenshap.errors import InputError, ModelError, UnreadableModelError
 from owenshap.estimators import Estimator
-from owenshap.explain.pipelines import MixedColumnsError, origins, split
+from owenshap.explain.pipelines import split
+from owenshap.explain.read_trees import ReadTrees, refused
 from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Columns, Output
 from owenshap.games.players import Players
@@ -20,77 +20,14 @@ from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
 from owenshap.trees import (
     Levels,
-    TreeEnsemble,
     TreeGame,
     baseline_interactions,
     baseline_values,
     checked_device,
+    reader_of,
 )
-from owenshap.trees.readers import Reader, reader_of
 
 SOON = 10e6  # nanoseconds for a row that nobody waits for: sampling takes as long to begin
-NUMBERS = ("numpy", "pandas", "polars")
-"""Packages whose tables become the numbers that trees compare."""
-
-
-@dataclass(frozen=True, eq=False)
-class ReadTrees:
-    """A model's trees, and the way from its rows to the numbers that they compare."""
-
-    reader: type[Reader]
-    fitted: Any
-    """The model that has the trees."""
-    ensemble: TreeEnsemble
-    before: Any = None
-    """The steps of a pipeline before it, which transform rows."""
-
-    @classmethod
-    def of(cls, fitted: Any) -> ReadTrees:
-        """The trees of a model, or an error that says why they cannot be had."""
-        before, last = split(fitted)
-        reader = reader_of(last)
-        try:
-            return cls(reader, last, reader.read(last), before)
-        except UnreadableModelError:
-            raise
-        except Exception as error:  # a library may be newer than its reader
-            raise _refused(f"its trees could not be read ({_said(error)})") from error
-
-    def matrix(self, table: Table) -> FloatArray:
-        """Rows as the library itself would turn them into numbers (m, columns)."""
-        if table.package not in NUMBERS:
-            raise _refused(f"rows are of {table.package}")
-        try:
-            batch = _numbers(self._transformed(table.batch()))
-            plain = isinstance(batch, np.ndarray) and batch.dtype.kind == "f"
-            if plain and self.ensemble.category_set is None:
-                return self.ensemble.matrix(batch)  # every column is compared as it is
-            return self.ensemble.matrix(self.reader.matrix(self.fitted, batch))
-        except UnreadableModelError:
-            raise
-        except Exception as error:  # texts, categories that the model does not know, other columns
-            reason = f"rows could not be turned into numbers as the model does it ({_said(error)})"
-            raise _refused(reason) from error
-
-    def _transformed(self, batch: Any) -> Any:
-        if self.before is None:
-            return batch
-        transformed = self.before.transform(batch)
-        return transformed.toarray() if hasattr(transformed, "toarray") else transformed
-
-    def player_of(self, players: Players) -> IntArray:
-        """The player of each column that the trees see: columns of one input are of one player."""
-        if self.before is None:
-            return players.player_of
-        try:
-            found = players.player_of[origins(self.before, len(players.player_of))]
-        except MixedColumnsError as error:
-            raise _refused(f"{error} may make a column from several") from None
-        except Exception as error:  # attributes of a newer library
-            raise _refused(f"its steps could not be read ({_said(error)})") from error
-        if len(found) != self.ensemble.n_features:
-            raise _refused("its steps make other columns than its trees have")
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +70,7 @@ class ExactTrees:
         self._read: ReadTrees | None = None
         self._reason: str | None = None
         self._kept: tuple[Absent | None, IntArray, TreeGame] | None = None
+        self._ahead: tuple[Table, Absent, Table] | None = None
         if device is not None:
             self._check_device(device)
 
@@ -154,7 +92,7 @@ class ExactTrees:
     def read(self) -> ReadTrees:
         """The model's trees; an error with the reason where they cannot be had, or not be used."""
         if self._reason is not None:
-            raise _refused(self._reason)
+            raise refused(self._reason)
         if self._read is None:
             self._read = ReadTrees.of(self._model.fitted)
         return self._read
@@ -168,6 +106,23 @@ class ExactTrees:
             self.read()
         except UnreadableModelError as error:
             raise _background_needed(error) from error
+
+    def ahead(self, method: str | Estimator, rows: Table, absent: Absent | None) -> Table | None:
+        """Composites that the model will be asked for when a few rows are explained, before it
+        predicts these: some models take as long for one row as for a hundred.
+        """
+        if absent is None or self._kept is not None or len(rows) > MOST_COMPARED:
+            return None
+        if method not in ("auto", TREES) or not self.known:
+            return None
+        try:
+            read = self.read()
+            if not _differ(read.matrix(rows), read.matrix(absent.table)):
+                return None
+        except UnreadableModelError:
+            return None
+        self._ahead = rows, absent, self._composites(rows, absent)
+        return self._ahead[2]
 
     def chosen(
         self,
@@ -236,7 +191,7 @@ class ExactTrees:
             the rest of each value on the diagonal.
         """
         if output.function is not None and not isinstance(output.function, Columns):
-            raise _refused("a function of its predictions is explained, which is no sum over trees")
+            raise refused("a function of its predictions is explained, which is no sum over trees")
         fresh = self._read is None
         try:
             return self._values(
@@ -270,20 +225,20 @@ class ExactTrees:
         if absent is not None and absent.per_row:
             assert instead is not None
             by_row = baseline_interactions if pairs else baseline_values
-            found, base = by_row(read.ensemble, matrix, instead, player_of, levels)
+            exact, base = by_row(read.ensemble, matrix, instead, player_of, levels)
         else:
             game = self._game(read, absent, instead, player_of)
             if if_sooner and absent is not None and self._device is None:
                 _check_sooner(game, len(players))
-            found = _of_game(game, matrix, levels, pairs)
+            exact = _of_game(game, matrix, levels, pairs)
             base = np.tile(game.base, (len(rows), 1))
-        of_players = tuple(range(1, found.ndim - 1))
+        of_players = tuple(range(1, exact.ndim - 1))
         if levels is None:
-            self._check(read, base + found.sum(axis=of_players), predictions)
+            self._check(read, base + exact.sum(axis=of_players), predictions)
         outputs = predictions.shape[1]
-        left_out = len(players) - found.shape[1]  # players that have no column in the trees
-        found = np.pad(found, ((0, 0), *((0, left_out) for _ in of_players), (0, 0)))
-        values, base = _chosen(_like_model(found, outputs), _like_model(base, outputs), output)
+        left_out = len(players) - exact.shape[1]  # players that have no column in the trees
+        exact = np.pad(exact, ((0, 0), *((0, left_out) for _ in of_players), (0, 0)))
+        values, base = _chosen(_like_model(exact, outputs), _like_model(base, outputs), output)
         share = np.bincount(np.arange(compared) % len(rows), minlength=len(rows))
         cover = " and their cover" if absent is None else ""
         words = f"exact from {read.ensemble.n_trees:,} trees{cover}"
@@ -317,17 +272,26 @@ class ExactTrees:
         predictions: FloatArray,
     ) -> int:
         """Compare trees and model on some rows, before tables are made; how many it predicted."""
-        few = slice(min(len(rows), MOST_COMPARED))
-        self._check(read, read.ensemble.predict(matrix[few]), predictions[few])
+        few = matrix[:MOST_COMPARED]
         if absent is None or instead is None or not _differ(matrix, instead):
+            self._check(read, read.ensemble.predict(few), predictions[: len(few)])
             return 0  # every composite is one of the rows
-        table = self._model.prepare(as_table(composites(rows, absent)))
+        table = self._composites(rows, absent)
         try:
             wanted = self._predicted(table)
         except ModelError as error:
-            raise _refused("it does not predict composites of rows and background") from error
-        self._check(read, read.ensemble.predict(read.matrix(table)), wanted)
+            raise refused("it does not predict composites of rows and background") from error
+        sums = read.ensemble.predict(np.concatenate([few, read.matrix(table)]))
+        self._check(read, sums[: len(few)], predictions[: len(few)])
+        self._check(read, sums[len(few) :], wanted)
         return len(table)
+
+    def _composites(self, rows: Table, absent: Absent) -> Table:
+        """Composites of rows and background, as the model takes them."""
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[0] is rows and ahead[1] is absent:
+            return ahead[2]
+        return self._model.prepare(as_table(composites(rows, absent)))
 
     def _check(self, read: ReadTrees, sums: FloatArray, predictions: FloatArray) -> None:
         """An error where the trees' sums (m, K) are not the model's predictions (m, k)."""
@@ -335,7 +299,7 @@ class ExactTrees:
         off = np.abs(_like_model(sums, outputs) - predictions)
         if not (off <= np.abs(_like_model(read.ensemble.tolerance(), outputs))).all():
             reason = f"its trees add up to its {read.ensemble.unit}, which is not what is explained"
-            raise _OtherPredictionsError(*_refused(reason).args)
+            raise _OtherPredictionsError(*refused(reason).args)
 
 
 def _of_game(game: TreeGame, matrix: FloatArray, levels: Levels | None, pairs: bool) -> FloatArray:
@@ -353,7 +317,7 @@ def _check_sooner(game: TreeGame, n_players: int) -> None:
             f"its trees are so deep that this would take {game.work / sampled:.1f} times as long "
             f"as {evaluations:,} evaluations; method='trees' does it"
         )
-        raise _refused(reason)
+        raise refused(reason)
 
 
 class _OtherPredictionsError(UnreadableModelError):
@@ -377,15 +341,6 @@ def _background_needed(error: UnreadableModelError) -> InputError:
     return InputError("background or baseline", rule, "neither", ABSENT)
 
 
-def _said(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
-
-
-def _refused(reason: str) -> UnreadableModelError:
-    rule = "be a sum over trees that can be read"
-    return UnreadableModelError("model", rule, reason, "Use method='auto', which samples it")
-
-
 def _like_model(numbers: FloatArray, outputs: int) -> FloatArray:
     """The trees' numbers (..., K) for each output of the model: one score may stand for two
     classes.
@@ -394,7 +349,7 @@ def _like_model(numbers: FloatArray, outputs: int) -> FloatArray:
         return numbers
     if (numbers.shape[-1], outputs) == (1, 2):
         return np.concatenate([-numbers, numbers], axis=-1)
-    raise _refused(f"its trees have {numbers.shape[-1]} outputs and its predictions {outputs}")
+    raise refused(f"its trees have {numbers.shape[-1]} outputs and its predictions {outputs}")
 
 
 def _chosen(values: FloatArray, base: FloatArray, output: Output) -> tuple[FloatArray, FloatArray]:
@@ -408,14 +363,3 @@ def _chosen(values: FloatArray, base: FloatArray, output: Output) -> tuple[Float
         row = np.arange(len(values))
         return values[row, ..., output.predicted][..., None], base[row, output.predicted][:, None]
     return values, base
-
-
-def _numbers(batch: Any) -> Any:
-    """A frame of nothing but numbers as an array; a frame of polars must be one."""
-    if hasattr(batch, "iter_columns"):
-        if not all(dtype.is_numeric() for dtype in batch.dtypes):
-            raise _refused("a polars frame has columns that are no numbers")
-        return np.column_stack([each.cast(float).to_numpy() for each in batch.iter_columns()])
-    if hasattr(batch, "iloc") and all(dtype.kind in "biuf" for dtype in batch.dtypes):
-        return batch.to_numpy(dtype=np.float64, na_value=np.nan)
-    return batch

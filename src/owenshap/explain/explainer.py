@@ -20,6 +20,7 @@ from owenshap.explain.sampling import sampled
 from owenshap.games.outputs import Choice, choose
 from owenshap.games.players import Groups
 from owenshap.run.evaluate import parse_bytes
+from owenshap.run.plan import TREES
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 
@@ -208,7 +209,11 @@ class Explainer:
         )
         rows, absent = self._inputs.rows(X)
         with call.shown(len(rows)) as call:
-            predictions = self._predictor.timed_predictions(rows)
+            # evaluations that are to be kept must be made
+            by_default = self._fast and not keep
+            whole = self._output is None and (by_default or method == TREES)
+            beside = self._trees.ahead(method, rows, absent) if whole else None
+            predictions = self._predictor.timed_predictions(rows, beside)
             names = self._predictor.output_names(predictions.shape[1])
             output, output_names = choose(self._output, predictions, names)
             players = self._inputs.players(rows)
@@ -218,8 +223,6 @@ class Explainer:
             assembly = Assembly(
                 rows, players, predictions, output_names, unit, settings, call.index.name, ids
             )
-            # evaluations that are to be kept must be made
-            by_default = self._fast and not keep
             levels = None if call.index.efficient else call.index.as_rule()
             exact, not_exact = self._trees.chosen(
                 method, by_default, rows, absent, players, predictions, output, levels

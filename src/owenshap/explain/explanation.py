@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
+from owenshap.explain.indexing import Key, pick, resolve
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.extras import needed
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
     from owenshap.explain.interactions import Interactions
     from owenshap.run.keeping import KeptRow
 
-Key: TypeAlias = Any  # int, slice, name, array, Ellipsis, or a tuple of them
 ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
 ROUNDING = 1e-12  # of what is added up: a gap below is no gap
 AXES_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("values", "standard_errors", "lower", "upper"), (ROWS, PLAYERS, OUTPUTS)),
     **dict.fromkeys(("base_values", "predictions", "doubtful"), (ROWS, OUTPUTS)),
     **dict.fromkeys(("evaluations", "model_rows", "stopped_by", "because", "row_ids"), (ROWS,)),
+    "convergence": (ROWS,),
     "data": (ROWS, PLAYERS),
 }
-"""The axes of each array of an explanation, where none is sliced away."""
+"""The axes of each array of an explanation, where none is sliced away; `convergence` has two more,
+(looks, 2).
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,11 @@ class Explanation:
     """
     index: str = SHAPLEY.name
     """Which levels count how much; values sum to the prediction with 'shapley' alone."""
+    convergence: FloatArray | None = field(default=None, repr=False)
+    """How the accuracy of each row went, (rows, looks, 2): evaluations so far, and the half-width
+    of all values at once then, in units of the tolerance; nan after the last look. None where no
+    tolerance was asked for, or values are exact.
+    """
     kept: tuple[KeptRow | None, ...] | None = field(default=None, repr=False)
     """The evaluations of each row, where they were to be kept; they are not written to files."""
 
@@ -109,6 +116,11 @@ class Explanation:
                 "Take it from the whole explanation",
             )
         return self.predictions - self.base_values - self.values.sum(axis=self.axes.index(PLAYERS))
+
+    @property
+    def half_widths(self) -> FloatArray:
+        """How far the intervals reach, on their longer side; NaN where there is none."""
+        return np.maximum(self.upper - self.values, self.values - self.lower)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -270,36 +282,9 @@ class Explanation:
         """A tidy pandas DataFrame: one line per row, feature and output, with the interval and the
         player's data.
         """
-        from owenshap.tables.frame_pandas import tidy
+        from owenshap.explain.frames import frame
 
-        index = np.indices(self.values.shape).reshape(self.values.ndim, self.values.size)
-        at = dict(zip(self.axes, index, strict=True))
-        columns: dict[str, Any] = {}
-        if ROWS in at:
-            columns["row"] = at[ROWS] if self.row_ids is None else self.row_ids[at[ROWS]]
-        columns["feature"] = np.array(self.feature_names, object)[at.get(PLAYERS, 0)]
-        if OUTPUTS in at:
-            columns["output"] = (
-                at[OUTPUTS]
-                if self.output_names is None
-                else np.array(self.output_names, object)[at[OUTPUTS]]
-            )
-        place = tuple(at[axis] for axis in (ROWS, PLAYERS) if axis in at)
-        columns["data"] = (
-            np.asarray(self.data)[place] if place else _repeated(self.data, self.values.size)
-        )
-        for name, array in (
-            ("value", self.values),
-            ("standard_error", self.standard_errors),
-            ("lower", self.lower),
-            ("upper", self.upper),
-        ):
-            columns[name] = np.reshape(array, -1)
-        spot = tuple(at[axis] for axis in (ROWS, OUTPUTS) if axis in at)
-        columns["doubtful"] = (
-            self.doubtful[spot] if spot else _repeated(self.doubtful, self.values.size)
-        )
-        return tidy(columns)
+        return frame(self)
 
     def to_shap(self) -> shap.Explanation:
         """The same as shap's Explanation, for shap's own plots; its waterfall draws our
@@ -374,90 +359,3 @@ class Explanation:
 
 def _is_all(key: Any) -> bool:
     return isinstance(key, slice) and key == slice(None)
-
-
-def _repeated(cell: Any, count: int) -> NDArray[Any]:
-    """One cell so many times, as it is: numpy would take a list apart."""
-    if np.isscalar(cell):
-        return np.full(count, cell)
-    column = np.empty(count, object)
-    for place in range(count):
-        column[place] = cell
-    return column
-
-
-def resolve(
-    key: Key, axes: tuple[str, ...], names: Mapping[str, list[str] | None]
-) -> dict[str, Any]:
-    """What to take along each axis, an int, a slice or an array of numbers or booleans, from what
-    stands in the brackets.
-    """
-    keys = list(key) if isinstance(key, tuple) else [key]
-    if len(keys) == 1 and _is_name(keys[0]):
-        keys = [slice(None)] * axes.index(_axis_of(keys[0], axes, names)) + keys
-    if any(each is Ellipsis for each in keys):
-        place = next(i for i, each in enumerate(keys) if each is Ellipsis)
-        keys[place : place + 1] = [slice(None)] * (len(axes) - len(keys) + 1)
-    if len(keys) > len(axes):
-        raise InputError(
-            "index",
-            f"have at most {len(axes)} parts ({', '.join(map(_shown_axis, axes))})",
-            key,
-            "Leave out the rest",
-        )
-    keys += [slice(None)] * (len(axes) - len(keys))
-    return {
-        axis: _numbers(each, axis, names.get(axis)) for axis, each in zip(axes, keys, strict=True)
-    }
-
-
-def pick(array: NDArray[Any], index: list[Any]) -> NDArray[Any]:
-    """Each axis by its own index, as they stand: lists do not pair up as numpy's would."""
-    for axis in reversed(range(len(index))):
-        array = array[(slice(None),) * axis + (index[axis],)]
-    return array
-
-
-def _shown_axis(axis: str) -> str:
-    """The axis as users know it: players are their features, or groups of these."""
-    return "features" if axis == PLAYERS else axis
-
-
-def _is_name(key: Key) -> bool:
-    return isinstance(key, str) or (
-        isinstance(key, list) and bool(key) and all(isinstance(each, str) for each in key)
-    )
-
-
-def _axis_of(key: Key, axes: tuple[str, ...], names: Mapping[str, list[str] | None]) -> str:
-    first = key if isinstance(key, str) else key[0]
-    named = [axis for axis in axes if axis in names]
-    return next((axis for axis in named if first in (names[axis] or [])), (named or [axes[0]])[0])
-
-
-def _numbers(key: Key, axis: str, names: list[str] | None) -> Any:
-    if isinstance(key, slice):
-        return key
-    if _is_name(key):
-        places = [_place(each, axis, names) for each in ([key] if isinstance(key, str) else key)]
-        return places[0] if isinstance(key, str) else np.array(places)
-    array = np.array([], np.int64) if isinstance(key, list) and not key else np.asarray(key)
-    if array.dtype.kind not in "biu" or array.ndim > 1 or isinstance(key, (bool, np.bool_)):
-        raise InputError(
-            f"index of {_shown_axis(axis)}",
-            "be numbers, names or a slice",
-            key,
-            "As in explanation[0, 'age']",
-        )
-    if array.ndim == 0:
-        return int(array)
-    return array
-
-
-def _place(name: str, axis: str, names: list[str] | None) -> int:
-    if names is None or name not in names:
-        near = difflib.get_close_matches(name, names or [], n=1, cutoff=0.4)
-        advice = f"Did you mean {near[0]!r}" if near else "Use its number"
-        axis = _shown_axis(axis)
-        raise InputError(f"index of {axis}", f"be the name of one of the {axis}", name, advice)
-    return names.index(name)

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS
+from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.checks import checked_confidence, whole_number
 
-ALL = (ROWS, PLAYERS, OUTPUTS)
+ALL = AXES_OF["values"]
 AXES = [axes for count in range(len(ALL) + 1) for axes in combinations(ALL, count)]
 FINITE = ("values", "base_values", "predictions")
 UNSURE = ("standard_errors", "lower", "upper")
 COUNTS = ("evaluations", "model_rows")
 TEXTS = ("doubtful", "stopped_by", "because")
-OPTIONAL = ("stopped_by", "because", "row_ids")
+OPTIONAL = ("stopped_by", "because", "row_ids", "convergence")
 ANYTHING = ("data", "row_ids")
 ADVICE = "They come from an Explainer, or from a file that is as it was written"
 
@@ -35,7 +36,11 @@ def check_forms(parts: Mapping[str, Any]) -> None:
     sizes = dict(zip(axes, shape, strict=True))
     for name, own in AXES_OF.items():
         if parts[name] is not None or name not in OPTIONAL:
-            check_array(name, parts[name], tuple(sizes[axis] for axis in own if axis in sizes))
+            shape = tuple(sizes[axis] for axis in own if axis in sizes)
+            if name == "convergence":
+                looks = shape_of(parts[name])[-2:-1]
+                shape = (*shape, *looks, 2)
+            check_array(name, parts[name], shape)
     check_labels(parts, sizes)
 
 
@@ -58,7 +63,20 @@ def check_ranges(parts: Mapping[str, Any]) -> None:
     """An error where an array, of the right form, holds what it cannot hold."""
     for name in COUNTS:
         must(not np.any(np.less(parts[name], 0)), name, "be at least 0", "numbers below")
+    if parts["convergence"] is not None:
+        _check_convergence(parts["convergence"])
     check_bounds(parts)
+
+
+def _check_convergence(courses: FloatArray) -> None:
+    """An error unless evaluations grow from look to look, and half-widths are finite."""
+    missing: BoolArray = np.isnan(courses[..., 0])
+    sizes = courses[np.logical_not(missing)]
+    finite = np.isfinite(sizes).all() and (sizes >= 0).all()
+    must(bool(finite), "convergence", "be at least 0", "numbers that are not")
+    whole = np.isnan(courses[missing]).all()
+    grows = (np.diff(courses[..., 0], axis=-1) > 0) | missing[..., 1:]  # nothing follows on nan
+    must(bool(whole and grows.all()), "convergence", "have evaluations that grow", "others")
 
 
 def check_bounds(parts: Mapping[str, Any]) -> None:

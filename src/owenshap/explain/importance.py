@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -11,8 +10,9 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.doubts import told_doubts
 from owenshap.explain.explanation import PLAYERS, ROWS, Explanation
-from owenshap.explain.tables import frame_of, html_table, text_table
+from owenshap.explain.tables import html_table, text_table
 from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.tables.frame_pandas import tidy
 
 if TYPE_CHECKING:
     import pandas
@@ -67,7 +67,7 @@ class Importance:
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame: one line per feature, and per output where there are several."""
-        return frame_of(self._columns())
+        return tidy(self._columns())
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = labels(self.feature_names, self.output_names, self.values)
@@ -187,9 +187,7 @@ def row_half_width(of_rows: FloatArray, confidence: float, cells: int = 1) -> Fl
 
 def mean_half_width(explanation: Explanation) -> FloatArray:
     """The mean over rows of the half-widths that are known; NaN where none is."""
-    half = np.maximum(
-        explanation.values - explanation.lower, explanation.upper - explanation.values
-    )
+    half = explanation.half_widths
     known = np.isfinite(half)
     count = known.sum(axis=0)
     total = np.where(known, half, 0).sum(axis=0)
@@ -202,11 +200,7 @@ def labels(names: list[str], outputs: list[str] | None, cells: FloatArray) -> di
     if cells.ndim == 1:
         return {"feature": list(names)}
     outputs = outputs or [str(number) for number in range(cells.shape[1])]
-    pairs = list(_pairs(names, outputs))
-    return {"feature": [name for name, _ in pairs], "output": [output for _, output in pairs]}
-
-
-def _pairs(names: list[str], outputs: list[str]) -> Iterator[tuple[str, str]]:
-    for name in names:
-        for output in outputs:
-            yield name, output
+    return {
+        "feature": [name for name in names for _ in outputs],
+        "output": [output for _ in names for output in outputs],
+    }

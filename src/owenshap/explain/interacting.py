@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from owenshap.designs.indices import Index, as_index
 from owenshap.estimators import Estimator
 from owenshap.explain.assembly import Assembly
 from owenshap.explain.explainer import Explainer
+from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size, of_explanation
 from owenshap.explain.predicting import unit_of
@@ -58,16 +60,9 @@ class Interacting(Explainer):
         -------
         Interactions
         """
-        chosen = as_index(index)
-        if method not in ("auto", TREES):
-            settled_method(method, 1, budget)
-        rows, absent = self._inputs.rows(X)
-        check_size(len(self._inputs.players(rows)), len(rows), 1, self._memory)
-        if self._trees.known or absent is None or method == TREES:
-            settings = Settings.checked(seed, confidence, True, self._memory)
-            exact = self._of_trees(X, method, chosen, settings)
-            if exact is not None:
-                return exact
+        exact = self._exact_pairs(X, method, budget, index, seed, confidence)
+        if exact is not None:
+            return exact
         explanation = self(
             X,
             method=method,
@@ -80,7 +75,67 @@ class Interacting(Explainer):
             progress=progress,
             keep=True,
         )
-        return of_explanation(explanation, chosen)
+        return of_explanation(explanation, index)
+
+    def with_interactions(
+        self,
+        X: Any,
+        *,
+        index: Any = "shapley",
+        method: str | Estimator = "auto",
+        budget: int | None = None,
+        seed: int = 0,
+        confidence: float = 0.95,
+        **settings: Any,
+    ) -> tuple[Explanation, Interactions]:
+        """Values and interactions, both from one run.
+
+        Parameters
+        ----------
+        X, index, method, budget, seed, confidence
+            As for `interactions`.
+        **settings
+            Other keywords of a call of the explainer.
+
+        Returns
+        -------
+        (Explanation, Interactions)
+            Those of a call with keep=True, and of `interactions`; of trees those of a call.
+        """
+        exact = self._exact_pairs(X, method, budget, index, seed, confidence)
+        explanation = self(
+            X,
+            index=index,
+            method=method,
+            budget=budget,
+            seed=seed,
+            confidence=confidence,
+            keep=exact is None,
+            **settings,
+        )
+        if exact is not None:
+            return explanation, exact
+        return replace(explanation, kept=None), of_explanation(explanation, index)
+
+    def _exact_pairs(
+        self,
+        X: Any,
+        method: str | Estimator,
+        budget: int | None,
+        index: Any,
+        seed: int,
+        confidence: float,
+    ) -> Interactions | None:
+        """Those of a sum over trees; None where it is sampled. An error where that cannot be."""
+        chosen = as_index(index)
+        if method not in ("auto", TREES):
+            settled_method(method, 1, budget)
+        rows, absent = self._inputs.rows(X)
+        check_size(len(self._inputs.players(rows)), len(rows), 1, self._memory)
+        if not (self._trees.known or absent is None or method == TREES):
+            return None
+        settings = Settings.checked(seed, confidence, True, self._memory)
+        return self._of_trees(X, method, chosen, settings)
 
     def _of_trees(
         self, X: Any, method: str | Estimator, index: Index, settings: Settings

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError
-from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, resolve
+from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS
+from owenshap.explain.indexing import resolve
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.extras import needed
 
@@ -110,8 +111,8 @@ class Interactions:
         """Those of one output, by its name or number."""
         if OUTPUTS not in self.axes:
             raise InputError("output", "be left out where there is one alone", output, "Use all")
-        found = resolve((output,), (OUTPUTS,), {OUTPUTS: self.output_names})
-        return self._of(found[OUTPUTS], OUTPUTS)
+        place = resolve((output,), (OUTPUTS,), {OUTPUTS: self.output_names})
+        return self._of(place[OUTPUTS], OUTPUTS)
 
     def _of(self, which: Any, axis: str) -> Interactions:
         """What is taken along one axis, which goes where it is a number."""

@@ -18,19 +18,19 @@ from owenshap.explain.summary import (
     Line,
     has_intervals,
     lines,
-    of_all_players,
     others_label,
     ranked,
     reach,
     told_unit,
+    with_axes,
+    with_gap,
 )
 from owenshap.explain.tables import text_table
-from owenshap.explain.words import Digits, called, fitted, shorten
+from owenshap.explain.words import Digits, called, counted, fitted, named_outputs, shorten
 from owenshap.support.arrays import FloatArray
 
 MOST_TEXT = 6  # lines of plain text: a glance
 MOST_LINES, MOST_OUTPUTS = 12, 6  # that fit a screen; the others are counted
-VISIBLE_GAP = 0.005  # of the longest bar
 FAINT, FAINT_WHISKER = "opacity:.65", "opacity:.4"
 CELL = "padding:1px 10px 1px 0;border:0;background:none;white-space:nowrap;text-align:"
 
@@ -39,7 +39,7 @@ def html(explanation: Explanation) -> str:
     """A table of the strongest players: of one row with intervals, of many rows by their mean
     strength.
     """
-    whole = of_all_players(explanation)
+    whole = with_axes(explanation, PLAYERS)
     if 0 in whole.shape:
         return f"<div>{escape(_title(whole))}</div>"
     body = (
@@ -54,12 +54,12 @@ def html(explanation: Explanation) -> str:
 
 def text(explanation: Explanation) -> str:
     """The same in a few lines of plain text."""
-    whole = of_all_players(explanation)
+    whole = with_axes(explanation, PLAYERS)
     if 0 in whole.shape:
         return _title(whole)
     head = f"{_title(whole)}\n{' · '.join(_origin(whole))}"
     many = ROWS in whole.axes
-    about = f"mean |value| over {_count(len(whole), 'row')}" if many else "value"
+    about = f"mean |value| over {counted(len(whole), 'row')}" if many else "value"
     if OUTPUTS in whole.axes:
         values: FloatArray = whole.abs.mean(axis=0) if many else whole.values
         order, others = ranked(np.abs(values).max(axis=1), MOST_TEXT)
@@ -67,8 +67,8 @@ def text(explanation: Explanation) -> str:
         shown = fitted([called(name) for name in names[:MOST_OUTPUTS]], 16)
         columns: dict[str, Any] = {"feature": fitted([whole.feature_names[p] for p in order])}
         columns |= {name: values[order, place] for place, name in enumerate(shown)}
-        more = [f"… {_count(len(others), 'more feature')}"] if len(others) else []
-        more += [f"… {_count(len(names) - len(shown), 'more output')}"] * (len(names) > len(shown))
+        more = [f"… {counted(len(others), 'more feature')}"] if len(others) else []
+        more += [f"… {counted(len(names) - len(shown), 'more output')}"] * (len(names) > len(shown))
         return text_table(f"{head}\n{about}", columns, more)
     strongest = lines(whole, MOST_TEXT)
     digits = Digits.of([line.value for line in strongest])
@@ -94,7 +94,7 @@ def _way(explanation: Explanation) -> str:
 def _title(explanation: Explanation) -> str:
     counts = dict(zip(explanation.axes, explanation.shape, strict=True))
     parts = [
-        _count(counts.get(axis, 1), "feature" if axis == PLAYERS else axis[:-1])
+        counted(counts.get(axis, 1), "feature" if axis == PLAYERS else axis[:-1])
         for axis in (ROWS, PLAYERS, OUTPUTS)
         if axis != OUTPUTS or axis in counts
     ]
@@ -129,11 +129,10 @@ def _of_lines(explanation: Explanation, *, gap: bool) -> str:
     """One output: the strongest players with bars."""
     many = ROWS in explanation.axes
     shown = lines(explanation, MOST_LINES)
-    heading = f"mean |contribution| over {_count(len(explanation), 'row')}"
+    heading = f"mean |contribution| over {counted(len(explanation), 'row')}"
     if not many:
         heading = _way(explanation)
-        if gap and abs(explanation.gap) > VISIBLE_GAP * max(abs(line.value) for line in shown):
-            shown.append(Line("gap", float(explanation.gap), None, players=0))
+        shown = with_gap(explanation, shown) if gap else shown
     digits = Digits.of([line.value for line in shown])
     low, high = reach(shown)
     low, high = (low, high) if low < high else (0.0, 1.0)
@@ -189,7 +188,7 @@ def _of_outputs(explanation: Explanation) -> str:
     many, outputs = ROWS in explanation.axes, explanation.shape[-1]
     values: FloatArray = np.abs(explanation.values).mean(axis=0) if many else explanation.values
     order, others = ranked(np.abs(values).max(axis=1), MOST_LINES)
-    names = explanation.output_names or [f"output {number}" for number in range(outputs)]
+    names = named_outputs(explanation.output_names, outputs)
     digits = Digits.of(values)
     write = digits.unsigned if many else digits.signed
     shown = min(outputs, MOST_OUTPUTS)
@@ -206,7 +205,7 @@ def _of_outputs(explanation: Explanation) -> str:
         ]
         rows += _row([("left", others_label(len(others))), *cells])
     first = escape(repr(names[0]) if explanation.output_names else "0")
-    hidden = f"; {_count(outputs - shown, 'output')} not shown" if outputs > shown else ""
+    hidden = f"; {counted(outputs - shown, 'output')} not shown" if outputs > shown else ""
     what = "mean |contribution| over rows" if many else "contributions"
     advice = f"pick an output for intervals, as in explanation[..., {first}]"
     return f"<div style='{FAINT}'>{what}{hidden}; {advice}</div>{_table(rows)}"
@@ -224,10 +223,6 @@ def _row(cells: Iterable[tuple[str, str]]) -> str:
 
 def _safe(text: str, longest: int = 32) -> str:
     return escape(shorten(text, longest))
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _range(counts: object) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.designs.indices import as_index
+from owenshap.designs.indices import Index, as_index
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.interactions import PARTNERS, Interactions
@@ -31,7 +31,7 @@ def check_size(n_players: int, rows: int, outputs: int, memory: int) -> None:
         raise InputError("n_players", rule, got, "Group features into fewer players")
     if needed > max(memory, LEAST_MEMORY) * ROOM:
         rule = f"hold a tenth of the {needed / 1e9:,.1f} GB of all pairs of {rows:,} rows"
-        raise InputError("memory", rule, f"{memory / 1e6:,.0f} MB", "Explain fewer rows at a time")
+        raise InputError("memory", rule, f"{memory / 1e6:,.0f} MB", "Take fewer rows at a time")
 
 
 LEAST_MEMORY = 10**7  # bytes: with less set, an answer of ten times as much is still small
@@ -41,7 +41,7 @@ ROOM = 10  # times the memory of working arrays that the answer itself may take
 def of_explanation(explanation: Explanation, index: Any) -> Interactions:
     """The interactions of rows whose evaluations were kept."""
     chosen = as_index(index)
-    rows = _kept_rows(explanation)
+    rows = _kept_rows(explanation, chosen)
     values = _with_outputs(explanation.values, explanation)
     errors = np.nan_to_num(_with_outputs(explanation.standard_errors, explanation))
     count, n_players, outputs = values.shape
@@ -86,7 +86,7 @@ def of_explanation(explanation: Explanation, index: Any) -> Interactions:
 def explanation_under(explanation: Explanation, index: Any) -> Explanation:
     """The values of rows whose evaluations were kept, under another index."""
     chosen = as_index(index)
-    rows = _kept_rows(explanation)
+    rows = _kept_rows(explanation, chosen)
     values = _with_outputs(explanation.values, explanation).copy()
     errors = np.nan_to_num(_with_outputs(explanation.standard_errors, explanation))
     for row, each in enumerate(rows):
@@ -107,10 +107,14 @@ def explanation_under(explanation: Explanation, index: Any) -> Explanation:
     )
 
 
-def _kept_rows(explanation: Explanation) -> tuple[KeptRow | None, ...]:
+def _kept_rows(explanation: Explanation, index: Index) -> tuple[KeptRow | None, ...]:
     if explanation.kept is None:
         advice = "Explain with keep=True, or ask explainer.interactions(X)"
         raise InputError("explanation", "have kept its evaluations", "none", advice)
+    if index.efficient and explanation.index != index.name:
+        got = f"'{index.name}' of values under '{explanation.index}'"
+        advice = "Explain with index='shapley', which keeps what all others need"
+        raise InputError("index", "be another than Shapley's, or that of the values", got, advice)
     if explanation.axes[:2] != (ROWS, PLAYERS):
         advice = "Take rows and players from the result"
         raise InputError("explanation", "have rows and players", explanation.axes, advice)

@@ -14,6 +14,9 @@ from owenshap.explain.grouping import RowGroups
 from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, explained_of
 from owenshap.explain.running import estimates
+from owenshap.fast.additive import additive_values
+from owenshap.fast.columns import is_additive
+from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.masking import Absent
 from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
@@ -51,6 +54,10 @@ def sampled(
         predictor.batch_rows,
         linear,
     )
+    if linear is not None and _in_closed_form(call, linear, absent, output):
+        values, base = additive_values(linear, output, rows, absent, assembly.players)
+        if assembly.adds_up(values, base):
+            return assembly.of_linear(values, base, groups.live, len(absent), not_exact)
     trial = predictor.trial(rows, linear, checked)
     done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
@@ -61,6 +68,12 @@ def sampled(
         trial = predictor.trial(rows, None, checked)
         done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     return assembly.of_games(done, groups.live, trial.predicted, not_exact)
+
+
+def _in_closed_form(call: Call, linear: LinearFirst, absent: Absent, output: Output) -> bool:
+    """Whether values are read off a linear model, and nothing else is asked for."""
+    plain = call.method == "auto" and call.shared is None and not call.asks_for_pairs
+    return plain and not absent.per_row and is_additive(linear, output)
 
 
 def _estimated(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 import json
 import zipfile
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,29 +23,40 @@ from owenshap.explain.words import shorten
 from owenshap.run.evaluate import parse_bytes
 from owenshap.support.archive import Packed, packed_arrays, write_arrays
 
-FORMAT = "owenshap explanation 1"
-PAIRS_FORMAT = "owenshap interactions 1"
-# what is kept for other questions is not written
-FIELDS = tuple(each.name for each in fields(Explanation) if each.name != "kept")
-PAIR_FIELDS = tuple(each.name for each in fields(Interactions))
 JSON_WEIGHT = 16  # bytes that Python takes for a byte of JSON, in lists of short numbers and texts
-LONGEST_REASON = 200  # characters: what a broken file says of itself may be of any length
+
+
+class Kind(NamedTuple):
+    """What a file may hold."""
+
+    form: str
+    """The name of its format."""
+    made: type[Explanation] | type[Interactions]
+    check_forms: Callable[[Mapping[str, Any]], None]
+    check_ranges: Callable[[Mapping[str, Any]], None]
+
+    @property
+    def fields(self) -> list[str]:
+        """What is written; evaluations that were kept for other questions are not."""
+        return [each.name for each in fields(self.made) if each.name != "kept"]
+
+
+KINDS = (
+    Kind("owenshap explanation 1", Explanation, check_forms, check_ranges),
+    Kind("owenshap interactions 1", Interactions, check_pairs, check_pair_ranges),
+)
 
 
 def write(explanation: Explanation | Interactions, path: str | PathLike[str]) -> None:
     """Write an explanation, or interactions: arrays of numbers as they are, all else as JSON in the
     array 'about'.
     """
-    pairs = isinstance(explanation, Interactions)
-    parts = {name: getattr(explanation, name) for name in (PAIR_FIELDS if pairs else FIELDS)}
-    if pairs:
-        check_pairs(parts)
-        check_pair_ranges(parts)
-    else:
-        check_forms(parts)
-        check_ranges(parts)
+    kind = next(each for each in KINDS if isinstance(explanation, each.made))
+    parts = {name: getattr(explanation, name) for name in kind.fields}
+    kind.check_forms(parts)
+    kind.check_ranges(parts)
     arrays: dict[str, NDArray[Any]] = {}
-    about: dict[str, Any] = {"format": PAIRS_FORMAT if pairs else FORMAT}
+    about: dict[str, Any] = {"format": kind.form}
     for name, value in parts.items():
         if name in AXES_OF and _is_numbers(value):
             arrays[name] = np.asarray(value)
@@ -78,7 +90,7 @@ def load(path: str | PathLike[str], *, memory: str | int = "1GB") -> Explanation
     except FileNotFoundError:
         raise
     except Exception as error:  # broken bytes make zipfile, zlib and json raise nearly anything
-        got = f"{path} ({shorten(_reason(error), LONGEST_REASON)})"
+        got = f"{path} ({shorten(_reason(error), 200)})"
         rule = "be a file that Explanation.save or Interactions.save wrote"
         raise InputError("path", rule, got, "Save the explanation again") from error
     advice = f"If you trust where {path} comes from, give memory={needed}"
@@ -88,68 +100,54 @@ def load(path: str | PathLike[str], *, memory: str | int = "1GB") -> Explanation
 
 def load_explanation(path: str | PathLike[str]) -> Explanation:
     """The same of an explanation alone."""
-    found = load(path)
-    if not isinstance(found, Explanation):
+    loaded = load(path)
+    if not isinstance(loaded, Explanation):
         got = f"{path}, which holds interactions"
         raise InputError("path", "be a file that Explanation.save wrote", got, "Give another file")
-    return found
+    return loaded
 
 
 def _read(packed: dict[str, Packed]) -> Explanation | Interactions:
+    """What a file holds; arrays are unpacked once all have shapes that go together."""
     about = json.loads(packed.pop("about").unpacked().tobytes())
-    kind = about.pop("format", None) if isinstance(about, dict) else None
-    if kind == PAIRS_FORMAT:
-        return Interactions(**_checked_pairs(about, packed))
-    if kind != FORMAT:
-        raise ValueError(f"not of the format '{FORMAT}' or '{PAIRS_FORMAT}'")
-    return Explanation(**_checked(about, packed))
-
-
-def _checked_pairs(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]:
-    """The fields of interactions, likewise."""
-    if about.keys() & packed.keys() or about.keys() | packed.keys() != {*PAIR_FIELDS}:
-        raise ValueError("not the fields of interactions")
-    parts = {name: _restored_field(value) for name, value in about.items()}
+    form = about.pop("format", None) if isinstance(about, dict) else None
+    kind = next((each for each in KINDS if each.form == form), None)
+    if kind is None:
+        raise ValueError(f"of none of the formats {', '.join(each.form for each in KINDS)}")
+    missing = _missing(about, packed) if kind.made is Explanation else {}
+    known = about.keys() | packed.keys() | missing.keys()
+    if about.keys() & packed.keys() or known != {*kind.fields}:
+        raise ValueError(f"not the fields of the format {form}")
+    parts = {name: _restored_field(value) for name, value in about.items()} | missing
     if isinstance(parts["axes"], list):
         parts["axes"] = tuple(parts["axes"])
-    check_pairs({**parts, **packed})
+    if "row_ids" in parts:
+        parts["row_ids"] = _hashable(parts["row_ids"])
+    kind.check_forms({**parts, **packed})
     parts |= {name: each.unpacked()[()] for name, each in packed.items()}
-    check_pair_ranges(parts)
-    return parts
+    kind.check_ranges(parts)
+    return kind.made(**parts)
 
 
-def _checked(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]:
-    """The fields of an explanation; arrays are unpacked once all have shapes that go together."""
-    about.setdefault("index", SHAPLEY.name)
-    about.setdefault("unit", None)  # files from before explanations had one
-    if "row_ids" not in packed:
-        about.setdefault("row_ids", None)
-    old = "no_interval" in about and "doubtful" not in about
-    if old:
-        about["doubtful"] = ""
-    reason = about.pop("no_interval") if old else None
-    if about.keys() & packed.keys() or about.keys() | packed.keys() != {*FIELDS}:
-        raise ValueError("not the fields of an explanation")
-    parts = {name: _restored_field(value) for name, value in about.items()}
-    if isinstance(parts["axes"], list):
-        parts["axes"] = tuple(parts["axes"])
-    parts |= {"row_ids": _hashable(parts["row_ids"])} if "row_ids" in parts else {}
-    if old:
-        parts |= _nowhere(parts, packed)
-    check_forms({**parts, **packed})
-    parts |= {name: each.unpacked()[()] for name, each in packed.items()}
-    if reason is not None:
-        missing = np.isnan(parts["lower"]).any(axis=parts["axes"].index(PLAYERS))
-        parts["doubtful"] = np.where(missing, str(reason), "").astype(object)[()]
-    check_ranges(parts)
-    return parts
-
-
-def _nowhere(parts: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]:
-    """NaN and no doubts, for a file from when intervals could be None."""
-    shape = packed["values"].shape
-    none = {name: np.full(shape, np.nan)[()] for name in UNSURE if parts.get(name, "") is None}
-    return none | {"doubtful": np.full(packed["base_values"].shape, "", object)[()]}
+def _missing(about: dict[str, Any], packed: dict[str, Packed]) -> dict[str, Any]:
+    """Fields that an explanation's file from before lacks; NaN where it had no interval, and why as
+    a doubt.
+    """
+    new = {"index": SHAPLEY.name, "unit": None, "row_ids": None, "convergence": None}
+    known = about.keys() | packed.keys()
+    fields: dict[str, Any] = {name: new[name] for name in new.keys() - known}
+    if "no_interval" not in about or "doubtful" in about:
+        return fields
+    reason = about.pop("no_interval") or ""
+    nowhere = np.full(packed["values"].shape, np.nan)
+    for name in UNSURE:
+        if name in about and about[name] is None:
+            fields[name] = nowhere[()]
+            del about[name]
+    lower = packed["lower"].unpacked() if "lower" in packed else nowhere
+    missing = np.isnan(lower).any(axis=about["axes"].index(PLAYERS))
+    fields["doubtful"] = np.where(missing, str(reason), "").astype(object)[()]
+    return fields
 
 
 def _hashable(ids: Any) -> Any:

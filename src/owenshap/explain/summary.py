@@ -12,14 +12,12 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.cells import text_of
 from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROUNDING, ROWS, Explanation
 from owenshap.explain.importance import importance
 from owenshap.explain.words import LONGEST_NAME, Digits, fitted
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.units import PREDICTION
-
-LONGEST_OTHERS = 1.5  # bars of single features
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,10 @@ def lines(explanation: Explanation, max_display: int, longest: int = LONGEST_NAM
     """
     many = ROWS in explanation.axes
     values = np.abs(explanation.values).mean(axis=0) if many else explanation.values
-    below, above = importance_half_widths(explanation) if many else _half_widths(explanation)
+    below = explanation.values - explanation.lower
+    above = explanation.upper - explanation.values
+    if many:
+        below, above = importance_half_widths(explanation)
     order, others = ranked(np.abs(values), max_display)
     doubtful = bool(is_doubtful(explanation).mean() > 0.5)
     result = []
@@ -162,9 +163,20 @@ def reach(shown: list[Line]) -> tuple[float, float]:
     ]
     low, high = min(ends), max(ends)
     others = sum(line.value for line in shown if line.players > 1)
-    if abs(others) <= LONGEST_OTHERS * max(-low, high):
+    if abs(others) <= 1.5 * max(-low, high):
         low, high = min(low, others), max(high, others)
     return low, high
+
+
+def with_gap(explanation: Explanation, shown: list[Line]) -> list[Line]:
+    """The lines of one row, with one more for what they leave to the prediction, where that is
+    more than rounding and can be seen beside them: from 0.5 % of the longest on.
+    """
+    gap = float(explanation.gap)
+    ends = max(abs(float(explanation.base_values)), abs(float(explanation.predictions)))
+    if abs(gap) <= max(ROUNDING * ends, 0.005 * max(abs(line.value) for line in shown)):
+        return shown
+    return [*shown, Line("gap", gap, None, players=0)]
 
 
 def others_label(count: int) -> str:
@@ -184,8 +196,7 @@ def importance_half_widths(explanation: Explanation) -> tuple[FloatArray, FloatA
 
 def has_intervals(explanation: Explanation) -> bool:
     """Whether there is an interval somewhere that is wider than 0."""
-    below, above = _half_widths(explanation)
-    return bool(np.nanmax(np.maximum(below, above), initial=0.0) > 0)
+    return bool(np.nanmax(explanation.half_widths, initial=0.0) > 0)
 
 
 def told_unit(explanation: Explanation) -> str:
@@ -195,29 +206,22 @@ def told_unit(explanation: Explanation) -> str:
     return "" if explanation.unit in (None, PREDICTION) else str(explanation.unit)
 
 
-def of_all_players(explanation: Explanation) -> Explanation:
-    """The explanation with an axis of players, if need be of the one that was picked."""
-    if PLAYERS in explanation.axes:
-        return explanation
-    place = int(ROWS in explanation.axes)
-    parts: dict[str, Any] = {
-        "axes": (*explanation.axes[:place], PLAYERS, *explanation.axes[place:])
-    }
-    for name in ("values", "lower", "upper", "standard_errors"):
-        parts[name] = np.expand_dims(getattr(explanation, name), place)
-    parts["data"] = _with_last_axis(explanation.data)
+def with_axes(explanation: Explanation, *wanted: str) -> Explanation:
+    """The explanation with these axes too, of length 1 where they were picked away."""
+    axes = tuple(axis for axis in AXES_OF["values"] if axis in explanation.axes or axis in wanted)
+    parts: dict[str, Any] = {"axes": axes}
+    for name, own in AXES_OF.items():
+        cells = getattr(explanation, name)
+        if cells is not None or name == "data":  # a cell may be None
+            new = [axis not in explanation.axes for axis in own if axis in axes]
+            parts[name] = np.expand_dims(_as_array(cells), np.flatnonzero(new).tolist())
     return replace(explanation, **parts)
 
 
-def _with_last_axis(data: Any) -> Any:
-    """One cell or a column as a table of one player; a cell may be any object."""
-    if isinstance(data, np.ndarray):
-        return data[..., None]
-    cell = np.empty(1, object)
-    cell[0] = data
-    return cell
-
-
-def _half_widths(explanation: Explanation) -> tuple[FloatArray, FloatArray]:
-    """How far the intervals reach below and above the values; nan where there are none."""
-    return explanation.values - explanation.lower, explanation.upper - explanation.values
+def _as_array(cell: Any) -> Any:
+    """An array, or one cell as an array without axes; a cell may be any object."""
+    if isinstance(cell, (np.ndarray, np.generic)):
+        return np.asarray(cell)
+    array = np.empty((), object)
+    array[()] = cell
+    return array

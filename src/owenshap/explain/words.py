@@ -72,6 +72,16 @@ def _in_common(texts: list[str]) -> int:
     )
 
 
+def counted(count: int, what: str) -> str:
+    """'1 row', '2,000 rows'."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def named_outputs(names: Sequence[str] | None, count: int) -> Sequence[str]:
+    """The names of outputs, by number where they have none."""
+    return names or [f"output {number}" for number in range(count)]
+
+
 def called(output: str) -> str:
     """The name of an output in a sentence: a class that is called by a number is class 0."""
     numbered = output.lstrip("-").replace(".", "", 1).isdigit()
@@ -121,7 +131,10 @@ class Digits:
             return ""
         text = self._plain(half_width)
         if float(text.replace(",", "")) == 0:
-            text = f"{half_width / 10.0**self.exponent:.1g}".replace("-", "−")
+            size = half_width / 10.0**self.exponent
+            text = f"{size:.1g}".replace("-", "−")
+            if size >= 1e-7:  # below, zeros cannot be counted at a glance
+                text = np.format_float_positional(size, 1, fractional=False, trim="-")
         return f"± {text}"
 
     @property

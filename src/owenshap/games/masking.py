@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -78,13 +79,24 @@ def composites(rows: Table, absent: Absent) -> Any:
     """Some of what stands in for absent features, and some composites of it with the rows, as the
     model takes them.
     """
-    stand_ins = np.unique(np.linspace(0, len(absent.table) - 1, MOST_STAND_INS).astype(np.intp))
-    mixed = np.linspace(0, len(absent.table) - 1, MOST_COMPARED).astype(np.intp)
-    drawn = np.concatenate([stand_ins, mixed])
-    present = np.zeros((len(drawn), rows.n_features), np.bool_)
-    present[len(stand_ins) :] = np.random.default_rng(0).random((len(mixed), rows.n_features)) < 0.5
+    drawn, present = _drawn(len(absent.table), rows.n_features)
     row = drawn if absent.per_row else np.arange(len(drawn)) % len(rows)
     return rows.composer(absent.table, np.arange(rows.n_features))(row, present, drawn[:, None])
+
+
+@lru_cache(maxsize=16)
+def _drawn(stand_ins: int, n_features: int) -> tuple[IntArray, BoolArray]:
+    """Which of the stand-ins composites are made of, and which features they have of a row: of the
+    first ones none, of the others about half.
+    """
+    alone = np.unique(np.linspace(0, stand_ins - 1, MOST_STAND_INS).astype(np.intp))
+    mixed = np.linspace(0, stand_ins - 1, MOST_COMPARED).astype(np.intp)
+    half = np.random.default_rng(0).random((len(mixed), n_features)) < 0.5
+    present = np.concatenate([np.zeros((len(alone), n_features), np.bool_), half])
+    drawn = np.concatenate([alone, mixed])
+    for each in (drawn, present):
+        each.setflags(write=False)
+    return drawn, present
 
 
 def _as_float(baseline: Any) -> float:

@@ -9,9 +9,11 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from owenshap.designs.indices import as_index
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.explain.explainer import Explainer as BaseExplainer
+from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.partitions import explained_partition
 from owenshap.jobs.run import Run
 from owenshap.jobs.runnable import Runnable
@@ -38,6 +40,8 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         seed: int = 0,
         confidence: float = 0.95,
         efficient: bool = True,
+        index: Any = "shapley",
+        interactions: bool = False,
         part_rows: int | None = None,
         retry: bool = False,
         timeout: float | None = None,
@@ -61,8 +65,11 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             results is not as it was, it is refused.
         ids : list of str
             Columns of X that are no features: they are carried along.
-        method, budget, tolerance, top, background_draws, seed, confidence, efficient
+        method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
             As for a call of the explainer. What 'auto' takes is settled before the first part.
+        interactions : bool
+            Whether what pairs of features add together is written, too, from the same evaluations;
+            `run.interactions(rows)` reads it. Methods are those of `explainer.interactions`.
         part_rows : int, optional
             Rows of a part. By default those of about ten seconds.
         retry : bool
@@ -83,8 +90,9 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             As `owenshap.open_run(out)` gives it.
         """
         settings = _settings(
-            method, budget, tolerance, top, background_draws, seed, confidence, efficient
+            method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
         )
+        settings[INTERACTIONS] = bool(interactions)
         if part_rows is not None:
             part_rows = whole_number("part_rows", part_rows, 1, "It counts rows")
         if timeout is not None:
@@ -105,6 +113,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         seed: int = 0,
         confidence: float = 0.95,
         efficient: bool = True,
+        index: Any = "shapley",
     ) -> Any:
         """Explain a partition of a larger table: a frame in, a frame of results out.
 
@@ -118,7 +127,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             Of pandas or polars, with the columns of the background.
         ids : list of str
             Columns that are no features: they are carried along.
-        method, budget, tolerance, top, background_draws, seed, confidence, efficient
+        method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
             As for a call of the explainer; 'auto' takes predictions for cheap.
 
         Returns
@@ -128,7 +137,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             that cannot be explained has its `error` there. Of a frame without rows, the columns.
         """
         settings = _settings(
-            method, budget, tolerance, top, background_draws, seed, confidence, efficient
+            method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
         )
         return explained_partition(self, frame, checked_names("ids", ids), settings)
 
@@ -142,6 +151,7 @@ def _settings(
     seed: int,
     confidence: float,
     efficient: bool,
+    index: Any,
 ) -> dict[str, Any]:
     """The keywords of a call of the explainer, which bear on every row."""
     return {
@@ -153,6 +163,7 @@ def _settings(
         "seed": seed,
         "confidence": confidence,
         "efficient": efficient,
+        "index": as_index(index).state(),
     }
 
 

@@ -27,6 +27,8 @@ MANIFEST = "manifest.json"
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
 PARTS = "parts"
+INTERACTIONS = "interactions"
+FOLDERS = (PARTS, INTERACTIONS)
 ELSEWHERE = "Give another folder"
 KEPT = "What is done is kept: mend it, and call it again"
 
@@ -45,6 +47,8 @@ class Part:
     """Which start of the run made it."""
     elapsed: float
     """Seconds since that start, by a clock that never jumps."""
+    interactions_sha256: str | None = None
+    """Of its file of interactions, where the run has any."""
 
 
 class Folder:
@@ -84,11 +88,14 @@ class Folder:
         lines = (_line(line) for line in self._journal().split(b"\n"))
         return {line["part"]: Part(**line) for line in lines if line is not None}
 
-    def add(self, part: Part, content: bytes) -> None:
+    def add(self, part: Part, content: bytes, interactions: bytes | None) -> None:
         """Write a part, and then that it is there."""
         line = json.dumps(asdict(part)).encode()
         with _writing(self.path):
             write_whole(self.file(part.part), content)
+            if interactions is not None:
+                (self.path / INTERACTIONS).mkdir(exist_ok=True)
+                write_whole(self.interactions_file(part.part), interactions)
             with open(self.path / JOURNAL, "ab") as journal:
                 journal.write(b"%s\t%08x\n" % (line, zlib.crc32(line)))
                 journal.flush()
@@ -98,18 +105,21 @@ class Folder:
         """Where a part lies."""
         return self.path / PARTS / f"part-{part:07}.parquet"
 
+    def interactions_file(self, part: int) -> Path:
+        """Where the interactions of a part lie."""
+        return self.path / INTERACTIONS / f"part-{part:07}.parquet"
+
     def whole(self, part: Part) -> bool:
         """Whether the part is as it was written."""
-        try:
-            with open(self.file(part.part), "rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest() == part.sha256
-        except OSError:
-            return False
+        wanted = part.interactions_sha256
+        return _is(self.file(part.part), part.sha256) and (
+            wanted is None or _is(self.interactions_file(part.part), wanted)
+        )
 
     def tidy(self) -> None:
         """Take away what a start that was killed has left: half a line, files never renamed."""
         with _writing(self.path):
-            for folder in (self.path, self.path / PARTS):
+            for folder in (self.path, *(self.path / each for each in FOLDERS)):
                 for left in folder.glob(".owenshap-*.tmp"):
                     left.unlink()
             journal = self._journal()
@@ -122,6 +132,15 @@ class Folder:
             return (self.path / JOURNAL).read_bytes()
         except FileNotFoundError:
             return b""
+
+
+def _is(path: Path, sha256: str) -> bool:
+    """Whether the file is the one with this checksum."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -163,7 +182,7 @@ def _check_vacant(path: Path) -> None:
     """An error where the folder holds anything that no run has put there."""
     if path.exists() and not path.is_dir():
         raise InputError("out", "be a folder", f"the file {path}", ELSEWHERE)
-    ours = (LOCK, PARTS)
+    ours = (LOCK, *FOLDERS)
     others = [] if not path.exists() else [file.name for file in path.iterdir()]
     others = [name for name in others if name not in ours and not name.startswith(".owenshap-")]
     if others:

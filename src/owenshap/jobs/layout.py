@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
-from owenshap.support.arrays import BoolArray, IntArray
+from owenshap.explain.interactions import Interactions
+from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.extras import needed
 
 SINGULAR = {
@@ -27,12 +28,14 @@ SINGULAR = {
     "base_values": "base_value",
     "predictions": "prediction",
 }
+CONVERGENCE = "convergence"
+"""A list for each row, of evaluations and half-widths at looks; null where there are none."""
 DOUBT = ("standard_errors", "lower", "upper")
 """What is null where values are exact."""
 ROW = "row"
 ERROR = "error"
-APART = ("data", "row_ids")
-"""Arrays with a rule of their own: cells of many kinds, and the number that each row has."""
+APART = ("data", "row_ids", CONVERGENCE)
+"""Arrays with a rule of their own: cells of many kinds, the number that each row has, lists."""
 NUMBER = "number"
 INTEGER = "integer"
 TRUTH = "truth"
@@ -61,6 +64,7 @@ class Layout:
     seed: int
     confidence: float
     unit: str | None
+    index: str = SHAPLEY.name
 
     @classmethod
     def of(cls, explanation: Explanation, data: Mapping[str, str], ids: list[str]) -> Layout:
@@ -81,6 +85,7 @@ class Layout:
             explanation.seed,
             explanation.confidence,
             explanation.unit,
+            explanation.index,
         )
         layout.check()
         return layout
@@ -91,7 +96,7 @@ class Layout:
 
     def check(self) -> None:
         """An error where an id is called as something else is."""
-        taken = {ROW, ERROR}
+        taken = {ROW, ERROR, CONVERGENCE}
         taken |= {column for name in AXES_OF if name != "row_ids" for column in self.columns(name)}
         both = [name for name in self.ids if name in taken]
         if both:
@@ -114,7 +119,7 @@ class Layout:
     ) -> Any:
         """An explanation of these rows as a table; without nulls where they would be lost."""
         pa = arrow()
-        exact = _exact(explanation) if exact_is_null else np.zeros(len(rows), np.bool_)
+        exact = exact_rows(explanation) if exact_is_null else np.zeros(len(rows), np.bool_)
         columns: dict[str, Any] = {ROW: pa.array(rows, pa.int64()), **_columns_of(ids)}
         for name, kind in self.fields.items():
             names = self.columns(name)
@@ -123,6 +128,7 @@ class Layout:
             columns |= dict(zip(names, cells, strict=True))
         data = zip(self.columns("data"), self.data, explanation.data.T, strict=True)
         columns |= {column: _arrow_array(cells, kind, None) for column, kind, cells in data}
+        columns[CONVERGENCE] = _looks(explanation.convergence, len(rows))
         columns[ERROR] = pa.nulls(len(rows), pa.string())
         return pa.table(columns)
 
@@ -137,6 +143,7 @@ class Layout:
         columns |= {column: pa.nulls(len(rows), _type(kind)) for column, kind in kinds.items()}
         for name in ("evaluations", "model_rows"):
             columns[name] = pa.array(np.zeros(len(rows), np.int64))
+        columns[CONVERGENCE] = _looks(None, len(rows))
         columns[ERROR] = pa.array(errors, pa.string())
         return pa.table(columns)
 
@@ -146,6 +153,7 @@ class Layout:
         return Explanation(
             **parts,
             data=self._data(table),
+            convergence=_courses(table),
             row_ids=table.column(ROW).to_numpy(),
             feature_names=[*self.players],
             output_names=None if self.output_names is None else [*self.output_names],
@@ -154,7 +162,7 @@ class Layout:
             confidence=self.confidence,
             axes=(ROWS, PLAYERS) if self.outputs is None else (ROWS, PLAYERS, OUTPUTS),
             unit=self.unit,
-            index=SHAPLEY.name,
+            index=self.index,
             kept=None,
         )
 
@@ -278,11 +286,40 @@ def _floats_hold(cells: NDArray[Any]) -> bool:
     return cells.dtype.kind != "i" or bool((np.abs(cells) <= 1 << 53).all())
 
 
-def _exact(explanation: Explanation) -> BoolArray:
+def exact_rows(found: Explanation | Interactions) -> BoolArray:
     """Rows whose values are certain, all of them."""
-    same = (explanation.lower == explanation.values) & (explanation.upper == explanation.values)
-    same &= explanation.standard_errors == 0
-    return same.reshape(len(explanation), -1).all(axis=1)
+    same = (found.lower == found.values) & (found.upper == found.values)
+    same &= found.standard_errors == 0
+    return same.reshape(len(found), -1).all(axis=1)
+
+
+def _looks(courses: FloatArray | None, rows: int) -> Any:
+    """Courses (rows, looks, 2) as lists of numbers with names."""
+    pa = arrow()
+    look = pa.struct([("evaluations", pa.int64()), ("half_width", pa.float64())])
+    if courses is None:
+        return pa.nulls(rows, pa.list_(look))
+    known = ~np.isnan(courses[..., 0])
+    ends = np.append(0, np.cumsum(known.sum(axis=1)))
+    evaluations, half_widths = courses[known].T
+    columns = [pa.array(evaluations.astype(np.int64)), pa.array(half_widths)]
+    looks = pa.StructArray.from_arrays(columns, fields=[*look])
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), looks)
+
+
+def _courses(table: Any) -> FloatArray | None:
+    """The same back; None where no row has any, or the run is from before they were kept."""
+    if CONVERGENCE not in table.column_names:
+        return None
+    lists = table.column(CONVERGENCE).combine_chunks()
+    lengths = lists.value_lengths().fill_null(0).to_numpy()
+    if not lengths.any():
+        return None
+    looks = lists.flatten()
+    array = np.full((len(table), lengths.max(), 2), np.nan)
+    known = np.arange(lengths.max()) < lengths[:, None]
+    array[known] = np.stack([each.to_numpy() for each in looks.flatten()], axis=1)
+    return array
 
 
 def _methods(because: NDArray[Any]) -> str:

@@ -16,9 +16,10 @@ from owenshap.errors import InputError, shown
 from owenshap.explain.explanation import Explanation
 from owenshap.jobs.digests import described
 from owenshap.jobs.layout import Layout, arrow
+from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.runnable import NO_CLOCK, Runnable
 from owenshap.jobs.sources import Chunk, Source
-from owenshap.jobs.work import UNIT, Explaining, pieces
+from owenshap.jobs.work import UNIT, Explained, Explaining, pieces
 from owenshap.run.cost import timed
 from owenshap.support.arrays import IntArray
 
@@ -105,29 +106,32 @@ def settled(
     explaining: Explaining, source: Source, first: Chunk, ids: list[str], workers: int
 ) -> dict[str, Any]:
     """What is settled before the first part: what 'auto' takes, and what parts look like."""
-    row, pace, explanation = _first_explained(explaining, first)
+    row, pace, explained = _first_explained(explaining, first)
+    explanation = explained.values
     seconds = _row_seconds(_at_pace(explaining, pace), first, row)
+    layout = Layout.of(explanation, source.kinds, ids)
+    most = LARGEST_PART if explained.interactions is None else PairLayout.of(layout).unit(UNIT)
     return {
         "rows": source.rows,
-        "part_rows": _part_rows(seconds, source.rows, explanation, workers),
+        "part_rows": _part_rows(seconds, source.rows, explanation, workers, most),
         "pace": pace,
         "row_seconds": seconds,
         "plan": None if explanation.because is None else str(explanation.because[0]),
-        "layout": Layout.of(explanation, source.kinds, ids).state(),
+        "layout": layout.state(),
     }
 
 
 def _first_explained(
     explaining: Explaining, first: Chunk
-) -> tuple[IntArray, dict[str, float], Explanation]:
-    """The first row that can be explained, the pace of its model, and its explanation."""
+) -> tuple[IntArray, dict[str, float], Explained]:
+    """The first row that can be explained, the pace of its model, and what is known of it."""
     error: Exception | None = None
     for row in np.arange(min(FIRST_ROWS, len(first)))[:, None]:
         rows = first.taken(row)
         try:
-            explanation = _at_pace(explaining, NO_CLOCK)(rows)
-            if explaining.settings["method"] != "auto" or not explanation.evaluations.any():
-                return row, NO_CLOCK, explanation  # nobody asks how long a prediction takes
+            explained = _at_pace(explaining, NO_CLOCK)(rows)
+            if explaining.settings["method"] != "auto" or not explained.values.evaluations.any():
+                return row, NO_CLOCK, explained  # nobody asks how long a prediction takes
             pace = explaining.guarded(explaining.explainer.pace_of, rows)
             return row, pace, _at_pace(explaining, pace)(rows)
         except Exception as raised:
@@ -157,9 +161,11 @@ def _row_seconds(explaining: Explaining, first: Chunk, row: IntArray) -> float:
         return one
 
 
-def _part_rows(seconds: float, rows: int, explained: Explanation, workers: int) -> int:
+def _part_rows(
+    seconds: float, rows: int, explained: Explanation, workers: int, largest: int = LARGEST_PART
+) -> int:
     """Rows of a part: those of some seconds, of some bytes, and a few parts for every worker."""
-    most = min(LONG_PART / max(seconds, 1e-9), LARGEST_PART)
+    most = min(LONG_PART / max(seconds, 1e-9), largest)
     most = min(most, PART_BYTES / (8 * explained.data.shape[1]))
     if workers > 1:
         most = min(most, max(UNIT, rows / (PARTS_A_WORKER * workers)))

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.explain.explanation import Explanation
-from owenshap.jobs.layout import ROW, Layout, arrow
+from owenshap.jobs.layout import CONVERGENCE, ROW, Layout, arrow
 from owenshap.jobs.runnable import NO_CLOCK, Runnable
 from owenshap.jobs.sources import Chunk, MemorySource
-from owenshap.jobs.work import Explaining, pieces, tables, units
+from owenshap.jobs.work import Explained, Explaining, pieces, tables, units
 from owenshap.support.extras import needed
 
 
@@ -28,13 +27,13 @@ def explained_partition(
     made = [
         piece for unit in units(np.arange(len(chunk))) for piece in pieces(explaining, chunk, unit)
     ]
-    explanations = [explained for _, explained in made if isinstance(explained, Explanation)]
+    explanations = [explained for _, explained in made if isinstance(explained, Explained)]
     example = explanations[0] if explanations else explaining(_example(explainer, chunk))
-    layout = Layout.of(example, {}, ids)
+    layout = Layout.of(example.values, {}, ids)
     none = layout.failed(np.arange(0), chunk.ids.take(np.arange(0)), [])
     table = arrow().concat_tables([none, *tables(layout, chunk, made, exact_is_null=False)])
-    # the caller has their data
-    return _like(frame, table.drop_columns([ROW, *layout.columns("data")]))
+    # the caller has their data, and no report of how it went
+    return _like(frame, table.drop_columns([ROW, CONVERGENCE, *layout.columns("data")]))
 
 
 def _like(frame: Any, table: Any) -> Any:

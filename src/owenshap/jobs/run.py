@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 
 from owenshap.errors import InputError
 from owenshap.explain.explanation import Explanation
-from owenshap.jobs.folder import LOCK, MANIFEST, Folder, Part
+from owenshap.explain.interactions import Interactions
+from owenshap.explain.pairing import check_size
+from owenshap.jobs.folder import INTERACTIONS, LOCK, MANIFEST, Folder, Part
 from owenshap.jobs.layout import DOUBT, ERROR, ROW, Layout, arrow
 from owenshap.jobs.locking import in_use
+from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.work import unpacked
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
@@ -44,6 +47,8 @@ class Progress:
     """At that pace; 0 at the end, nan where nothing is known."""
     running: bool
     """Whether a process works on it."""
+    seconds: float = 0.0
+    """That its starts took together, each up to the part that it finished last."""
 
     def __str__(self) -> str:
         left = "" if np.isnan(self.seconds_left) else f", {clock(self.seconds_left)} left"
@@ -106,6 +111,7 @@ class Run:
             pace,
             left,
             in_use(self.path / LOCK),
+            _seconds(parts),
         )
 
     @property
@@ -118,18 +124,38 @@ class Run:
                 failed += self._failed(table.filter(table.column(ERROR).is_valid()))
         return failed
 
-    def scan(self) -> Any:
+    def scan(self, *, interactions: bool = False) -> Any:
         """All finished rows as a `pyarrow.dataset.Dataset`, which reads nothing until it is asked.
 
         `scan().to_table(columns=["row", "value:age"], filter=...)` reads what it needs;
         `polars.scan_pyarrow_dataset(run.scan())` is polars' lazy frame of it. Standard errors and
         bounds are null where values are exact.
+
+        Parameters
+        ----------
+        interactions : bool
+            Whether it is of interactions: a line for each pair of each row, with the whole of what
+            it adds together, and for each player what it adds alone (`first` and `second` are it).
         """
         dataset = needed("pyarrow.dataset", extra="runs")
-        files = [str(self._folder.file(part)) for part in sorted(self._folder.finished())]
+        place = self._folder.file
+        if interactions:
+            self._check_interactions()
+            place = self._folder.interactions_file
+        files = [str(place(part)) for part in sorted(self._folder.finished())]
         if not files:
             raise InputError("run", "have a finished part", "none yet", GO_ON)
         return dataset.dataset(files, format="parquet")
+
+    def table(self) -> Any:
+        """All finished rows as a `pyarrow.Table`: as `scan().to_table()`, which takes half a minute
+        where there are 10,000 features.
+        """
+        parts = sorted(self._folder.finished().items())
+        if not parts:
+            raise InputError("run", "have a finished part", "none yet", GO_ON)
+        tables = [self._table(part) for _, part in parts]
+        return arrow().concat_tables(tables, promote_options="default")
 
     def explanation(self, rows: int | slice | Sequence[int] | None = None) -> Explanation:
         """The explanation of some rows, in the order in which they are named.
@@ -140,8 +166,63 @@ class Run:
             Numbers of rows, from 0 on over all files; a negative one counts from the end. By
             default all that were explained, which must fit into memory.
         """
-        pa = arrow()
         wanted = _numbers(rows, self.manifest["rows"])
+        table = self._rows(wanted)
+        explanation = self._layout.explanation(table)
+        return explanation if wanted is None else explanation[_places(table, wanted)]
+
+    def interactions(self, rows: int | slice | Sequence[int] | None = None) -> Interactions:
+        """The interactions of some rows, where the run was made with interactions=True.
+
+        Parameters
+        ----------
+        rows : slice or sequence of int, optional
+            As for `explanation`.
+        """
+        self._check_interactions()
+        wanted = _numbers(rows, self.manifest["rows"])
+        table = self._rows(wanted)
+        layout = self._layout
+        memory = self.manifest["explainer"]["memory"]
+        check_size(len(layout.players), len(table), len(layout.outputs or [""]), memory)
+        numbers = table.column(ROW).to_numpy()
+        found = self._interactions(table, np.unique(numbers // self.manifest["part_rows"]).tolist())
+        return found if wanted is None else found[_places(table, wanted)]
+
+    def interaction_parts(self) -> Iterator[Interactions]:
+        """The interactions, part after part, so that all rows need not fit into memory; rows that
+        failed are left out.
+        """
+        self._check_interactions()
+        for number, part in sorted(self._folder.finished().items()):
+            table = _of_rows(self._table(part), None)
+            if len(table):
+                yield self._interactions(table, [number])
+
+    def _interactions(self, table: Any, parts: list[int]) -> Interactions:
+        """Those of a table of rows, in rising order, all of them in these parts."""
+        pa = arrow()
+        rows = table.column(ROW).to_numpy()
+        lines = []
+        for number in parts:
+            found = unpacked(self._folder.interactions_file(number).read_bytes())
+            lines.append(found.filter(pa.array(np.isin(found.column(ROW).to_numpy(), rows))))
+        explanation = self._layout.explanation(table)
+        together = pa.concat_tables(lines).unify_dictionaries()
+        return PairLayout.of(self._layout).interactions(together, explanation)
+
+    @property
+    def has_interactions(self) -> bool:
+        """Whether it was made with interactions=True."""
+        return bool(self.manifest["settings"].get(INTERACTIONS))
+
+    def _check_interactions(self) -> None:
+        if not self.has_interactions:
+            advice = "Make one by explainer.run(…, interactions=True), in another folder"
+            raise InputError("run", "have interactions", "values alone", advice)
+
+    def _rows(self, wanted: IntArray | None) -> Any:
+        """The table of rows, in rising order; of all that were explained where none are named."""
         parts = self._folder.finished()
         size = self.manifest["part_rows"]
         numbers = sorted(parts) if wanted is None else np.unique(wanted // size).tolist()
@@ -150,14 +231,11 @@ class Run:
             got = f"row {unfinished[0] * size:,} and following"
             raise InputError("rows", "be finished", f"{got}, which are not", GO_ON)
         tables = [_of_rows(self._table(parts[number]), wanted) for number in numbers]
-        table = pa.concat_tables(tables) if tables else None
+        # a part from before a column was kept has none of it
+        table = arrow().concat_tables(tables, promote_options="default") if tables else None
         if table is None or not len(table):
             raise InputError("run", "have an explained row", "none", GO_ON)
-        explanation = self._layout.explanation(table)
-        if wanted is None:
-            return explanation
-        place = np.searchsorted(table.column(ROW).to_numpy(), wanted)
-        return explanation[place]
+        return table
 
     def arrays(self, *names: str) -> Iterator[tuple[IntArray, dict[str, NDArray[Any]]]]:
         """Arrays of the explanation, part after part, so that all rows need not fit into memory.
@@ -220,7 +298,8 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     Returns
     -------
     Run
-        With `.progress`, `.errors`, `.scan()` and `.explanation(rows=…)`.
+        With `.progress`, `.errors`, `.scan()`, `.explanation(rows=…)` and, where it was made with
+        interactions=True, `.interactions(rows=…)`.
     """
     return Run(path)
 
@@ -231,6 +310,14 @@ def _pace(parts: list[Part]) -> float:
     of_last = [part for part in parts if part.session == last]
     elapsed = max((part.elapsed for part in of_last), default=0.0)
     return sum(part.rows for part in of_last) / elapsed if elapsed > 0 else float("nan")
+
+
+def _seconds(parts: list[Part]) -> float:
+    """Of all starts."""
+    longest: dict[int, float] = {}
+    for part in parts:
+        longest[part.session] = max(longest.get(part.session, 0.0), part.elapsed)
+    return sum(longest.values())
 
 
 def _numbers(rows: int | slice | Sequence[int] | None, count: int) -> IntArray | None:
@@ -244,6 +331,11 @@ def _numbers(rows: int | slice | Sequence[int] | None, count: int) -> IntArray |
         advice = "Give a slice or a list of them"
         raise InputError("rows", f"be numbers of {count:,} rows", rows, advice)
     return np.where(numbers < 0, numbers + count, numbers).astype(np.int64)
+
+
+def _places(table: Any, wanted: IntArray) -> IntArray:
+    """Where rows stand in a table of them."""
+    return np.searchsorted(table.column(ROW).to_numpy(), wanted)
 
 
 def _of_rows(table: Any, wanted: IntArray | None) -> Any:

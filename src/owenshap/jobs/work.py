@@ -4,26 +4,39 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
 
 from owenshap.errors import InputError, OwenshapError
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.interactions import Interactions
 from owenshap.jobs.child import child
+from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.layout import ERROR, Layout, arrow
+from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import Chunk
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
+from owenshap.support.progress import Meter
 
-Piece: TypeAlias = tuple[IntArray, Explanation | str]
-"""Rows of a chunk, and their explanation or the error of those that have none."""
+
+class Explained(NamedTuple):
+    """What is known of some rows."""
+
+    values: Explanation
+    interactions: Interactions | None
+
+
+Piece: TypeAlias = tuple[IntArray, Explained | str]
+"""Rows of a chunk, and what is known of them or the error of those that have none."""
 
 UNIT = 4096
 """Rows that are explained in one call, whatever the size of a part: a model whose arithmetic
 depends on its batch then gives the same bits for parts of any multiple of it
 (decisions.md#parts-of-a-run).
 """
+WIDE = 1000  # columns from which on threads take longer to begin than to read
 PATIENCE = 4  # times what rows usually take, before those of a call are taken one half at a time
 NOT_OF_A_ROW = (MemoryError, ImportError)
 """Errors that are no row's fault: its part is made again, elsewhere or later."""
@@ -41,9 +54,11 @@ class Explaining:
     """Seconds that one row may take; None: any."""
     row_seconds: float = 0.0
     """What one usually takes."""
+    meter: Callable[[int], Meter] | None = None
+    """Makes what is told how far so many rows are, where they are explained in this process."""
 
-    def __call__(self, rows: Any) -> Explanation:
-        """An explanation of these rows; in a process that can be ended where there is a limit."""
+    def __call__(self, rows: Any) -> Explained:
+        """What is known of these rows; in a process that can be ended where there is a limit."""
         usual = PATIENCE * len(rows) * self.row_seconds if len(rows) > 1 else 0.0
         return self.guarded(self.here, rows, usual)
 
@@ -53,9 +68,13 @@ class Explaining:
             return function(rows)
         return child().call(self.timeout + besides, function, rows)
 
-    def here(self, rows: Any) -> Explanation:
-        """An explanation of these rows, made in this process."""
-        return self.explainer(rows, **self.settings, progress=False)
+    def here(self, rows: Any) -> Explained:
+        """What is known of these rows, made in this process."""
+        progress = False if self.meter is None else self.meter(len(rows))
+        asked = {**self.settings, "progress": progress}
+        if asked.pop(INTERACTIONS, False):
+            return Explained(*self.explainer.with_interactions(rows, **asked))
+        return Explained(self.explainer(rows, **asked), None)
 
 
 @dataclass(frozen=True)
@@ -67,8 +86,17 @@ class Work:
 
     def part(self, chunk: Chunk, which: IntArray) -> Content:
         """The part of these rows of a chunk."""
-        made = (piece for unit in units(which) for piece in pieces(self.explaining, chunk, unit))
-        return packed(arrow().concat_tables(tables(self.layout, chunk, made)))
+        pa = arrow()
+        pairs = PairLayout.of(self.layout) if self.explaining.settings.get(INTERACTIONS) else None
+        found: list[Any] = []
+        lines: list[Any] = [] if pairs is None else [pairs.none()]
+        for unit in units(which, UNIT if pairs is None else pairs.unit(UNIT)):
+            made = [*pieces(self.explaining, chunk, unit)]
+            found += tables(self.layout, chunk, made)
+            if pairs is not None:
+                lines += pair_tables(pairs, chunk, made)
+        content = packed(pa.concat_tables(found))
+        return content if pairs is None else content.with_interactions(pa.concat_tables(lines))
 
 
 @dataclass(frozen=True)
@@ -80,23 +108,29 @@ class Content:
     failed: int
     evaluations: int
     model_rows: int
+    interactions: bytes | None = None
+    """Those of its rows, where they are asked for."""
 
     @property
     def sha256(self) -> str:
         """Its checksum."""
         return hashlib.sha256(self.content).hexdigest()
 
+    @property
+    def interactions_sha256(self) -> str | None:
+        """That of its interactions."""
+        return None if self.interactions is None else hashlib.sha256(self.interactions).hexdigest()
+
+    def with_interactions(self, lines: Any) -> Content:
+        """The same with a table of interactions."""
+        return replace(self, interactions=as_bytes(lines.unify_dictionaries()))
+
 
 def packed(table: Any) -> Content:
-    """A table as the bytes of a Parquet file."""
-    pa = arrow()
+    """A table of rows as a finished part."""
     compute = needed("pyarrow.compute", extra="runs")
-    parquet = needed("pyarrow.parquet", extra="runs")
-    texts = [field.name for field in table.schema if field.type == pa.string()]
-    sink = pa.BufferOutputStream()
-    parquet.write_table(table, sink, use_dictionary=texts)
     return Content(
-        sink.getvalue().to_pybytes(),
+        as_bytes(table),
         len(table),
         len(table) - table.column(ERROR).null_count,
         compute.sum(table.column("evaluations")).as_py() or 0,
@@ -104,25 +138,40 @@ def packed(table: Any) -> Content:
     )
 
 
+def as_bytes(table: Any) -> bytes:
+    """A table as the bytes of a Parquet file."""
+    pa = arrow()
+    parquet = needed("pyarrow.parquet", extra="runs")
+    texts = [
+        each.name
+        for each in table.schema
+        if pa.types.is_string(each.type) or pa.types.is_dictionary(each.type)
+    ]
+    sink = pa.BufferOutputStream()
+    parquet.write_table(table, sink, use_dictionary=texts)
+    return bytes(sink.getvalue().to_pybytes())
+
+
 def unpacked(content: bytes, columns: list[str] | None = None) -> Any:
     """The table of a part, or of some columns of it."""
     parquet = needed("pyarrow.parquet", extra="runs")
-    return parquet.read_table(arrow().BufferReader(content), columns=columns)
+    file = parquet.ParquetFile(arrow().BufferReader(content))
+    return file.read(columns, use_threads=file.metadata.num_columns < WIDE)
 
 
-def units(which: IntArray) -> list[IntArray]:
+def units(which: IntArray, most: int = UNIT) -> list[IntArray]:
     """Rows in the pieces in which they are explained."""
-    return [which[start : start + UNIT] for start in range(0, len(which), UNIT)]
+    return [which[start : start + most] for start in range(0, len(which), most)]
 
 
 def pieces(
-    explaining: Callable[[Any], Explanation], chunk: Chunk, which: IntArray
+    explaining: Callable[[Any], Explained], chunk: Chunk, which: IntArray
 ) -> Iterator[Piece]:
-    """Explanations of rows of a chunk, all together; where that fails, of each half, down to the
+    """What is known of rows of a chunk, all together; where that fails, of each half, down to the
     rows that fail alone, which give their error.
     """
     try:
-        explained: Explanation | str = explaining(chunk.taken(which))
+        explained: Explained | str = explaining(chunk.taken(which))
     except Exception as error:
         blameless = _blameless(error)
         if blameless is error:
@@ -147,10 +196,17 @@ def tables(
     for which, explained in made:
         numbers = chunk.first + which
         ids = chunk.ids.take(which)
-        if isinstance(explained, Explanation):
-            yield layout.table(numbers, ids, explained, exact_is_null=exact_is_null)
+        if isinstance(explained, Explained):
+            yield layout.table(numbers, ids, explained.values, exact_is_null=exact_is_null)
         else:
             yield layout.failed(numbers, ids, [explained] * len(which))
+
+
+def pair_tables(layout: PairLayout, chunk: Chunk, made: Iterable[Piece]) -> Iterator[Any]:
+    """The interactions of each piece of a chunk; failed rows have none."""
+    for which, explained in made:
+        if isinstance(explained, Explained) and explained.interactions is not None:
+            yield layout.table(chunk.first + which, explained.interactions)
 
 
 def _blameless(error: BaseException | None) -> BaseException | None:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from owenshap.explain.colours import NEUTRAL
-from owenshap.explain.explanation import OUTPUTS, ROWS, Explanation
+from owenshap.explain.explanation import ROWS, Explanation
 from owenshap.explain.importance import DRAWN, settled_rows
 from owenshap.explain.summary import checked, checked_count, checked_name, lines, reach
 from owenshap.explain.words import LONGEST_NAME, Digits
@@ -63,18 +63,19 @@ def bar(
     ['age = 39', 'income = 1']
     """
     checked(explanation, outputs=True)
-    if OUTPUTS in explanation.axes:
-        draw = partial(_drawn, max_display=max_display, max_name=max_name)
-        count = min(len(explanation.feature_names), checked_count(max_display))
-        height = canvas.FRAME_HEIGHT + canvas.ROW_HEIGHT * count
-        return canvas.panels(explanation, ax, draw, height)
-    return _drawn(explanation, ax, max_display, max_name)
+    most = checked_count(max_display)
+    height = canvas.FRAME_HEIGHT + canvas.ROW_HEIGHT * min(len(explanation.feature_names), most)
+    draw = partial(_drawn, height=height, max_display=most, max_name=checked_name(max_name))
+    return canvas.drawn(explanation, ax, draw, height)
 
 
-def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:
-    rows = lines(explanation, checked_count(max_display), checked_name(max_name))
-    ax = canvas.new_axes(ax, canvas.FRAME_HEIGHT + canvas.ROW_HEIGHT * len(rows))
-    digits, signed = Digits.of([line.value for line in rows]), ROWS not in explanation.axes
+def _drawn(
+    explanation: Explanation, ax: Axes | None, height: float, max_display: int, max_name: int
+) -> Axes:
+    rows = lines(explanation, max_display, max_name)
+    ax = canvas.new_axes(ax, height)
+    digits = Digits.of([line.value for line in rows])
+    signed = ROWS not in explanation.axes
     canvas.name_rows(ax, [line.label for line in rows])
     canvas.tidy(ax, zero="x")
     least, most = reach(rows)

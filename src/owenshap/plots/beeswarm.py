@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from owenshap.explain.cells import Column
-from owenshap.explain.explanation import OUTPUTS, Explanation
+from owenshap.explain.explanation import Explanation
 from owenshap.explain.summary import checked, checked_count, checked_name, others_label, ranked
 from owenshap.explain.words import LONGEST_NAME, fitted
 from owenshap.plots import canvas
@@ -16,10 +16,6 @@ from owenshap.support.arrays import FloatArray
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
-
-BINS = 110  # across the picture: the dots of one are laid out side by side
-HALF_HEIGHT = 0.4  # of a line, so that neighbours stay apart
-CLOSEST = 0.075  # rows of dots, in heights of a line, where there is room
 
 
 def beeswarm(
@@ -62,30 +58,26 @@ def beeswarm(
     ['feature 1', 'feature 2', 'feature 0']
     """
     checked(explanation, rows=True, outputs=True)
-    if OUTPUTS in explanation.axes:
-        draw = partial(_drawn, max_display=max_display, max_name=max_name)
-        count = min(len(explanation.feature_names), checked_count(max_display))
-        return canvas.panels(explanation, ax, draw, _height(count))
-    return _drawn(explanation, ax, max_display, max_name)
+    most = checked_count(max_display)
+    count = min(len(explanation.feature_names), most)
+    height = canvas.FRAME_HEIGHT + 0.05 + 1.2 * canvas.ROW_HEIGHT * count
+    draw = partial(_drawn, height=height, max_display=most, max_name=checked_name(max_name))
+    return canvas.drawn(explanation, ax, draw, height)
 
 
-def _height(lines: int) -> float:
-    return canvas.FRAME_HEIGHT + 0.05 + 1.2 * canvas.ROW_HEIGHT * lines
-
-
-def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:
+def _drawn(
+    explanation: Explanation, ax: Axes | None, height: float, max_display: int, max_name: int
+) -> Axes:
     values = explanation.values
-    order, others = ranked(np.abs(values).mean(axis=0), checked_count(max_display))
-    labels = fitted([explanation.feature_names[player] for player in order], checked_name(max_name))
-    shown, colors = (
-        [values[:, player] for player in order],
-        [_colors(explanation.data[:, player]) for player in order],
-    )
+    order, others = ranked(np.abs(values).mean(axis=0), max_display)
+    labels = fitted([explanation.feature_names[player] for player in order], max_name)
+    shown = [values[:, player] for player in order]
+    colors = [_colors(explanation.data[:, player]) for player in order]
     if len(others):
         labels.append(others_label(len(others)))
         shown.append(values[:, others].sum(axis=1))
         colors.append(np.full(len(values), np.nan))
-    ax = canvas.new_axes(ax, _height(len(labels)))
+    ax = canvas.new_axes(ax, height)
     low, high = canvas.limits(
         min(0.0, *(line.min() for line in shown)), max(0.0, *(line.max() for line in shown)), 0.03
     )
@@ -104,13 +96,14 @@ def swarm(values: FloatArray, span: float) -> FloatArray:
     """Heights of dots about their line, so that dots of nearly equal value stand above and below
     one another.
     """
-    bins = np.round(values / span * BINS).astype(np.int64)
+    bins = np.round(values / span * 110).astype(np.int64)  # each about as wide as a dot
     order = np.argsort(bins, kind="stable")
     _, first, counts = np.unique(bins[order], return_index=True, return_counts=True)
     rank = np.empty(len(values), np.int64)
     rank[order] = np.arange(len(values)) - np.repeat(first, counts)
     steps = (rank + 1) // 2 * np.where(rank % 2, 1, -1)
-    return steps * min(CLOSEST, HALF_HEIGHT / max(1, counts.max() // 2))
+    # in heights of a line: as far apart as looks well, closer where they would reach the next line
+    return steps * min(0.075, 0.4 / max(1, counts.max() // 2))
 
 
 def _colors(cells: Any) -> FloatArray:

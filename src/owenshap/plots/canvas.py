@@ -7,15 +7,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
 from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import Explanation
+from owenshap.explain.explanation import OUTPUTS, Explanation
 from owenshap.explain.summary import told_unit
-from owenshap.explain.words import Digits, called, fitted, shorten
+from owenshap.explain.words import Digits, called, fitted, named_outputs, shorten
 from owenshap.support.extras import needed
 
 if TYPE_CHECKING:
@@ -26,17 +27,21 @@ if TYPE_CHECKING:
     Colormap: TypeAlias = matplotlib.colors.Colormap
 
 DISTINCT = (NEGATIVE, "#e8910c", "#12a078", POSITIVE, "#a768d9", "#8a8f98", "#c9a400")
-WIDTH = 7.2  # inches
+WIDTH, HEIGHT = 7.2, 4.4  # inches; pictures of lines of text are as high as these
 ABREAST = 3  # pictures of outputs, which a screen is wide enough for
 MOST_PANELS = 12  # of them in all: more cannot be read
 ROW_HEIGHT, FRAME_HEIGHT = 0.33, 0.85  # inches, of a line of text and of what frames them
-PALE = 0.38  # of ink: intervals that are doubtful
+PALE = 0.38  # of the strength that other intervals have: doubtful ones
+
+#: Figures of the default size that were made larger, and the size they were given.
+_GROWN: WeakKeyDictionary[Any, tuple[float, ...]] = WeakKeyDictionary()
 
 
 def new_axes(ax: Axes | None, height: float, width: float = WIDTH) -> Axes:
     """The axes to draw into: those given, or those of a new figure of that size in inches."""
     if ax is not None:
         _make_room(ax)
+        _grow(ax, height, width)
         return ax
     _, ax = needed("matplotlib.pyplot", extra="plots").subplots(
         figsize=(width, height), layout="constrained"
@@ -62,14 +67,34 @@ def _make_room(ax: Axes) -> None:
         figure.set_layout_engine("constrained")
 
 
-def panels(
+def _grow(ax: Axes, height: float, width: float) -> None:
+    """In a grid whose size nobody chose, a panel gets the size that its plot has alone: a quarter
+    of matplotlib's default figure is too small for names, numbers and bars.
+    """
+    figure, place = ax.get_figure(root=True), ax.get_subplotspec()
+    if figure is None or place is None:
+        return
+    default = tuple(needed("matplotlib", extra="plots").rcParams["figure.figsize"])
+    size = tuple(figure.get_size_inches())
+    rows, columns = place.get_gridspec().get_geometry()
+    if rows * columns == 1 or size != _GROWN.get(figure, default):
+        return
+    grown = max(size[0], columns * width), max(size[1], rows * height)
+    figure.set_size_inches(*grown)
+    _GROWN[figure] = tuple(figure.get_size_inches())
+
+
+def drawn(
     explanation: Explanation,
     ax: Axes | None,
-    draw: Callable[[Explanation, Axes], object],
+    draw: Callable[[Explanation, Axes | None], Axes],
     height: float,
-    width: float = WIDTH,
 ) -> Any:
-    """A picture for each output, side by side, with its name above it; an array of axes."""
+    """The picture of one output; of several an array of axes, side by side, with their names above
+    them, each picture that high.
+    """
+    if OUTPUTS not in explanation.axes:
+        return draw(explanation, ax)
     count = explanation.shape[-1]
     if ax is not None or count > MOST_PANELS:
         pick = repr(explanation.output_names[0]) if explanation.output_names else "0"
@@ -78,8 +103,8 @@ def panels(
         raise InputError("explanation", rule, f"{count} outputs", advice)
     columns = min(count, ABREAST)
     lines = -(-count // columns)
-    grid = new_grid(lines, columns, 0.86 * width * columns, (height + 0.25) * lines)
-    names = explanation.output_names or [f"output {number}" for number in range(count)]
+    grid = new_grid(lines, columns, 0.86 * WIDTH * columns, (height + 0.25) * lines)
+    names = named_outputs(explanation.output_names, count)
     for place, panel in enumerate(grid.flat):
         if place >= count:
             panel.set_visible(False)
@@ -284,14 +309,12 @@ def count_axis(axis: Any, *, logarithmic: bool) -> None:
     axis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
 
 
-def end_labels(
-    ax: Axes, heights: Any, labels: list[str], colors: list[str], closest: float
-) -> None:
+def end_labels(ax: Axes, heights: Any, labels: list[str], colors: list[str]) -> None:
     """Names of lines at their right ends, moved apart where they would lie upon one another."""
     low, high = ax.get_ylim()
     places = (np.asarray(heights) - low) / (high - low)
     order = np.argsort(places)
-    apart = spread(places[order], closest)
+    apart = spread(places[order], 0.055)  # a line of text, in heights of the picture
     for line, place in zip(order, apart, strict=True):
         ax.text(
             1.01,
@@ -327,6 +350,20 @@ def limits(low: float, high: float, margin: float = 0.04) -> tuple[float, float]
     """Ends of an axis that holds both with some room; never empty."""
     room = margin * (high - low) if low < high else abs(low) or 1.0
     return low - room, high + room
+
+
+def legend(ax: Axes, title: str, **style: Any) -> None:
+    """Names of colours beside the axes, as they are written: a dollar sign starts no formula."""
+    box = ax.legend(
+        title=title,
+        frameon=False,
+        loc="upper left",
+        bbox_to_anchor=(1.0, 1.0),
+        alignment="left",
+        **style,
+    )
+    for text in (box.get_title(), *box.get_texts()):
+        text.set_parse_math(False)
 
 
 def color_bar(ax: Axes, colors: Colormap, ends: tuple[str, str], label: str) -> None:

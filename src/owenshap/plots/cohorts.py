@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
 MOST = len(canvas.DISTINCT)  # cohorts that have a colour of their own
-THICK = 0.8  # of a line, that all bars of a feature take together
 
 
 def cohorts(
@@ -80,19 +79,11 @@ def cohorts(
     ax.set_xlim(0.0, 1.04 * high)
     shown = zip(fitted(list(groups)), groups.values(), strict=True)
     names = [f"{name} ({len(part):,} rows)" for name, part in shown]
-    thick = THICK / len(tables)
+    thick = 0.8 / len(tables)  # a fifth of a line stays free
     for number, (table, name) in enumerate(zip(tables, names, strict=True)):
-        shift = THICK / 2 - thick * (number + 0.5)
+        shift = 0.4 - thick * (number + 0.5)
         _bars(ax, table, order, shift, thick, canvas.DISTINCT[number], name)
-    legend = ax.legend(
-        title=shorten(groups.by),
-        frameon=False,
-        loc="upper left",
-        bbox_to_anchor=(1.0, 1.0),
-        alignment="left",
-    )
-    for text in (legend.get_title(), *legend.get_texts()):
-        text.set_parse_math(False)
+    canvas.legend(ax, shorten(groups.by))
     canvas.number_axis(ax.xaxis, _axis_label(groups, tables))
     return ax
 

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
 STRONGEST = 6  # players by default: as many as there are colours that are not grey
-LOG_FROM = 20  # the last number of evaluations over the first from which the axis is logarithmic
-STRONG, PALE = 0.2, 0.07  # opacities of a band, and of one that is doubtful
-CLOSEST = 0.055  # names at the right, in heights of the picture
+OPACITY = 0.2  # of a band
 
 
 def convergence(
@@ -69,11 +67,10 @@ def convergence(
     doubtful = np.array([each.doubts[output or 0] != "" for each in run])
     shown = _shown(values[-1], players)
     exact = None if truth is None else _exact(truth, values.shape[1])
-    ax = canvas.new_axes(ax, 4.4)
+    ax = canvas.new_axes(ax, canvas.HEIGHT)
     canvas.tidy(ax, grid="y")
-    for color, player in zip(
-        np.resize(canvas.DISTINCT, len(shown)).tolist(), shown.tolist(), strict=True
-    ):
+    colors = np.resize(canvas.DISTINCT, len(shown)).tolist()
+    for color, player in zip(colors, shown.tolist(), strict=True):
         line, reach = values[:, player], half[:, player]
         known = np.isfinite(reach)
         _band(ax, evaluations[known], line[known], reach[known], doubtful[known], color)
@@ -88,14 +85,12 @@ def convergence(
         )
         if exact is not None:
             ax.axhline(exact[player], color=color, linewidth=1.1, linestyle=(0, (4, 3)), zorder=2.5)
-    canvas.count_axis(ax.xaxis, logarithmic=bool(evaluations[-1] > LOG_FROM * evaluations[0]))
+    canvas.count_axis(ax.xaxis, logarithmic=bool(evaluations[-1] > 20 * evaluations[0]))
     ax.margins(x=0.02)
     labels = [
         shorten(names[player] if names is not None else f"player {player}", 24) for player in shown
     ]
-    canvas.end_labels(
-        ax, values[-1, shown], labels, np.resize(canvas.DISTINCT, len(shown)).tolist(), CLOSEST
-    )
+    canvas.end_labels(ax, values[-1, shown], labels, colors)
     canvas.number_axis(
         ax.yaxis, _label(run[-1], bool(np.isfinite(half[:, shown]).any()), exact is not None)
     )
@@ -113,10 +108,11 @@ def _band(
 ) -> None:
     """Intervals about a line, paler where they are doubtful."""
     style: dict[str, Any] = {"color": color, "linewidth": 0, "zorder": 2}
-    whole = PALE if doubtful.any() else STRONG
+    pale = canvas.PALE * OPACITY
+    whole = pale if doubtful.any() else OPACITY
     ax.fill_between(evaluations, line - reach, line + reach, alpha=whole, **style)
     if doubtful.any() and not doubtful.all():
-        more = STRONG - PALE
+        more = OPACITY - pale
         ax.fill_between(
             evaluations, line - reach, line + reach, where=~doubtful, alpha=more, **style
         )

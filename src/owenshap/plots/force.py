@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from owenshap.explain.explanation import OUTPUTS, Explanation
+from owenshap.explain.explanation import Explanation
 from owenshap.explain.summary import Line, checked, checked_count, checked_name, lines
 from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas
@@ -16,9 +17,6 @@ from owenshap.support.arrays import FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-HEIGHT = 2.9  # inches, where it is shared
-UNIT = 0.38  # inches of the bar's height
-CHARACTER = 0.078  # inches of one, in small print
 ROW = 0.95  # of labels, in heights of the bar
 TEXT: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": "small", "linespacing": 1.15}
 
@@ -64,17 +62,17 @@ def force(
     ['prediction = 3.000']
     """
     checked(explanation, rows=False, outputs=True)
-    if OUTPUTS in explanation.axes:
-        draw = partial(_drawn, max_display=max_display, max_name=max_name)
-        return canvas.panels(explanation, ax, draw, HEIGHT)
-    return _drawn(explanation, ax, max_display, max_name)
+    most = checked_count(max_display)
+    draw = partial(_drawn, max_display=most, max_name=checked_name(max_name))
+    return canvas.drawn(explanation, ax, draw, 2.9)
 
 
 def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:
-    pieces = lines(explanation, checked_count(max_display), checked_name(max_name))
-    base, prediction = float(explanation.base_values), float(explanation.predictions)
+    pieces = lines(explanation, max_display, max_name)
+    base = float(explanation.base_values)
+    prediction = float(explanation.predictions)
     own = ax is None
-    ax = canvas.new_axes(ax, HEIGHT, 1.25 * canvas.WIDTH)
+    ax = canvas.new_axes(ax, 2.9, 1.25 * canvas.WIDTH)
     up = [line for line in pieces if line.value > 0]
     down = [line for line in pieces if line.value < 0]
     spans = _spans(prediction, up, -1) + _spans(prediction, down, 1)
@@ -92,18 +90,16 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
     middles = np.array([(start + end) / 2 for _, start, end in spans])
     rows = _labels(ax, texts, middles, [canvas.sign_color(line.value) for line, *_ in spans])
     if own:
-        canvas.set_height(ax, canvas.FRAME_HEIGHT + UNIT * (3.2 + ROW * rows))
+        canvas.set_height(ax, canvas.FRAME_HEIGHT + 0.38 * (3.2 + ROW * rows))
     canvas.number_axis(ax.xaxis, canvas.scale(explanation))
     return ax
 
 
 def _spans(prediction: float, pieces: list[Line], side: int) -> list[tuple[Line, float, float]]:
     """Where pieces lie, the strongest next to the prediction: left of it (−1) or right (1)."""
-    spans, place = [], prediction
-    for line in pieces:
-        start, place = place, place + side * abs(line.value)
-        spans.append((line, min(start, place), max(start, place)))
-    return spans
+    ends = prediction + side * np.cumsum([0.0, *(abs(line.value) for line in pieces)])
+    pairs = zip(pieces, pairwise(ends.tolist()), strict=True)
+    return [(line, min(span), max(span)) for line, span in pairs]
 
 
 def _piece(ax: Axes, line: Line, start: float, end: float) -> None:
@@ -146,7 +142,8 @@ def _labels(ax: Axes, texts: list[str], middles: FloatArray, colors: list[str]) 
     figure = ax.get_figure()
     assert figure is not None
     inches = ax.bbox.width / figure.dpi
-    wide = np.array([CHARACTER * max(map(len, text.split("\n"))) / inches for text in texts])
+    # a character of small print is 0.078 inches wide
+    wide = np.array([0.078 * max(map(len, text.split("\n"))) / inches for text in texts])
     shares = (middles - low) / (high - low)
     rows, places = _rows(shares, wide)
     more = max(rows, default=0)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, ROWS, Explanation
 from owenshap.explain.summary import checked
-from owenshap.explain.words import shorten
+from owenshap.explain.words import named_outputs, shorten
 from owenshap.games.players import Groups
 from owenshap.plots import canvas
 from owenshap.support.arrays import FloatArray
@@ -19,9 +19,6 @@ from owenshap.support.checks import whole_number
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
-
-LARGE, PANEL = 3.6, 1.7  # inches, of a picture alone and among others
-LOWEST = 2.6  # inches that the name of the scale needs
 
 
 def image(
@@ -76,7 +73,7 @@ def image(
     rows, outputs = maps.shape[:2]
     columns = (outputs if outputs > 1 else min(rows, 5)) if ncols is None else ncols
     panels = _panels(rows * outputs, columns, pixels, ax, titled=1 < outputs != columns)
-    names = explanation.output_names or [f"output {number}" for number in range(outputs)]
+    names = named_outputs(explanation.output_names, outputs)
     limit = float(np.nanmax(np.abs(maps), initial=0.0)) or 1.0
     for panel, (row, output) in zip(panels.flat, np.ndindex(rows, outputs), strict=False):
         canvas.picture(panel, maps[row, output], None if images is None else images[row], limit)
@@ -182,8 +179,9 @@ def _panels(
             )
         return np.array([[ax]])
     columns = min(whole_number("ncols", columns, 1, "It counts pictures side by side"), count)
-    size = LARGE if count == 1 else PANEL
+    size = 3.6 if count == 1 else 1.7  # inches, alone and among others
     lines = math.ceil(count / columns)
     above = 0.27 if titled else 0.08
     height = lines * (size * shape[0] / shape[1] + above) + 0.05
-    return canvas.new_grid(lines, columns, columns * size + 1.15, max(height, LOWEST))
+    lowest = 2.6  # inches that the name of the scale needs
+    return canvas.new_grid(lines, columns, columns * size + 1.15, max(height, lowest))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
 MOST_PLAYERS = 16  # on the circle, whose names can be read
-WIDEST, LARGEST = 9.0, 900.0  # points of a line, and square points of a dot
 
 
 def network(interactions: Interactions, *, max_display: int = 10, ax: Axes | None = None) -> Axes:
@@ -69,7 +68,7 @@ def network(interactions: Interactions, *, max_display: int = 10, ax: Axes | Non
             [x0, x1],
             [y0, y1],
             color=canvas.sign_color(value) if summary.signed else NEUTRAL,
-            linewidth=max(0.8, WIDEST * abs(value) / together),
+            linewidth=max(0.8, 9.0 * abs(value) / together),
             linestyle="-" if sure else (0, (2, 1.5)),
             alpha=0.8 if sure else 0.5,
             solid_capstyle="round",
@@ -79,7 +78,7 @@ def network(interactions: Interactions, *, max_display: int = 10, ax: Axes | Non
     for player, (x, y) in places.items():
         value = float(summary.matrix[player, player])
         color = canvas.sign_color(value) if summary.signed else NEUTRAL
-        size = max(25.0, LARGEST * abs(value) / alone)
+        size = max(25.0, 900.0 * abs(value) / alone)
         ax.scatter([x], [y], s=size, color=color, edgecolors=[canvas.paper(ax)], zorder=3)
         side = "center" if abs(x) < 0.2 else "left" if x > 0 else "right"
         height = "center" if abs(x) >= 0.2 else "bottom" if y > 0 else "top"
@@ -90,7 +89,7 @@ def network(interactions: Interactions, *, max_display: int = 10, ax: Axes | Non
 
 def _players(summary: PairSummary, pairs: list[tuple[int, int]]) -> dict[int, None]:
     """The players of these pairs, and the strongest others where there is room, by number."""
-    found = dict.fromkeys(player for pair in pairs for player in pair)
+    in_pairs = dict.fromkeys(player for pair in pairs for player in pair)
     others = summary.strongest_players(len(summary.matrix)).tolist()
-    kept = [*found, *(player for player in others if player not in found)][:MOST_PLAYERS]
+    kept = [*in_pairs, *(player for player in others if player not in in_pairs)][:MOST_PLAYERS]
     return dict.fromkeys(sorted(kept))

@@ -16,7 +16,6 @@ from owenshap.support.arrays import BoolArray, FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-CELL = 0.52  # inches
 MOST_WRITTEN = 14  # players beside whose cells numbers can be read
 
 
@@ -56,7 +55,7 @@ def pairs(interactions: Interactions, *, max_display: int = 10, ax: Axes | None 
     known = summary.known[np.ix_(shown, shown)]
     below = np.tril(np.ones_like(matrix, np.bool_))
     limit = float(np.abs(matrix).max()) or 1.0
-    side = 1.6 + CELL * len(shown)
+    side = 1.6 + 0.52 * len(shown)
     ax = canvas.new_axes(ax, side, side + 1.4)
     canvas.picture(ax, np.where(below, matrix, 0.0), None, limit)
     for spine in ax.spines.values():

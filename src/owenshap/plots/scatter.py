@@ -11,7 +11,8 @@ from owenshap.errors import InputError
 from owenshap.explain.cells import CATEGORIES, NUMBERS, TIMES, Column, text_of
 from owenshap.explain.colours import NEGATIVE
 from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import OUTPUTS, PLAYERS, Explanation, resolve
+from owenshap.explain.explanation import PLAYERS, Explanation
+from owenshap.explain.indexing import resolve
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pair_summary import partner_of
 from owenshap.explain.summary import checked, has_intervals
@@ -22,8 +23,7 @@ from owenshap.support.arrays import FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-WIDTH, HEIGHT = 6.6, 4.4  # inches
-MOST_ON_AXIS, MOST_COLORS = 14, len(canvas.DISTINCT)  # categories whose names can be read
+MOST_ON_AXIS = 14  # categories whose names can be read
 
 
 def scatter(
@@ -66,10 +66,8 @@ def scatter(
     'feature 0'
     """
     checked(explanation, rows=True, outputs=True)
-    if OUTPUTS in explanation.axes:
-        draw = partial(_drawn, feature=feature, color=color)
-        return canvas.panels(explanation, ax, draw, HEIGHT, WIDTH)
-    return _drawn(explanation, ax, feature, color)
+    draw = partial(_drawn, feature=feature, color=color)
+    return canvas.drawn(explanation, ax, draw, canvas.HEIGHT)
 
 
 def _drawn(
@@ -80,7 +78,7 @@ def _drawn(
 ) -> Axes:
     player = _player(explanation, feature, "feature")
     column = Column.of(explanation.data[:, player], MOST_ON_AXIS)
-    ax = canvas.new_axes(ax, HEIGHT, WIDTH)
+    ax = canvas.new_axes(ax, canvas.HEIGHT)
     places = _places(column)
     canvas.tidy(ax, grid="y", zero="y")
     _whiskers(ax, explanation, player, places)
@@ -163,10 +161,8 @@ def _dots(ax: Axes, places: FloatArray, values: FloatArray, **style: Any) -> Non
 def _colored(
     ax: Axes, places: FloatArray, explanation: Explanation, player: int, other: int
 ) -> None:
-    values, column = (
-        explanation.values[:, player],
-        Column.of(explanation.data[:, other], MOST_COLORS),
-    )
+    values = explanation.values[:, player]
+    column = Column.of(explanation.data[:, other], len(canvas.DISTINCT))
     name = shorten(explanation.feature_names[other])
     if column.kind == CATEGORIES:
         for number, category in enumerate(column.categories):
@@ -178,16 +174,7 @@ def _colored(
                 color=canvas.DISTINCT[number],
                 label=shorten(category, 20),
             )
-        legend = ax.legend(
-            title=name,
-            frameon=False,
-            loc="upper left",
-            bbox_to_anchor=(1.0, 1.0),
-            handletextpad=0.2,
-        )
-        for text in (legend.get_title(), *legend.get_texts()):
-            text.set_parse_math(False)
-        legend.set_alignment("left")
+        canvas.legend(ax, name, handletextpad=0.2)
     shades = column.shades()
     known = np.isfinite(shades)
     if column.missing.any():

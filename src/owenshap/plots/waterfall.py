@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from owenshap.explain.explanation import OUTPUTS, Explanation
-from owenshap.explain.summary import Line, checked, checked_count, checked_name, lines
+from owenshap.explain.explanation import Explanation
+from owenshap.explain.summary import Line, checked, checked_count, checked_name, lines, with_gap
 from owenshap.explain.words import LONGEST_NAME, Digits
 from owenshap.plots import canvas
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
-
-VISIBLE_GAP = 0.005  # of the width of the picture
-ROUNDING = 1e-13  # of a sum, relative to its ends
 
 
 def waterfall(
@@ -60,26 +57,20 @@ def waterfall(
     ['base value = 0.000', 'prediction = 6.000']
     """
     checked(explanation, rows=False, outputs=True)
-    if OUTPUTS in explanation.axes:
-        draw = partial(_drawn, max_display=max_display, max_name=max_name)
-        count = min(len(explanation.feature_names), checked_count(max_display))
-        height = canvas.FRAME_HEIGHT + 0.5 + canvas.ROW_HEIGHT * count
-        return canvas.panels(explanation, ax, draw, height)
-    return _drawn(explanation, ax, max_display, max_name)
+    most = checked_count(max_display)
+    draw = partial(_drawn, max_display=most, max_name=checked_name(max_name))
+    return canvas.drawn(explanation, ax, draw, _height(min(len(explanation.feature_names), most)))
+
+
+def _height(steps: int) -> float:
+    return canvas.FRAME_HEIGHT + 0.5 + canvas.ROW_HEIGHT * steps
 
 
 def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name: int) -> Axes:
-    steps = lines(explanation, checked_count(max_display), checked_name(max_name))
-    base, prediction, gap = (
-        float(explanation.base_values),
-        float(explanation.predictions),
-        float(explanation.gap),
-    )
-    if abs(gap) > VISIBLE_GAP * np.ptp(_ends(base, steps)) and abs(gap) > ROUNDING * max(
-        abs(base), abs(prediction)
-    ):
-        steps = [*steps, Line("gap", gap, None, players=0)]
-    ax = canvas.new_axes(ax, canvas.FRAME_HEIGHT + 0.5 + canvas.ROW_HEIGHT * len(steps))
+    steps = with_gap(explanation, lines(explanation, max_display, max_name))
+    base = float(explanation.base_values)
+    prediction = float(explanation.predictions)
+    ax = canvas.new_axes(ax, _height(len(steps)))
     ends = _ends(base, steps)
     digits = Digits.of([line.value for line in steps])
     reach = _reach(ends, steps)
@@ -98,7 +89,8 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
             linewidth=0.8,
             zorder=0.95,
         )
-    numbers, top = Digits.of([base, prediction], significant=4).at_least(digits), len(steps) - 1
+    numbers = Digits.of([base, prediction], significant=4).at_least(digits)
+    top = len(steps) - 1
     start, end = (numbers.unsigned(number) + numbers.suffix for number in (base, prediction))
     _mark(ax, base, -1.02, (-0.72, 0.36), f"base value = {start}", bold=False)
     _mark(ax, prediction, top + 0.92, (top - 0.36, top + 0.66), f"prediction = {end}", bold=True)

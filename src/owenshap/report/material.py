@@ -16,17 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError
-from owenshap.explain.explanation import OUTPUTS, ROWS, Explanation
-from owenshap.explain.summary import checked
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, ROWS, Explanation
+from owenshap.explain.summary import checked, with_axes
+from owenshap.jobs.layout import Layout
 from owenshap.jobs.run import Run
 from owenshap.support.arrays import FloatArray, IntArray
 
 MOST_ROWS = 1000  # that a page shows, not tuned: decisions.md#a-page-that-needs-nothing-else
 MOST_OUTPUTS = 12  # of which the strongest are shown: a selector that can be read
 MOST_BYTES = 1_600_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
-VALUE_BYTES = 2.7  # of a contribution, packed
 SPECIAL = 8  # rows that are named as least certain, and as most unusual
 CHUNK = 1 << 16  # rows of an explanation that are summed up at a time
+SMALL = 1 << 18  # rows × players × outputs of a run that is read at once: 10 MB of arrays
 NUMBERS = re.compile(r"\d[\d.,]*")
 Chunk = tuple[IntArray, dict[str, NDArray[Any]]]
 
@@ -153,7 +154,8 @@ def gathered(explained: Explanation | Run, rows: int | None) -> Material:
     totals, numbers, uncertain = _summed(source)
     outputs = _strongest(totals.size, MOST_OUTPUTS)
     unusual = _farthest(source, totals)
-    fitting = int(MOST_BYTES / (VALUE_BYTES * len(totals.size) * len(outputs)))  # without data
+    # a contribution is two bytes, in base64; the data comes on top
+    fitting = int(MOST_BYTES / (8 / 3 * len(totals.size) * len(outputs)))
     most = max(1, min(rows or MOST_ROWS, fitting))
     shown = _chosen(numbers, most, uncertain + unusual)
     explanation = source.taken(shown)
@@ -211,9 +213,36 @@ class _OnDisk:
         return [", ".join(str(each) for each in row) for row in zip(*ids.values(), strict=True)]
 
 
+class _SmallRun(_InMemory):
+    """A run that fits into memory: its parts are read once."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.explanation())
+        self.run = run
+
+    def chunks(self, *names: str) -> Iterator[Chunk]:
+        for places, arrays in super().chunks(*names):
+            yield self._numbers[places], arrays
+
+    def taken(self, rows: IntArray) -> Explanation:
+        return super().taken(np.searchsorted(self._numbers, rows))
+
+    def labels(self, rows: IntArray) -> list[str] | None:
+        return _OnDisk(self.run).labels(rows)
+
+    @property
+    def _numbers(self) -> IntArray:
+        """Of its rows in the run, ascending: some may have failed."""
+        assert self.explanation.row_ids is not None
+        return self.explanation.row_ids
+
+
 def _source(explained: Explanation | Run) -> _InMemory | _OnDisk:
     if isinstance(explained, Run):
-        return _OnDisk(explained)
+        layout = Layout(**explained.manifest["layout"])
+        cells = explained.progress.done * len(layout.players) * len(layout.outputs or [""])
+        done = explained.progress.done > explained.progress.failed
+        return _SmallRun(explained) if done and cells <= SMALL else _OnDisk(explained)
     if not isinstance(explained, Explanation):
         advice = "An Explainer returns the one, its method run the other"
         got = type(explained).__name__
@@ -282,46 +311,12 @@ def _strongest(size: FloatArray, most: int) -> IntArray:
 
 
 def _whole(explanation: Explanation) -> Explanation:
-    """With all three axes."""
-    if ROWS not in explanation.axes:
-        explanation = _with_rows(explanation)
-    if OUTPUTS in explanation.axes:
-        return explanation
-    changes: dict[str, Any] = {
-        name: _with_outputs(name, getattr(explanation, name)) for name in _OF_OUTPUTS
-    }
-    return replace(explanation, axes=(*explanation.axes, OUTPUTS), **changes)
-
-
-_OF_OUTPUTS = {
-    "values": 3,
-    "lower": 3,
-    "upper": 3,
-    "standard_errors": 3,
-    "base_values": 2,
-    "predictions": 2,
-    "doubtful": 2,
-}
+    return with_axes(explanation, ROWS, OUTPUTS)
 
 
 def _with_outputs(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    return array[..., None] if array.ndim < _OF_OUTPUTS.get(name, 0) else array
-
-
-def _with_rows(explanation: Explanation) -> Explanation:
-    from owenshap.explain.explanation import AXES_OF
-
-    changes: dict[str, Any] = {}
-    for name in AXES_OF:
-        cell = getattr(explanation, name)
-        if cell is None:
-            continue
-        changes[name] = np.asarray(cell)[None] if not isinstance(cell, str) else _texts(cell)
-    return replace(explanation, axes=(ROWS, *explanation.axes), **changes)
-
-
-def _texts(text: str) -> NDArray[Any]:
-    return np.array([text], object)
+    axes = AXES_OF.get(name, ())
+    return array[..., None] if OUTPUTS in axes and array.ndim < len(axes) else array
 
 
 def _first_texts(doubtful: NDArray[Any]) -> list[str]:

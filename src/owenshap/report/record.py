@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 import owenshap
+from owenshap.explain.words import counted
 from owenshap.report.material import Material, Reasons
 from owenshap.report.packing import clean
+from owenshap.support.progress import clock
 
-EXAMPLES = 5  # ways in which rows ended
-LONGEST_LINE = 2000  # characters of a line of the record: a command with many settings
+LONG = 10  # seconds from which on tenths say nothing
 
 
 def costs_of(material: Material) -> list[tuple[str, str]]:
@@ -31,12 +32,18 @@ def costs_of(material: Material) -> list[tuple[str, str]]:
     if not material.one_row:
         spent = f"{middle:,}" if middle == most else f"{middle:,} in the middle, {most:,} at most"
         lines.append(("Evaluations of a row", spent))
+    if material.run is not None:
+        lines.append(("Time", _told_seconds(material.run.progress.seconds)))
     return lines
 
 
-def told_reasons(reasons: Reasons) -> list[tuple[int, str]]:
-    """How many rows, and an example, of the commonest."""
-    return [(count, clean(text)) for count, text in reasons.commonest(EXAMPLES)]
+def _told_seconds(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds < LONG else clock(seconds)
+
+
+def told_reasons(reasons: Reasons) -> list[tuple[str, str]]:
+    """How many rows, and an example, of the five commonest."""
+    return [(counted(count, "row"), clean(text)) for count, text in reasons.commonest(5)]
 
 
 def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]:
@@ -60,7 +67,8 @@ def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]
         "digest of the rows shown": _digest(material),
     }
     lines = {**given, **{label: text for label, text in own.items() if label not in given}}
-    return [(clean(label), clean(text, LONGEST_LINE)) for label, text in lines.items() if str(text)]
+    # a command with many settings is long
+    return [(clean(label), clean(text, 2000)) for label, text in lines.items() if str(text)]
 
 
 def _manifest(material: Material) -> dict[str, str]:
@@ -96,5 +104,5 @@ def _known_by(model: dict[str, Any]) -> str:
 
 def _digest(material: Material) -> str:
     """Of the contributions, to tell whether two pages show the same."""
-    found = hashlib.sha256(np.ascontiguousarray(material.shown.values).tobytes())
-    return f"sha256 {found.hexdigest()}"
+    digest = hashlib.sha256(np.ascontiguousarray(material.shown.values).tobytes())
+    return f"sha256 {digest.hexdigest()}"

@@ -9,8 +9,9 @@ import numpy as np
 from owenshap.designs.indices import SHAPLEY
 from owenshap.explain.importance import FEWEST_ROWS
 from owenshap.explain.summary import told_unit
-from owenshap.explain.words import Digits, shorten
+from owenshap.explain.words import Digits, counted, shorten
 from owenshap.report.bars import bars_of, doubt_text
+from owenshap.report.convergence import convergence_of
 from owenshap.report.importance import Importance
 from owenshap.report.material import Material
 from owenshap.report.packing import clean, named, output_names
@@ -19,7 +20,6 @@ from owenshap.report.record import audit_of, costs_of, told_reasons
 Piece = tuple[Literal["text", "name"], str]
 """Of a sentence: plain text, or a name, which is set apart."""
 FIRST_BARS = 12  # that fit a screen with the sentences
-MORE_BARS, FEW_MORE = 88, 22  # behind a click, for one output and for each of several
 NAMED = 3  # features that the sentence names
 LONGEST_NAME = 60  # characters in a sentence
 
@@ -33,7 +33,7 @@ def told(
     """All that the template puts in."""
     outputs = [_output(material, place) for place in range(len(material.outputs))]
     return {
-        "title": clean(title or f"Explanation of {_count(material.totals.rows, 'prediction')}"),
+        "title": clean(title or f"Explanation of {counted(material.totals.rows, 'prediction')}"),
         "outputs": outputs,
         "several": len(outputs) > 1,
         "one_row": material.one_row,
@@ -42,6 +42,7 @@ def told(
         "scale": clean(told_unit(material.shown) or "units of the prediction"),
         "whiskers": _whiskers(material),
         "exact": material.totals.exact,
+        "convergence": convergence_of(material),
         "mostly_doubtful": 2 * material.totals.doubtful.rows > material.totals.rows,
         "confidence": _confidence(material),
         "index": clean(material.shown.index),
@@ -58,8 +59,8 @@ def _output(material: Material, place: int) -> dict[str, Any]:
     output = int(material.outputs[place])
     importance = Importance.of(material.totals, output, material.shown.confidence)
     name = output_names(material)[place]
-    alone = len(material.outputs) == 1
-    bars = bars_of(material, importance, place, FIRST_BARS + (MORE_BARS if alone else FEW_MORE))
+    most = 100 if len(material.outputs) == 1 else 34  # those after the first are behind a click
+    bars = bars_of(material, importance, place, most)
     settled = importance.settled == len(importance.mean)
     return {
         "name": name,
@@ -79,13 +80,13 @@ def _what(material: Material, output: str) -> list[Piece]:
     rows, shown = material.totals.rows, material.shown
     unit = told_unit(shown)
     has_name = shown.output_names is not None and output != "predicted"
-    pieces: list[Piece] = [("text", f"{_count(rows, 'prediction')} of the model")]
+    pieces: list[Piece] = [("text", f"{counted(rows, 'prediction')} of the model")]
     if has_name:
         pieces += [("text", " for "), ("name", shorten(output, LONGEST_NAME))]
     elif len(material.outputs) > 1:
         pieces += [("text", f" for {output}")]
     unit = f", in {clean(unit)}," if unit else ""
-    features = _count(len(shown.feature_names), "feature")
+    features = counted(len(shown.feature_names), "feature")
     method = clean(shown.method)
     were = "was" if rows == 1 else "were"
     kind = "" if shown.index == SHAPLEY.name else f", as {clean(shown.index)} values,"
@@ -101,7 +102,7 @@ def _unfinished(material: Material) -> str:
     if progress.done < progress.rows:
         parts.append(f"{progress.rows - progress.done:,} of {progress.rows:,} rows are to come")
     if progress.failed:
-        parts.append(f"{_count(progress.failed, 'row')} could not be explained")
+        parts.append(f"{counted(progress.failed, 'row')} could not be explained")
     return f" ({'; '.join(parts)})" if parts else ""
 
 
@@ -135,7 +136,7 @@ def _how_sure(material: Material, importance: Importance) -> list[Piece]:
     pieces += [("text", "; "), *_settled(material, importance)]
     zero = int(np.count_nonzero(importance.unsure_of_zero))
     if zero:
-        of_all = _count(len(importance.mean), "feature")
+        of_all = counted(len(importance.mean), "feature")
         what = "add nothing" if material.totals.exact else "cannot be told from zero"
         pieces.append(("text", f"; {zero:,} of {of_all} {what}"))
     doubtful = totals.doubtful.rows
@@ -209,7 +210,3 @@ def _percent(share: float) -> str:
 
 def _confidence(material: Material) -> str:
     return f"{100 * material.shown.confidence:g} %"
-
-
-def _count(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -20,8 +20,6 @@ from owenshap.report.telling import told
 from owenshap.support.archive import replacing
 from owenshap.support.checks import whole_number
 
-CELL_HEIGHT = 760  # pixels of a notebook: the sentences and the first bars, with some to scroll
-
 
 @dataclass(frozen=True)
 class Page:
@@ -43,7 +41,7 @@ class Page:
 
     def _repr_html_(self) -> str:
         """In a frame of its own: neither the notebook nor the page can change the other."""
-        style = f"width:100%;height:{CELL_HEIGHT}px;border:1px solid #8884;border-radius:6px"
+        style = "width:100%;height:760px;border:1px solid #8884;border-radius:6px"
         return (
             f'<iframe sandbox="allow-scripts" title="Explanation" style="{style}" '
             f'srcdoc="{escape(self.html)}"></iframe>'
@@ -57,7 +55,7 @@ def write(
     title: str | None = None,
     audit: Mapping[str, str] | None = None,
     rows: int | None = None,
-    interactions: Interactions | None = None,
+    interactions: Interactions | Run | None = None,
 ) -> Path:
     """Write an explanation or a run as one HTML file that needs nothing else.
 
@@ -75,8 +73,9 @@ def write(
         The most rows that the page holds: 1,000 by default, fewer where they would take more than
         1.6 MB. Importance is over all rows; of more rows than these a drawn sample is shown, with
         the least certain and the most unusual ones.
-    interactions : Interactions, optional
-        Of the same features, for a section on the pairs that add most together.
+    interactions : Interactions or Run, optional
+        Of the same features, for a section on the pairs that add most together. A run that was made
+        with interactions=True has it anyway.
 
     Returns
     -------
@@ -103,7 +102,7 @@ def page(
     title: str | None = None,
     audit: Mapping[str, str] | None = None,
     rows: int | None = None,
-    interactions: Interactions | None = None,
+    interactions: Interactions | Run | None = None,
 ) -> Page:
     """The page that `write` writes, for a notebook.
 
@@ -120,6 +119,8 @@ def page(
     if rows is not None:
         rows = whole_number("rows", rows, 1, "It counts the rows that the page holds")
     material, data = _fitting(gathered(explained, rows))
+    if interactions is None and isinstance(explained, Run) and explained.has_interactions:
+        interactions = explained
     pairs = told_pairs(interactions, material.shown.feature_names)
     return Page(rendered(told(material, title, dict(audit or {}), pairs), data))
 

@@ -24,7 +24,15 @@ from owenshap.run.result import Estimate
 from owenshap.run.session import Session
 from owenshap.run.settings import Settings
 from owenshap.statistics.intervals import simultaneous_half_widths
-from owenshap.statistics.stopping import FIRST_LOOK, LEARNER_LOOK, Clock, Until, Verdict, next_look
+from owenshap.statistics.stopping import (
+    FIRST_LOOK,
+    LEARNER_LOOK,
+    Clock,
+    Until,
+    Verdict,
+    next_look,
+    with_look,
+)
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor
 from owenshap.support.progress import (
@@ -457,6 +465,8 @@ class Allocation:
         session = row.session
         anew = row.verdict is None
         verdict = row.verdict = row.verdict or session.look()
+        if anew:
+            session.course = with_look(session.course, session.evaluations, verdict.half_width)
         reason = session.over(verdict) if self._shared is None else self._over(row, verdict)
         if reason is not None:
             return _made(session.result(reason)), True
@@ -586,6 +596,7 @@ class Allocation:
             parts = [session] if len(rows) == 1 else self._split(task, places, session)
             for row, part in zip(rows, parts, strict=True):
                 row.verdict = None
+                part.course = row.session.course  # its own: the others went another way
                 row.session = part
 
     @staticmethod

@@ -25,7 +25,7 @@ from owenshap.statistics.intervals import (
     weight_of_skewness,
 )
 from owenshap.statistics.moments import Moments
-from owenshap.statistics.stopping import spent
+from owenshap.statistics.stopping import Course, spent
 from owenshap.support.arrays import FloatArray, column_sums
 from owenshap.support.draws import Draws
 
@@ -74,6 +74,10 @@ class Estimate:
     """The evaluations of each row of the game, where they were to be kept."""
     index: str = SHAPLEY.name
     """Which levels count how much; values sum to v(N) − v(∅) with 'shapley' alone."""
+    course: Course = field(default=(), repr=False)
+    """How its accuracy went: evaluations and half-widths, in units of the tolerance, at some of
+    the looks at it; nothing where none was asked for.
+    """
 
     @property
     def method(self) -> str:

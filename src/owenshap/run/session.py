@@ -39,6 +39,7 @@ from owenshap.statistics.stopping import (
     ENDLESS,
     FIRST_LOOK,
     Clock,
+    Course,
     Verdict,
     look,
     look_at_fit,
@@ -97,6 +98,8 @@ class Session:
         """Of each output (k,), at least: a relative tolerance is a share of it."""
         self.note: str | None = None
         """What did not go as planned, in words."""
+        self.course: Course = ()
+        """How its accuracy went, look by look."""
         self.report: Callable[[int], None] = _nothing
         """Is told the evaluations as they are made."""
         self.learner: Learner | None = (
@@ -574,6 +577,7 @@ class Session:
         estimate = session.result()
         if before == 2:
             return estimate
+        estimate = replace(estimate, course=self.course)
         words = f"{estimate.stopped_by}, after {before:,} that showed it to {showed}"
         return replace(estimate, evaluations=estimate.evaluations + before - 2, stopped_by=words)
 
@@ -610,6 +614,7 @@ class Session:
             self.fit_errors,
             self.note,
             self.state(),
+            course=self.course,
         )
 
     def _plan_to_repeat(self) -> Plan:

@@ -37,6 +37,11 @@ ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
 TIED = 0.01  # of the range, where no tolerance says it: the usual tolerance
 # chance that a gap this large, in standard errors, is an accident: then something rare is missing
 GAP_ALARM = 1e-4
+#: times the evaluations of the look that was kept before: two in a doubling draw the curve
+KEPT_APART = math.sqrt(2)
+
+Course = tuple[tuple[int, float], ...]
+"""How the accuracy of a row went: evaluations, and the half-width then, in tolerances."""
 
 
 @dataclass(frozen=True)
@@ -442,6 +447,15 @@ def _unseen(count: int, rate: float, draws: Draws) -> str:
     """What so many replicates could have missed, in words."""
     times = draws.count * count / -math.log(rate)
     return f"an event in fewer than 1 of {times:,.0f} {draws.called} could have gone unseen"
+
+
+def with_look(course: Course, evaluations: int, half_width: float) -> Course:
+    """The course with one look more; of looks that are close to each other the last is kept."""
+    if not math.isfinite(half_width):  # there is no tolerance, or too little is known
+        return course
+    if len(course) > 1 and course[-1][0] < KEPT_APART * course[-2][0]:
+        course = course[:-1]
+    return (*course, (evaluations, half_width))
 
 
 def spent(confidence: float, number: int) -> float:

@@ -14,9 +14,9 @@ from owenshap.support.checks import check_unmasked
 from owenshap.tables.base import (
     Composer,
     Table,
-    _equal_objects,
     chosen,
     distinct_names,
+    equal_objects,
     expand,
     same_objects,
     shown_cells,
@@ -84,6 +84,11 @@ class ArrayTable(Table):
                 "Convert one of the two with astype",
             )
         return replace(self, array=cast, names=background.names)
+
+    def with_rows_of(self, other: Table) -> Self | None:
+        if not isinstance(other, ArrayTable) or other.array.dtype != self.array.dtype:
+            return None
+        return replace(self, array=np.concatenate([self.array, other.array]))
 
     def beside(self, data: Any, what: str) -> Self:
         array = _as_array(data, what)
@@ -175,7 +180,7 @@ def _equal(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
         missing = (array != array) & (other != other)  # noqa: PLR0124 (only a missing value differs from itself)
         return ((array == other) | missing).astype(np.bool_, copy=False)
     except (TypeError, ValueError):  # objects that have no answer, such as pandas' NA
-        return np.frompyfunc(_equal_objects, 2, 1)(array, other).astype(np.bool_)
+        return np.frompyfunc(equal_objects, 2, 1)(array, other).astype(np.bool_)
 
 
 def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:

@@ -4,21 +4,21 @@
 then has its values, with a background or, without one, by the trees' own cover.
 """
 
+from owenshap.trees.baselines import baseline_interactions, baseline_values
 from owenshap.trees.device import checked_device
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.exact import TreeGame, baseline_interactions, baseline_values, values
+from owenshap.trees.exact import TreeGame
 from owenshap.trees.products import Levels
-from owenshap.trees.readers import agrees, read, reader_of
+from owenshap.trees.readers import Reader, read, reader_of
 
 __all__ = [
     "Levels",
+    "Reader",
     "TreeEnsemble",
     "TreeGame",
-    "agrees",
     "baseline_interactions",
     "baseline_values",
     "checked_device",
     "read",
     "reader_of",
-    "values",
 ]

@@ -16,8 +16,8 @@ import numpy as np
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.ensemble import TreeEnsemble
 
-NONE = -1  # no node and no player has this number
-AT_A_TIME = 1 << 16  # values compared: they stay in the processor's cache
+NONE = -1  # no node, player or set of categories has this number
+AT_ONCE = 1 << 17  # numbers that are worked on: they stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,11 @@ class Block:
 
     def __len__(self) -> int:
         return self.nodes.stop - self.nodes.start
+
+    @cached_property
+    def n_players(self) -> int:
+        """Players of the game, of which a block may have but some."""
+        return int(self.player_of.max(initial=-1)) + 1
 
     @cached_property
     def roots(self) -> IntArray:
@@ -202,7 +207,7 @@ class Block:
         columns = np.ascontiguousarray(matrix.T)
         feature = self.ensemble.feature[nodes]
         answers = np.empty((len(nodes), len(matrix)), np.bool_)
-        step = max(1, AT_A_TIME // max(1, len(matrix)))
+        step = max(1, AT_ONCE // max(1, len(matrix)))
         for start in range(0, len(nodes), step):
             part = slice(start, start + step)
             answers[part] = self.ensemble.goes_left(nodes[part, None], columns[feature[part]])

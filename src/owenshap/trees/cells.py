@@ -20,7 +20,6 @@ from owenshap.trees.work import EXPECTED_ROWS, WalkWork, cell_work, own_bits
 
 NEVER = 1 << 30  # no pattern has this bit
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
-OWN = 3  # values that Cells.own may have
 PART = 1 << 22  # entries of tables that are made at a time
 
 
@@ -150,8 +149,8 @@ def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked = VALUES
     sources[moved, own_slot[moved]] = sources[moved, last[moved]]
     sources[moved, last[moved]] = first
     used = np.unique(cell_of[leaves])
-    kind = (bits * OWN + own) * 2 + ~block.inner[roots]
-    kinds = [used[kind[used] == each] for each in np.unique(kind[used])]
+    kind = np.column_stack([bits, own, ~block.inner[roots]])[used]
+    kinds = [used[(kind == each).all(axis=1)] for each in np.unique(kind, axis=0)]
     parts = [part for mine in kinds for part in _parts(mine, int(bits[mine[0]]), block, asked)]
     groups = []
     for mine, of in zip(parts, _of_parts(parts, cell_of[leaves], len(roots)), strict=True):

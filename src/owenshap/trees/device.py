@@ -20,16 +20,13 @@ from owenshap.support.extras import needed
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Plan
 from owenshap.trees.ensemble import NEARLY_ZERO, TreeEnsemble
-from owenshap.trees.tables import Table
+from owenshap.trees.tables import LOOKUPS, Table
 
 WORKING = 1 << 31  # bytes on a device: fewer rows at a time would wait for kernels to start
 SHARE = 4  # of a device's free memory at most one part in so many
 ON_HOST = 1 << 26  # bytes where torch's device is the host itself
-TEMPORARY = 3  # copies of a block's bits that are there at a time
-SLOTS = 1 << 10  # looked up at a time, where there is no kernel for it
 ROWS_OF_A_PROGRAM = 256  # two for each thread of four warps
 UNROLLED = 4  # slots whose loads are under way at a time
-SHORT_BITS = 8  # bits of a pattern that fit a byte
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +81,7 @@ class _Table:
         torch = needed("torch", extra="torch")
         width = self.sources.shape[0]
         pattern = bits.index_select(0, self.sources[width - 1])
-        if width > SHORT_BITS:
+        if width > 8:
             pattern = pattern.to(torch.int16)
         for bit in reversed(range(width - 1)):
             pattern <<= 1
@@ -120,13 +117,13 @@ class _Table:
 
     def _add_by_parts(self, patterns: Any, total: Any) -> None:
         torch = needed("torch", extra="torch")
-        for start in range(0, len(self.cell), SLOTS):
-            part = slice(start, start + SLOTS)
+        for start in range(0, len(self.cell), LOOKUPS):
+            part = slice(start, start + LOOKUPS)
             place = patterns.index_select(0, self.cell[part]).long() + self.starts[part, None]
-            lengths = self.begin.clamp(start, start + SLOTS).diff()
-            found = self.entries.take(place)
+            lengths = self.begin.clamp(start, start + LOOKUPS).diff()
+            entries = self.entries.take(place)
             total += torch.segment_reduce(
-                found, "sum", lengths=lengths, axis=0, unsafe=True, initial=0
+                entries, "sum", lengths=lengths, axis=0, unsafe=True, initial=0
             )
 
 
@@ -218,9 +215,9 @@ class _Block:
 
     @property
     def bytes_per_row(self) -> int:
-        """What a row's bits and patterns take at a time, about."""
+        """What a row's bits and patterns take, about: three copies are there at a time."""
         cells = max((each.sources.shape[1] for each in self._tables), default=0)
-        return TEMPORARY * self._count + 2 * TEMPORARY * cells
+        return 3 * (self._count + 2 * cells)
 
     def add(self, columns: Any, missing: Any, some_missing: list[bool], total: Any) -> None:
         """Add what rows get to (targets, m), from columns (features, m)."""
@@ -270,7 +267,7 @@ class OnDevice:
         """Shapley values (m, players, K) of rows as they were given."""
         torch = needed("torch", extra="torch")
         outputs = self._ensemble.n_outputs
-        found = np.zeros((len(rows), self._n_players, outputs))
+        values = np.zeros((len(rows), self._n_players, outputs))
         step = self._rows_at_once()
         for start in range(0, len(rows), step):
             columns = self._columns(rows[start : start + step])
@@ -280,8 +277,8 @@ class OnDevice:
             for block in self._blocks:
                 block.add(columns, missing, some_missing, total)
             shaped = total.reshape(outputs, self._n_players, -1).permute(2, 1, 0)
-            torch.from_numpy(found[start : start + step]).copy_(shaped.contiguous())
-        return found
+            torch.from_numpy(values[start : start + step]).copy_(shaped.contiguous())
+        return values
 
     def _columns(self, rows: FloatArray) -> Any:
         """Columns (features, m) as the trees compare them, as `TreeEnsemble.matrix` has them."""
@@ -305,12 +302,12 @@ def checked_device(device: str) -> Any:
     """The device as torch has it, or an error where it has none."""
     torch = needed("torch", extra="torch")
     try:
-        found = torch.device(device)
-        torch.empty(0, device=found)
+        known = torch.device(device)
+        torch.empty(0, device=known)
     except (RuntimeError, AssertionError, TypeError) as error:
         advice = "Leave it out to compute on the host"
         raise InputError("device", "be one that torch has here", device, advice) from error
-    return found
+    return known
 
 
 def room_on(device: str) -> int:

@@ -13,7 +13,7 @@ from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 NEARLY_ZERO = 1e-35  # where zero means missing, lightgbm takes anything so small for zero
 SAME = 1e-14  # of the largest leaf: sums that differ by less differ by rounding
-ROUNDING = 2.0**-23  # float32, in which xgboost adds its leaves
+ROUNDING = float(np.finfo(np.float32).eps)  # 2⁻²³: xgboost adds its leaves in float32
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,9 +196,3 @@ class TreeEnsemble:
         total = np.abs(self.base)
         np.add.at(total, self.outputs, largest)
         return ROUNDING * max(1, self.n_trees) * total
-
-    def reproduces(self, rows: object, margins: object) -> bool:
-        """Whether the trees add up to the margins (m,) or (m, K) of the library itself."""
-        own = self.predict(rows)
-        given = np.asarray(margins, np.float64).reshape(own.shape)
-        return bool((np.abs(own - given) <= self.tolerance()).all())

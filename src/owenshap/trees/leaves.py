@@ -46,8 +46,7 @@ def sizes(players: int) -> IntArray:
 @lru_cache(maxsize=16)
 def _matrices(players: int) -> tuple[FloatArray, FloatArray]:
     """`first` and `outside` as matrices over the background's patterns, transposed (2^k, 2^k)."""
-    identity = np.eye(1 << players)
-    first, _, outside = _by_levels(identity, players)
+    first, _, outside = _by_levels(np.eye(1 << players), players)
     return first, outside
 
 
@@ -78,35 +77,52 @@ def leaf_sums(shares: FloatArray, players: int) -> LeafSums:
 
 
 def _by_levels(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sums over supersets, level by level: the first few players at once, by a matrix product."""
-    few = min(players, FEW)
-    first = np.zeros(shares.shape)
-    second = np.zeros(shares.shape)
-    for level, before, after in _powers(players):
-        sums = (shares * before).reshape(-1, 1 << few) @ _supersets(few)
-        for player in range(few, players):
-            halves = sums.reshape(-1, 2, 1 << player)
-            halves[:, 0] += halves[:, 1]
-        sums = sums.reshape(shares.shape)
+    """`first`, `second` and `outside` of leaves, level by level."""
+    second, first = _integrals(shares, players, True, True)
+    zeros = players - sizes(players)
+    return first, second, second - first + shares[:, -1:] / np.maximum(zeros, 1)
+
+
+def _integrals(
+    shares: FloatArray, players: int, over_q: bool, over_rest: bool
+) -> tuple[FloatArray, FloatArray]:
+    """∫T dq per pattern with T divided by q, by 1 − q or by both; and the same times 1 − q, or
+    times q where it was divided by that alone. Without background rows in all boxes.
+    """
+    divided = np.zeros(shares.shape)
+    whole = np.zeros(shares.shape)
+    for level, before, after in _powers(players, over_q, over_rest):
+        sums = _superset_sums(shares * before, players)
         sums *= after
-        second += sums
-        sums *= 1 - level
-        first += sums
-    outside = second - first + shares[:, -1:] / np.maximum(sizes(players), 1)
+        divided += sums
+        sums *= 1 - level if over_rest else level
+        whole += sums
     # Sums were by the players that the row lacks: its pattern is the complement.
-    return first[:, ::-1], second[:, ::-1], outside[:, ::-1]
+    return divided[:, ::-1], whole[:, ::-1]
 
 
-@lru_cache(maxsize=16)
-def _powers(players: int) -> list[tuple[float, FloatArray, FloatArray]]:
+@lru_cache(maxsize=32)
+def _powers(
+    players: int, over_q: bool, over_rest: bool
+) -> list[tuple[float, FloatArray, FloatArray]]:
     """Each level, and the patterns' factors (2^k,) before and after the sum over supersets."""
     size = sizes(players)
     powers = []
-    for level, weight in zip(*levels(players), strict=True):
-        before = level ** (players - size - 1.0)
+    for level, weight in zip(*levels(players + 2 - over_q - over_rest), strict=True):
+        before = level ** (players - size - float(over_q))
         before[-1] = 0  # a background row in all boxes gives nothing to the players of the row
-        powers.append((float(level), before, weight * (1 - level) ** (size - 1.0)))
+        powers.append((float(level), before, weight * (1 - level) ** (size - float(over_rest))))
     return powers
+
+
+def _superset_sums(shares: FloatArray, players: int) -> FloatArray:
+    """Sums over the supersets of each pattern: the first few players at once, by a matrix."""
+    few = min(players, FEW)
+    sums = shares.reshape(-1, 1 << few) @ _supersets(few)
+    for player in range(few, players):
+        halves = sums.reshape(-1, 2, 1 << player)
+        halves[:, 0] += halves[:, 1]
+    return sums.reshape(shares.shape)
 
 
 @lru_cache(maxsize=8)
@@ -223,10 +239,10 @@ class SplitSums(NamedTuple):
         second += values[:, None] * self.second_by_value.take(without)
         mean = self.outside.take(place)
         outside = mean + values * self.outside_by_value.take(place)
-        found = np.empty((len(patterns), len(players) + 1, patterns.shape[1]))
-        found[:, :-1] = _inside_or_not(patterns, players, first, second, outside)
-        np.subtract(values * self.own_by_value.take(place), mean, out=found[:, -1])
-        return found
+        result = np.empty((len(patterns), len(players) + 1, patterns.shape[1]))
+        result[:, :-1] = _inside_or_not(patterns, players, first, second, outside)
+        np.subtract(values * self.own_by_value.take(place), mean, out=result[:, -1])
+        return result
 
 
 class LeafSums(NamedTuple):
@@ -264,47 +280,14 @@ def _inside_or_not(
 def _path_sums(shares: FloatArray, players: int, over_q: bool) -> tuple[FloatArray, FloatArray]:
     """∫T/q dq (or ∫T/(1 − q) dq) and ∫T dq per pattern, without background rows in all boxes."""
     if players > MATRIX_PLAYERS:
-        return _path_sums_by_levels(shares, players, over_q)
+        return _integrals(shares, players, over_q, not over_q)
     both = shares @ _path_matrix(players, over_q)
     return both[:, : 1 << players], both[:, 1 << players :]
 
 
 @lru_cache(maxsize=32)
 def _path_matrix(players: int, over_q: bool) -> FloatArray:
-    identity = np.eye(1 << players)
-    return np.concatenate(_path_sums_by_levels(identity, players, over_q), axis=1)
-
-
-def _path_sums_by_levels(
-    shares: FloatArray, players: int, over_q: bool
-) -> tuple[FloatArray, FloatArray]:
-    few = min(players, FEW)
-    over = np.zeros(shares.shape)
-    within = np.zeros(shares.shape)
-    for level, before, after in _path_powers(players, over_q):
-        sums = (shares * before).reshape(-1, 1 << few) @ _supersets(few)
-        for player in range(few, players):
-            halves = sums.reshape(-1, 2, 1 << player)
-            halves[:, 0] += halves[:, 1]
-        sums = sums.reshape(shares.shape)
-        sums *= after
-        over += sums
-        sums *= level if over_q else 1 - level
-        within += sums
-    # Sums were by the players that the row lacks: its pattern is the complement.
-    return over[:, ::-1], within[:, ::-1]
-
-
-@lru_cache(maxsize=32)
-def _path_powers(players: int, over_q: bool) -> list[tuple[float, FloatArray, FloatArray]]:
-    """As `_powers`, with q or 1 − q divided by."""
-    size = sizes(players)
-    powers = []
-    for level, weight in zip(*levels(players + 1), strict=True):
-        before = level ** (players - size - float(over_q))
-        before[-1] = 0
-        powers.append((float(level), before, weight * (1 - level) ** (size - float(not over_q))))
-    return powers
+    return np.concatenate(_integrals(np.eye(1 << players), players, over_q, not over_q), axis=1)
 
 
 def cover_table(shares: FloatArray) -> FloatArray:

@@ -17,12 +17,24 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.trees.boxes import AT_ONCE, NONE, Block, inside
 from owenshap.trees.leaves import LEAST_SHARE, levels
 from owenshap.trees.products import Asked, cover_differences_at
 
-AT_A_TIME = 1 << 18  # numbers, where leaves are computed one by one
-CASES = 3  # the row left the player's box before this edge, leaves it here, or stays
+
+def cover_shares(block: Block) -> FloatArray:
+    """For each edge the product of the cover shares of its player's splits down to it (nodes,)."""
+    cover = block.ensemble.cover[block.nodes]
+    inner = np.flatnonzero(block.inner)
+    whole = np.zeros(len(block))
+    whole[inner] = cover[block.left[inner]] + cover[block.right[inner]]
+    shares = np.ones(len(block))
+    for level in block.levels[1:]:
+        above = whole[block.parent[level]]
+        share = np.divide(cover[level], above, out=np.full(len(level), 0.5), where=above > 0)
+        before = block.before[level]
+        shares[level] = share * np.where(before >= 0, shares[before], 1.0)
+    return shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +49,11 @@ class Passes:
         The leaves that count.
     shares : float (nodes,)
         The product of the cover shares of each edge's player down to it.
-    n_players : int
-        Players of the game.
     """
 
     block: Block
     wanted: BoolArray
     shares: FloatArray
-    n_players: int
 
     @cached_property
     def order(self) -> IntArray:
@@ -92,11 +101,13 @@ class Passes:
         return self.block.chain(self.order[self.block.parent[self.order] >= 0])
 
     def cases(self, answers: ByteArray) -> IntArray:
-        """Where each edge and row finds its factors (places, m): CASES per edge."""
+        """Where each edge and row finds its factors (places, m), of three per edge: the row left
+        the player's box before, leaves it here, or stays.
+        """
         bits = np.ones((len(self.block) + 1, answers.shape[1]), np.uint8)  # last: no edge before
         bits[np.concatenate(self._turns)] = inside(self.block, self._turns, answers)
         case = bits[self.order] + bits[self.block.before[self.order]]
-        return np.add(case, CASES * np.arange(len(self.order))[:, None], dtype=np.intp)
+        return np.add(case, 3 * np.arange(len(self.order))[:, None], dtype=np.intp)
 
     @cached_property
     def factors(self) -> list[tuple[FloatArray, FloatArray]]:
@@ -129,8 +140,8 @@ class Passes:
         edges = np.flatnonzero(self.block.parent[self.order] >= 0)
         nodes = self.order[edges]
         outputs = self.block.ensemble.outputs[self.block.tree[nodes], output]
-        target = outputs * self.n_players + self.block.edge_player[nodes]
-        shape = (self.n_players * self.block.ensemble.n_outputs, len(self.order))
+        target = outputs * self.block.n_players + self.block.edge_player[nodes]
+        shape = (self.block.n_players * self.block.ensemble.n_outputs, len(self.order))
         return csr_array((np.ones(len(edges)), (target, edges)), shape=shape)
 
 
@@ -171,7 +182,6 @@ def add_cover_differences(
     wanted: BoolArray,
     shares: FloatArray,
     answers: ByteArray,
-    n_players: int,
     asked: Asked,
     total: FloatArray,
 ) -> None:
@@ -188,15 +198,13 @@ def add_cover_differences(
         The product of the cover shares of each edge's player down to it.
     answers : byte (questions, m)
         Of the rows.
-    n_players : int
-        Players of the game.
     asked : Asked
         What leaves are asked for.
     total : float (targets, m)
         What is added to.
     """
     whole = block.ensemble
-    targets = asked.targets(n_players)
+    targets = asked.targets(block.n_players)
     leaves = np.flatnonzero(wanted & (block.players >= asked.order))
     if not len(leaves):
         return
@@ -206,12 +214,12 @@ def add_cover_differences(
     bits[np.concatenate(turns)] = inside(block, turns, answers)
     for players in np.unique(block.players[leaves]).tolist():
         group = np.flatnonzero(block.players[leaves] == players)
-        step = max(1, AT_A_TIME // (asked.count(players) * answers.shape[1]))
+        step = max(1, AT_ONCE // (asked.count(players) * answers.shape[1]))
         for start in range(0, len(group), step):
             some = leaves[group[start : start + step]]
             edges = boxes[group[start : start + step], :players]
-            found = cover_differences_at(bits[edges].astype(np.float64), shares[edges], asked)
-            places = asked.places(block.edge_player[edges], n_players)
+            differences = cover_differences_at(bits[edges].astype(np.float64), shares[edges], asked)
+            places = asked.places(block.edge_player[edges], block.n_players)
             for output, values in enumerate(whole.values[some + block.nodes.start].T):
                 target = whole.outputs[block.tree[some], output][:, None] * targets + places
-                np.add.at(total, target, values[:, None, None] * found)
+                np.add.at(total, target, values[:, None, None] * differences)

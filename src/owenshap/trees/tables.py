@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from owenshap.support.arrays import ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import NONE, Block
+from owenshap.trees.boxes import AT_ONCE, NONE, Block
 from owenshap.trees.cells import Cells
 from owenshap.trees.leaves import (
     WHOLE_PLAYERS,
@@ -22,7 +22,6 @@ from owenshap.trees.leaves import (
 )
 from owenshap.trees.products import VALUES, Asked, cover_differences, difference_table
 
-CHUNK = 1 << 17  # entries that are worked on at a time
 LOOKUPS = 1 << 10  # slots of a table at a time
 
 LeafTables = Callable[[IntArray, int, IntArray | None], tuple[FloatArray, FloatArray]]
@@ -69,11 +68,11 @@ class UnfilledSplits:
         """What rows get (splits, V, d + 1, m)."""
         others = self.sums[0].first.shape[1]
         state = patterns // others
-        found = [
+        by_output = [
             sums.at(patterns % others, np.take_along_axis(self.leads_to[..., output], state, 1))
             for output, sums in enumerate(self.sums)
         ]
-        return np.stack(found, axis=1)
+        return np.stack(by_output, axis=1)
 
 
 Unfilled: TypeAlias = UnfilledLeaves | UnfilledSplits
@@ -114,13 +113,13 @@ class Table:
         """Add what all slots give to rows with these patterns (cells, m) to (targets, m), or to as
         many of these rows as there is room for.
         """
-        found = self._found(patterns)
+        look_up = self._look_up(patterns)
         for start in range(0, len(self.target), LOOKUPS):
             part = slice(start, start + LOOKUPS)
             first, adding = self._adding(part)
-            total[first : first + adding.shape[0]] += (adding @ found(part))[:, : total.shape[1]]
+            total[first : first + adding.shape[0]] += (adding @ look_up(part))[:, : total.shape[1]]
 
-    def _found(self, patterns: IntArray) -> Callable[[slice], FloatArray]:
+    def _look_up(self, patterns: IntArray) -> Callable[[slice], FloatArray]:
         """What some slots give to the rows (slots, m)."""
         if isinstance(self.entries, np.ndarray):
             flat = self.entries.ravel()
@@ -231,7 +230,7 @@ def _table(
     for players in np.unique(players_of).tolist():
         group = np.flatnonzero(players_of == players)
         count = asked.count(players)
-        step = max(1, CHUNK // (count << cells.bits))
+        step = max(1, AT_ONCE // (count << cells.bits))
         for start in range(0, len(group), step):
             leaves = group[start : start + step]
             maps = _maps(cells, leaves, players)
@@ -286,7 +285,7 @@ def _chunks(count: int, entries: int) -> list[slice]:
     """So many cells with so many entries each, some at a time. Filled or not, tables are made of
     the same parts: the bits of a matrix product may depend on its size.
     """
-    step = max(1, CHUNK // entries)
+    step = max(1, AT_ONCE // entries)
     return [slice(start, start + step) for start in range(0, count, step)]
 
 
@@ -299,9 +298,8 @@ def _joined(
     asked: Asked = VALUES,
 ) -> Table:
     """Entries (cells, V, count, ...) of cells with outputs (cells, V) and players (cells, k)."""
-    n_players = int(block.player_of.max(initial=0)) + 1
-    places = asked.places(player, n_players)
-    targets = asked.targets(n_players)
+    places = asked.places(player, block.n_players)
+    targets = asked.targets(block.n_players)
     target = (outputs[:, :, None] * targets + places[:, None]).ravel()
     cell = np.repeat(np.arange(len(outputs)), outputs.shape[1] * places.shape[1])
     order = np.argsort(target, kind="stable")
@@ -366,9 +364,8 @@ def _slots(block: Block, cells: Cells, asked: Asked) -> tuple[IntArray, IntArray
     """The slots (leaves, count, V), the cell and target of each slot, and the number of targets."""
     player = np.where(cells.edges >= 0, block.edge_player[cells.edges], NONE)
     outputs = block.ensemble.outputs[block.tree[cells.leaves]]
-    n_players = int(block.player_of.max(initial=0)) + 1
-    places = asked.places(player, n_players)[:, :, None]
-    of_output = asked.targets(n_players)
+    places = asked.places(player, block.n_players)[:, :, None]
+    of_output = asked.targets(block.n_players)
     targets = of_output * block.ensemble.n_outputs
     wanted = (cells.cell * targets)[:, None, None] + outputs[:, None, :] * of_output + places
     names, slot = np.unique(np.where(places >= 0, wanted, NONE), return_inverse=True)

@@ -16,16 +16,12 @@ from owenshap.trees.products import VALUES, Asked
 
 EXPECTED_ROWS = 150  # the rows that tables are weighed for: between a few and thousands
 
-PER_BIT = 1.0  # of a row's pattern in a cell
 PER_LOOKUP = 4.0  # of one player of a cell, per row
 PER_ENTRY = 15.0  # of a cell's table, per leaf
 PER_OWN_ENTRY = 7.0  # of a table for a split and its two leaves
 PER_STEP = 1.5  # of the transform of a leaf, per pattern and player
-PER_END = 40.0  # of a pair of rows that comes to a leaf
-PER_PARTNER = 0.5  # of a leaf's end, for each player that may have parted: pairs only
-PER_VAIN = 40.0  # of a pair that comes to a node in vain, since all leaves below have tables
-PER_VISIT = 10.0  # of a pair at an inner node
-PER_LEVEL = 10.0  # of a row at a node, per level of the integral, where there is no background
+PER_END = 40.0  # of a pair of rows that comes to a leaf, or to a node with tables below alone
+PER_VISIT = 10.0  # of a pair at an inner node; of a row and a level, where cover is followed
 PER_SPLIT = 2.0  # of a row in the model's own prediction: xgboost's takes 1 to 3
 SOME = 64  # background rows that tell how many pairs come to a node
 
@@ -99,7 +95,7 @@ def cell_work(block: Block, most_bits: int, by_splits: bool, asked: Asked = VALU
         table = np.where(own > 0, by_split, table)
     return CellWork(
         np.where(bits <= most_bits, table, np.inf),
-        small * PER_BIT + counts * width * PER_LOOKUP,
+        small + counts * width * PER_LOOKUP,  # a bit of a row's pattern takes 1
     )
 
 
@@ -132,9 +128,9 @@ def pair_work(block: Block, background: FloatArray, asked: Asked = VALUES) -> Wa
     """What nodes cost where each row walks together with each background row."""
     pairs = len(background) * reached(block, background)
     ends = pairs * PER_END
-    if asked.order > 1:
-        ends = ends * np.maximum(1, block.players * PER_PARTNER)
-    return WalkWork(ends, pairs * PER_VISIT, pairs * PER_VAIN)
+    # about half of the players have parted, and each pair of them gets something
+    partners = np.maximum(1, block.players / 2) if asked.order > 1 else 1
+    return WalkWork(ends * partners, pairs * PER_VISIT, ends)
 
 
 def reached(block: Block, background: FloatArray) -> FloatArray:
@@ -160,7 +156,7 @@ def reached(block: Block, background: FloatArray) -> FloatArray:
 def path_work(block: Block, asked: Asked = VALUES) -> WalkWork:
     """What nodes cost where absent players follow the cover."""
     levels = 1 + int(block.players.max(initial=0)) // 2
-    each = np.full(len(block), levels * PER_LEVEL)
+    each = np.full(len(block), levels * PER_VISIT)
     if asked == VALUES:
         return WalkWork(each, each, each)
     leaf = each * np.array([asked.count(k) for k in range(levels * 2 + 1)])[block.players]

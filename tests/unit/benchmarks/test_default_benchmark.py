@@ -1,5 +1,6 @@
 """What the benchmark of the default makes of its measurements."""
 
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,14 +16,16 @@ def judge(noise=0.0):
 
 
 def cell(**ours):
-    mine = {"rows_run": 10, "seconds": 2.0, "error": 1e-3, "gap": 0.0, "finite": 1.0}
+    mine = {"turns": 5, "seconds": 2.0, "error": 1e-3, "gap": 0.0, "finite": 1.0}
     mine |= {"coverage": 0.95, "half_width": 0.01, "doubtful": None, "method": "castro"} | ours
-    theirs = {"rows_run": 10, "seconds": 4.0, "error": 2e-3, "gap": 0.0}
-    return {"owenshap": mine, "shap": theirs, "ratio": {"value": 0.4, "with": "budget=500"}}
+    theirs = {"turns": 5, "seconds": 4.0, "error": 2e-3, "gap": 0.0}
+    when = {"date": "today", "source": "abc", "rows_run": 10}
+    ratio = {"value": 0.4, "with": "budget=500"}
+    return {"owenshap": mine, "shap": theirs, "ratio": ratio} | when
 
 
 def results(**cells):
-    job = {"what": "A job", "date": "today", "source": "abc", "cells": cells, "warnings": []}
+    job = {"what": "A job", "cells": cells, "warnings": []}
     return {"command": "make", "wanted": ["job", "other"], "machine": {}, "jobs": {"job": job}}
 
 
@@ -60,32 +63,43 @@ def test_intervals_are_counted_where_they_are_finite():
     assert nothing == {"finite": 0.0, "coverage": None, "half_width": None}
 
 
-def test_rows_past_the_limit_are_carried_on_in_a_straight_line():
-    contender = Contender(lambda rows, seed: rows, limit=4.0)
-    contender.times = {1: Times(1, [1.5]), 10: Times(10, [6.0])}
-    times = contender.begin(1000)
-    assert times.rows_run == 10  # never fewer than before
-    times.seconds = [6.0]
-    assert contender.seconds(1000) == pytest.approx(6 + 990 * 0.5)
+def test_as_many_rows_are_run_as_fit_the_limit():
+    def call(rows, seed):
+        asked.append(len(rows))
+        end = time.process_time() + 0.02 * len(rows)
+        while time.process_time() < end:
+            pass
+
+    asked = []
+    contender = Contender(call, limit=0.6, first={"seconds": 1.0})
+    assert 20 <= contender.fitting(np.ones((1000, 2))) <= 40
+    assert contender.fitting(np.ones((12, 2))) == 12
+    assert max(asked) == 10
+    contender.limit = 0.1
+    assert 3 <= contender.fitting(np.ones((10, 2))) <= 6
 
 
 def test_a_call_that_fails_is_told_and_not_called_again():
-    contender = Contender(lambda rows, seed: 1 / 0, limit=4.0)
-    times = contender.begin(1)
+    contender, times = Contender(lambda rows, seed: 1 / 0, limit=4.0), Times()
     contender.turn(np.ones((3, 2)), times, seed=0)
+    contender.turn(np.ones((3, 2)), times, seed=1)
     assert times.failed == "ZeroDivisionError: division by zero"
-    assert contender.begin(10).failed == times.failed
+    assert not times.seconds
 
 
-def race(monkeypatch, ours, theirs, seconds, method="castro"):
-    """The ratio where calls have these errors by setting, and shap's this one; seconds by setting."""
+def race(monkeypatch, ours, theirs, seconds, method="castro", judged=None):
+    """The ratio where calls have these errors by setting, and shap's this one; seconds by setting.
+    Errors of calls that judge may differ from those of calls that choose.
+    """
     made = []
 
-    def tried(case, setting, rows, turns, limit):
-        made.append(setting)
+    def tried(case, setting, rows, seeds, limit):
         told = next(iter(setting.values()))
-        values = judge().values[:1, :, 0] + ours[told]
-        return Times(1, [seconds[told]], results=[SimpleNamespace(values=values)])
+        choosing = [*seeds] == [measure.CHOOSING]
+        made.append((told, choosing))
+        off = ours[told] if choosing or judged is None else judged.get(told, ours[told])
+        values = judge().values[:1, :, 0] + off
+        return Times([seconds[told]], results=[SimpleNamespace(values=values)])
 
     monkeypatch.setattr(measure, "_tried", tried)
     mine = {
@@ -93,26 +107,37 @@ def race(monkeypatch, ours, theirs, seconds, method="castro"):
         "method": method,
         "error": judge().error(judge().values[:1, :, 0] + ours["default"]),
     }
-    theirs = {"seconds": 2.0, "turns": 1, "error": judge().error(judge().values[:1, :, 0] + theirs)}
-    contenders = {"owenshap": Contender(lambda rows, seed: rows, 9.0)}
-    case = SimpleNamespace(rows=np.ones((1, 2)))
+    theirs = {"seconds": 2.0, "turns": 3, "error": judge().error(judge().values[:1, :, 0] + theirs)}
     found = {"owenshap": mine, "shap": theirs}
-    return measure._ratio(found, contenders, judge(), 1, case), made
+    return measure._ratio(found, judge(), np.ones((1, 2)), None, 9.0), made
+
+
+LOOSER = {"default": 0.01, "3%": 0.1, "10%": 0.9, "30%": 0.9, 250: 0.9, 500: 0.2, 1000: 0.1}
+QUICKER = dict.fromkeys(LOOSER, 3.0) | {"10%": 0.1, 500: 1.0, 1000: 9.0}
 
 
 def test_a_more_accurate_default_is_timed_at_the_error_of_the_other(monkeypatch):
-    errors = {"default": 0.01, "3%": 0.1, "10%": 0.9, "30%": 0.9, 250: 0.9, 500: 0.2, 1000: 0.1}
-    seconds = dict.fromkeys(errors, 3.0) | {"10%": 0.1, 500: 1.0}
-    found, made = race(monkeypatch, errors, 0.5, seconds)
+    found, made = race(monkeypatch, LOOSER, 0.5, QUICKER)
     assert found == {"value": 0.5, "with": "budget=500"}  # what is quicker misses the error
-    assert len(made) == 6
+    assert made[-1] == (500, False)
+    assert len(made) == 7
+
+
+def test_a_setting_is_judged_by_other_calls_than_those_that_chose_it(monkeypatch):
+    found, made = race(monkeypatch, LOOSER, 0.5, QUICKER, judged={500: 0.9})
+    assert found == {"value": 1.5, "with": "tolerance=3%"}
+    assert made[-2:] == [(500, False), ("3%", False)]
+    found, _ = race(monkeypatch, LOOSER, 0.5, QUICKER, judged=dict.fromkeys(LOOSER, 0.9))
+    assert found == {"value": 2.0, "with": "default"}
 
 
 def test_a_less_accurate_default_is_made_tighter_until_it_reaches_the_error(monkeypatch):
-    errors = {"default": 0.9, "0.3%": 0.7, "0.1%": 0.1}
-    found, made = race(monkeypatch, errors, 0.5, {"0.3%": 5.0, "0.1%": 6.0})
+    errors = {"default": 0.9, "0.3%": 0.7, "0.1%": 0.1, "0.03%": 0.1, "0.01%": 0.1}
+    seconds = {"0.3%": 5.0, "0.1%": 6.0, "0.03%": 7.0, "0.01%": 8.0}
+    found, _ = race(monkeypatch, errors, 0.5, seconds)
     assert found == {"value": 3.0, "with": "tolerance=0.1%"}
-    assert len(made) == 2
+    found, _ = race(monkeypatch, errors, 0.5, seconds, judged={"0.1%": 0.7})
+    assert found == {"value": 3.5, "with": "tolerance=0.03%"}
 
 
 def test_values_that_are_read_off_a_model_are_not_made_looser(monkeypatch):
@@ -130,8 +155,8 @@ def test_a_call_that_takes_too_long_is_ended():
 
 
 def test_the_table_marks_what_is_missed_and_what_was_not_run():
-    found = results(**{"10": cell(gap=0.1, finite=0.5, rows_run=3)})
-    told = "| ~2 | 4 | 0.5 | 0.4 (`budget=500`) | 1.0e-03 | 2.0e-03 | **1e-01** | **50 %** | – | 95 % | 1 %"
+    found = results(**{"10": cell(gap=0.1, finite=0.5)})
+    told = "| 2 | 4 | 0.5 | 0.4 (`budget=500`) | 1.0e-03 | 2.0e-03 | **1e-01** | **50 %** | – | 95 % | 1 %"
     assert told in line(found)
     text = report.table(found)
     assert "**Not measured yet**: other." in text
@@ -142,14 +167,29 @@ def test_the_table_marks_what_is_missed_and_what_was_not_run():
 
 def test_the_table_says_why_there_is_no_result():
     missing = cell()
-    missing["owenshap"] = {"rows_run": 10, "failed": "ended after 60 s"}
+    missing["owenshap"] = {"failed": "ended after 60 s"}
     missing["ratio"] = {"value": None, "why": "1%: ended after 60 s"}
     assert "| ended after 60 s | 4 | – | – (1%: ended after 60 s) | – |" in line(
         results(**{"10": missing})
     )
-    failed = results()
-    failed["jobs"]["job"] |= {"failed": "TimeoutExpired, see out/default/job.log"}
-    assert "TimeoutExpired" in line(failed, "| job | – |")
+    gone = {"failed": "TimeoutExpired, see out/default/job.log", "date": "today", "source": "abc"}
+    assert "TimeoutExpired" in line(results(**{"10": gone}))
+
+
+def test_fewer_rows_than_were_asked_for_are_told():
+    found = results(**{"1000": cell() | {"rows_run": 40}})
+    assert line(found, "| job | 1,000, by 40 rows | 2 | 4 |")
+
+
+def test_choices_that_differ_are_marked():
+    found = results(**{"10": cell()})
+    found["choices"] = {
+        "job": {"idle": {"exact": 50}, "loaded": {"exact": 50}},
+        "other": {"idle": {"exact": 50}, "loaded": {"exact": 49, "castro": 1}},
+    }
+    text = report.table(found)
+    assert "| job | exact 50 | exact 50 | yes |" in text
+    assert "| other | exact 50 | exact 49, castro 1 | **no** |" in text
 
 
 def test_errors_below_the_noise_of_the_truth_are_bounds():

@@ -150,6 +150,70 @@ def test_settings_reach_the_explainer(files, tmp_path):
     assert (found.evaluations <= 300).all()
 
 
+@pytest.mark.parametrize("limit", [[], ["--seconds", 5]], ids=["run", "seconds"])
+def test_another_index_is_told_everywhere(files, tmp_path, limit):
+    asked = [files / "boosted.ubj", files / "data.csv", "--out", tmp_path / "out"]
+    result = explained(*asked, "--index", "banzhaf", *limit)
+    assert "Index: banzhaf, whose values need not sum to the prediction" in result.output
+    found = owenshap.load(tmp_path / "out" / "explanation.npz")
+    assert found.index == "banzhaf"
+    import xgboost
+
+    model = xgboost.XGBClassifier()
+    model.load_model(files / "boosted.ubj")
+    data = pd.read_csv(files / "data.csv")[NAMES]
+    wanted = owenshap.Explainer(model)(data, index="banzhaf", progress=False)
+    np.testing.assert_array_equal(found.values, wanted.values)
+    assert np.abs(found.gap).max() > 1e-3
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert ", as banzhaf values," in page
+    assert "contributions do not sum to the prediction" in page
+
+
+def test_another_index_is_another_run(files, tmp_path):
+    asked = [files / "boosted.ubj", files / "data.csv", "--out", tmp_path / "out"]
+    explained(*asked)
+    result = command("explain", *asked, "--index", "beta(4,1)")
+    assert result.exit_code == 3
+    assert "index 'shapley' there and 'beta(4, 1)' here" in result.output
+    result = command("explain", *asked[:3], tmp_path / "new", "--index", "core")
+    assert result.exit_code == 3
+    assert "index must be 'shapley', 'banzhaf'" in result.output
+
+
+@pytest.mark.parametrize("limit", [[], ["--seconds", 5]], ids=["run", "seconds"])
+@pytest.mark.parametrize("kind", ["boosted.ubj", "vectors.skops"])
+def test_interactions_are_written_and_told(files, tmp_path, kind, limit):
+    asked = [files / kind, files / "data.csv", "--background", files / "training.csv"]
+    asked += ["--ids", "customer", "--ids", "late", "--out", tmp_path / "out", "--rows", "0:5"]
+    result = explained(*asked, "--interactions", "--json", *limit)
+    told = json.loads(result.output)
+    assert str(tmp_path / "out" / "interactions.parquet") in told["files"]
+    written = pd.read_parquet(tmp_path / "out" / "interactions.parquet")
+    assert len(written) == 5 * 10
+    found = owenshap.load(tmp_path / "out" / "explanation.npz")
+    added = written.groupby("row")["value"].sum().to_numpy()
+    np.testing.assert_allclose(added, found.predictions - found.base_values, atol=1e-5)
+    pairs = written[written["first"] != written["second"]]
+    means = pairs.assign(value=pairs["value"].abs()).groupby(["first", "second"], observed=True)
+    strongest = means["value"].mean().sort_values(ascending=False)
+    assert strongest.index[0] == (
+        told["interactions"][0]["first"],
+        told["interactions"][0]["second"],
+    )
+    np.testing.assert_allclose(strongest.iloc[0], told["interactions"][0]["together"])
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "What features do together" in page
+    if not limit:
+        run = owenshap.open_run(tmp_path / "out" / "run")
+        assert run.interactions().values.shape == (5, 4, 4)
+        assert command("report", tmp_path / "out", "--force").exit_code == 0
+        assert "What features do together" in (tmp_path / "out" / "report.html").read_text()
+        result = explained(*asked, "--interactions")
+        first = told["interactions"][0]
+        assert f"Together: {first['first']} and {first['second']} " in result.output
+
+
 def test_an_output_is_chosen_by_its_label_as_typed(files, tmp_path):
     for label in ("0", "1"):
         explained(
@@ -219,3 +283,43 @@ def test_the_index_of_a_frame_is_a_column_like_others(files, tmp_path):
         tmp_path / "numbers.parquet",
         *("--ids", "customer", "--ids", "late", "--rows", "0:2", "--out", tmp_path / "onnx"),
     )
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm"])
+def test_text_is_what_the_model_learned_it_to_be(kind, tmp_path):
+    """Categories in a CSV file are text, in any order: the file of the model says their codes."""
+    rng = np.random.default_rng(0)
+    colours = ["red", "green", "blue", "a b"]
+    frame = pd.DataFrame(
+        {"colour": rng.choice(colours, 300), "size": rng.normal(size=300).round(3)}
+    )
+    target = frame["colour"].map({"red": 3.0, "green": -1.0, "blue": 0.5, "a b": 9.0})
+    target = target + frame["size"]
+    trained = frame.assign(colour=pd.Categorical(frame["colour"], categories=colours))
+    if kind == "xgboost":
+        import xgboost
+
+        model = xgboost.XGBRegressor(n_estimators=20, max_depth=3, enable_categorical=True)
+        path = tmp_path / "model.ubj"
+        model.fit(trained, target).save_model(path)
+    else:
+        import lightgbm
+
+        model = lightgbm.LGBMRegressor(n_estimators=20, num_leaves=8, verbose=-1)
+        path = tmp_path / "model.txt"
+        model.fit(trained, target).booster_.save_model(path)
+    some = frame[frame["colour"] != "red"][:12][::-1]  # other codes, if the file made them
+    some.to_csv(tmp_path / "some.csv", index=False)
+    frame[:50].to_csv(tmp_path / "training.csv", index=False)
+    for number, background in enumerate(([], ["--background", tmp_path / "training.csv"])):
+        out = tmp_path / f"out{number}"
+        result = command("explain", path, tmp_path / "some.csv", "--out", out, *background)
+        assert result.exit_code == 0, result.output
+        found = owenshap.load(out / "explanation.npz")
+        wanted = model.predict(trained.loc[some.index])
+        np.testing.assert_allclose(found.predictions, wanted, rtol=1e-5)
+        assert found.data[:, 0].tolist() == some["colour"].tolist()
+    some.assign(colour="violet").to_csv(tmp_path / "some.csv", index=False)
+    result = command("explain", path, tmp_path / "some.csv", "--out", tmp_path / "other")
+    assert result.exit_code == 3
+    assert "hold what the model knows in column 'colour'; got violet" in result.output

@@ -4,6 +4,7 @@ frame.
 
 import pickle
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -737,3 +738,25 @@ def test_another_weight_on_levels():
     half = lambda _: (np.array([0.5]), np.ones(1))  # noqa: E731
     found = tree_values(explainer, row, levels=half).values[0, :, 0]
     close(found, np.array(banzhaf))
+
+
+def test_a_forest_is_asked_once_for_a_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its call takes longer than its rows: what it is compared on goes along with the rows."""
+    batches: list[int] = []
+    predict = RandomForestRegressor.predict
+    X = DIABETES.to_numpy()
+    model = RandomForestRegressor(10, random_state=0).fit(X[:, :-1], X[:, -1])
+
+    def counted(self: Any, rows: Any) -> Any:
+        batches.append(len(rows))
+        return predict(self, rows)
+
+    monkeypatch.setattr(RandomForestRegressor, "predict", counted)
+    explainer = owenshap.Explainer(model, X[50:80, :-1])
+    found = explainer(X[:1, :-1])
+    assert (found.method, len(batches)) == ("trees", 1)
+    assert found.model_rows.tolist() == batches
+    np.testing.assert_array_equal(found.predictions, predict(model, X[:1, :-1]))
+    again = explainer(X[:1, :-1])
+    assert batches[1:] == [1]
+    np.testing.assert_array_equal(again.values, found.values)

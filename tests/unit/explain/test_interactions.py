@@ -350,3 +350,17 @@ def test_an_explanation_of_trees_that_is_to_keep_evaluations_samples_them():
     kept = owenshap.Explainer(fitted, rows[:5])(rows[10:12], keep=True)
     wanted = owenshap.Explainer(fitted, rows[:5]).interactions(rows[10:12])
     assert np.allclose(kept.interactions().values, wanted.values, atol=1e-5)
+
+
+def test_shapley_s_are_not_read_off_values_of_another_index():
+    """Those kept are not Shapley's: the answer would be of neither index."""
+    rng = np.random.default_rng(0)
+    made = owenshap.Explainer(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2] ** 2, baseline=0.0)
+    found = made(rng.normal(size=(2, 3)), index="beta(4, 1)", keep=True)
+    for ask in (found.interactions, lambda: found.under("shapley")):
+        with pytest.raises(
+            owenshap.InputError, match=r"got 'shapley' of values under 'beta\(4, 1\)"
+        ):
+            ask()
+    same = found.interactions("beta(4, 1)")
+    np.testing.assert_allclose(same.player_values, found.values)

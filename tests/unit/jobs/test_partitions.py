@@ -20,7 +20,9 @@ def explained(frame=ROWS, model=product, **settings):
     return made.explain_partition(frame, **{**SETTINGS, **settings})
 
 
-@pytest.mark.parametrize("settings", [{}, {"method": "auto", "budget": None}], ids=str)
+@pytest.mark.parametrize(
+    "settings", [{}, {"method": "auto", "budget": None}, {"index": "banzhaf"}], ids=str
+)
 @pytest.mark.parametrize("model", [product, two_outputs])
 def test_a_partition_is_what_a_call_gives(model, settings):
     frame = explained(model=model, **settings)

@@ -29,6 +29,9 @@ from owenshap.explain.explanation import AXES_OF, Explanation
         {"background_draws": 1},
         {"budget": 200},
         {"method": "castro", "budget": 6},
+        {"index": "banzhaf"},
+        {"index": "Beta(4,1)", "method": "exact", "budget": None},
+        {"index": ([0.25, 0.5], [0.5, 0.5]), "method": "auto", "budget": None},
     ],
     ids=str,
 )
@@ -48,6 +51,20 @@ def test_trees_give_what_a_call_gives(tmp_path):
     assert run.scan().to_table(columns=["lower:a"]).column(0).null_count == 100
 
 
+def wide(batch):
+    return np.tanh(batch.sum(axis=1)) + np.abs(batch[:, 0] * batch[:, 1])
+
+
+@pytest.mark.parametrize("part_rows", [2, 6])
+def test_processes_give_what_a_call_gives_under_any_index(tmp_path, part_rows):
+    rows = np.random.default_rng(0).normal(size=(6, 12))
+    made = owenshap.Explainer(wide, rows[:3])
+    asked = {"index": "beta(4, 1)", "budget": 100, "progress": False}
+    run = made.run(rows, tmp_path / "run", part_rows=part_rows, **asked)
+    assert_same(run.explanation(), made(rows, **asked))
+    assert run.manifest["settings"]["index"] == "beta(4, 1)"
+
+
 def test_every_field_of_an_explanation_comes_back():
     """A new field of Explanation is either an array, which runs keep, or is told to `jobs`."""
     told = {
@@ -58,8 +75,9 @@ def test_every_field_of_an_explanation_comes_back():
         "confidence",
         "axes",
         "unit",
+        "index",
     }
-    of_calls = {"index", "kept"}  # a run is of Shapley's index and keeps no evaluations
+    of_calls = {"kept"}  # a run keeps no evaluations
     assert {each.name for each in fields(Explanation)} == {*AXES_OF} | told | of_calls
 
 
@@ -293,6 +311,8 @@ def test_a_callable_sees_progress_and_another_process_can(tmp_path):
     [
         ({"budget": 100}, "budget 500 there and 100 here"),
         ({"seed": 1}, "seed 0 there and 1 here"),
+        ({"index": "banzhaf"}, "index 'shapley' there and 'banzhaf' here"),
+        ({"index": ([0.2, 0.8], [0.5, 0.5])}, "index not the same"),
         ({"method": "castro"}, "method 'halved-owen' there and 'castro' here"),
         ({"method": owenshap.HalvedOwen(levels=20)}, "method not the same"),
         ({"part_rows": 10}, "part_rows 30 there and 10 here"),
@@ -547,6 +567,7 @@ def test_bad_files_are_told_and_nothing_is_begun(tmp_path, file, what):
         ({"executor": 3}, "executor must have a method submit"),
         ({"method": "castor"}, "method must be one of"),
         ({"budget": 1}, "budget must be at least 2"),
+        ({"index": "core"}, "index must be 'shapley', 'banzhaf'"),
         ({"rows": ROWS[:0]}, "X must have at least one row"),
         ({"rows": ROWS.assign(row=1), "ids": ["row"]}, "not be called as a column of results"),
     ],
@@ -569,7 +590,7 @@ def test_a_run_takes_what_a_call_takes():
     call = inspect.signature(owenshap.Explainer.__call__).parameters
     run = inspect.signature(owenshap.Explainer.run).parameters
     alone = {"seconds", "total_budget"}  # of all rows together, which a run never has at once
-    alone |= {"index", "keep"}  # for explanations in memory
+    alone |= {"keep"}  # for explanations in memory
     assert {*call} - {*run} == alone
     assert all(run[name].default == call[name].default for name in {*call} & {*run})
     assert all(

@@ -677,12 +677,15 @@ def test_one_of_many_outputs_must_be_picked(draw, rows):
         draw(many[..., [0, 1]], ax=ax)
 
 
+@pytest.mark.parametrize("size", [None, (12, 8)])
 @pytest.mark.parametrize(("draw", "rows"), SEVERAL)
-def test_axes_of_a_grid_do_not_lie_on_one_another(draw, rows):
-    """Names and numbers beside the axes need a layout, which plt.subplots does not have."""
+def test_axes_of_a_grid_do_not_lie_on_one_another(draw, rows, size):
+    """Names and numbers beside the axes need a layout, which plt.subplots does not have, and more
+    room than a quarter of its default size; a size that someone chose stays.
+    """
     values = np.random.default_rng(0).normal(size=(12, 3))
     names = ["a rather long name of a column", "another long name", "a third one"]
-    figure, grid = plt.subplots(2, 2, figsize=(12, 8))
+    figure, grid = plt.subplots(2, 2, figsize=size)
     for ax in grid.flat:
         draw(explanation_of(values, names=names)[rows], ax=ax)
     figure.canvas.draw()
@@ -694,6 +697,11 @@ def test_axes_of_a_grid_do_not_lie_on_one_another(draw, rows):
             and one.y0 < other.y1 - 1
             and other.y0 < one.y1 - 1
         )
+    if size:
+        assert tuple(figure.get_size_inches()) == size
+    for ax in grid.flat:  # the numbers along an axis are apart too
+        ticks = [label.get_window_extent() for label in ax.get_xticklabels() if label.get_text()]
+        assert all(one.x1 < other.x0 for one, other in pairwise(sorted(ticks, key=lambda t: t.x0)))
 
 
 @pytest.mark.parametrize("draw", [plots.bar, plots.beeswarm])

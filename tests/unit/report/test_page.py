@@ -226,7 +226,7 @@ def test_features_that_are_exact_do_not_make_the_others_so():
 
 
 @pytest.mark.parametrize(
-    ("scale", "written"), [(1.0, "0.00002"), (1e-9, "2e−05\N{NO-BREAK SPACE}× 10⁻⁹")]
+    ("scale", "written"), [(1.0, "0.00002"), (1e-9, "0.00002\N{NO-BREAK SPACE}× 10⁻⁹")]
 )
 def test_small_doubts_are_written_so_that_they_can_be_read(scale, written):
     html = report.page(explanation_of(np.full((5, 1), scale), half=2e-5 * scale)).html
@@ -302,3 +302,66 @@ def test_values_of_another_index_are_not_called_shapley_values():
     assert "explained by 6 features, as banzhaf values, with the method castro" in text
     assert "Shapley value" not in text
     assert "contributions do not sum to the prediction" in text
+
+
+def looked_at(*courses):
+    """Rows whose accuracy went like this: (evaluations, half-width in tolerances), …"""
+    most = max(map(len, courses))
+    array = np.full((len(courses), most, 2), np.nan)
+    for row, course in enumerate(courses):
+        array[row, : len(course)] = course
+    return rows_and_players(len(courses), half=0.02, convergence=array)
+
+
+def curves(page):
+    """The lines of the picture, as places in percent."""
+    shown = {each["class"]: each["points"] for tag, each in page.tags if tag == "polyline"}
+    return {
+        name: np.array([[*map(float, point.split(","))] for point in points.split()])
+        for name, points in shown.items()
+    }
+
+
+def test_it_draws_how_the_accuracy_went():
+    fast, slow = [(100, 0.8)], [(100, 8.0), (400, 4.0), (1600, 2.0), (6400, 0.9)]
+    page = page_of(looked_at(fast, fast, slow))
+    assert (
+        "Of the 3 rows that were looked at, half were within the tolerance after 100 evaluations, "
+        "and all after 6,400." in " ".join(page.text.split())
+    )
+    goal = next(float(each["y1"]) for _, each in page.tags if each.get("class") == "goal")
+    lines = curves(page)
+    assert (lines["usual"][:, 1] > goal).all()  # down is narrower
+    worst = lines["worst"]
+    assert (np.diff(worst[:, 1]) >= 0).all()
+    assert (worst[:-1, 1] < goal).all()
+    assert worst[-1, 1] > goal
+    assert worst[[0, -1], 0].tolist() == [0, 100]
+
+
+def test_it_says_which_rows_did_not_reach_the_tolerance():
+    slow = [(100, 8.0), (400, 4.0)]
+    text = " ".join(page_of(looked_at([(100, 1.0)], [(100, 0.4)], slow)).text.split())
+    assert "half were within the tolerance after 100 evaluations, 1 did not reach it" in text
+    text = " ".join(page_of(looked_at(slow, slow)).text.split())
+    assert "2 did not reach the tolerance" in text
+
+
+def test_a_look_that_was_within_and_then_was_not_does_not_count():
+    back = [(100, 0.9), (200, 1.5), (400, 0.8)]
+    text = " ".join(page_of(looked_at(back, back)).text.split())
+    assert "All of the 2 rows that were looked at were within the tolerance after 400" in text
+
+
+def test_one_look_is_told_and_not_drawn():
+    page = page_of(looked_at([(100, 0.8)], [(100, 0.9)]))
+    assert "within the tolerance after 100 evaluations" in " ".join(page.text.split())
+    assert not curves(page)
+
+
+def test_without_looks_it_says_what_more_would_give():
+    text = " ".join(page_of(rows_and_players(half=0.02)).text.split())
+    assert "Nobody looked at the accuracy on the way" in text
+    assert "ended with a widest interval of ± 0.02 after 100 evaluations. Half of that" in text
+    assert "about 400" in text
+    assert "nothing left to converge" in page_of(rows_and_players(half=0.0)).text

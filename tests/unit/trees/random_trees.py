@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from margins import margins
 
 from owenshap.trees.ensemble import TreeEnsemble
+from owenshap.trees.exact import TreeGame
+from owenshap.trees.readers import reader_of
 
 CATEGORIES = 5
 
@@ -109,3 +112,16 @@ def random_rows(seed: int, count: int, features: int) -> Any:
     rows[rng.random(rows.shape) < 0.05] = -np.inf
     rows[rng.random(rows.shape) < 0.05] = -0.0
     return rows
+
+
+def values(ensemble: TreeEnsemble, rows: Any, *args: Any, **settings: Any) -> tuple[Any, Any]:
+    """Exact values of rows and their base values, with the arguments of `TreeGame.of`."""
+    game = TreeGame.of(ensemble, *args, **settings)
+    return game.values(rows), game.base
+
+
+def agrees(model: Any, ensemble: TreeEnsemble, rows: Any) -> bool:
+    """Whether the trees give what the library gives for these rows, but for its rounding."""
+    own = ensemble.predict(reader_of(model).matrix(model, rows))
+    given = margins(model, rows).reshape(own.shape)
+    return bool((np.abs(own - given) <= ensemble.tolerance()).all())

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_trees import chain, random_ensemble, random_rows
+from random_trees import chain, random_ensemble, random_rows, values
 from slow import exact_values, leaf_by_leaf
 
 from owenshap.errors import InputError
 from owenshap.trees import cells
-from owenshap.trees.exact import TreeGame, baseline_values, values
+from owenshap.trees.baselines import baseline_values
+from owenshap.trees.exact import TreeGame
 from owenshap.trees.products import VALUES
 from owenshap.trees.work import PER_SPLIT, WalkWork
 
@@ -35,8 +36,8 @@ def way(request: Any, monkeypatch: Any) -> str:
         free = np.zeros(len(block))
         return WalkWork(np.where(block.players > most, free, 1e30), free, free)
 
-    monkeypatch.setattr("owenshap.trees.exact.pair_work", walking)
-    monkeypatch.setattr("owenshap.trees.exact.path_work", walking)
+    monkeypatch.setattr("owenshap.trees.prepared.pair_work", walking)
+    monkeypatch.setattr("owenshap.trees.prepared.path_work", walking)
     return str(request.param)
 
 
@@ -258,8 +259,8 @@ def walks_only(patch: Any) -> None:
         none = np.where(block.players > 0, 0.0, np.inf)
         return WalkWork(none, none, none)
 
-    patch.setattr("owenshap.trees.exact.pair_work", free)
-    patch.setattr("owenshap.trees.exact.path_work", free)
+    patch.setattr("owenshap.trees.prepared.pair_work", free)
+    patch.setattr("owenshap.trees.prepared.path_work", free)
 
 
 def test_memory_is_bounded() -> None:

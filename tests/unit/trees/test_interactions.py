@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeRegressor
 from slow import cover_leaf_by_leaf, exact_differences
 
 from owenshap.trees import read
-from owenshap.trees.exact import TreeGame, baseline_interactions, baseline_values
+from owenshap.trees.baselines import baseline_interactions, baseline_values
+from owenshap.trees.exact import TreeGame
 from owenshap.trees.work import WalkWork
 
 CLOSE = 1e-12  # of the largest value
@@ -45,8 +46,8 @@ def way(request: Any, monkeypatch: Any) -> str:
     most = {"tables": 9, "no tables": 0, "mixed": 2}.get(request.param)
 
     if most is not None:
-        monkeypatch.setattr("owenshap.trees.exact.pair_work", walking_beyond(most))
-        monkeypatch.setattr("owenshap.trees.exact.path_work", walking_beyond(most))
+        monkeypatch.setattr("owenshap.trees.prepared.pair_work", walking_beyond(most))
+        monkeypatch.setattr("owenshap.trees.prepared.path_work", walking_beyond(most))
     return str(request.param)
 
 
@@ -176,8 +177,8 @@ def test_with_and_without_tables(name: str, rule: str, monkeypatch: Any) -> None
     for background in (None, random_rows(25, 6, ensemble.n_features)):
         found = []
         for most in (9, 0):
-            monkeypatch.setattr("owenshap.trees.exact.path_work", walking_beyond(most))
-            monkeypatch.setattr("owenshap.trees.exact.pair_work", walking_beyond(most))
+            monkeypatch.setattr("owenshap.trees.prepared.path_work", walking_beyond(most))
+            monkeypatch.setattr("owenshap.trees.prepared.pair_work", walking_beyond(most))
             game = TreeGame.of(ensemble, background)
             found.append(game.interactions(rows, levels))
         agree(*found)

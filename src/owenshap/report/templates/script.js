@@ -17,8 +17,10 @@
   function el(tag, attributes, ...children) {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
-      if (name === "on") for (const [event, act] of Object.entries(value)) made.addEventListener(event, act);
-      else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
+      if (name === "on")
+        for (const [event, act] of Object.entries(value)) made.addEventListener(event, act);
+      else if (value !== null && value !== undefined && value !== false)
+        made.setAttribute(name, value);
     }
     made.append(...children.filter((each) => each !== null && each !== undefined));
     return made;
@@ -43,7 +45,8 @@
   const FLOATS = { 32: Float32Array, 64: Float64Array };
   const columns = D.columns.map((column) => {
     const numbers = column.kind !== "categories";
-    return { ...column, numbers, cells: unpack(column.cells, (numbers ? FLOATS : KINDS)[column.bits]) };
+    const kind = (numbers ? FLOATS : KINDS)[column.bits];
+    return { ...column, numbers, cells: unpack(column.cells, kind) };
   });
   const tables = D.outputs.map(() => null);
   function table(output) {
@@ -53,13 +56,15 @@
     const small = D.values[output],
       parts = unpack(small.parts, Int16Array),
       scale = unpack(small.scale, Float64Array);
-    for (let r = 0, i = 0; r < N; r++) for (let p = 0; p < P; p++, i++) values[i] = parts[i] * scale[r];
+    for (let r = 0, i = 0; r < N; r++)
+      for (let p = 0; p < P; p++, i++) values[i] = parts[i] * scale[r];
     const packed = D.halves[output];
     if (packed) {
       const steps = unpack(packed.parts, Uint16Array),
         size = unpack(packed.scale, Float64Array);
       for (let r = 0, i = 0; r < N; r++)
-        for (let p = 0; p < P; p++, i++) halves[i] = steps[i] === NO_INTERVAL ? NaN : steps[i] * size[r];
+        for (let p = 0; p < P; p++, i++)
+          halves[i] = steps[i] === NO_INTERVAL ? NaN : steps[i] * size[r];
     }
     const base = unpack(D.base[output], Float64Array),
       predictions = unpack(D.predictions[output], Float64Array);
@@ -92,15 +97,17 @@
     8: "⁸",
     9: "⁹",
   };
-  // Numbers that stand together have the same decimals, and the same power of ten where they need one.
+  // Numbers that stand together have the same decimals, and the same power of ten if they need one.
   function digitsOf(numbers, significant = 3) {
     let largest = 0;
-    for (const each of numbers) if (Number.isFinite(each)) largest = Math.max(largest, Math.abs(each));
+    for (const each of numbers)
+      if (Number.isFinite(each)) largest = Math.max(largest, Math.abs(each));
     const power = largest ? Math.floor(Math.log10(largest)) : 0;
     const exponent = power < -4 || power > 7 ? power : 0;
     const decimals = largest ? Math.min(20, Math.max(0, significant - 1 - power + exponent)) : 0;
     const unit = 10 ** exponent;
-    const suffix = exponent ? " × 10" + [...String(exponent)].map((each) => SUPERSCRIPTS[each]).join("") : "";
+    const raised = [...String(exponent)].map((each) => SUPERSCRIPTS[each]).join("");
+    const suffix = exponent ? " × 10" + raised : "";
     const plain = (size) => written(size / unit, decimals);
     const unsigned = (x) => (x < 0 ? "−" : "") + plain(Math.abs(x));
     const signed = (x) => (x === 0 ? "0" : (x > 0 ? "+" : "−") + plain(Math.abs(x)));
@@ -148,14 +155,23 @@
   }
 
   // ---- state --------------------------------------------------------------------------------
-  const state = { output: 0, row: 0, feature: D.order[0][0], query: "", key: "number", down: false, page: 0 };
+  const state = {
+    output: 0,
+    row: 0,
+    feature: D.order[0][0],
+    query: "",
+    key: "number",
+    down: false,
+    page: 0,
+  };
   let listed = [...Array(N).keys()];
   const strongest = (row, output) => {
     const { values } = table(output),
       order = [...Array(P).keys()];
     return order.sort((a, b) => Math.abs(values[row * P + b]) - Math.abs(values[row * P + a]));
   };
-  const notSure = (value, half) => value === 0 || Math.abs(value) <= half; // not where there is no interval
+  // Where there is no interval, a half-width is NaN and nothing is unsure.
+  const notSure = (value, half) => value === 0 || Math.abs(value) <= half;
 
   // ---- swarm --------------------------------------------------------------------------------
   const MIX = [
@@ -167,7 +183,8 @@
     const place = share * 2,
       first = place < 1 ? 0 : 1,
       part = place - first;
-    return "rgb(" + MIX[first].map((c, i) => Math.round(c + part * (MIX[first + 1][i] - c))).join(",") + ")";
+    const mixed = MIX[first].map((c, i) => Math.round(c + part * (MIX[first + 1][i] - c)));
+    return `rgb(${mixed.join(",")})`;
   }
   const shadesOf = [];
   function shades(player) {
@@ -183,7 +200,8 @@
       if (low === high) [low, high] = [known[0], known[known.length - 1]];
       for (let r = 0; r < N; r++) {
         if (Number.isNaN(cells[r])) continue;
-        const share = low === high ? 0.5 : Math.min(1, Math.max(0, (cells[r] - low) / (high - low)));
+        const place = low === high ? 0.5 : (cells[r] - low) / (high - low);
+        const share = Math.min(1, Math.max(0, place));
         found[r] = Math.min(SHADES - 1, Math.floor(share * SHADES));
       }
     }
@@ -211,7 +229,7 @@
         groups = Array.from({ length: SHADES + 1 }, () => []);
       const colours = shades(player);
       for (let r = 0; r < N; r++)
-        groups[colours[r] + 1].push("M" + points.x[r].toFixed(1) + " " + points.y[r].toFixed(1) + "h0");
+        groups[colours[r] + 1].push(`M${points.x[r].toFixed(1)} ${points.y[r].toFixed(1)}h0`);
       const picture = svg("svg", {
         viewBox: "0 0 1000 100",
         preserveAspectRatio: "none",
@@ -229,7 +247,8 @@
         inner = svg("path", { class: "dots", d: "" });
       picture.append(chosen, inner);
       swarms.push({ points, chosen, inner, colours });
-      touch(picture, points, (r) => [D.features[player], " = ", cellText(r, player), ": ", told(r, player)]);
+      const words = (r) => [D.features[player], " = ", cellText(r, player), ": ", told(r, player)];
+      touch(picture, points, words);
       return el(
         "div",
         { class: "swarm-row" },
@@ -245,9 +264,12 @@
       { class: "axis-name" },
       "contribution" + (more > 0 ? ` (${whole(more)} weaker features are not drawn)` : ""),
     );
-    const label = `Contributions of ${whole(N)} rows for the ${shown.length} strongest features; the table of rows below has the same numbers.`;
+    const label =
+      `Contributions of ${whole(N)} rows for the ${shown.length} strongest features; ` +
+      "the table of rows below has the same numbers.";
     const below = el("div", { class: "swarm-row" }, el("span", {}), el("div", {}, axis, name));
-    const picture = el("div", { class: "swarm", role: "img", "aria-label": label }, ...lines, below);
+    const attributes = { class: "swarm", role: "img", "aria-label": label };
+    const picture = el("div", attributes, ...lines, below);
     box.replaceChildren(picture);
     markSwarm();
   }
@@ -305,11 +327,11 @@
     });
     picture.addEventListener("pointerleave", () => (tip.hidden = true));
   }
-  function told(row, player) {
+  function told(row, player, digits = rowDigits(row)) {
     const { values, halves } = table(state.output),
-      digits = rowDigits(row),
       i = row * P + player;
-    return digits.signed(values[i]) + (halves[i] > 0 ? " " + digits.doubt(halves[i]) : "") + digits.suffix;
+    const doubt = halves[i] > 0 ? " " + digits.doubt(halves[i]) : "";
+    return digits.signed(values[i]) + doubt + digits.suffix;
   }
   const rowDigits = (row) => digitsOf(table(state.output).values.subarray(row * P, row * P + P));
   function axisTexts(axis, low, high, most, text) {
@@ -387,9 +409,12 @@
     if (!exact) {
       let d = "";
       for (let r = 0; r < N; r++) {
-        const half = halves[r * P + player];
-        if (half > 0)
-          d += `M${x[r].toFixed(1)} ${up(values[r * P + player] - half).toFixed(1)}V${up(values[r * P + player] + half).toFixed(1)}`;
+        const half = halves[r * P + player],
+          value = values[r * P + player];
+        if (half > 0) {
+          const [bottom, top] = [value - half, value + half].map((end) => up(end).toFixed(1));
+          d += `M${x[r].toFixed(1)} ${bottom}V${top}`;
+        }
       }
       picture.append(svg("path", { class: "reach", d }));
     }
@@ -432,7 +457,8 @@
     const notes =
       (trend ? "line: mean of neighbouring rows" : "") +
       (exact ? "" : (trend ? "; " : "") + "thin lines: intervals");
-    const name = el("div", { class: "axis-name" }, bdi(D.features[player]), notes ? ` (${notes})` : "");
+    const more = notes ? ` (${notes})` : "";
+    const name = el("div", { class: "axis-name" }, bdi(D.features[player]), more);
     box.replaceChildren(
       el(
         "div",
@@ -620,8 +646,11 @@
       const places = D[id].map((number) => D.numbers.indexOf(number)).filter((place) => place >= 0);
       const items = places.map((r) => {
         const end =
-          id === "uncertain" ? `widest interval ${widths.doubt(widest[r]) || "0"}${widths.suffix}` : "";
-        const pick = el("button", { type: "button", on: { click: () => choose(r, true) } }, bdi(rowName(r)));
+          id === "uncertain"
+            ? `widest interval ${widths.doubt(widest[r]) || "0"}${widths.suffix}`
+            : "";
+        const on = { click: () => choose(r, true) };
+        const pick = el("button", { type: "button", on }, bdi(rowName(r)));
         const words = end ? [end] : reason(r, topTwo(r)[0]);
         return el(
           "li",
@@ -759,14 +788,13 @@
       difference = predictions[row] - base[row];
     const parts = [],
       say = (...words) => parts.push(...words);
-    const where =
-      difference === 0
-        ? "the same as"
-        : `${numbers.unsigned(Math.abs(difference))}${numbers.suffix} ${difference > 0 ? "above" : "below"}`;
+    const text = (number) => numbers.unsigned(number) + numbers.suffix;
+    const side = difference > 0 ? "above" : "below";
+    const where = difference === 0 ? "the same as" : `${text(Math.abs(difference))} ${side}`;
     say(
       "The prediction",
       ...(D.outputs.length > 1 ? [" for ", bdi(D.outputs[state.output])] : []),
-      ` is ${numbers.unsigned(predictions[row])}${numbers.suffix}, ${where} the base value of ${numbers.unsigned(base[row])}${numbers.suffix}.`,
+      ` is ${text(predictions[row])}, ${where} the base value of ${text(base[row])}.`,
     );
     const sure = order.filter(
       (p) => !notSure(values[row * P + p], halves[row * P + p]) && values[row * P + p] !== 0,
@@ -779,14 +807,13 @@
       if (!few.length) continue;
       say(words);
       few.forEach((p, k) => {
-        const i = row * P + p;
         say(
           k === 0 ? "" : k === few.length - 1 ? " and " : ", ",
           el("b", {}, bdi(D.features[p])),
           " = ",
           bdi(cellText(row, p)),
           " (",
-          digits.signed(values[i]) + (halves[i] > 0 ? " " + digits.doubt(halves[i]) : "") + digits.suffix,
+          told(row, p, digits),
           ")",
         );
       });
@@ -832,12 +859,14 @@
     const widths = [...table(state.output).widest].filter(Number.isFinite).sort((a, b) => a - b),
       digits = digitsOf(widths);
     if (!widths.length) return box.replaceChildren(el("p", {}, "There are no intervals."));
-    const text = (share) =>
-      digits.doubt(widths[Math.min(widths.length - 1, Math.floor(share * widths.length))]).slice(2) +
-        digits.suffix || "0";
+    const text = (share) => {
+      const place = Math.min(widths.length - 1, Math.floor(share * widths.length));
+      return digits.doubt(widths[place]).slice(2) + digits.suffix || "0";
+    };
     const words = one
       ? `The widest interval is ±\u00a0${text(0)}.`
-      : `The widest interval of a row is ±\u00a0${text(0.5)} or less in half of the rows, ±\u00a0${text(0.95)} or less in 95 % of them, ±\u00a0${text(1)} at most.`;
+      : `The widest interval of a row is ±\u00a0${text(0.5)} or less in half of the rows, ` +
+        `±\u00a0${text(0.95)} or less in 95 % of them, ±\u00a0${text(1)} at most.`;
     const parts = [el("p", {}, words)];
     if (!one) {
       const bins = 24,
@@ -898,7 +927,8 @@
     const select = $("feature"),
       most = 500;
     if (!select) return;
-    const chosen = D.order[state.output].slice(0, most).map((p) => el("option", { value: p }, D.features[p]));
+    const strongest = D.order[state.output].slice(0, most);
+    const chosen = strongest.map((p) => el("option", { value: p }, D.features[p]));
     select.replaceChildren(...chosen);
     select.value = String(state.feature);
   }

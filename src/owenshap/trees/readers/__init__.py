@@ -11,18 +11,18 @@ from owenshap.support.discovery import concrete
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.readers.base import Reader, unreadable
 
-__all__ = ["Reader", "agrees", "found", "read", "reader_of"]
+__all__ = ["Reader", "all_readers", "read", "reader_of"]
 
 
 @cache
-def found() -> list[type[Reader]]:
+def all_readers() -> list[type[Reader]]:
     """Every library whose trees can be read."""
     return concrete(sys.modules[__name__], Reader)  # type: ignore[type-abstract]
 
 
 def reader_of(model: Any) -> type[Reader]:
     """The reader that knows the type of the model; raises UnreadableModelError where none does."""
-    for reader in found():
+    for reader in all_readers():
         if reader.knows(model):
             return reader
     raise UnreadableModelError(
@@ -35,14 +35,8 @@ def read(model: Any) -> TreeEnsemble:
     reader = reader_of(model)
     try:
         return reader.read(model)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, UnreadableModelError):
-            raise
+    except UnreadableModelError:
+        raise
+    except Exception as error:  # the library may be newer than its reader
         reason = f"that is stored in an unknown way ({type(error).__name__}: {error})"
         raise unreadable(model, reason) from error
-
-
-def agrees(model: Any, ensemble: TreeEnsemble, rows: Any) -> bool:
-    """Whether the trees give what the library gives for these rows, but for its rounding."""
-    reader = reader_of(model)
-    return ensemble.reproduces(reader.matrix(model, rows), reader.margins(model, rows))

@@ -8,26 +8,10 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, SCORE
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.readers.base import (
-    LOG_ODDS,
-    LOG_PREDICTION,
-    PREDICTION,
-    SCORE,
-    Reader,
-    as_floats,
-    sets_matrix,
-    starts,
-    unreadable,
-)
+from owenshap.trees.readers.base import Reader, as_floats, sets_matrix, starts, unreadable
 
-# in lightgbm's decision_type:
-CATEGORICAL = 1  # the bit of a split by category
-DEFAULT_LEFT = 2  # the bit of a split whose missing values go left
-MISSING_SHIFT = 2  # bits before those that say what is missing
-MISSING_NONE = 0  # a missing value counts as zero
-MISSING_ZERO = 1  # and zero counts as missing
-WORD = 32  # bits of a word of a set of categories
 LOG_LINK = ("poisson", "gamma", "tweedie")
 LOGIT_LINK = ("binary", "cross_entropy", "xentropy")
 SCORES = (
@@ -61,13 +45,6 @@ class LightgbmReader(Reader):
         for name in [each for each in rows.columns if hasattr(rows[each], "cat")]:
             rows[name] = rows[name].cat.set_categories(next(known))
         return as_floats(rows)
-
-    @classmethod
-    def margins(cls, model: Any, rows: Any) -> FloatArray:
-        raw = np.asarray(model.predict(rows, raw_score=True), np.float64)
-        header, trees = _parsed(_booster(model).model_to_string())
-        # raw scores are sums even where means are predicted
-        return raw / _averaged(header, len(trees))
 
 
 class _Trees:
@@ -119,7 +96,7 @@ class _Trees:
 
 def _sets(lines: dict[str, str]) -> list[IntArray]:
     words = _numbers(lines.get("cat_threshold", ""), np.int64)
-    edges = _numbers(lines.get("cat_boundaries", ""), np.int64) * WORD
+    edges = _numbers(lines.get("cat_boundaries", ""), np.int64) * 32  # bits of a word
     bits = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
     return [np.flatnonzero(bits[begin:end]) for begin, end in pairwise(edges)]
 
@@ -152,13 +129,11 @@ def _ensemble(header: dict[str, str], trees: _Trees) -> TreeEnsemble:
     count = len(trees.roots)
     decision = trees.over_nodes("decision_type", 0, np.int64)
     threshold = trees.over_nodes("threshold", 0.0, np.float64)
-    missing = (decision >> MISSING_SHIFT) & 3
-    categorical = (decision & CATEGORICAL) > 0
-    missing_left = (
-        np.where(missing == MISSING_NONE, threshold >= 0, (decision & DEFAULT_LEFT) > 0)
-        & ~categorical
-    )
-    zero = (missing == MISSING_ZERO) & ~categorical
+    categorical = (decision & 1) > 0
+    default_left = (decision & 2) > 0
+    missing = (decision >> 2) & 3  # 0: a missing value counts as zero; 1: zero as missing; 2: NaN
+    missing_left = np.where(missing == 0, threshold >= 0, default_left) & ~categorical
+    zero = (missing == 1) & ~categorical
     category_set, sets = _categories(trees, categorical, threshold)
     return TreeEnsemble(
         roots=trees.roots,

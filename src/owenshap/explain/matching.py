@@ -1,0 +1,107 @@
+"""What explanations must have in common to be compared or joined, and the rows that two share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from owenshap.errors import InputError
+from owenshap.explain.explanation import PLAYERS, ROWS, Explanation
+from owenshap.explain.importance import check_rows
+from owenshap.support.arrays import BoolArray
+from owenshap.tables.base import equal_objects
+
+UNPAIRED = "Give frames with an index that names the rows, or paired=False to compare other rows"
+
+
+def check_alike(name: str, one: Any, other: Any) -> None:
+    """An error where a property of two explanations is not the same."""
+    if one != other:
+        what = name.replace("_", " ")
+        if isinstance(one, list) and isinstance(other, list):
+            differ = [each for each in [*one, *other] if (each in one) != (each in other)]
+            got = f"{differ[0]!r} in one of them only" if differ else "another order"
+            advice = "Pick what they share, in one order, as in explanation[:, names]"
+        else:
+            got = f"{one!r} and {other!r}"
+            advice = "Explain the rows again, in the same way"
+        raise InputError(what, "be the same in all explanations", got, advice)
+
+
+def alike(first: Explanation, second: Explanation) -> Explanation:
+    """The second with its features in the order of the first, or an error where the two cannot be
+    compared.
+    """
+    for what, each in (("first", first), ("second", second)):
+        if not isinstance(each, Explanation):
+            got = type(each).__name__
+            raise InputError(what, "be an owenshap Explanation", got, "An Explainer returns them")
+        if PLAYERS not in each.axes:
+            raise InputError(what, "be of all features", "one feature", "Give all of them")
+        if ROWS in each.axes:
+            check_rows(each, what)
+    check_alike("axes", first.axes, second.axes)
+    if first.unit != second.unit:
+        units = f"{first.unit or 'unknown'} and {second.unit or 'unknown'}"
+        advice = "Explain both with the same output=, as in output='probability'"
+        raise InputError("unit", "be the same in both explanations", units, advice)
+    check_alike("index", first.index, second.index)
+    check_alike("output_names", first.output_names, second.output_names)
+    check_alike("confidence", first.confidence, second.confidence)
+    check_alike("feature_names", sorted(first.feature_names), sorted(second.feature_names))
+    place_of = {name: place for place, name in enumerate(second.feature_names)}
+    places = [place_of[name] for name in first.feature_names]
+    return second[(slice(None),) * second.axes.index(PLAYERS) + (np.array(places),)]
+
+
+def shared_rows(first: Explanation, second: Explanation) -> tuple[Explanation, Explanation, int]:
+    """The rows that both have, in the order of the first, and how many are left out."""
+    ids = first.row_ids, second.row_ids
+    numbered = all(each is None or _is_numbers(each) for each in ids)
+    if numbered:
+        _check_same_rows(first, second)
+        return first, second, 0
+    places = [_places(first), _places(second)]
+    for what, own, each in zip(("first", "second"), places, (first, second), strict=True):
+        if len(own) < len(each):
+            got = f"{len(each) - len(own):,} that are there twice"
+            raise InputError(f"row ids of the {what}", "be different", got, "Drop double rows")
+    both = [key for key in places[0] if key in places[1]]
+    if not both:
+        raise InputError("rows", "be the same in both", "no row id in common", UNPAIRED)
+    taken = [np.array([own[key] for key in both]) for own in places]
+    left_out = len(first) + len(second) - 2 * len(both)
+    return first[taken[0]], second[taken[1]], left_out
+
+
+def _check_same_rows(first: Explanation, second: Explanation) -> None:
+    """Rows that go by their numbers must have the same data: else nobody knows what they are."""
+    if len(first) != len(second):
+        got = f"{len(first):,} and {len(second):,} rows"
+        raise InputError("rows", "be the same in both", got, UNPAIRED)
+    differ = np.flatnonzero(~_same_cells(first, second).all(axis=1))
+    if len(differ):
+        got = f"other data in {len(differ):,} of {len(first):,} rows"
+        raise InputError("rows", "be the same in both", got, UNPAIRED)
+
+
+def _same_cells(first: Explanation, second: Explanation) -> BoolArray:
+    one, other = first.data, second.data
+    if one.dtype.kind in "biuf" and other.dtype.kind in "biuf":
+        return (one == other) | (np.isnan(one) & np.isnan(other))
+    same: BoolArray = np.frompyfunc(equal_objects, 2, 1)(one, other).astype(np.bool_)
+    return same
+
+
+def _is_numbers(ids: NDArray[Any]) -> bool:
+    """Whether these ids are but the rows' numbers in a call."""
+    return ids.dtype.kind in "iu" and bool((ids == np.arange(len(ids))).all())
+
+
+def _places(explanation: Explanation) -> dict[Any, int]:
+    """Where each row id stands."""
+    ids = explanation.row_ids
+    names = range(len(explanation)) if ids is None else ids.tolist()
+    return {each: place for place, each in enumerate(names)}

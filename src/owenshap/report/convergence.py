@@ -1,0 +1,156 @@
+"""How the accuracy went while evaluations were made: a picture, and the same in words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from owenshap.report.material import Material, half_widths
+from owenshap.support.arrays import FloatArray
+
+POINTS = 60  # of a line: one for every 6 pixels of a phone's width
+LOWEST = 0.1  # tolerances at the foot of the picture: what is narrower is narrow enough
+HIGHEST = 1e3  # at its top: a wider interval says nothing
+MARKS = 4  # numbers of evaluations below it, at most
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A picture whose places are percent of its width and height."""
+
+    usual: str
+    """The middle row, as points of a line."""
+    worst: str
+    tolerance: float
+    """Where the line of the tolerance stands."""
+    across: list[tuple[float, str]]
+    """Marks of evaluations: place and text."""
+    up: list[tuple[float, str]]
+    """Marks of half-widths."""
+
+
+@dataclass(frozen=True)
+class Convergence:
+    """What the page says of how the accuracy went."""
+
+    words: list[str]
+    curve: Curve | None
+
+
+def convergence_of(material: Material) -> Convergence:
+    """How the accuracy of the shown rows went, or what is known in its place."""
+    if material.totals.exact:
+        return Convergence(["All values are exact: there is nothing left to converge."], None)
+    courses = material.shown.convergence
+    if courses is None:
+        return Convergence(_without_looks(material), None)
+    courses = courses[np.isfinite(courses[:, 0, 0])]
+    usual, worst = _reached(courses, 0.5), _reached(courses, 1.0)
+    rows = f"the {len(courses):,} rows that were looked at" if len(courses) > 1 else "the row"
+    words = [_told_ends(len(courses), rows, usual, worst, courses)]
+    first, last = courses[:, 0, 0].min(), np.nanmax(courses[..., 0])
+    return Convergence(words, _curve(courses) if last > first else None)
+
+
+def _told_ends(
+    count: int, rows: str, usual: float | None, worst: float | None, courses: FloatArray
+) -> str:
+    if count == 1:
+        after = "did not reach" if worst is None else f"was within the tolerance after {worst:,.0f}"
+        return f"The row {after} {'the tolerance' if worst is None else 'evaluations'}."
+    if worst is not None and worst == usual:
+        return f"All of {rows} were within the tolerance after {worst:,.0f} evaluations."
+    half = "" if usual is None else f"half were within the tolerance after {usual:,.0f} evaluations"
+    if worst is not None:
+        return f"Of {rows}, {half}, and all after {worst:,.0f}."
+    short = int((_last(courses) > 1).sum())
+    missed = f"{short:,} did not reach {'it' if half else 'the tolerance'}"
+    both = f"{half}, {missed}" if half else missed
+    return f"Of {rows}, {both}: their intervals say how far they are."
+
+
+def _last(courses: FloatArray) -> FloatArray:
+    """The half-width at the last look of each row."""
+    ends = np.isfinite(courses[..., 0]).sum(axis=1) - 1
+    found: FloatArray = courses[np.arange(len(courses)), ends, 1]
+    return found
+
+
+def _reached(courses: FloatArray, share: float) -> float | None:
+    """Evaluations after which this share of the rows was within the tolerance for good."""
+    known = np.isfinite(courses[..., 0])
+    within = known & (courses[..., 1] <= 1)
+    # what comes after the last look that was not
+    after = np.where(known & ~within, np.arange(courses.shape[1]), -1).max(axis=1) + 1
+    done = after < known.sum(axis=1)
+    if done.mean() < share:
+        return None
+    evaluations = np.sort(courses[np.flatnonzero(done), after[done], 0])
+    return float(evaluations[math.ceil(share * len(courses)) - 1])
+
+
+def _curve(courses: FloatArray) -> Curve:
+    """Half-widths over evaluations, both on scales on which a root is a straight line."""
+    firsts = np.sort(courses[:, 0, 0])
+    # from where on most rows were looked at
+    start, stop = firsts[len(firsts) // 2], np.nanmax(courses[..., 0])
+    start = min(start, stop / 2)
+    evaluations = np.geomspace(start, stop, POINTS)
+    now = np.stack([_at(courses, each) for each in evaluations])  # (points, rows)
+    seen = np.isfinite(now).any(axis=1)
+    evaluations, now = evaluations[seen], np.clip(now[seen], LOWEST, HIGHEST)
+    usual, worst = np.nanmedian(now, axis=1), np.nanmax(now, axis=1)
+    low, high = min(LOWEST * 5, usual.min() / 1.2, 0.5), max(worst.max() * 1.2, 2.0)
+
+    def across(number: float) -> float:
+        return round(100 * math.log(number / evaluations[0]) / math.log(stop / evaluations[0]), 2)
+
+    def up(number: float) -> float:
+        return round(100 - 100 * math.log(number / low) / math.log(high / low), 2)
+
+    def line(heights: FloatArray) -> str:
+        places = zip(evaluations.tolist(), heights.tolist(), strict=True)
+        return " ".join(f"{across(x):g},{up(y):g}" for x, y in places)
+
+    marks = np.unique(np.geomspace(evaluations[0], stop, MARKS).astype(np.int64)).tolist()
+    heights = [each for each in (0.2, 0.5, 1, 2, 5, 10, 30, 100, 300) if low <= each <= high]
+    return Curve(
+        line(usual),
+        line(worst),
+        up(1.0),
+        [(min(max(across(max(each, evaluations[0])), 0.0), 100.0), f"{each:,}") for each in marks],
+        [(up(each), f"{each:g} ×") for each in heights if each != 1],
+    )
+
+
+def _at(courses: FloatArray, evaluations: float) -> FloatArray:
+    """The half-width of each row when so many evaluations were made; nan before its first look."""
+    looks = (courses[..., 0] <= evaluations).sum(axis=1)  # nan is not
+    place = np.maximum(looks - 1, 0)
+    return np.where(looks > 0, courses[np.arange(len(courses)), place, 1], np.nan)
+
+
+def _without_looks(material: Material) -> list[str]:
+    """What there is where nobody looked on the way: where it ended, and what more would give."""
+    shown = material.shown
+    half = half_widths(shown.values, shown.lower, shown.upper)
+    words = [
+        "Nobody looked at the accuracy on the way: that is done where a tolerance is asked for."
+    ]
+    known = np.isfinite(half)
+    if not known.any() or not np.nanmax(half):
+        return words
+    widest = np.where(known, half, 0.0).reshape(len(shown), -1).max(axis=1)
+    middle = float(np.median(widest))
+    spent = int(np.median(shown.evaluations))
+    if not middle:
+        return words
+    what = "The row" if material.one_row else "The middle row"
+    words.append(
+        f"{what} ended with a widest interval of ±\N{NO-BREAK SPACE}{middle:.2g} after {spent:,} "
+        f"evaluations. Half of that would take about {4 * spent:,}: widths of sampled values fall "
+        "with the root of them."
+    )
+    return words
