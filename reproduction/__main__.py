@@ -65,6 +65,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.what is None and options.dataset is None:
         made.error("say what to run: cc, mnist, all or more; or --dataset for embedded data")
     options.what = options.what or options.dataset
+    if options.what == "gpu":
+        options.device = "cuda"
     if options.device == "cuda" and not _has_gpu():
         made.error("--device cuda needs a GPU that torch sees; leave it out to run on the CPU")
     run = made_run(options)
@@ -159,22 +161,46 @@ def made_run(options: argparse.Namespace) -> Run:
     return replace(run, weights=out / "weights") if options.retrain else run
 
 
+BEYOND = {
+    "field": ("-field-ours", "-field-truth"),
+    "time": ("-time-cpu", "-time-cuda"),
+    "tolerance": ("-tolerance",),
+    "models": ("-ratios", "-images"),
+}
+"""How the steps of the parts of `more` end."""
+
+
 def _expected(options: argparse.Namespace) -> dict[str, float]:
-    """Seconds of the steps to come, as they were when the committed results were made."""
+    """Seconds of the steps to come, as they were when the committed results were made: on another
+    device, those of its CPU cores.
+    """
+    beyond = tuple(end for part in options.which or BEYOND for end in BEYOND.get(part, ()))
+    every_beyond = tuple(end for ends in BEYOND.values() for end in ends)
+    elsewhere = ("-timing-cpu", "-time-cpu") if options.device == "cuda" else _ON_CUDA
+    names = tuple(WHOLE.get(options.what, [options.what or options.dataset]))
+    searching = options.search or options.what == "search"
     seconds = {}
     for path in (HERE / "results").glob("*.json"):
         kept = json.loads(path.read_text())
-        if "seconds" in kept and "step" in kept:
-            seconds[kept["step"]] = float(kept["seconds"])
-    names = tuple(WHOLE.get(options.what, [options.what]))
-    searching = options.search or options.what == "search"
-    return {
-        step: each
-        for step, each in seconds.items()
-        if step.startswith(names)
-        and (searching or not step.endswith("-search"))
-        and not step.endswith("-timing-cuda")
-    }
+        step = kept.get("step", "")
+        if options.what == "more":
+            wanted = step.endswith(beyond)
+        elif options.what == "peers":
+            wanted = step.endswith(("kernel-shap", "leverage-shap"))
+        elif options.what == "search":
+            wanted = step.endswith("-search")
+        else:
+            wanted = step.startswith((*names, "voting")) and not step.endswith(
+                (*every_beyond, "-field-peers", "leverage-shap")
+            )
+            wanted = wanted and (searching or not step.endswith("-search"))
+        if step and wanted and not step.endswith(elsewhere):
+            same = (kept["device"] == "cpu") == (options.device == "cpu")
+            seconds[step] = float(kept["seconds" if same else "core_seconds"])
+    return seconds
+
+
+_ON_CUDA = ("-timing-cuda", "-time-cuda")
 
 
 def _has_gpu() -> bool:

@@ -344,6 +344,22 @@ def times_plot(_: dict[str, Any], folder: Path, name: str) -> Any:
     return figure
 
 
+def _geometric(axis: Any, places: Any, numbers: Any, key: str, dashes: str = "-") -> None:
+    """A line of geometric means over rows, from numbers (places, rows), with its band; the default,
+    which is one of the others, as open circles on it.
+    """
+    logs = np.log(np.maximum(np.asarray(numbers, np.float64), 1e-30))
+    drawn = counts(logs.shape[1]) @ logs.T / logs.shape[1]
+    low, high = np.exp(np.quantile(drawn, [0.025, 0.975], axis=0))
+    middle = np.exp(logs.mean(axis=1))
+    if key == "default":
+        hollow = {"mfc": "none", "ms": 9, "linestyle": "none", "zorder": 3}
+        axis.plot(places, middle, "o", color=COLOURS[key], label=SHORT[key], **hollow)
+        return
+    axis.plot(places, middle, "o", linestyle=dashes, color=COLOURS[key], label=SHORT[key], ms=4)
+    axis.fill_between(places, low, high, color=COLOURS[key], alpha=0.12, linewidth=0)
+
+
 def field_plot(folder: Path, name: str) -> Any:
     """Relative squared error of the whole field at equal evaluations."""
     from matplotlib import pyplot
@@ -355,21 +371,14 @@ def field_plot(folder: Path, name: str) -> Any:
             continue
         found = read(path)["result"]
         for key in in_order(found["errors"]):
-            errors = found["errors"][key]
-            middle = np.exp(np.log(np.maximum(np.asarray(errors), 1e-30)).mean(axis=1))
-            axis.plot(
-                found["budgets"],
-                middle,
-                "o",
-                linestyle=dashes,
-                color=COLOURS[key],
-                label=SHORT[key],
-            )
+            _geometric(axis, found["budgets"], found["errors"][key], key, dashes)
     axis.set_xscale("log")
     axis.set_yscale("log")
+    axis.set_xticks(found["budgets"], [f"{each:,}" for each in found["budgets"]])
+    axis.minorticks_off()
     axis.set_xlabel("evaluations" if name == "cc" else "evaluations, times the live pixels")
     axis.set_ylabel("relative squared error, geometric mean over rows")
-    axis.set_title(f"{spoken(name)}: the field at equal evaluations")
+    axis.set_title(f"{spoken(name)}: the field at equal evaluations; bands: 95 % over rows")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=7, ncols=2)
     return figure
@@ -404,8 +413,7 @@ def tolerance_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     figure, axis = pyplot.subplots(figsize=(8, 4.4), layout="constrained")
     asked = [float(each.rstrip("%")) for each in result["tolerances"]]
     for key, each in result["methods"].items():
-        logs = np.log(np.asarray(each["evaluations"], np.float64))
-        axis.plot(asked, np.exp(logs.mean(axis=0)), "o-", color=COLOURS[key], label=SHORT[key])
+        _geometric(axis, asked, np.transpose(each["evaluations"]), key)
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xticks(asked, result["tolerances"])
@@ -413,7 +421,7 @@ def tolerance_plot(result: dict[str, Any], _: Path, name: str) -> Any:
     axis.invert_xaxis()
     axis.set_xlabel("all values within, in shares of the range, at 95 %")
     axis.set_ylabel("evaluations, geometric mean over rows")
-    axis.set_title(f"{spoken(name)}: evaluations for a stated accuracy")
+    axis.set_title(f"{spoken(name)}: evaluations for a stated accuracy; bands: 95 % over rows")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     return figure
@@ -615,12 +623,24 @@ def search_plot(result: dict[str, Any], _: Path, name: str) -> Any:
             alpha=0.5,
             elinewidth=0.7,
         )
-    for named, how in (*_known_winners(name), (result["winner"].removeprefix("mlp "), "ours")):
+    winners = [*_known_winners(name), (result["winner"].removeprefix("mlp "), "ours")]
+    labelled = 0
+    for named, how in sorted(winners, key=lambda each: int(each[0].partition("-")[0])):
         if named in result["architectures"]:
             place = result["architectures"].index(named)
             where = widths[place][0] if widths[place] else 0, scores[place]
             axis.plot(*where, "o", markersize=9, markerfacecolor="none", color="black")
-            axis.annotate(f" {named} ({how})", where, fontsize=9)
+            # in the order of the points, so that no label and no line covers another
+            axis.annotate(
+                f"{named} ({how})",
+                where,
+                xytext=(0.3 + 0.24 * labelled, 0.06),
+                textcoords="axes fraction",
+                fontsize=9,
+                bbox={"boxstyle": "round", "fc": "white", "ec": "#cccccc"},
+                arrowprops={"arrowstyle": "-", "color": "#444444", "lw": 0.8},
+            )
+            labelled += 1
     lowest = np.quantile(scores, 0.1)
     axis.set_ylim(lowest, scores.max() + 0.1 * (scores.max() - lowest))
     axis.set_xlabel("width of the first hidden layer")

@@ -32,7 +32,8 @@ def page(results: Any) -> Iterator[str]:
     yield "Owen sampling.  For i = 1 … Q: draw q uniformly from [(i − 1)/Q, i/Q]; for m = 1 … M: draw S with each player in it with probability q, and add"
     yield "                v(S ∪ j) − v(S ∖ j) for all j: n + 1 evaluations. Divide by Q·M. Unbiased for every Q and M."
     yield "Halved Owen.    The same for the strata of [0, ½]; every S together with N ∖ S. Divide by the number of coalitions. Unbiased."
-    yield "Efficiency.     φ̃_j = φ̂_j − β_j (Σφ̂ − v(N) + v(∅)), β_j = Cov(φ̂_j, Σφ̂) / Var(Σφ̂) from other replicates: the sum is exact and the error falls."
+    yield "Efficiency.     φ̃_j = φ̂_j − β_j (Σφ̂ − v(N) + v(∅)), β_j = Cov(φ̂_j, Σφ̂) / Var(Σφ̂) from other replicates: the sum is exact, and with some tens of replicates"
+    yield "                the error falls; fewer than about ten tell too little of β, and it may rise."
     yield "```"
     yield '\nIn owenshap these are `owen` and `halved-owen`; the printed rules are `owen-printed` and `halved-owen-printed`, with `divisor="program"` for the program\'s.'
 
@@ -176,7 +177,14 @@ def _efficiency(results: Any) -> tuple[str, str, str, str]:
                 np.asarray(found["scores"]["ours-corrected"]["relative_error"], np.float64) ** 2,
                 np.asarray(found["scores"]["halved-program"]["relative_error"], np.float64) ** 2,
             )
-            mended = f" There the squared error is {error.text()} of the program's."
+            mended = f" There, with seven replicates, the squared error is {error.text()} of the program's."
+    table = results("cc-mlp-fitted")
+    if table and results("cc-mlp-table"):
+        fell = judging.ratio(
+            table["errors"]["halved-owen-corrected evaluations"],
+            results("cc-mlp-table")["errors"]["halved-owen evaluations"],
+        )
+        mended += f" In Table I it is {fell.text()} of the error of the same rule without."
     return (
         "The estimates do not keep efficiency, the axiom that the paper praises most, and it does not say so.",
         evidence,

@@ -251,8 +251,8 @@ TIMED: dict[str, tuple[Any, tuple[int, ...]]] = {
     "exact": ("exact", (65_536,)),
 }
 TIMED_ATTEMPTS = 3
-SLOW_ROWS = 10
-"""Rows of the methods that take long for each."""
+SLOW = ("gaussian-process",)
+"""Timed once: a fit for every row takes long."""
 
 
 def against_time(dataset: Dataset, network: Network, run: Run) -> None:
@@ -260,28 +260,28 @@ def against_time(dataset: Dataset, network: Network, run: Run) -> None:
     rows = some_rows(dataset, run.size.rows).astype("float32")
     truth = exact(table(network, rows.astype(np.float64))).T
 
-    def piece(method: Any, budgets: tuple[int, ...], few: bool) -> Result:
+    def piece(method: Any, budgets: tuple[int, ...], attempts: int) -> Result:
         explainer = owenshap.Explainer(network.module(run.device), baseline=0.0, output="predicted")
-        some = rows[:SLOW_ROWS] if few else rows
         errors, taken = [], []
         clock = clock_of(run.device)
         for budget in budgets:
             settings = {} if method == "exact" else {"budget": budget}
-            explainer(some, method=method, progress=False, **settings)  # what is made once
+            few = rows if attempts > 1 else rows[:1]
+            explainer(few, method=method, progress=False, **settings)  # what is made once
             times = []
             squared = []
-            for seed in range(TIMED_ATTEMPTS):
+            for seed in range(attempts):
                 began = clock()
-                found = explainer(some, method=method, seed=seed, progress=False, **settings)
+                found = explainer(rows, method=method, seed=seed, progress=False, **settings)
                 times.append(clock() - began)
-                squared.append(np.mean((found.values - truth[: len(some)]) ** 2))
-            taken.append(1000 * min(times) / len(some))
+                squared.append(np.mean((found.values - truth) ** 2))
+            taken.append(1000 * min(times) / len(rows))
             errors.append(float(np.mean(squared)))
-        walked = probes.walked(partial(explainer, some, method=method, progress=False, **settings))
+        walked = probes.walked(partial(explainer, few, method=method, progress=False, **settings))
         return {"milliseconds": taken, "errors": errors, "paths": walked}
 
     pieces = {
-        key: partial(piece, method, budgets, key in ("gaussian-process", "default"))
+        key: partial(piece, method, budgets, 1 if key in SLOW else TIMED_ATTEMPTS)
         for key, (method, budgets) in TIMED.items()
     }
     if run.device == "cpu" and find_spec("shap") is not None:
@@ -297,6 +297,7 @@ def against_time(dataset: Dataset, network: Network, run: Run) -> None:
         }
 
     settings = run.settings("rows", network=network.digest, device=run.device, methods=list(pieces))
+    settings["slow"] = list(SLOW)
     run.whole(f"{dataset.name}-time-{run.device}", settings, pieces, join, code="times")
 
 
@@ -307,7 +308,7 @@ def _time_of_kernel_shap(network: Network, rows: Any, truth: Any) -> Result:
     """Shap's KernelExplainer on the network in numpy."""
     import shap
 
-    some = rows[:SLOW_ROWS].astype(np.float64)
+    some = rows.astype(np.float64)
     outputs = network(some).argmax(axis=1)
     explainer = shap.KernelExplainer(network, np.zeros((1, rows.shape[1])))
     errors, taken = [], []
@@ -316,7 +317,7 @@ def _time_of_kernel_shap(network: Network, rows: Any, truth: Any) -> Result:
         found = explainer.shap_values(some, nsamples=budget, l1_reg=0, silent=True)
         taken.append(1000 * (time.process_time() - began) / len(some))
         chosen = np.asarray(found)[np.arange(len(some)), :, outputs]
-        errors.append(np.mean((chosen - truth[: len(some)]) ** 2))
+        errors.append(np.mean((chosen - truth) ** 2))
     return {"milliseconds": taken, "errors": errors}
 
 

@@ -408,6 +408,13 @@ def times(results: Results) -> Iterator[str]:
     yield "\n![times](@cc-timing.png)"
 
 
+LONGER = {
+    "the network": "the columns of its first layer are gathered in the order of each permutation and added up, a coalition's are added to one sum",
+    "the loop": "each permutation is a replicate of its own, whose values come back for the error bars, where the designs of Owen's rules are one replicate",
+}
+"""Why Castro takes longer, by where it does."""
+
+
 def _profiles(devices: dict[str, Any]) -> Iterator[str]:
     """Where the time goes, by room of the code."""
     for each in devices.values():
@@ -419,6 +426,15 @@ def _profiles(devices: dict[str, Any]) -> Iterator[str]:
         yield from header("", *names)
         for key, part in shares.items():
             yield row(SHORT.get(key, "exact"), *(f"{part.get(what, 0):.0%}" for what in names))
+        taken = each["result"]["milliseconds"]
+        castro, owen = (
+            {what: taken[key] * part for what, part in shares[key].items()}
+            for key in ("castro", "owen-program")
+        )
+        most = max(castro, key=lambda what: castro[what] - owen.get(what, 0))
+        network = castro["the network"] - owen["the network"]
+        beside = f" and {network:.2g} the network" if most != "the network" else ""
+        yield f"\nOf the {taken['castro'] - taken['owen-program']:.2g} ms by which Castro is slower than Owen here, {castro[most] - owen.get(most, 0):.2g} are {most}{beside}: {LONGER.get(most, most)}."
 
 
 def _known_times(results: Results, paper: str | None) -> list[str]:

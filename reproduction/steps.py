@@ -21,6 +21,8 @@ HERE = Path(__file__).resolve().parent
 WEIGHTS = HERE / "weights"
 LARGE = 100  # numbers: longer arrays go into an npz file beside the json file
 PARTS = "parts"  # folder of what a long step has done so far
+TRUST = 30.0
+"""Seconds of expected work that the pace of the committed results counts for."""
 Result = dict[str, Any]
 
 
@@ -82,10 +84,14 @@ class Clock:
     take.
     """
 
-    expected: Mapping[str, float]
+    expected: dict[str, float]
     """Seconds of every step to come, from the committed results."""
     began: float = field(default_factory=time.perf_counter)
     done: set[str] = field(default_factory=set)
+
+    def without(self, name: str) -> None:
+        """Leave out a step that is there already."""
+        self.expected.pop(name, None)
 
     def after(self, name: str) -> str:
         """How much is left once this step is done."""
@@ -95,7 +101,10 @@ class Clock:
         spent = time.perf_counter() - self.began
         if known <= 0 or left <= 0:
             return ""
-        return f"; {len(self.done)} of {len(self.expected)}, about {left * spent / known / 60:.0f} min left"
+        # the first steps say little of how much slower or quicker this machine is
+        pace = (spent + TRUST) / (known + TRUST)
+        done = len(self.done & self.expected.keys())
+        return f"; {done} of {len(self.expected)}, about {left * pace / 60:.0f} min left"
 
 
 class OutOfTimeError(Exception):
@@ -135,6 +144,8 @@ class Run:
             kept = json.loads(path.read_text())
             if kept["hash"] == digest and kept.get("probe") == probes.now(kept):
                 self.say(f"{name}: there already")
+                if self.clock:
+                    self.clock.without(name)
                 return read(path)["result"]
         began, began_working = time.perf_counter(), time.process_time()
         if self.until is not None and began > self.until:

@@ -71,6 +71,9 @@ def timings(dataset: Dataset, network: Network, run: Run) -> Result:
     shares = {name: profile(call) for name, call in calls.items()}
     return {
         "milliseconds": milliseconds,
+        "attempts": {
+            name: [1000 * each / len(rows) for each in times] for name, times in taken.items()
+        },
         "shares": shares,
         "paths": probes.walked(*calls.values()),
         "building": building(rows[0], run.size.table_samples),

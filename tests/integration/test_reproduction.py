@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import socket
 import threading
 from dataclasses import replace
@@ -23,6 +24,7 @@ from reproduction import (
     deeper,
     fitted,
     games,
+    images,
     judging,
     literal,
     more,
@@ -30,6 +32,7 @@ from reproduction import (
     probes,
     report,
     search,
+    several,
     splits,
     steps,
     tabular,
@@ -711,6 +714,48 @@ def test_probes_see_a_change_of_an_estimator(monkeypatch):
     )
     monkeypatch.setitem(variants.VARIANTS, "owen", other)
     assert probes._estimators() != before
+
+
+def test_times_are_of_older_code_when_a_function_on_their_way_changes(tmp_path, monkeypatch):
+    game = owenshap.TableGame(np.arange(16.0))
+    call = partial(owenshap.estimate, game, "castro", budget=30, progress=False)
+    call()
+    paths = probes.walked(call)
+    assert "estimate" in paths["run/estimate.py"]
+    assert not any(file.startswith(("plots", "command", "trees")) for file in paths)
+    before = probes.of_paths(paths)
+    copy = tmp_path / "owenshap"
+    shutil.copytree(probes._root(), copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(probes, "_root", lambda: copy)
+    castro = copy / "estimators" / "castro.py"
+    kept = castro.read_text()
+    castro.write_text(f"# a comment\n{kept}")
+    assert probes.of_paths(paths) == before
+    castro.write_text(f"{kept}\nHOW_MANY = 3\n")
+    assert probes.of_paths(paths) != before
+    castro.write_text(kept)
+    (copy / "plots" / "__init__.py").write_text("HOW_MANY = 3\n")
+    assert probes.of_paths(paths) == before
+    castro.unlink()
+    assert probes.of_paths(paths) != before
+
+
+def test_several_networks_of_images_carry_their_errors_and_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "EPOCHS", 2)
+    run = Run(tmp_path, TINY, say=lambda _: None)
+    several.of_images(data.load("digits", None), "mlp 8", run)
+    found = steps.read(tmp_path / "digits-networks-images.json")["result"]
+    assert np.shape(found["errors"]["owen 200"]) == (2, 2)
+    assert np.shape(found["overlap"]["castro-12"]) == (2, 2)
+    first, second = np.asarray(found["errors"]["castro 20"])
+    assert (first != second).all()  # another network
+    many, few = (np.mean(found["errors"][f"halved-owen {each}"]) for each in (200, 20))
+    assert many < few
+
+
+def test_the_default_of_the_field_goes_by_what_an_evaluation_takes():
+    assert images.chosen(150, 2100, 0.0) == "halved-owen"
+    assert images.chosen(150, 2100, images.COSTLY) == "gaussian-process"
 
 
 @pytest.mark.slow
