@@ -39,7 +39,7 @@ from reproduction import (
     text,
     training,
 )
-from reproduction.__main__ import main
+from reproduction.__main__ import expected, main, parser
 from reproduction.choice import contributions_by_size, expected_value
 from reproduction.networks import Network
 from reproduction.steps import HERE, TINY, WEIGHTS, OutOfTimeError, Run
@@ -703,6 +703,24 @@ def test_no_step_begins_after_its_time(tmp_path):
     with pytest.raises(OutOfTimeError):
         run.step("some", {}, dict, code="other")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_time_left_counts_neither_steps_that_are_there_nor_those_of_other_parts(tmp_path):
+    clock = steps.Clock({"one": 600.0, "two": 600.0, "three": 1200.0})
+    said = []
+    run = Run(tmp_path, TINY, say=said.append, clock=clock)
+    run.step("one", {}, dict, code="other")
+    assert said[-1].endswith("; 1 of 3, about 1 min left")  # it was expected to take ten
+    clock = steps.Clock({"one": 600.0, "two": 600.0, "three": 1200.0})
+    run = replace(run, clock=clock)
+    run.step("one", {}, dict, code="other")
+    run.step("two", {}, dict, code="other")
+    assert said[-2:] == ["one: there already", said[-1]]
+    assert "; 1 of 2, about" in said[-1]
+    ours, beyond = (expected(parser().parse_args([each])) for each in ("all", "more"))
+    assert not ours.keys() & beyond.keys()
+    assert {"cc-mlp-table", "mnist-mlp-curves", "voting-bias"} <= ours.keys()
+    assert {"cc-field-ours", "cc23-trees-ratios", "cc-tolerance"} <= beyond.keys()
 
 
 def test_probes_see_a_change_of_an_estimator(monkeypatch):
