@@ -52,14 +52,17 @@ def cell(known: list[PairGame], budget: int, draws: int) -> dict:
     }
 
 
-def values_cell(known: list[PairGame], budget: int, draws: int) -> dict:
-    """Values under other indices; beta values have no peer."""
+def values_cell(known: list[PairGame], budget: int, draws: int, peers: dict | None) -> dict:
+    """Values under other indices; beta values have no peer. Those of peers may be known."""
     runs = [(game, seed) for game in known for seed in range(draws)]
     found = {}
     for index in known[0].values:
         run = our_values(index)
         errors = [relative(run(g.fn, g.n_players, budget, s), g.values[index]) for g, s in runs]
         found[index] = {"ours": float(np.mean(errors)), "peers": {}}
+    if peers is not None:
+        found["banzhaf"]["peers"] = peers
+        return found
     for name, settings in BANZHAF.items():
         run = peer(name, settings, 1)
         errors = [relative(run(g.fn, g.n_players, budget, s), g.values["banzhaf"]) for g, s in runs]
@@ -191,7 +194,11 @@ def main() -> None:
             keep(name, results)
             print(name, times, f"{ratio(cells[key])} ours {cells[key]['ours']:.2e}", flush=True)
         if known[0].values and (name not in results["values"] or asked.again or asked.ours):
-            results["values"][name] = values_cell(known, 20 * known[0].n_players, results["draws"])
+            before = results["values"].get(name) if asked.ours else None
+            peers = before["banzhaf"]["peers"] if before else None
+            results["values"][name] = values_cell(
+                known, 20 * known[0].n_players, results["draws"], peers
+            )
         results = keep(name, results)
     TABLE.write_text(report(results))
     print(TABLE)

@@ -39,23 +39,24 @@ def games(name: str, rows: int) -> Iterator[PairGame]:
     """So many games of that name."""
     if name.startswith("unanimity"):
         for seed in range(rows):
-            yield _unanimity(int(name.rpartition("-")[2]), seed)
+            n_players = int(name.rpartition("-")[2])
+            yield unanimity_sum(n_players, 3 * n_players, 8, seed)
         return
     if name in OWN:
         for predict, row, baseline in OWN[name](rows):
-            yield _enumerated(
+            yield enumerated(
                 lambda sets, p=predict, r=row, b=baseline: p(np.where(sets, r, b)), len(row)
             )
         return
     for known in accuracy.games(name, rows):
         if known.n_players <= LARGEST_TABLE:
-            yield _enumerated(known.values, known.n_players)
+            yield enumerated(known.values, known.n_players)
         else:
             assert isinstance(known.fn, LeafGame)
             yield PairGame(known.fn, known.n_players, _of_leaves(known.fn, known.n_players), {})
 
 
-def _enumerated(fn: Callable[[np.ndarray], np.ndarray], n_players: int) -> PairGame:
+def enumerated(fn: Callable[[np.ndarray], np.ndarray], n_players: int) -> PairGame:
     sums, table = SizeSums(n_players), []
     for codes in np.array_split(np.arange(1 << n_players), max(1, (1 << n_players) // 4096)):
         sets = (codes[:, None] >> np.arange(n_players) & 1).astype(bool)
@@ -89,10 +90,10 @@ def _of_leaves(game: LeafGame, n_players: int) -> np.ndarray:
     return found
 
 
-def _unanimity(n_players: int, seed: int) -> PairGame:
-    """Sums of unanimity games of up to 8 players: of each pair in one of t, 1/(t − 1)."""
+def unanimity_sum(n_players: int, terms: int, largest: int, seed: int) -> PairGame:
+    """A sum of unanimity games of at most so many players: of each pair in one of t, 1/(t − 1)."""
     rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 9, (3 * n_players, 1))
+    sizes = rng.integers(1, largest + 1, (terms, 1))
     order = rng.permuted(np.tile(np.arange(n_players), (len(sizes), 1)), axis=1)
     needed, weights = order < sizes, rng.standard_normal(len(sizes))
     members = needed.astype(float)

@@ -73,8 +73,13 @@ def explain(asked: Asked) -> Done:
             else:
                 found, pairs = _within(work, explainer, folder)
             return _finished(work, found, pairs, folder, baseline)
-        except KeyboardInterrupt:
-            say(_how_far(folder))
+        except KeyboardInterrupt as stop:
+            so_far = getattr(stop, "explanation", None)
+            if asked.seconds is not None and isinstance(so_far, Explanation):
+                _finished(work, so_far, None, folder, None)
+                say(_ended_early(len(so_far), work.count, folder))
+            else:
+                say(_how_far(folder))
             sys.exit(INTERRUPTED)
 
 
@@ -104,6 +109,12 @@ def _run(work: Work, explainer: Explainer, folder: OutFolder) -> Run:
             raise
         _, rule, got, advice = error.args
         raise InputError("--out", rule, got, f"{advice}; --force begins anew") from error
+
+
+def _ended_early(done: int, rows: int, folder: OutFolder) -> str:
+    what = f"{done:,} of {rows:,} rows, with the intervals that they had by then,"
+    anew = "A time that all rows share cannot be gone on with: --force begins anew"
+    return f"Interrupted before the seconds were over: {what} are in {folder.path}. {anew}."
 
 
 def _how_far(folder: OutFolder) -> str:
@@ -150,7 +161,7 @@ def _finished(
     if whole:
         explanation.save(folder.explanation)
         parquet = needed("pyarrow.parquet", extra="cli")
-        table = found.scan().to_table() if isinstance(found, Run) else _table(work, explanation)
+        table = found.table() if isinstance(found, Run) else _table(work, explanation)
         parquet.write_table(table, folder.table)
         files += [folder.table, folder.explanation]
         if pairs is not None:
@@ -185,15 +196,17 @@ def in_memory(found: Run | Explanation) -> tuple[Explanation, bool]:
 
 def _table(work: Work, explanation: Explanation) -> Any:
     """An explanation in the columns that a run's parts have."""
-    frame = work.rows.drop(columns=work.carried)
+    rows = work.rows.iloc[explanation.row_ids]  # an interrupt may have come before some
+    frame = rows.drop(columns=work.carried)
     kinds = kinds_of(dict(zip(map(str, frame.columns), frame.dtypes, strict=True)))
     ids = no_ids(len(explanation))
     if work.carried:
         pa = needed("pyarrow", extra="cli")
-        ids = pa.Table.from_pandas(work.rows[work.carried], preserve_index=False)
+        ids = pa.Table.from_pandas(rows[work.carried], preserve_index=False)
         ids = ids.replace_schema_metadata()
     layout = Layout.of(explanation, kinds, work.carried)
-    return layout.table(np.arange(len(explanation)), ids, explanation)
+    assert explanation.row_ids is not None
+    return layout.table(explanation.row_ids, ids, explanation)
 
 
 def _write_pairs(pairs: Run | Interactions, explanation: Explanation, path: Path) -> None:

@@ -26,6 +26,8 @@ ROW_IN_FILE = "row_in_file"
 BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 """First bytes of a file that tell its encoding; that of UTF-8 is read over anyway."""
 SEPARATORS = ",;\t|"
+DECIMAL_COMMA = r"^\s*[-+]?\d+(,\d+)?([eE][-+]?\d+)?\s*$"
+LARGE = "too large to be read at once, and then commas and UTF-8 are needed: save it as Parquet"
 INDEX = re.compile(r"__index_level_\d+__")
 """What pandas calls the index of a frame without a name for it in Parquet: no feature."""
 
@@ -97,19 +99,16 @@ def _of_parquet(path: Path, what: str) -> TableFile:
 
 
 def _of_csv(path: Path, what: str, encoding: str | None) -> TableFile:
-    reader = needed("pyarrow.csv", extra="cli")
-    if path.stat().st_size > IN_MEMORY:
-        if encoding is not None:
-            raise _unreadable(path, what, "too large for --encoding: convert it to UTF-8")
-        return _streamed(path, what)
     with open(path, "rb") as file:
         start = file.read(1 << 16)
     used = encoding or BOMS.get(start[:2], "utf-8")
     try:
         separator = _separator(start.decode(used, errors="replace"))
-        options = reader.ReadOptions(block_size=BLOCK, encoding=used)
-        parse = reader.ParseOptions(delimiter=separator)
-        table = reader.read_csv(path, read_options=options, parse_options=parse)
+        if path.stat().st_size > IN_MEMORY:
+            if used != "utf-8" or separator != ",":
+                raise _unreadable(path, what, LARGE)
+            return _streamed(path, what)
+        table = _read_csv(path, what, used, separator)
         names = [*table.column_names]
     except (UnicodeError, LookupError) as error:
         raise _unreadable(path, what, f"{error}; name its encoding: --encoding cp1252") from error
@@ -119,6 +118,44 @@ def _of_csv(path: Path, what: str, encoding: str | None) -> TableFile:
         raise _unreadable(path, what, reason)
     types = dict(zip(names, table.schema.types, strict=True))
     return TableFile(path, what, names, types, table, len(table))
+
+
+def _read_csv(path: Path, what: str, encoding: str, separator: str) -> Any:
+    """A CSV file; where columns are not separated by commas, those may be in numbers: 1,5."""
+    reader = needed("pyarrow.csv", extra="cli")
+    options = reader.ReadOptions(block_size=BLOCK, encoding=encoding)
+    parse = reader.ParseOptions(delimiter=separator)
+    table = reader.read_csv(path, read_options=options, parse_options=parse)
+    if separator == "," or not _has_decimal_commas(table):
+        return table
+    convert = reader.ConvertOptions(decimal_point=",")
+    other = reader.read_csv(
+        path, read_options=options, parse_options=parse, convert_options=convert
+    )
+    lost = [
+        name
+        for name, before, after in zip(
+            table.column_names, table.schema.types, other.schema.types, strict=True
+        )
+        if _kind(before) == "number" and _kind(after) == "text"
+    ]
+    if lost:
+        rule = f"have one sign for decimals, as column {lost[0]!r} has points and others commas"
+        raise InputError(what, rule, str(path), "Write all with points, or all with commas")
+    return other
+
+
+def _has_decimal_commas(table: Any) -> bool:
+    """Whether a column of text is one of numbers with commas."""
+    compute = needed("pyarrow.compute", extra="cli")
+    texts = [each for each in table.columns if arrow().types.is_string(each.type)]
+    for column in texts:
+        cells = column.filter(compute.not_equal(column, ""))
+        numbers = compute.match_substring_regex(cells, DECIMAL_COMMA)
+        commas = compute.match_substring(cells, ",")
+        if compute.all(numbers).as_py() and compute.any(commas).as_py():
+            return True
+    return False
 
 
 def _streamed(path: Path, what: str) -> TableFile:

@@ -24,9 +24,10 @@ from owenshap.explain.importance import (
     settled_rows,
 )
 from owenshap.explain.matching import alike, shared_rows
-from owenshap.explain.tables import frame_of, html_table, text_table
+from owenshap.explain.tables import html_table, text_table
 from owenshap.statistics.intervals import FEW_REPLICATES, quantile_of
 from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.tables.frame_pandas import tidy
 
 if TYPE_CHECKING:
     import pandas
@@ -98,7 +99,7 @@ class Comparison:
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame: one line per feature, and per output where there are several."""
-        return frame_of(self._columns())
+        return tidy(self._columns())
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = labels(self.feature_names, self.output_names, self.before)

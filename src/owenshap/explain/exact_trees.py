@@ -225,20 +225,20 @@ class ExactTrees:
         if absent is not None and absent.per_row:
             assert instead is not None
             by_row = baseline_interactions if pairs else baseline_values
-            found, base = by_row(read.ensemble, matrix, instead, player_of, levels)
+            exact, base = by_row(read.ensemble, matrix, instead, player_of, levels)
         else:
             game = self._game(read, absent, instead, player_of)
             if if_sooner and absent is not None and self._device is None:
                 _check_sooner(game, len(players))
-            found = _of_game(game, matrix, levels, pairs)
+            exact = _of_game(game, matrix, levels, pairs)
             base = np.tile(game.base, (len(rows), 1))
-        of_players = tuple(range(1, found.ndim - 1))
+        of_players = tuple(range(1, exact.ndim - 1))
         if levels is None:
-            self._check(read, base + found.sum(axis=of_players), predictions)
+            self._check(read, base + exact.sum(axis=of_players), predictions)
         outputs = predictions.shape[1]
-        left_out = len(players) - found.shape[1]  # players that have no column in the trees
-        found = np.pad(found, ((0, 0), *((0, left_out) for _ in of_players), (0, 0)))
-        values, base = _chosen(_like_model(found, outputs), _like_model(base, outputs), output)
+        left_out = len(players) - exact.shape[1]  # players that have no column in the trees
+        exact = np.pad(exact, ((0, 0), *((0, left_out) for _ in of_players), (0, 0)))
+        values, base = _chosen(_like_model(exact, outputs), _like_model(base, outputs), output)
         share = np.bincount(np.arange(compared) % len(rows), minlength=len(rows))
         cover = " and their cover" if absent is None else ""
         words = f"exact from {read.ensemble.n_trees:,} trees{cover}"

@@ -10,8 +10,9 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.doubts import told_doubts
 from owenshap.explain.explanation import PLAYERS, ROWS, Explanation
-from owenshap.explain.tables import frame_of, html_table, text_table
+from owenshap.explain.tables import html_table, text_table
 from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.tables.frame_pandas import tidy
 
 if TYPE_CHECKING:
     import pandas
@@ -66,7 +67,7 @@ class Importance:
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame: one line per feature, and per output where there are several."""
-        return frame_of(self._columns())
+        return tidy(self._columns())
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = labels(self.feature_names, self.output_names, self.values)

@@ -111,8 +111,8 @@ class Interactions:
         """Those of one output, by its name or number."""
         if OUTPUTS not in self.axes:
             raise InputError("output", "be left out where there is one alone", output, "Use all")
-        found = resolve((output,), (OUTPUTS,), {OUTPUTS: self.output_names})
-        return self._of(found[OUTPUTS], OUTPUTS)
+        place = resolve((output,), (OUTPUTS,), {OUTPUTS: self.output_names})
+        return self._of(place[OUTPUTS], OUTPUTS)
 
     def _of(self, which: Any, axis: str) -> Interactions:
         """What is taken along one axis, which goes where it is a number."""

@@ -11,6 +11,7 @@ from owenshap.errors import InputError
 from owenshap.explain.explanation import PLAYERS, ROWS, Explanation
 from owenshap.explain.importance import check_rows
 from owenshap.support.arrays import BoolArray
+from owenshap.tables.base import equal_objects
 
 UNPAIRED = "Give frames with an index that names the rows, or paired=False to compare other rows"
 
@@ -90,15 +91,8 @@ def _same_cells(first: Explanation, second: Explanation) -> BoolArray:
     one, other = first.data, second.data
     if one.dtype.kind in "biuf" and other.dtype.kind in "biuf":
         return (one == other) | (np.isnan(one) & np.isnan(other))
-    same: BoolArray = np.frompyfunc(_same, 2, 1)(one, other).astype(np.bool_)
+    same: BoolArray = np.frompyfunc(equal_objects, 2, 1)(one, other).astype(np.bool_)
     return same
-
-
-def _same(one: Any, other: Any) -> bool:
-    try:
-        return bool(one is other or one == other or (one != one and other != other))  # noqa: PLR0124
-    except (TypeError, ValueError):  # cells such as arrays
-        return False
 
 
 def _is_numbers(ids: NDArray[Any]) -> bool:

@@ -36,6 +36,7 @@ from owenshap.support.progress import clock
 
 # of the evaluations that fit a time, where they cannot be stopped: others may compute
 IN_TIME = 0.8
+SLOWEST = 20  # times as slow as it computes that a machine may be which others use
 TRIED = 0.2  # of a time, for a batch that tells what a prediction takes
 MINUTES = 60.0  # seconds ahead that a user should know of
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
@@ -205,6 +206,8 @@ class Planner:
         whole = shared.seconds / (rows * self._averaged)
         little = min(LITTLE, TRIED * shared.seconds)
         seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0, little)
+        if whole < SLOWEST * plenty * seconds:  # else there is time, however busy the machine
+            seconds *= self.trial.slowness
         return min(share, whole / seconds)
 
     def _within_share(self, plan: Plan, n_players: int) -> Plan:

@@ -62,14 +62,14 @@ class ReadTrees:
         if self.before is None:
             return players.player_of
         try:
-            found = players.player_of[origins(self.before, len(players.player_of))]
+            owners = players.player_of[origins(self.before, len(players.player_of))]
         except MixedColumnsError as error:
             raise refused(f"{error} may make a column from several") from None
         except Exception as error:  # attributes of a newer library
             raise refused(f"its steps could not be read ({_said(error)})") from error
-        if len(found) != self.ensemble.n_features:
+        if len(owners) != self.ensemble.n_features:
             raise refused("its steps make other columns than its trees have")
-        return found
+        return owners
 
 
 def refused(reason: str) -> UnreadableModelError:

@@ -82,8 +82,8 @@ def _of_rows(run: Allocation, call: Call) -> Iterator[tuple[ModelGame, Estimate]
             assert isinstance(game.game, ModelGame)
             additive = estimate.plan.estimator.closed_form
             kept = game.kept(estimate.evaluations, additive)
-            found = estimate if call.index.efficient else estimate_under(estimate, kept, call.index)
-            yield game.game, replace(found, kept=kept if call.keep else None)
+            under = estimate if call.index.efficient else estimate_under(estimate, kept, call.index)
+            yield game.game, replace(under, kept=kept if call.keep else None)
             continue
         assert isinstance(game, ModelGame)
         own = estimate if call.index.efficient else estimate_under(estimate, None, call.index)

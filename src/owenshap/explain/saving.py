@@ -100,11 +100,11 @@ def load(path: str | PathLike[str], *, memory: str | int = "1GB") -> Explanation
 
 def load_explanation(path: str | PathLike[str]) -> Explanation:
     """The same of an explanation alone."""
-    found = load(path)
-    if not isinstance(found, Explanation):
+    loaded = load(path)
+    if not isinstance(loaded, Explanation):
         got = f"{path}, which holds interactions"
         raise InputError("path", "be a file that Explanation.save wrote", got, "Give another file")
-    return found
+    return loaded
 
 
 def _read(packed: dict[str, Packed]) -> Explanation | Interactions:

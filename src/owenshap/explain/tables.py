@@ -1,27 +1,17 @@
-"""Small tables of results: as text, in a notebook, as a pandas frame."""
+"""Small tables of results: as text, and in a notebook."""
 
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from owenshap.explain.words import Digits
 
-if TYPE_CHECKING:
-    import pandas
-
 MOST_LINES = 20  # that fit a screen; the others are counted
 CELL = "padding:1px 12px 1px 0;border:0;background:none;white-space:nowrap;text-align:"
 FAINT = "opacity:.65"
-
-
-def frame_of(columns: dict[str, Any]) -> pandas.DataFrame:
-    """A pandas DataFrame of these columns."""
-    from owenshap.tables.frame_pandas import tidy
-
-    return tidy(columns)
 
 
 def text_table(title: str, columns: dict[str, Any], notes: list[str]) -> str:

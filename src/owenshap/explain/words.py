@@ -131,7 +131,10 @@ class Digits:
             return ""
         text = self._plain(half_width)
         if float(text.replace(",", "")) == 0:
-            text = f"{half_width / 10.0**self.exponent:.1g}".replace("-", "−")
+            size = half_width / 10.0**self.exponent
+            text = f"{size:.1g}".replace("-", "−")
+            if size >= 1e-7:  # below, zeros cannot be counted at a glance
+                text = np.format_float_positional(size, 1, fractional=False, trim="-")
         return f"± {text}"
 
     @property

@@ -147,6 +147,16 @@ class Run:
             raise InputError("run", "have a finished part", "none yet", GO_ON)
         return dataset.dataset(files, format="parquet")
 
+    def table(self) -> Any:
+        """All finished rows as a `pyarrow.Table`: as `scan().to_table()`, which takes half a minute
+        where there are 10,000 features.
+        """
+        parts = sorted(self._folder.finished().items())
+        if not parts:
+            raise InputError("run", "have a finished part", "none yet", GO_ON)
+        tables = [self._table(part) for _, part in parts]
+        return arrow().concat_tables(tables, promote_options="default")
+
     def explanation(self, rows: int | slice | Sequence[int] | None = None) -> Explanation:
         """The explanation of some rows, in the order in which they are named.
 
@@ -221,7 +231,8 @@ class Run:
             got = f"row {unfinished[0] * size:,} and following"
             raise InputError("rows", "be finished", f"{got}, which are not", GO_ON)
         tables = [_of_rows(self._table(parts[number]), wanted) for number in numbers]
-        table = arrow().concat_tables(tables) if tables else None
+        # a part from before a column was kept has none of it
+        table = arrow().concat_tables(tables, promote_options="default") if tables else None
         if table is None or not len(table):
             raise InputError("run", "have an explained row", "none", GO_ON)
         return table

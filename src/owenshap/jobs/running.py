@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,9 @@ from owenshap.jobs.sources import Chunk, Source, source_of
 from owenshap.jobs.work import Content, Explaining, Work, packed, unpacked
 from owenshap.support.arrays import IntArray
 from owenshap.support.executors import Executor, checked_executor
-from owenshap.support.progress import Meter, close, meter, note
+from owenshap.support.progress import Bar, Meter, close, meter, note
+
+FINE = 1000  # steps of a bar for each row: one row may take minutes
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,11 @@ def _complete(
     before = done
     began = time.monotonic()
     tasks = _tasks(folder, source, missing, again, size)
+    note(report, f"{done:,} of {source.rows:,} rows")
+    inside = None
+    if executor is None and work.explaining.timeout is None and isinstance(report, Bar):
+        inside = _Inside(report, source.rows, done)
+        work = replace(work, explaining=replace(work.explaining, meter=inside.begun))
     try:
         for number, made in completed(work, tasks, executor, folder.path):
             content = _merged(folder, number, made) if number in again else made
@@ -105,11 +112,31 @@ def _complete(
             part = _part(number, content, session, elapsed)
             folder.add(part, content.content, content.interactions)
             done += content.rows
+            if inside is not None:
+                inside.done = done
             speed = (done - before) / max(elapsed, 1e-9)
             note(report, f"{done:,} of {source.rows:,} rows, {speed:,.3g} rows/s")
             report(done, source.rows)
     finally:
         close(report)
+
+
+class _Inside:
+    """Moves a bar while a part is made, by the share that is done of its calls."""
+
+    def __init__(self, bar: Bar, rows: int, done: int) -> None:
+        self.bar, self.rows, self.done = bar, rows, done
+
+    def begun(self, rows: int) -> Meter:
+        """What is told how far the next call is, of so many rows."""
+        before = self.done
+        self.done = min(before + rows, self.rows)  # what fails is tried again: no more than all
+
+        def tell(done: int, expected: int) -> None:
+            here = FINE * (before + rows * done / max(expected, 1))
+            self.bar(min(int(here), FINE * self.rows - 1), FINE * self.rows)  # its end is told last
+
+        return tell
 
 
 def _tasks(
@@ -130,7 +157,8 @@ def _merged(folder: Folder, number: int, again: Content) -> Content:
     pa = arrow()
     before = unpacked(folder.file(number).read_bytes())
     kept = before.filter(before.column(ERROR).is_null())
-    content = packed(pa.concat_tables([kept, unpacked(again.content)]).sort_by(ROW))
+    tables = [kept, unpacked(again.content)]
+    content = packed(pa.concat_tables(tables, promote_options="default").sort_by(ROW))
     if again.interactions is None:
         return content
     pairs = [folder.interactions_file(number).read_bytes(), again.interactions]

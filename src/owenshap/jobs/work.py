@@ -18,6 +18,7 @@ from owenshap.jobs.runnable import Runnable
 from owenshap.jobs.sources import Chunk
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
+from owenshap.support.progress import Meter
 
 
 class Explained(NamedTuple):
@@ -35,6 +36,7 @@ UNIT = 4096
 depends on its batch then gives the same bits for parts of any multiple of it
 (decisions.md#parts-of-a-run).
 """
+WIDE = 1000  # columns from which on threads take longer to begin than to read
 PATIENCE = 4  # times what rows usually take, before those of a call are taken one half at a time
 NOT_OF_A_ROW = (MemoryError, ImportError)
 """Errors that are no row's fault: its part is made again, elsewhere or later."""
@@ -52,6 +54,8 @@ class Explaining:
     """Seconds that one row may take; None: any."""
     row_seconds: float = 0.0
     """What one usually takes."""
+    meter: Callable[[int], Meter] | None = None
+    """Makes what is told how far so many rows are, where they are explained in this process."""
 
     def __call__(self, rows: Any) -> Explained:
         """What is known of these rows; in a process that can be ended where there is a limit."""
@@ -66,7 +70,8 @@ class Explaining:
 
     def here(self, rows: Any) -> Explained:
         """What is known of these rows, made in this process."""
-        asked = {**self.settings, "progress": False}
+        progress = False if self.meter is None else self.meter(len(rows))
+        asked = {**self.settings, "progress": progress}
         if asked.pop(INTERACTIONS, False):
             return Explained(*self.explainer.with_interactions(rows, **asked))
         return Explained(self.explainer(rows, **asked), None)
@@ -150,7 +155,8 @@ def as_bytes(table: Any) -> bytes:
 def unpacked(content: bytes, columns: list[str] | None = None) -> Any:
     """The table of a part, or of some columns of it."""
     parquet = needed("pyarrow.parquet", extra="runs")
-    return parquet.read_table(arrow().BufferReader(content), columns=columns)
+    file = parquet.ParquetFile(arrow().BufferReader(content))
+    return file.read(columns, use_threads=file.metadata.num_columns < WIDE)
 
 
 def units(which: IntArray, most: int = UNIT) -> list[IntArray]:

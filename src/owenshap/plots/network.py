@@ -89,7 +89,7 @@ def network(interactions: Interactions, *, max_display: int = 10, ax: Axes | Non
 
 def _players(summary: PairSummary, pairs: list[tuple[int, int]]) -> dict[int, None]:
     """The players of these pairs, and the strongest others where there is room, by number."""
-    found = dict.fromkeys(player for pair in pairs for player in pair)
+    in_pairs = dict.fromkeys(player for pair in pairs for player in pair)
     others = summary.strongest_players(len(summary.matrix)).tolist()
-    kept = [*found, *(player for player in others if player not in found)][:MOST_PLAYERS]
+    kept = [*in_pairs, *(player for player in others if player not in in_pairs)][:MOST_PLAYERS]
     return dict.fromkeys(sorted(kept))

@@ -12,8 +12,6 @@ from owenshap.report.material import Material
 from owenshap.report.packing import named
 from owenshap.support.arrays import FloatArray, IntArray
 
-SMALLEST_WRITTEN = 1e-7  # below, zeros cannot be counted at a glance
-
 
 @dataclass(frozen=True)
 class Bar:
@@ -108,13 +106,9 @@ def _note(value: float, half: float, unsure: bool) -> str:
 
 
 def doubt_text(digits: Digits, half: float) -> str:
-    """'± …', without a break and without a power of ten where few zeros say the same."""
-    if not half:
-        return ""
-    text = digits.doubt(half)
-    if "e−" in text and half >= SMALLEST_WRITTEN and not digits.exponent:
-        text = f"± {np.format_float_positional(half, precision=1, fractional=False, trim='-')}"
-    return text.replace(" ", "\N{NO-BREAK SPACE}") + digits.suffix
+    """'± …', without a break; empty for 0."""
+    text = digits.doubt(half or None)
+    return text and text.replace(" ", "\N{NO-BREAK SPACE}") + digits.suffix
 
 
 @dataclass(frozen=True)

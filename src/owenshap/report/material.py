@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, ROWS, Explanation
 from owenshap.explain.summary import checked, with_axes
+from owenshap.jobs.layout import Layout
 from owenshap.jobs.run import Run
 from owenshap.support.arrays import FloatArray, IntArray
 
@@ -26,6 +27,7 @@ MOST_OUTPUTS = 12  # of which the strongest are shown: a selector that can be re
 MOST_BYTES = 1_600_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
 SPECIAL = 8  # rows that are named as least certain, and as most unusual
 CHUNK = 1 << 16  # rows of an explanation that are summed up at a time
+SMALL = 1 << 18  # rows × players × outputs of a run that is read at once: 10 MB of arrays
 NUMBERS = re.compile(r"\d[\d.,]*")
 Chunk = tuple[IntArray, dict[str, NDArray[Any]]]
 
@@ -211,9 +213,36 @@ class _OnDisk:
         return [", ".join(str(each) for each in row) for row in zip(*ids.values(), strict=True)]
 
 
+class _SmallRun(_InMemory):
+    """A run that fits into memory: its parts are read once."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run.explanation())
+        self.run = run
+
+    def chunks(self, *names: str) -> Iterator[Chunk]:
+        for places, arrays in super().chunks(*names):
+            yield self._numbers[places], arrays
+
+    def taken(self, rows: IntArray) -> Explanation:
+        return super().taken(np.searchsorted(self._numbers, rows))
+
+    def labels(self, rows: IntArray) -> list[str] | None:
+        return _OnDisk(self.run).labels(rows)
+
+    @property
+    def _numbers(self) -> IntArray:
+        """Of its rows in the run, ascending: some may have failed."""
+        assert self.explanation.row_ids is not None
+        return self.explanation.row_ids
+
+
 def _source(explained: Explanation | Run) -> _InMemory | _OnDisk:
     if isinstance(explained, Run):
-        return _OnDisk(explained)
+        layout = Layout(**explained.manifest["layout"])
+        cells = explained.progress.done * len(layout.players) * len(layout.outputs or [""])
+        done = explained.progress.done > explained.progress.failed
+        return _SmallRun(explained) if done and cells <= SMALL else _OnDisk(explained)
     if not isinstance(explained, Explanation):
         advice = "An Explainer returns the one, its method run the other"
         got = type(explained).__name__

@@ -62,11 +62,11 @@ def packed(material: Material) -> str:
 
 def clean(text: object, longest: int = LONGEST) -> str:
     """Text in one line, without characters that control a screen, that any file can hold."""
-    found = str(text).encode(errors="replace").decode()
-    found = "".join("�" if unicodedata.category(each) == "Cc" else each for each in _lined(found))
-    if len(found) <= longest:
-        return found
-    return f"{found[: longest // 2]}…{found[-(longest // 2) :]}"
+    line = str(text).encode(errors="replace").decode()
+    line = "".join("�" if unicodedata.category(each) == "Cc" else each for each in _lined(line))
+    if len(line) <= longest:
+        return line
+    return f"{line[: longest // 2]}…{line[-(longest // 2) :]}"
 
 
 def named(name: str) -> str:

@@ -16,7 +16,6 @@ from owenshap.report.packing import clean
 from owenshap.support.progress import clock
 
 LONG = 10  # seconds from which on tenths say nothing
-LONGEST_LINE = 2000  # characters of a line of the record: a command with many settings
 
 
 def costs_of(material: Material) -> list[tuple[str, str]]:
@@ -68,7 +67,8 @@ def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]
         "digest of the rows shown": _digest(material),
     }
     lines = {**given, **{label: text for label, text in own.items() if label not in given}}
-    return [(clean(label), clean(text, LONGEST_LINE)) for label, text in lines.items() if str(text)]
+    # a command with many settings is long
+    return [(clean(label), clean(text, 2000)) for label, text in lines.items() if str(text)]
 
 
 def _manifest(material: Material) -> dict[str, str]:
@@ -104,5 +104,5 @@ def _known_by(model: dict[str, Any]) -> str:
 
 def _digest(material: Material) -> str:
     """Of the contributions, to tell whether two pages show the same."""
-    found = hashlib.sha256(np.ascontiguousarray(material.shown.values).tobytes())
-    return f"sha256 {found.hexdigest()}"
+    digest = hashlib.sha256(np.ascontiguousarray(material.shown.values).tobytes())
+    return f"sha256 {digest.hexdigest()}"

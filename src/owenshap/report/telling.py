@@ -20,7 +20,6 @@ from owenshap.report.record import audit_of, costs_of, told_reasons
 Piece = tuple[Literal["text", "name"], str]
 """Of a sentence: plain text, or a name, which is set apart."""
 FIRST_BARS = 12  # that fit a screen with the sentences
-MORE_BARS, FEW_MORE = 88, 22  # behind a click, for one output and for each of several
 NAMED = 3  # features that the sentence names
 LONGEST_NAME = 60  # characters in a sentence
 
@@ -60,8 +59,8 @@ def _output(material: Material, place: int) -> dict[str, Any]:
     output = int(material.outputs[place])
     importance = Importance.of(material.totals, output, material.shown.confidence)
     name = output_names(material)[place]
-    alone = len(material.outputs) == 1
-    bars = bars_of(material, importance, place, FIRST_BARS + (MORE_BARS if alone else FEW_MORE))
+    most = 100 if len(material.outputs) == 1 else 34  # those after the first are behind a click
+    bars = bars_of(material, importance, place, most)
     settled = importance.settled == len(importance.mean)
     return {
         "name": name,

@@ -20,8 +20,6 @@ from owenshap.report.telling import told
 from owenshap.support.archive import replacing
 from owenshap.support.checks import whole_number
 
-CELL_HEIGHT = 760  # pixels of a notebook: the sentences and the first bars, with some to scroll
-
 
 @dataclass(frozen=True)
 class Page:
@@ -43,7 +41,7 @@ class Page:
 
     def _repr_html_(self) -> str:
         """In a frame of its own: neither the notebook nor the page can change the other."""
-        style = f"width:100%;height:{CELL_HEIGHT}px;border:1px solid #8884;border-radius:6px"
+        style = "width:100%;height:760px;border:1px solid #8884;border-radius:6px"
         return (
             f'<iframe sandbox="allow-scripts" title="Explanation" style="{style}" '
             f'srcdoc="{escape(self.html)}"></iframe>'

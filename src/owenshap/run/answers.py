@@ -14,13 +14,17 @@ from owenshap.errors import InputError
 from owenshap.run.keeping import Kept, SizeSums
 from owenshap.support.arrays import FloatArray, column_sums
 from owenshap.surrogates.base import Pairs, jackknife, pairs_of
-from owenshap.surrogates.cross_validated import UNEXPLAINED, CrossValidated, FittedChoice
+from owenshap.surrogates.cross_validated import CrossValidated, FittedChoice
 from owenshap.surrogates.gaussian_process.even_process import FittedEven, fit_even
 from owenshap.surrogates.gaussian_process.surrogate import FittedProcess, GaussianProcessSurrogate
 
 # of the spread of the even part at pairs left out: an even process that is off by more hardly knows
 # which players act together
 POOR = 0.5
+# Of the root of what the even process leaves unexplained: so much more is the squared error of
+# interactions than folds tell, because without each fold as well as with it the process draws to 0
+# what the pairs say nothing of (benchmarks/decisions.md#even-process).
+UNSEEN = 7.0
 METHODS = "'gaussian-process', 'linear' or 'exact'"
 
 
@@ -109,6 +113,7 @@ class Answers:
         errors[first, second] = self._wider * jackknife(
             whole[first, second], without[:, first, second], self._count, n_players
         )
+        errors[first, second] = np.maximum(errors[first, second], self._even.rounding)
         errors += errors.swapaxes(0, 1)
         others = jackknife(whole.sum(axis=1) / 2, without.sum(axis=2) / 2, self._count)
         alone = np.hypot(shares.errors, self._wider * others)
@@ -139,8 +144,12 @@ class Answers:
 
     @cached_property
     def _wider(self) -> FloatArray:
-        """Times the errors (k,): by what the even process leaves unexplained, as the odd one's."""
-        wider: FloatArray = np.sqrt(1 + UNEXPLAINED * self._even.left)
+        """Times the errors (k,): by what the even process leaves unexplained, which folds cannot
+        tell where there are fewer evaluated pairs than pairs of players.
+        """
+        n_players = self._kept.n_players
+        scarce = min(1.0, n_players * (n_players - 1) / 2 / max(self._count, 1))
+        wider: FloatArray = np.sqrt(1 + UNSEEN * scarce * np.sqrt(self._even.left))
         return wider
 
     @cached_property

@@ -170,6 +170,7 @@ class Trial:
     ) -> None:
         self._pace, self._rows, self._predict, self._counts = pace, rows, predict, counts
         self._largest = largest
+        self._elapsed, self._took = 0.0, 0.0
         self.predicted: IntArray = np.zeros(rows, np.int64)
         """How many rows were predicted for each row besides those of its game."""
 
@@ -177,6 +178,16 @@ class Trial:
     def known(self) -> float:
         """Seconds of a row; NaN where nobody asked for it."""
         return self._pace.seconds if self._pace.settled else math.nan
+
+    @property
+    def slowness(self) -> float:
+        """Times as long as it computes that a batch takes here and now, where others compute too:
+        a limit of time is by the clock on the wall.
+        """
+        if not self._took:  # an earlier call found the pace
+            few = min(FIRST_TRIAL, self._largest)
+            self._time(few if few * self._pace.seconds < LONG else 1)
+        return max(1.0, self._elapsed / max(self._took, HARDLY))
 
     def also(self, predicted: int) -> None:
         """So many rows were predicted for all explained rows together: each has its share."""
@@ -235,7 +246,10 @@ class Trial:
         which = np.arange(count) % self._rows
         if self._counts:
             self.also(count)
-        return timed(self._predict, which)[1]
+        began = clock()
+        took = timed(self._predict, which)[1]
+        self._elapsed, self._took = self._elapsed + clock() - began, self._took + took
+        return took
 
 
 def timed(function: Callable[[Argument], Result], argument: Argument) -> tuple[Result, float]:

@@ -14,9 +14,9 @@ from owenshap.support.checks import check_unmasked
 from owenshap.tables.base import (
     Composer,
     Table,
-    _equal_objects,
     chosen,
     distinct_names,
+    equal_objects,
     expand,
     same_objects,
     shown_cells,
@@ -180,7 +180,7 @@ def _equal(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
         missing = (array != array) & (other != other)  # noqa: PLR0124 (only a missing value differs from itself)
         return ((array == other) | missing).astype(np.bool_, copy=False)
     except (TypeError, ValueError):  # objects that have no answer, such as pandas' NA
-        return np.frompyfunc(_equal_objects, 2, 1)(array, other).astype(np.bool_)
+        return np.frompyfunc(equal_objects, 2, 1)(array, other).astype(np.bool_)
 
 
 def _same(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:

@@ -254,7 +254,8 @@ def lossy_dtype(what: str, column: str, wanted: object, got: object) -> InputErr
     return InputError(what, rule, str(got), "Convert it, or give a background of the same dtypes")
 
 
-def _equal_objects(one: Any, other: Any) -> bool:
+def equal_objects(one: Any, other: Any) -> bool:
+    """Whether two cells are equal, whatever they are; missing equals missing."""
     try:
         return bool(one is other or one == other or (one != one and other != other))  # noqa: PLR0124
     except (TypeError, ValueError):  # taken to differ, which costs evaluations but changes no value
@@ -294,7 +295,7 @@ def same_objects(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
 
 
 def _same_object(one: Any, other: Any) -> bool:
-    if not _equal_objects(one, other):
+    if not equal_objects(one, other):
         return False
     if type(one) is not type(other):
         return _missing(one) and _missing(other)

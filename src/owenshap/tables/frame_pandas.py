@@ -55,10 +55,14 @@ class PandasTable(Table):
 
     def widened(self, rows: Self) -> Self:
         frame = self.frame
+        place_of = {name: place for place, name in enumerate(rows.names)}
+        own, others = [*frame.dtypes], [*rows.frame.dtypes]
         for place, name in enumerate(self.names):
-            column = self.frame.iloc[:, place]
-            theirs = rows.frame.iloc[:, rows.names.index(name)] if name in rows.names else column
-            if column.dtype.kind not in "iu" or theirs.dtype.kind != "f" or _rounded(column).any():
+            at = place_of.get(name)
+            if at is None or own[place].kind not in "iu" or others[at].kind != "f":
+                continue
+            column, theirs = self.frame.iloc[:, place], rows.frame.iloc[:, at]
+            if _rounded(column).any():
                 continue
             plain = isinstance(column.dtype, np.dtype)  # others have room for what is missing
             if not ((theirs if plain else theirs.dropna()) % 1 == 0).fillna(False).all():

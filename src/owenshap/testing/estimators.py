@@ -46,14 +46,10 @@ from owenshap.testing.trials import (
 
 PLAYERS = 6  # the truth is enumerated, and every check takes seconds at most
 RUNS = 600  # whole estimates behind coverage and spread
-FEWEST_RUNS = 15  # the same where estimates cost much
 RUN_REPLICATES = 30  # of one such estimate at least
-RUN_EVALUATIONS = 1200  # of one such estimate at least
 BLOCKS = 8  # looked at where one has few replicates, which come together
-UNEVEN = 1.5  # times wider limits of a correlation: weights that grow evenly widen them by √1.8
 NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)
 NULL = 3  # the player that changes nothing, in the game that has one
-SUMMED_RUNS = 300  # whole estimates whose sums are looked at
 
 
 def check_estimator(estimator: Estimator) -> None:
@@ -145,7 +141,7 @@ def check_sums(estimator: Estimator) -> None:
         return
     wanted = truth(game)
     for count in (4, FOLDS + 5) if varies(method, game.n_players) else (2,):
-        runs = affordable(method, game.n_players, SUMMED_RUNS, share=count)
+        runs = affordable(method, game.n_players, 300, share=count)
         made = [run(method, game, count, seed) for seed in range(runs)]
         gaps = np.array([result.gap for result in made])
         require_close(gaps, 0.0, f"estimates of {count} replicates must sum to v(N) − v(∅)")
@@ -322,7 +318,7 @@ def check_independence(estimator: Estimator) -> None:
     )
     # of independent numbers
     limit = -float(ndtri(ALARM / (4 * game.n_players))) / np.sqrt(blocks * count - 1)
-    limit *= UNEVEN if method.together else 1
+    limit *= 1.5 if method.together else 1  # weights that grow evenly widen it by √1.8
     for what, one, other in (
         ("blocks", first, second),
         ("neighbours in a block", first[1:], first[:-1]),
@@ -580,13 +576,12 @@ def _learning_runs(method: Estimator) -> list[Estimate]:
 
 def _made_runs(method: Estimator, game: KnownGame) -> list[Estimate]:
     cost = method.replicate_cost(game.n_players)
-    replicates = max(RUN_REPLICATES, RUN_EVALUATIONS // max(1, cost))
+    replicates = max(RUN_REPLICATES, 1200 // max(1, cost))
+    most = RUNS
     if method.together:
         replicates = LEARNING_REPLICATES
         most = RUNS // 10
-    else:
-        most = RUNS
-    runs = int(np.clip(2 * AFFORDABLE // max(1, replicates * cost), FEWEST_RUNS, most))
+    runs = int(np.clip(2 * AFFORDABLE // max(1, replicates * cost), 15, most))
     return [run(method, game, replicates, seed) for seed in range(runs)]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.ensemble import TreeEnsemble
 
-NONE = -1  # no node and no player has this number
+NONE = -1  # no node, player or set of categories has this number
 AT_ONCE = 1 << 17  # numbers that are worked on: they stay in the processor's cache
 
 

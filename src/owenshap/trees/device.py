@@ -121,9 +121,9 @@ class _Table:
             part = slice(start, start + LOOKUPS)
             place = patterns.index_select(0, self.cell[part]).long() + self.starts[part, None]
             lengths = self.begin.clamp(start, start + LOOKUPS).diff()
-            found = self.entries.take(place)
+            entries = self.entries.take(place)
             total += torch.segment_reduce(
-                found, "sum", lengths=lengths, axis=0, unsafe=True, initial=0
+                entries, "sum", lengths=lengths, axis=0, unsafe=True, initial=0
             )
 
 
@@ -267,7 +267,7 @@ class OnDevice:
         """Shapley values (m, players, K) of rows as they were given."""
         torch = needed("torch", extra="torch")
         outputs = self._ensemble.n_outputs
-        found = np.zeros((len(rows), self._n_players, outputs))
+        values = np.zeros((len(rows), self._n_players, outputs))
         step = self._rows_at_once()
         for start in range(0, len(rows), step):
             columns = self._columns(rows[start : start + step])
@@ -277,8 +277,8 @@ class OnDevice:
             for block in self._blocks:
                 block.add(columns, missing, some_missing, total)
             shaped = total.reshape(outputs, self._n_players, -1).permute(2, 1, 0)
-            torch.from_numpy(found[start : start + step]).copy_(shaped.contiguous())
-        return found
+            torch.from_numpy(values[start : start + step]).copy_(shaped.contiguous())
+        return values
 
     def _columns(self, rows: FloatArray) -> Any:
         """Columns (features, m) as the trees compare them, as `TreeEnsemble.matrix` has them."""
@@ -302,12 +302,12 @@ def checked_device(device: str) -> Any:
     """The device as torch has it, or an error where it has none."""
     torch = needed("torch", extra="torch")
     try:
-        found = torch.device(device)
-        torch.empty(0, device=found)
+        known = torch.device(device)
+        torch.empty(0, device=known)
     except (RuntimeError, AssertionError, TypeError) as error:
         advice = "Leave it out to compute on the host"
         raise InputError("device", "be one that torch has here", device, advice) from error
-    return found
+    return known
 
 
 def room_on(device: str) -> int:

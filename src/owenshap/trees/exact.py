@@ -143,10 +143,10 @@ class TreeGame:
         if self.device is None:
             return self._on_host(rows, self.prepared, [])
         sent, device = self.on_device
-        found = self._of_both(device.values(self.ensemble.checked(rows)))
+        values = self._of_both(device.values(self.ensemble.checked(rows)))
         others = [each for each in self.prepared if each not in sent]
         walked = [each for each in sent if each.plan.deep.any()]
-        return found + self._on_host(rows, others, walked) if others or walked else found
+        return values + self._on_host(rows, others, walked) if others or walked else values
 
     def values_under(self, rows: object, levels: Levels) -> FloatArray:
         """Values (m, players, K) under another weight on levels than Shapley's.

@@ -239,10 +239,10 @@ class SplitSums(NamedTuple):
         second += values[:, None] * self.second_by_value.take(without)
         mean = self.outside.take(place)
         outside = mean + values * self.outside_by_value.take(place)
-        found = np.empty((len(patterns), len(players) + 1, patterns.shape[1]))
-        found[:, :-1] = _inside_or_not(patterns, players, first, second, outside)
-        np.subtract(values * self.own_by_value.take(place), mean, out=found[:, -1])
-        return found
+        result = np.empty((len(patterns), len(players) + 1, patterns.shape[1]))
+        result[:, :-1] = _inside_or_not(patterns, players, first, second, outside)
+        np.subtract(values * self.own_by_value.take(place), mean, out=result[:, -1])
+        return result
 
 
 class LeafSums(NamedTuple):

@@ -218,8 +218,8 @@ def add_cover_differences(
         for start in range(0, len(group), step):
             some = leaves[group[start : start + step]]
             edges = boxes[group[start : start + step], :players]
-            found = cover_differences_at(bits[edges].astype(np.float64), shares[edges], asked)
+            differences = cover_differences_at(bits[edges].astype(np.float64), shares[edges], asked)
             places = asked.places(block.edge_player[edges], block.n_players)
             for output, values in enumerate(whole.values[some + block.nodes.start].T):
                 target = whole.outputs[block.tree[some], output][:, None] * targets + places
-                np.add.at(total, target, values[:, None, None] * found)
+                np.add.at(total, target, values[:, None, None] * differences)

@@ -112,9 +112,9 @@ def _by_groups(shares: FloatArray, players: int, asked: Asked) -> FloatArray:
     rest = players - asked.order
     for place, group in enumerate(groups):
         given = _by_group(shares, players, group)
-        found = _by_group(table[:, place], players, group)
+        mine = _by_group(table[:, place], players, group)
         others = _integrated(given.reshape(-1, 1 << rest), rest, asked.levels)
-        found[...] = _flipped(others.reshape(given.shape), asked.order)
+        mine[...] = _flipped(others.reshape(given.shape), asked.order)
     return table
 
 
@@ -186,8 +186,8 @@ def cover_differences(shares: FloatArray, asked: Asked) -> FloatArray:
         for player in group:
             gain = np.stack([-shares[:, player], 1 - shares[:, player]], axis=1)
             own = (gain[:, :, None] * own[:, None]).reshape(count, -1)
-        found = _by_group(table[:, place], players, group)
-        found[...] = (own[:, :, None] * rest[:, None]).reshape(found.shape)
+        mine = _by_group(table[:, place], players, group)
+        mine[...] = (own[:, :, None] * rest[:, None]).reshape(mine.shape)
     return table
 
 
@@ -222,22 +222,22 @@ def cover_differences_at(bits: FloatArray, shares: FloatArray, asked: Asked) -> 
     nodes, weights = asked.levels(players)
     own = np.maximum(shares, LEAST_SHARE)[:, :, None]
     gains = bits - own
-    found = np.zeros((count, asked.count(players), rows))
+    differences = np.zeros((count, asked.count(players), rows))
     for level, weight in zip(nodes.tolist(), weights.tolist(), strict=True):
         factors = level * bits + (1 - level) * own
         if asked.order == 1:
-            found += weight * gains * _products_without(factors)
+            differences += weight * gains * _products_without(factors)
         elif level < 1:
             shared = weight * factors.prod(axis=1)
             ratios = gains / factors
-            for last, pairs in _partners(found):
+            for last, pairs in _partners(differences):
                 np.add(pairs, (shared * ratios[:, last])[:, None] * ratios[:, :last], out=pairs)
         else:
-            for last, pairs in _partners(found):
+            for last, pairs in _partners(differences):
                 after = weight * gains[:, last] * factors[:, last + 1 :].prod(axis=1)
                 before = gains[:, :last] * _products_without(factors[:, :last])
                 np.add(pairs, after[:, None] * before, out=pairs)
-    return found
+    return differences
 
 
 def _partners(pairs: FloatArray) -> Iterator[tuple[int, FloatArray]]:

@@ -68,11 +68,11 @@ class UnfilledSplits:
         """What rows get (splits, V, d + 1, m)."""
         others = self.sums[0].first.shape[1]
         state = patterns // others
-        found = [
+        by_output = [
             sums.at(patterns % others, np.take_along_axis(self.leads_to[..., output], state, 1))
             for output, sums in enumerate(self.sums)
         ]
-        return np.stack(found, axis=1)
+        return np.stack(by_output, axis=1)
 
 
 Unfilled: TypeAlias = UnfilledLeaves | UnfilledSplits
@@ -113,13 +113,13 @@ class Table:
         """Add what all slots give to rows with these patterns (cells, m) to (targets, m), or to as
         many of these rows as there is room for.
         """
-        found = self._found(patterns)
+        look_up = self._look_up(patterns)
         for start in range(0, len(self.target), LOOKUPS):
             part = slice(start, start + LOOKUPS)
             first, adding = self._adding(part)
-            total[first : first + adding.shape[0]] += (adding @ found(part))[:, : total.shape[1]]
+            total[first : first + adding.shape[0]] += (adding @ look_up(part))[:, : total.shape[1]]
 
-    def _found(self, patterns: IntArray) -> Callable[[slice], FloatArray]:
+    def _look_up(self, patterns: IntArray) -> Callable[[slice], FloatArray]:
         """What some slots give to the rows (slots, m)."""
         if isinstance(self.entries, np.ndarray):
             flat = self.entries.ravel()

@@ -283,3 +283,43 @@ def test_the_index_of_a_frame_is_a_column_like_others(files, tmp_path):
         tmp_path / "numbers.parquet",
         *("--ids", "customer", "--ids", "late", "--rows", "0:2", "--out", tmp_path / "onnx"),
     )
+
+
+@pytest.mark.parametrize("kind", ["xgboost", "lightgbm"])
+def test_text_is_what_the_model_learned_it_to_be(kind, tmp_path):
+    """Categories in a CSV file are text, in any order: the file of the model says their codes."""
+    rng = np.random.default_rng(0)
+    colours = ["red", "green", "blue", "a b"]
+    frame = pd.DataFrame(
+        {"colour": rng.choice(colours, 300), "size": rng.normal(size=300).round(3)}
+    )
+    target = frame["colour"].map({"red": 3.0, "green": -1.0, "blue": 0.5, "a b": 9.0})
+    target = target + frame["size"]
+    trained = frame.assign(colour=pd.Categorical(frame["colour"], categories=colours))
+    if kind == "xgboost":
+        import xgboost
+
+        model = xgboost.XGBRegressor(n_estimators=20, max_depth=3, enable_categorical=True)
+        path = tmp_path / "model.ubj"
+        model.fit(trained, target).save_model(path)
+    else:
+        import lightgbm
+
+        model = lightgbm.LGBMRegressor(n_estimators=20, num_leaves=8, verbose=-1)
+        path = tmp_path / "model.txt"
+        model.fit(trained, target).booster_.save_model(path)
+    some = frame[frame["colour"] != "red"][:12][::-1]  # other codes, if the file made them
+    some.to_csv(tmp_path / "some.csv", index=False)
+    frame[:50].to_csv(tmp_path / "training.csv", index=False)
+    for number, background in enumerate(([], ["--background", tmp_path / "training.csv"])):
+        out = tmp_path / f"out{number}"
+        result = command("explain", path, tmp_path / "some.csv", "--out", out, *background)
+        assert result.exit_code == 0, result.output
+        found = owenshap.load(out / "explanation.npz")
+        wanted = model.predict(trained.loc[some.index])
+        np.testing.assert_allclose(found.predictions, wanted, rtol=1e-5)
+        assert found.data[:, 0].tolist() == some["colour"].tolist()
+    some.assign(colour="violet").to_csv(tmp_path / "some.csv", index=False)
+    result = command("explain", path, tmp_path / "some.csv", "--out", tmp_path / "other")
+    assert result.exit_code == 3
+    assert "hold what the model knows in column 'colour'; got violet" in result.output

@@ -106,6 +106,34 @@ def test_semicolons_and_tabs_separate_too(files, tmp_path):
         assert result.exit_code == 0, result.output
 
 
+def test_commas_in_numbers_are_read_where_they_separate_nothing(files, tmp_path):
+    data = pd.read_csv(files / "data.csv")
+    values = []
+    for place, decimal in enumerate(".,"):
+        path = tmp_path / f"{place}.csv"
+        data.to_csv(path, index=False, sep=";", decimal=decimal)
+        out = tmp_path / f"out{place}"
+        result = command("explain", files / "boosted.ubj", path, "--out", out)
+        assert result.exit_code == 0, result.output
+        values.append(owenshap.load(out / "explanation.npz").values)
+    np.testing.assert_array_equal(*values)
+
+
+def test_points_and_commas_in_one_file_are_told(files, tmp_path):
+    data = pd.read_csv(files / "data.csv")
+    data["debt"] = data["debt"].map(lambda each: str(each).replace(".", ","))
+    data.to_csv(tmp_path / "both.csv", index=False, sep=";")
+    told = refused(files / "boosted.ubj", tmp_path / "both.csv", "--out", tmp_path / "o")
+    assert "have one sign for decimals" in told
+
+
+def test_a_large_file_that_would_have_to_be_read_at_once_is_told(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("owenshap.command.table_files.IN_MEMORY", 100)
+    pd.read_csv(files / "data.csv").to_csv(tmp_path / "a.csv", index=False, sep=";")
+    told = refused(files / "boosted.ubj", tmp_path / "a.csv", "--out", tmp_path / "o")
+    assert "save it as Parquet" in told
+
+
 @pytest.mark.slow
 def test_ten_thousand_columns(tmp_path):
     import skops.io
@@ -342,6 +370,44 @@ def test_ctrl_c_leaves_a_run_that_goes_on(files, tmp_path):
     assert finished.returncode == 0, finished.stderr
     after = owenshap.open_run(tmp_path / "out" / "run").progress
     assert after.done == 20
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.slow
+def test_ctrl_c_before_the_seconds_are_over_keeps_what_rows_had_come_to(files, tmp_path):
+    (tmp_path / "slow.py").write_text(
+        "import pathlib, time\n\n\ndef score(rows):\n"
+        "    time.sleep(1e-5 * len(rows))\n"
+        "    with open('calls', 'a') as file:\n        file.write('.')\n"
+        "    return rows['age'] * rows['debt'] + rows['income'] ** 2\n"
+    )
+    arguments = ["slow:score", files / "data.csv", "--background", files / "training.csv"]
+    arguments += ["--ids", "customer", "--ids", "late", "--method", "castro", "--seconds", "100"]
+    started = subprocess.Popen(
+        [sys.executable, "-m", "owenshap", "explain", *map(str, arguments), "--out", "out"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    calls = tmp_path / "calls"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and started.poll() is None:
+        if calls.exists() and calls.stat().st_size > 200:
+            break
+        time.sleep(0.05)
+    started.send_signal(signal.SIGINT)
+    out, told = started.communicate(timeout=60)
+    assert started.returncode == 130, told
+    assert out == ""
+    assert "20 of 20 rows, with the intervals that they had by then, are in out." in told
+    assert "Traceback" not in told
+    found = owenshap.load(tmp_path / "out" / "explanation.npz")
+    assert found.shape == (20, 4)
+    assert all(each.startswith("an interrupt") for each in found.stopped_by)
+    table = pd.read_parquet(tmp_path / "out" / "explanation.parquet")
+    assert table["customer"].tolist() == pd.read_csv(files / "data.csv")["customer"].tolist()
     assert (tmp_path / "out" / "report.html").exists()
 
 

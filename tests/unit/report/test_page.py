@@ -226,7 +226,7 @@ def test_features_that_are_exact_do_not_make_the_others_so():
 
 
 @pytest.mark.parametrize(
-    ("scale", "written"), [(1.0, "0.00002"), (1e-9, "2e−05\N{NO-BREAK SPACE}× 10⁻⁹")]
+    ("scale", "written"), [(1.0, "0.00002"), (1e-9, "0.00002\N{NO-BREAK SPACE}× 10⁻⁹")]
 )
 def test_small_doubts_are_written_so_that_they_can_be_read(scale, written):
     html = report.page(explanation_of(np.full((5, 1), scale), half=2e-5 * scale)).html

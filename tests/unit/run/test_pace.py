@@ -6,8 +6,9 @@ import pytest
 import owenshap
 from owenshap.run import cost as pace
 from owenshap.run.cost import Cost, Pace, Trial, quickest
-from owenshap.run.plan import make_plan
+from owenshap.run.plan import BY_STARS, WORTH, make_plan
 from owenshap.statistics.stopping import USUAL, Until
+from owenshap.surrogates.gaussian_process.cost import fit_seconds
 
 ROWS = np.random.default_rng(5).normal(size=(3, 16))
 WEIGHTS = np.linspace(-1, 2, 16)
@@ -232,3 +233,34 @@ def test_a_constant_game_is_settled_at_the_first_look(monkeypatch):
         assert not found.values.any()
         assert not found.upper.any()
         assert found.evaluations[0] <= 2 + 20 * 4 * 17  # a first look at stars
+
+
+def test_a_limit_of_time_is_shared_by_the_clock_on_the_wall(monkeypatch):
+    """Where others compute too, a second has fewer evaluations than the processor makes in one."""
+    rows = np.random.default_rng(6).normal(size=(1, 16))
+    model = Timed(monkeypatch, 20e-3)
+    explainer = owenshap.Explainer(model, baseline=0.0)
+    alone = explainer(rows, seconds=2.0, budget=60)
+    assert "share of the time" not in alone.because[0]
+    monkeypatch.setattr(pace, "clock", lambda: 6 * model.now)
+    for each in (explainer, owenshap.Explainer(model, baseline=0.0)):  # its pace known, or not
+        busy = each(rows, seconds=2.0, budget=60)
+        assert "a row's share of the time is about 13 evaluations" in busy.because[0]
+    elsewhere = Timed(monkeypatch, 20e-3)  # it waits for another machine: that is no load
+    monkeypatch.setattr(pace, "processor_clock", lambda: 1e-3 * elsewhere.now)
+    waiting = owenshap.Explainer(elsewhere, baseline=0.0)(rows, seconds=2.0, budget=60)
+    assert "share of the time" not in waiting.because[0]
+
+
+@pytest.mark.parametrize("n_players", [14, 20, 30, 60])
+@pytest.mark.parametrize("seconds", [1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("asked", [{"until": USUAL}, {"budget": 500}], ids=["tolerance", "budget"])
+def test_auto_never_fits_for_longer_than_evaluating_would_take(n_players, seconds, asked):
+    settings = {"budget": None} | asked
+    plan = make_plan(n_players, "auto", cost=Cost(seconds, 1, seconds), **settings)
+    by_stars = BY_STARS * (n_players + 1) if "until" in asked else WORTH * settings["budget"]
+    least = fit_seconds(settings["budget"] // 2 if "budget" in asked else 3 * n_players, n_players)
+    if by_stars * seconds < least:
+        assert not plan.estimator.name.startswith("gaussian")
+    if by_stars * seconds > 100 * least:
+        assert plan.estimator.name != "halved-owen"

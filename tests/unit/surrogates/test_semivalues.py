@@ -1,13 +1,16 @@
 """Closed forms of values and pairs under any index, against all coalitions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from owenshap.designs.indices import as_index
 from owenshap.run.keeping import SizeSums
 from owenshap.surrogates.base import jackknife, pairs_of
-from owenshap.surrogates.gaussian_process.even_kernel import EvenLikelihood
-from owenshap.surrogates.gaussian_process.even_process import fit_even
+from owenshap.surrogates.gaussian_process.even_kernel import Beside, EvenLikelihood, bends_of
+from owenshap.surrogates.gaussian_process.even_process import EvenMean, fit_even
+from owenshap.surrogates.gaussian_process.even_products import EvenProducts
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.semivalues import Mean, pairs, values
 from owenshap.surrogates.gaussian_process.triples import Triples
@@ -27,25 +30,50 @@ def drawn(seed, index_part):
 
 
 @pytest.mark.parametrize("index", INDICES, ids=str)
-@pytest.mark.parametrize("even", [False, True], ids=["odd", "even"])
 @pytest.mark.parametrize("index_part", [False, True], ids=["plain", "with an index part"])
-def test_closed_forms_are_those_of_all_coalitions(index, even, index_part):
+def test_closed_forms_of_odd_parts_are_those_of_all_coalitions(index, index_part):
     signs, vector, weights = drawn(0, index_part)
-    players = np.array([[0, 1, 2], [2, 3, 5]])
-    triples = Triples.none() if even else Triples(players, np.array([0.7, 1.3]))
-    known = EvenLikelihood(signs) if even else Likelihood(signs).with_triples(triples)
-    sums = SizeSums(N_PLAYERS)
-    sums.add(EVERY, known.cross(vector, np.where(EVERY, 1.0, -1.0)) @ weights)
-    mean, chosen = Mean(signs, vector, weights, even, triples), as_index(index)
+    triples = Triples(np.array([[0, 1, 2], [2, 3, 5]]), np.array([0.7, 1.3]))
+    known = Likelihood(signs).with_triples(triples).cross(vector, np.where(EVERY, 1.0, -1.0))
+    assert_as_of_all(known @ weights, Mean(signs, vector, weights, False, triples), index)
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+@pytest.mark.parametrize("with_others", [False, True], ids=["plain", "directions and products"])
+def test_closed_forms_of_even_parts_are_those_of_all_coalitions(index, with_others):
+    signs, vector, weights = drawn(0, False)
+    beside = Beside.none(N_PLAYERS)
+    if with_others:
+        beside, vector = others_of(vector)
+    known = EvenLikelihood(signs, beside).cross(vector, np.where(EVERY, 1.0, -1.0))
+    bends = tuple(bends_of(vector, beside.directions))
+    plain = vector[2 * len(bends) :]
+    mean = Mean(signs, plain, weights, True, beside.products, bends)
+    assert_as_of_all(known @ weights, mean, index)
+
+
+def others_of(vector):
+    rng = np.random.default_rng(4)
+    players = np.array([[0, 2, 6, 6], [1, 3, 4, 5], [3, 5, 6, 6]])
+    beside = Beside(rng.normal(size=(2, N_PLAYERS)), EvenProducts(players, np.array([0.7, 1, 1.3])))
+    return beside, np.concatenate([[0.3, -0.2, -0.5, 0.1], vector])
+
+
+def assert_as_of_all(table, mean, index):
+    sums, chosen = SizeSums(N_PLAYERS), as_index(index)
+    sums.add(EVERY, table)
     assert np.allclose(values(mean, chosen), sums.values(chosen), atol=1e-12)
     assert np.allclose(pairs(mean, chosen), sums.pairs(chosen), atol=1e-12)
 
 
-@pytest.mark.parametrize("index_part", [False, True])
-def test_the_gradient_of_the_even_likelihood_is_its_derivative(index_part):
-    signs, vector, _ = drawn(1, index_part)
+@pytest.mark.parametrize("with_others", [False, True])
+def test_the_gradient_of_the_even_likelihood_is_its_derivative(with_others):
+    signs, vector, _ = drawn(1, False)
+    beside = Beside.none(N_PLAYERS)
+    if with_others:
+        beside, vector = others_of(vector)
     target = np.random.default_rng(2).normal(size=len(signs))
-    likelihood, step = EvenLikelihood(signs), 1e-5
+    likelihood, step = EvenLikelihood(signs, beside), 1e-5
     _, gradient = likelihood.loss(vector, target)
     differences = [
         (
@@ -80,21 +108,22 @@ def rough(sets):
 
 
 def test_without_a_fold_is_a_fit_without_it_under_the_same_parameters():
-
     pairs_known, even = fitted(rough)
     index = as_index("shapley")
     _, without = even.interactions(index)
-    mean = even.means[0]
     fold = np.arange(-1, len(pairs_known.odd) - 1) % 5
     fold[0] = 0
     stay = fold != 3
-    target = pairs_known.even[:, 0] - pairs_known.even[:, 0].mean()
-    likelihood = EvenLikelihood(pairs_known.signs)
-    spread = np.sqrt(np.mean(np.square(target)))
-    kernel = likelihood.kernel(mean.vector)
-    weights = spread * np.linalg.solve(kernel[np.ix_(stay, stay)], target[stay] / spread)
-    alone = pairs(Mean(pairs_known.signs[stay], mean.vector, weights[:, None], True), index)
-    assert np.allclose(without[3, ..., 0], alone[..., 0], rtol=1e-5, atol=1e-6)
+    target = pairs_known.even[stay, 0] - pairs_known.even[:, 0].mean()
+    alone = np.zeros((N_PLAYERS, N_PLAYERS))
+    whole = np.linalg.norm(pairs_known.even[:, 0] - pairs_known.even[:, 0].mean())
+    for mean in even.means[0]:
+        kernel = EvenLikelihood(pairs_known.signs, mean.beside).kernel(mean.vector)
+        weights = np.linalg.solve(kernel[np.ix_(stay, stay)], target)
+        share = np.linalg.norm(kernel @ mean.weights[:, 0]) / whole
+        one = EvenMean(mean.vector, mean.beside, share * weights[:, None], np.zeros(0))
+        alone += pairs(one.of(pairs_known.signs[stay]), index)[..., 0]
+    assert np.allclose(without[3, ..., 0], alone, rtol=1e-5, atol=1e-6)
 
 
 def logistic(n_players=14):
@@ -122,14 +151,42 @@ def test_a_function_of_one_weighted_sum_is_found():
     assert np.square(found - wanted).sum() < 1e-3 * np.square(wanted).sum()
 
 
-def test_errors_of_an_index_part_are_those_of_fits_made_again():
+def test_errors_with_few_pairs_are_those_of_fits_made_again():
     fn, wanted = logistic()
     upper = np.triu_indices(14, 1)
     inside = []
     for seed in range(3):
-        even = fit_even(drawn_pairs(fn, 14, 69, seed))
-        assert len(even.means[0].again) == 5
+        even = fit_even(drawn_pairs(fn, 14, 40, seed))
+        assert all(len(mean.again) == 5 for mean in even.means[0])
         whole, without = even.interactions(as_index("shapley"))
-        errors = jackknife(whole[upper], without[:, *upper], 69, 14)[:, 0]
+        errors = jackknife(whole[upper], without[:, *upper], 40, 14)[:, 0]
         inside.append(np.abs(whole[upper][:, 0] - wanted[upper]) < 1.96 * errors)
-    assert np.mean(inside) > 0.8  # 0.57 with the one fit's own
+    assert np.mean(inside) > 0.8
+
+
+def test_products_that_stand_out_are_found_whole():
+    rng = np.random.default_rng(3)
+    terms = [rng.choice(16, size, replace=False) for size in (2, 2, 3, 4, 2, 3)]
+    wanted = np.zeros((16, 16))
+    for members in terms:
+        wanted[np.ix_(members, members)] += 1 / (len(members) - 1)
+    np.fill_diagonal(wanted, 0)
+    known = drawn_pairs(lambda sets: sum(sets[:, each].all(axis=1) for each in terms), 16, 250, 0)
+    found = fit_even(known).interactions(as_index("shapley"))[0][..., 0]
+    assert np.square(found - wanted).sum() < 1e-6 * np.square(wanted).sum()
+
+
+def test_two_classes_are_fitted_once():
+    fn, _ = logistic()
+    one = drawn_pairs(fn, 14, 60, 0)
+    both = replace(
+        one,
+        odd=np.concatenate([one.odd, -one.odd], axis=1),
+        even=np.concatenate([one.even, -one.even], axis=1),
+        centre=np.concatenate([one.centre, 1 - one.centre]),
+    )
+    even = fit_even(both)
+    whole, without = even.interactions(as_index("shapley"))
+    assert np.array_equal(whole[..., 0], -whole[..., 1])
+    assert np.array_equal(without[..., 0], -without[..., 1])
+    assert even.means[0][0].vector is even.means[1][0].vector

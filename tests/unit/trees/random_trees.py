@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from margins import margins
 
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.exact import TreeGame
@@ -121,7 +122,6 @@ def values(ensemble: TreeEnsemble, rows: Any, *args: Any, **settings: Any) -> tu
 
 def agrees(model: Any, ensemble: TreeEnsemble, rows: Any) -> bool:
     """Whether the trees give what the library gives for these rows, but for its rounding."""
-    reader = reader_of(model)
-    own = ensemble.predict(reader.matrix(model, rows))
-    given = np.asarray(reader.margins(model, rows), np.float64).reshape(own.shape)
+    own = ensemble.predict(reader_of(model).matrix(model, rows))
+    given = margins(model, rows).reshape(own.shape)
     return bool((np.abs(own - given) <= ensemble.tolerance()).all())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from margins import margins
 from random_trees import agrees, values
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import (
@@ -82,8 +83,8 @@ def test_with_a_background(name: str) -> None:
     found, base = ours(model, ROWS, BACKGROUND)
     peer = theirs(model, ROWS, BACKGROUND)
     assert np.abs(found - peer).max() < SINGLE
-    margins = reader_of(model).margins(model, ROWS)
-    assert np.abs(found.sum(axis=1) + base - margins.reshape(len(ROWS), -1)).max() < SINGLE
+    own = margins(model, ROWS)
+    assert np.abs(found.sum(axis=1) + base - own.reshape(len(ROWS), -1)).max() < SINGLE
 
 
 @pytest.mark.parametrize(
@@ -131,8 +132,8 @@ def test_missing_values_with_a_background() -> None:
         RandomForestRegressor(8, random_state=0).fit(MISSING, TARGET),
     ):
         found, base = ours(model, MISSING[:9], MISSING[50:90])
-        margins = reader_of(model).margins(model, MISSING[:9])
-        assert np.abs(found[:, :, 0].sum(axis=1) + base - margins.ravel()).max() < SINGLE
+        own = margins(model, MISSING[:9])
+        assert np.abs(found[:, :, 0].sum(axis=1) + base - own.ravel()).max() < SINGLE
 
 
 def frames(model: Any) -> None:
@@ -145,9 +146,9 @@ def frames(model: Any) -> None:
         frame, frame.letter.isin(["a", "d"]) * frame.number + 0.5 * frame.letter.isin(["a", "b"])
     )
     found, base = ours(model, frame[:20], frame[100:150])
-    margins = reader_of(model).margins(model, frame[:20])
+    own = margins(model, frame[:20])
     assert read(model).category_set is not None
-    assert np.abs(found[:, :, 0].sum(axis=1) + base - margins.ravel()).max() < SINGLE
+    assert np.abs(found[:, :, 0].sum(axis=1) + base - own.ravel()).max() < SINGLE
 
 
 def test_categories_with_a_background() -> None:

@@ -5,26 +5,51 @@ With the parts and letters of kernel.py, and R = M/T,
     product    ½ [cosh(c + c′) exp((M − T)/2) + cosh(c − c′) exp(−(M + T)/2)]
     quadratic  R²
     size       ½ [exp(−κ²(u − u′)²/2) + exp(−κ²(u + u′)²/2)]
-    index      ½ [exp(−(a − a′)²/2) + exp(−(a + a′)²/2)]  (only where asked for)
+    directions ½ [exp(−(a − a′)²/2) + exp(−(a + a′)²/2)] with a = κ w′z, of a few given w
+    products   Σ v_ij z_i z_j z′_i z′_j, and of four players, of a few that are given
     constant   the same for all pairs
 
 A vector of parameters is that of the odd kernel, in which the linear part's place is the quadratic
-part's.
+part's; before it stand logarithms of the scales of directions and of their κ.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from owenshap.support.arrays import FloatArray
+from owenshap.surrogates.gaussian_process.even_products import EvenProducts
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
 from owenshap.surrogates.gaussian_process.gaussians import gaussians
-from owenshap.surrogates.gaussian_process.parameters import Parameters, penalty
+from owenshap.surrogates.gaussian_process.parameters import Parameters, bounds, penalty
+from owenshap.surrogates.gaussian_process.triples import Triples
 
 ROWS = 256  # of a matrix of many pairs that are filled at a time: parts of all take much memory
+LARGEST_TOTAL = 600.0  # of lengths: exp(−600) is not 0 in float64
 CONSTANT = 10.0  # variance of what is the same for all pairs, of values of mean square 1
+
+
+# of directions: logarithms of scales and of κ under their prior, as of scales and steepness of
+# other parts; a steepness of a half bends little over all coalitions
+DIRECTION_MEAN, DIRECTION_SPREAD = (0.0, -0.7), (3.0, 1.0)
+SCALE_BOUNDS, STEEPNESS_BOUNDS = (-12.0, 12.0), (-4.0, 2.0)
+
+
+class Beside(NamedTuple):
+    """Parts beside those that every even kernel has."""
+
+    directions: FloatArray
+    """(r, n), each with Σ w_i z_i of mean square 1."""
+    products: Triples
+    """EvenProducts."""
+
+    @classmethod
+    def none(cls, n_players: int) -> Beside:
+        """No others."""
+        return cls(np.zeros((0, n_players)), EvenProducts.none())
 
 
 class _Parts(NamedTuple):
@@ -37,11 +62,11 @@ class _Parts(NamedTuple):
     far: FloatArray
     """The same times exp(−(M + T)/2)."""
     tilts: tuple[FloatArray, FloatArray]
-    """cosh(c + c′) and cosh(c − c′)."""
+    """cosh(c + c′) and cosh(c − c′), from exp(±c): of matrices it would take half of all time."""
     sizes: tuple[FloatArray, FloatArray]
     """Both halves of the size part, with its scale."""
-    bent: tuple[FloatArray, FloatArray] | None
-    """Both halves of the index part, with its scale."""
+    bent: list[tuple[FloatArray, FloatArray]]
+    """Both halves of the part of each direction, with its scale."""
 
 
 class EvenLikelihood:
@@ -51,18 +76,21 @@ class EvenLikelihood:
     ----------
     signs : float (N, n)
         The pairs, either coalition of each.
+    beside : Beside, optional
+        Directions and products.
     """
 
-    def __init__(self, signs: FloatArray) -> None:
+    def __init__(self, signs: FloatArray, beside: Beside | None = None) -> None:
         self.signs = np.ascontiguousarray(signs)
+        self.beside = Beside.none(signs.shape[1]) if beside is None else beside
 
     def kernel(self, vector: FloatArray) -> FloatArray:
         """K (N, N), with noise."""
-        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
+        signs = self.signs
         kernel = np.empty((len(signs), len(signs)))
         for at in range(0, len(signs), ROWS):
-            kernel[at : at + ROWS] = _summed(p, _parts(p, signs[at : at + ROWS], signs))
-        _add_noise(kernel, p)
+            kernel[at : at + ROWS] = self.cross(vector, signs[at : at + ROWS])
+        _add_noise(kernel, self._split(vector)[0])
         return kernel
 
     def factor(self, vector: FloatArray) -> Factor | None:
@@ -71,14 +99,19 @@ class EvenLikelihood:
 
     def cross(self, vector: FloatArray, others: FloatArray) -> FloatArray:
         """The kernel (m, N) between other coalitions and the pairs, without noise."""
-        p = Parameters.of(vector, self.signs.shape[1])
-        return _summed(p, _parts(p, others, self.signs))
+        p, bends = self._split(vector)
+        kernel = _summed(p, _parts(p, bends, others, self.signs))
+        if len(self.beside.products):
+            kernel += self.beside.products.kernel(others, self.signs)
+        return kernel
 
     def loss(self, vector: FloatArray, values: FloatArray) -> tuple[float, FloatArray]:
         """Minus the log of likelihood times prior at values (N,), and its gradient."""
-        p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
-        parts = _parts(p, signs, signs)
+        (p, bends), signs = self._split(vector), self.signs
+        parts = _parts(p, bends, signs, signs)
         kernel = _summed(p, parts)
+        if len(self.beside.products):
+            kernel += self._of_products
         _add_noise(kernel, p)
         factor = Factor.of(kernel, overwrite=True)
         if factor is None:
@@ -88,25 +121,75 @@ class EvenLikelihood:
         by_kernel -= np.outer(weights, weights)
         by_kernel /= 2
         loss = float(values @ weights) / 2 + factor.log_determinant / 2
-        prior, by_prior = penalty(vector, signs.shape[1])
-        return loss + prior, _gradient(p, parts, signs, by_kernel) + by_prior
+        count = 2 * len(bends)
+        prior, by_prior = penalty(vector[count:], signs.shape[1])
+        apart = vector[:count].reshape(2, -1) - np.array([DIRECTION_MEAN]).T
+        scaled = apart / np.array([DIRECTION_SPREAD]).T
+        prior += float(np.square(scaled).sum()) / 2
+        by_prior = np.concatenate([(scaled / np.array([DIRECTION_SPREAD]).T).ravel(), by_prior])
+        return loss + prior, _gradient(p, bends, parts, signs, by_kernel) + by_prior
+
+    @cached_property
+    def _of_products(self) -> FloatArray:
+        return self.beside.products.kernel(self.signs, self.signs)
+
+    def _split(self, vector: FloatArray) -> tuple[Parameters, list[Bend]]:
+        """What a vector says, with what it says of directions."""
+        count = len(self.beside.directions)
+        return (
+            Parameters.of(vector[2 * count :], self.signs.shape[1]),
+            bends_of(vector, self.beside.directions),
+        )
 
 
-def _parts(p: Parameters, some: FloatArray, others: FloatArray) -> _Parts:
+class Bend(NamedTuple):
+    """A Gaussian kernel of one weighted sum."""
+
+    scale: float
+    weights: FloatArray
+    """(n,)."""
+
+
+def bends_of(vector: FloatArray, directions: FloatArray) -> list[Bend]:
+    """Those of each direction."""
+    count = len(directions)
+    scales, steep = np.exp(vector[: 2 * count]).reshape(2, count)
+    return [Bend(*each) for each in zip(scales.tolist(), steep[:, None] * directions, strict=True)]
+
+
+def even_bounds(n_players: int, directions: int) -> list[tuple[float, float]]:
+    """Lowest and highest of every parameter."""
+    own = [SCALE_BOUNDS] * directions + [STEEPNESS_BOUNDS] * directions
+    return own + bounds(n_players, False)
+
+
+def _parts(p: Parameters, bends: list[Bend], some: FloatArray, others: FloatArray) -> _Parts:
     total, n_players = float(p.lengths.sum()), some.shape[1]
     inner = (some * p.lengths) @ others.T
-    near = p.product / 2 * np.exp((inner - total) / 2)
-    far = p.product / 2 * np.exp(-(inner + total) / 2)
-    one, other = (np.clip(each @ p.lengths * (p.lean / 2), -150, 150) for each in (some, others))
-    tilts = np.cosh(one[:, None] + other), np.cosh(one[:, None] - other)
+    # exp((M − T)/2) and, as exp(−T) over it, exp(−(M + T)/2)
+    near = np.exp((inner - total) / 2)
+    far = np.exp(-total) / near if total < LARGEST_TOTAL else np.exp(-(inner + total) / 2)
+    near *= p.product / 2
+    far *= p.product / 2
+    (up, down), (up_too, down_too) = _leaning(p, some), _leaning(p, others)
+    tilts = (
+        (np.multiply.outer(up, up_too) + np.multiply.outer(down, down_too)) / 2,
+        (np.multiply.outer(up, down_too) + np.multiply.outer(down, up_too)) / 2,
+    )
     scale = p.steepness / np.sqrt(n_players)
     halves = gaussians(some.sum(axis=1) * scale, others.sum(axis=1) * scale)
     sizes = (halves[0] * (p.size / 2), halves[1] * (p.size / 2))
-    bent = None
-    if p.weights is not None:
-        halves = gaussians(some @ p.weights, others @ p.weights)
-        bent = (halves[0] * (p.bend / 2), halves[1] * (p.bend / 2))
+    bent = []
+    for scale, weights in bends:
+        halves = gaussians(some @ weights, others @ weights)
+        bent.append((halves[0] * (scale / 2), halves[1] * (scale / 2)))
     return _Parts(inner / total, near, far, tilts, sizes, bent)
+
+
+def _leaning(p: Parameters, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """exp(c) and exp(−c) of coalitions."""
+    up: FloatArray = np.exp(np.clip(signs @ p.lengths * (p.lean / 2), -150, 150))
+    return up, 1 / up
 
 
 def _summed(p: Parameters, parts: _Parts) -> FloatArray:
@@ -115,9 +198,9 @@ def _summed(p: Parameters, parts: _Parts) -> FloatArray:
     kernel += p.linear * np.square(parts.inner)
     kernel += parts.sizes[0]
     kernel += parts.sizes[1]
-    if parts.bent is not None:
-        kernel += parts.bent[0]
-        kernel += parts.bent[1]
+    for one, other in parts.bent:
+        kernel += one
+        kernel += other
     kernel += CONSTANT
     return kernel
 
@@ -127,7 +210,9 @@ def _add_noise(kernel: FloatArray, p: Parameters) -> None:
     diagonal += p.noise + JITTER * float(diagonal.mean())
 
 
-def _gradient(p: Parameters, parts: _Parts, signs: FloatArray, by_kernel: FloatArray) -> FloatArray:
+def _gradient(
+    p: Parameters, bends: list[Bend], parts: _Parts, signs: FloatArray, by_kernel: FloatArray
+) -> FloatArray:
     """By all parameters, from derivatives by K, which are symmetric."""
     total = float(p.lengths.sum())
     near, far = by_kernel * parts.near, by_kernel * parts.far
@@ -140,28 +225,30 @@ def _gradient(p: Parameters, parts: _Parts, signs: FloatArray, by_kernel: FloatA
     by_length = np.einsum("ai,ai->i", along @ signs, signs)
     by_product = float(plus.sum() + minus.sum())
     by_length -= by_product / 2 + 2 * p.linear / total * squares
-    c = np.clip(signs @ p.lengths * (p.lean / 2), -150, 150)
-    by_tilt = (near * np.sinh(c[:, None] + c)).sum(axis=1)
-    by_tilt += (far * np.sinh(c[:, None] - c)).sum(axis=1)
-    by_tilt *= 2
+    up, down = _leaning(p, signs)  # 2 Σ_b near sinh(c + c′) + far sinh(c − c′)
+    by_tilt = up * (near @ up + far @ down) - down * (near @ down + far @ up)
     by_length += p.lean / 2 * (by_tilt @ signs)
     one, other = (by_kernel * half for half in parts.sizes)
     u = signs.sum(axis=1) * (p.steepness / np.sqrt(signs.shape[1]))
     by_size = float(one.sum() + other.sum())
-    apart, along_u = np.square(u[:, None] - u), np.square(u[:, None] + u)
     others = [
         by_product,
         p.linear * squares,
         p.noise * float(np.trace(by_kernel)),
         float(by_tilt @ (signs @ p.lengths)) / 2,
         by_size,
-        -float(np.vdot(one, apart) + np.vdot(other, along_u)),
+        _by_steepness(u, one, other),
     ]
-    found = np.concatenate([by_length * p.lengths, others])
-    if parts.bent is None or p.weights is None:
-        return found
-    one, other = (by_kernel * half for half in parts.bent)
-    a = signs @ p.weights
-    by_sum = 2 * (one @ a - a * one.sum(axis=1) - a * other.sum(axis=1) - other @ a)
-    by_bend = float(one.sum() + other.sum())
-    return np.concatenate([by_sum @ signs, [by_bend], found])
+    by_scale, by_steep = [], []
+    for (_, weights), halves in zip(bends, parts.bent, strict=True):
+        one, other = (by_kernel * half for half in halves)
+        a = signs @ weights
+        by_scale.append(float(one.sum() + other.sum()))
+        by_steep.append(_by_steepness(a, one, other))
+    return np.concatenate([by_scale, by_steep, by_length * p.lengths, others])
+
+
+def _by_steepness(sums: FloatArray, one: FloatArray, other: FloatArray) -> float:
+    """By log κ, which changes −(a ∓ a′)²/2 by −(a ∓ a′)²."""
+    squares = np.square(sums) @ (one.sum(axis=1) + other.sum(axis=1))
+    return -2 * float(squares - sums @ (one @ sums) + sums @ (other @ sums))

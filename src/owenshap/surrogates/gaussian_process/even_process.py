@@ -7,14 +7,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from owenshap.designs.indices import Index
+from owenshap.designs.indices import SHAPLEY, Index
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.base import FOLDS, Pairs, fold_of
 from owenshap.surrogates.gaussian_process import semivalues
-from owenshap.surrogates.gaussian_process.even_kernel import EvenLikelihood
+from owenshap.surrogates.gaussian_process.even_kernel import (
+    DIRECTION_MEAN,
+    Beside,
+    EvenLikelihood,
+    bends_of,
+    even_bounds,
+)
+from owenshap.surrogates.gaussian_process.even_products import EvenSearch, how_many
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.learning import (
     coefficients,
@@ -23,39 +31,52 @@ from owenshap.surrogates.gaussian_process.learning import (
     spread_order,
 )
 from owenshap.surrogates.gaussian_process.link import fit_link
-from owenshap.surrogates.gaussian_process.members import minus_log_likelihood, without_folds
-from owenshap.surrogates.gaussian_process.parameters import bounds, has_index
+from owenshap.surrogates.gaussian_process.members import without_folds
 from owenshap.surrogates.gaussian_process.settings import INDEX
 
-# pairs that parameters are learned from, and steps (benchmarks/decisions.md#even-process)
+# pairs that parameters are learned from, and steps: benchmarks/decisions.md#even-process has all
+# numbers here
 SEEN, STEPS = 200, 30
-# log likelihood for each player that an index part must gain: less it gains by learning weights
-# that mean nothing (benchmarks/decisions.md#even-process)
-WORTH = 1.8
+# along which interactions are largest, beside that of the odd part; and steps with them
+DIRECTIONS, DIRECTION_STEPS = 2, 15
+# of the search for products, at most, with few pairs and with many, that is, so many for each
+# player; and steps after each
+ROUNDS, ROUNDS_OF_MANY, MANY, ROUND_STEPS = 2, 5, 12, 6
 # pairs for each player up to which fits are made again without each fold, and their steps: with
-# more, leaving folds out of the one fit tells enough (benchmarks/decisions.md#even-process)
+# more, leaving folds out of the one fit tells enough
 DOUBTED, STEPS_AGAIN = 3, 6
 MOST_PAIRS = 2500  # of one fit: with its inverse, matrices of 100 MB
+MOST_SEARCHED = 60  # players: of more there are too many products of four
 NOTHING = 1e-9  # of the odd part: an even part below it is rounding
+NEGLIGIBLE = 1e-3  # a share
+ROUNDING = 1e-8  # of the root mean square, as of the odd process
+MIRRORED = 1e-6  # of the largest value: two outputs whose sum is constant but for single precision
 
 
 @dataclass(frozen=True, eq=False)
 class EvenMean:
-    """The posterior mean of the even part of one output."""
+    """A posterior mean of the even part of one output, times its share in a mixture."""
 
     vector: FloatArray = field(repr=False)
+    beside: Beside = field(repr=False)
     weights: FloatArray = field(repr=False)
     """K⁻¹y, and what it is less without each fold, (N, 1 + folds)."""
     left_out: FloatArray = field(repr=False)
     """The residual (N,) at each pair of a fit without that pair."""
     again: tuple[EvenMean, ...] = ()
-    """Fits made again without each fold, where parameters may know the pairs by heart: of an index
-    part, and of few pairs.
-    """
+    """Fits made again without each fold, where parameters may know the pairs by heart."""
+
+    def negative(self) -> EvenMean:
+        """That of the values times −1."""
+        again = tuple(each.negative() for each in self.again)
+        return replace(self, weights=-self.weights, left_out=-self.left_out, again=again)
 
     def of(self, signs: FloatArray) -> semivalues.Mean:
         """The same with its pairs."""
-        return semivalues.Mean(signs, self.vector, self.weights, even=True)
+        bends = tuple(bends_of(self.vector, self.beside.directions))
+        plain = self.vector[2 * len(bends) :]
+        products = self.beside.products
+        return semivalues.Mean(signs, plain, self.weights, True, products, bends)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +84,7 @@ class FittedEven:
     """Posterior means of the even part of every output; one that is constant has none."""
 
     pairs: Pairs = field(repr=False)
-    means: dict[int, EvenMean] = field(repr=False)
+    means: dict[int, tuple[EvenMean, ...]] = field(repr=False)
 
     def interactions(self, index: Index) -> tuple[FloatArray, FloatArray]:
         """What the even part gives to pairs (n, n, k), and without each fold (folds, n, n, k)."""
@@ -78,15 +99,22 @@ class FittedEven:
         return self._of_means(lambda mean: semivalues.values(mean, index), (n_players,))
 
     @property
+    def rounding(self) -> FloatArray:
+        """The least error (k,) of what is exact otherwise: so much jitter leaves."""
+        even = self.pairs.even
+        rounding: FloatArray = ROUNDING * np.sqrt(np.square(even - even.mean(axis=0)).mean(axis=0))
+        return rounding
+
+    @property
     def left(self) -> FloatArray:
         """What the process of each output (k,) leaves of the even part at pairs left out one by
         one, as a share of its spread.
         """
         left = np.zeros(len(self.pairs.centre))
-        for k, mean in self.means.items():
-            even = self.pairs.even[:, k]
+        for k, means in self.means.items():
+            even, left_out = self.pairs.even[:, k], sum(mean.left_out for mean in means)
             spread = float(np.sum(np.square(even - even.mean())))
-            left[k] = min(1.0, float(mean.left_out @ mean.left_out) / spread)
+            left[k] = min(1.0, float(np.sum(np.square(left_out))) / spread)
         return left
 
     def _of_means(
@@ -94,13 +122,15 @@ class FittedEven:
     ) -> tuple[FloatArray, FloatArray]:
         outputs = len(self.pairs.centre)
         whole, without = np.zeros((*shape, outputs)), np.zeros((FOLDS, *shape, outputs))
-        for k, mean in self.means.items():
-            found = of(mean.of(self.pairs.signs))
-            whole[..., k] = found[..., 0]
-            without[..., k] = np.moveaxis(found[..., :1] - found[..., 1:], -1, 0)
-            for fold, each in enumerate(mean.again):
-                stay = _fold(len(self.pairs.signs)) != fold
-                without[fold, ..., k] = of(each.of(self.pairs.signs[stay]))[..., 0]
+        for k, means in self.means.items():
+            for mean in means:
+                found = of(mean.of(self.pairs.signs))
+                whole[..., k] += found[..., 0]
+                if not mean.again:
+                    without[..., k] += np.moveaxis(found[..., :1] - found[..., 1:], -1, 0)
+                for fold, each in enumerate(mean.again):
+                    stay = _fold(len(self.pairs.signs)) != fold
+                    without[fold, ..., k] += of(each.of(self.pairs.signs[stay]))[..., 0]
         return whole, without
 
 
@@ -110,53 +140,151 @@ def fit_even(pairs: Pairs) -> FittedEven:
         some = np.sort(spread_order(len(pairs.odd))[:MOST_PAIRS])
         signs, odd, even = pairs.signs[some], pairs.odd[some], pairs.even[some]
         pairs = replace(pairs, signs=signs, odd=odd, even=even, sizes=pairs.sizes[some])
-    means = {}
+    means: dict[int, tuple[EvenMean, ...]] = {}
     for k in range(len(pairs.centre)):
-        mean = _fitted(pairs.signs, pairs.odd[:, k], pairs.even[:, k])
-        if mean is not None:
-            means[k] = mean
+        mirror = _mirror_of(pairs, k)
+        if mirror is not None:
+            if mirror in means:
+                means[k] = tuple(mean.negative() for mean in means[mirror])
+            continue
+        found = _Output(pairs.signs, pairs.odd[:, k], pairs.even[:, k])
+        if not found.constant:
+            means[k] = found.means()
     return FittedEven(pairs, means)
 
 
-def _fitted(signs: FloatArray, odd: FloatArray, even: FloatArray) -> EvenMean | None:
-    """The even process of one output; None where there is nothing but rounding."""
-    apart = even - even.mean()
-    scale = float(np.sqrt(np.mean(np.square(apart))))
-    size = float(np.sqrt(np.mean(np.square(odd))))
-    if scale <= NOTHING * max(size, float(np.abs(even).max())):
-        return None
-    target, likelihood = apart / scale, EvenLikelihood(signs)
-    found = []
-    for vector in _guesses(signs, odd / (size or 1.0)):
-        learned = _learned(signs, target, vector)
-        factor = likelihood.factor(learned)
-        if factor is not None:
-            price = WORTH * signs.shape[1] * has_index(learned, signs.shape[1])
-            found.append((minus_log_likelihood(factor, target) + price, learned, factor))
-    if not found:
-        return None
-    _, vector, factor = min(found, key=lambda each: each[0])
-    mean = _mean(vector, factor, target, scale)
-    n_players = signs.shape[1]
-    if not has_index(vector, n_players) and len(target) > DOUBTED * n_players:
-        return mean
-    return replace(mean, again=_again(signs, target, vector, scale))
+def _mirror_of(pairs: Pairs, output: int) -> int | None:
+    """An output before this one with which it sums to a constant, as two classes do."""
+    for other in range(output):
+        values = np.stack([pairs.odd[:, [other, output]], pairs.even[:, [other, output]]])
+        if np.abs(values.sum(axis=2)).max() <= MIRRORED * np.abs(values).max():
+            return other
+    return None
 
 
-def _again(
-    signs: FloatArray, target: FloatArray, vector: FloatArray, scale: float
-) -> tuple[EvenMean, ...]:
-    """Fits without each fold, from the parameters of all pairs on; none where one fails."""
-    found = []
-    for fold in range(FOLDS):
-        stay = _fold(len(target)) != fold
-        learned = _learned(signs[stay], target[stay], vector, STEPS_AGAIN)
-        factor = EvenLikelihood(signs[stay]).factor(learned)
-        if factor is None:
+class _Fit(NamedTuple):
+    """Parameters, and how well they do."""
+
+    vector: FloatArray
+    beside: Beside
+    factor: Factor
+
+
+class _Output:
+    """One output that an even process is fitted to."""
+
+    def __init__(self, signs: FloatArray, odd: FloatArray, even: FloatArray) -> None:
+        apart = even - even.mean()
+        self._scale = float(np.sqrt(np.mean(np.square(apart))))
+        size = float(np.sqrt(np.mean(np.square(odd))))
+        self.constant = self._scale <= NOTHING * max(size, float(np.abs(even).max()))
+        self._signs, self._odd = signs, odd / (size or 1.0)
+        self._target = apart / (self._scale or 1.0)
+
+    def means(self) -> tuple[EvenMean, ...]:
+        """Posterior means, mixed by their leave-one-out errors to the power −4: a plain one, one
+        with directions in which much happens, one with products that stand out.
+        """
+        n_players = self._signs.shape[1]
+        guess = first_guess(self._signs, self._odd)
+        plain = self._learned(guess, Beside.none(n_players), STEPS)
+        if plain is None:
             return ()
-        weights = scale * factor.solve(target[stay])
-        found.append(EvenMean(learned, weights[:, None], np.zeros(len(weights))))
-    return tuple(found)
+        along = self._with_directions(plain)
+        fits = [plain, along, self._with_products(plain)]
+        if along is not None and self._many:
+            fits.append(self._with_products(along))
+        found = [each for each in fits if each is not None]
+        means = [self._mean(each) for each in found]
+        errors = np.array([np.mean(np.square(mean.left_out)) for mean in means]) + 1e-300
+        prices = [len(each.beside.products) * np.log(how_many(n_players)) for each in found]
+        errors *= np.exp([2 * price / len(self._target) for price in prices])
+        shares = np.square(errors.min() / errors)
+        shares = np.where(shares > NEGLIGIBLE * shares.sum(), shares, 0.0)
+        shares /= shares.sum()
+        shared = zip(means, shares.tolist(), strict=True)
+        return tuple(self._counted(mean, share) for mean, share in shared if share > 0)
+
+    @property
+    def _many(self) -> bool:
+        return len(self._target) >= MANY * self._signs.shape[1]
+
+    def _learned(self, vector: FloatArray, beside: Beside, steps: int) -> _Fit | None:
+        """Parameters by their likelihood; None where float64 has no factor for them."""
+        learned = _steps(self._signs, self._target, vector, beside, steps)
+        factor = EvenLikelihood(self._signs, beside).factor(learned)
+        return None if factor is None else _Fit(learned, beside, factor)
+
+    def _with_directions(self, plain: _Fit) -> _Fit | None:
+        """Along the sum that the odd part is a function of, where it is one, and along those sums
+        whose squares the interactions of the plain fit are made of.
+        """
+        weights = plain.factor.solve(self._target)[:, None]
+        mean = semivalues.Mean(self._signs, plain.vector, weights, True)
+        matrix = semivalues.pairs(mean, SHAPLEY)[..., 0]
+        sizes, columns = np.linalg.eigh(matrix)
+        largest = np.argsort(-np.abs(sizes))[:DIRECTIONS]
+        found = np.concatenate([[_along(self._signs, self._odd)], columns[:, largest].T])
+        spreads = np.sqrt(np.mean(np.square(self._signs @ found.T), axis=0))
+        beside = plain.beside._replace(directions=found / np.maximum(spreads, 1e-12)[:, None])
+        first = np.repeat(DIRECTION_MEAN, len(found))
+        return self._learned(np.concatenate([first, plain.vector]), beside, DIRECTION_STEPS)
+
+    def _with_products(self, plain: _Fit) -> _Fit | None:
+        """Products of two and four players that stand out, and parameters some steps on, in
+        turns.
+        """
+        n_players = self._signs.shape[1]
+        if n_players > MOST_SEARCHED:
+            return None
+        search, fit = EvenSearch(self._signs, self._target), plain
+        for _ in range(ROUNDS_OF_MANY if self._many else ROUNDS):
+            before = fit.beside.products
+            products = search.found(fit.factor, before)
+            if not len(products):
+                break
+            beside = fit.beside._replace(products=products)
+            further = self._learned(fit.vector, beside, ROUND_STEPS)
+            if further is None:
+                break
+            fit = further
+            if len(products) <= len(before):
+                break
+        return None if fit is plain else fit
+
+    def _mean(self, fit: _Fit) -> EvenMean:
+        target, scale = self._target, self._scale
+        weights = fit.factor.solve(target)
+        inverse = fit.factor.inverted()
+        fold = _fold(len(target))
+        left_out = without_folds(inverse, weights, fold)
+        by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), left_out[:, None], 0.0))
+        columns = np.concatenate([weights[:, None], by_fold], axis=1)
+        alone = scale * weights / inverse.diagonal()
+        return EvenMean(fit.vector, fit.beside, scale * columns, alone)
+
+    def _counted(self, mean: EvenMean, share: float) -> EvenMean:
+        """The mean times its share, with fits made again where pairs are few."""
+        again: tuple[EvenMean, ...] = ()
+        if len(self._target) <= DOUBTED * self._signs.shape[1]:
+            again = self._again(mean, share)
+        weights, left_out = share * mean.weights, share * mean.left_out
+        return replace(mean, weights=weights, left_out=left_out, again=again)
+
+    def _again(self, mean: EvenMean, share: float) -> tuple[EvenMean, ...]:
+        """Fits without each fold, from the parameters of all pairs on; none where one fails."""
+        found = []
+        for fold in range(FOLDS):
+            stay = _fold(len(self._target)) != fold
+            signs, target = self._signs[stay], self._target[stay]
+            learned = _steps(signs, target, mean.vector, mean.beside, STEPS_AGAIN)
+            factor = EvenLikelihood(signs, mean.beside).factor(learned)
+            if factor is None:
+                return ()
+            weights = share * self._scale * factor.solve(target)
+            nothing = np.zeros(len(weights))
+            found.append(EvenMean(learned, mean.beside, weights[:, None], nothing))
+        return tuple(found)
 
 
 def _fold(pairs: int) -> IntArray:
@@ -166,41 +294,23 @@ def _fold(pairs: int) -> IntArray:
     return fold
 
 
-def _mean(vector: FloatArray, factor: Factor, target: FloatArray, scale: float) -> EvenMean:
-    weights = factor.solve(target)
-    inverse = factor.inverted()
-    fold = _fold(len(target))
-    left_out = without_folds(inverse, weights, fold)
-    by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), left_out[:, None], 0.0))
-    columns = np.concatenate([weights[:, None], by_fold], axis=1)
-    return EvenMean(vector, scale * columns, scale * weights / inverse.diagonal())
-
-
-def _guesses(signs: FloatArray, odd: FloatArray) -> list[FloatArray]:
-    """Where parameters start from. Lengths from the linear fit of the odd part: who matters alone
-    is likely to matter together with others. Another with an index part, where the odd part is a
-    function of one weighted sum.
-    """
-    guess = first_guess(signs, odd)
-    n_players = signs.shape[1]
-    if not odd.any() or len(odd) < INDEX.link_pairs_each * n_players:
-        return [guess]
+def _along(signs: FloatArray, odd: FloatArray) -> FloatArray:
+    """Weights (n,) of the sum that the odd part is a function of: of a link, or of a linear fit."""
     along = coefficients(signs, odd)
     along /= np.sqrt(np.mean(np.square(signs @ along))) + 1e-12
+    n_players = signs.shape[1]
+    if not odd.any() or len(odd) < INDEX.link_pairs_each * n_players:
+        return along
     some = np.sort(spread_order(len(odd))[: INDEX.link_pairs])
     link = fit_link(signs[some], odd[some], along)
-    if link.gain < INDEX.link_gain * n_players:
-        return [guess]
-    lowest, highest = np.array(bounds(n_players, True)).T
-    return [guess, np.clip(np.concatenate([link.weights, [0.0], guess]), lowest, highest)]
+    return along if link.gain < INDEX.link_gain * n_players else link.weights
 
 
-def _learned(
-    signs: FloatArray, target: FloatArray, vector: FloatArray, steps: int = STEPS
+def _steps(
+    signs: FloatArray, target: FloatArray, vector: FloatArray, beside: Beside, steps: int
 ) -> FloatArray:
-    """Parameters by their likelihood."""
-    few = min(SEEN, len(target))
-    which = np.sort(spread_order(len(target))[:few])
-    loss = partial(EvenLikelihood(signs[which]).loss, values=target[which])
-    limits = bounds(signs.shape[1], has_index(vector, signs.shape[1]))
+    """Parameters some steps on."""
+    which = np.sort(spread_order(len(target))[: min(SEEN, len(target))])
+    loss = partial(EvenLikelihood(signs[which], beside).loss, values=target[which])
+    limits = even_bounds(signs.shape[1], len(beside.directions))
     return lowest_from(loss, vector, limits, steps)

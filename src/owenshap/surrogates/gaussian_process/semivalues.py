@@ -9,6 +9,7 @@ sum of waves, each of them a product of complex numbers. An index integrates the
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 from math import comb
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from owenshap.designs.indices import Index
 from owenshap.designs.levels import Levels
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.gaussians import HIGHEST_FREQUENCY
 from owenshap.surrogates.gaussian_process.parameters import Parameters
 from owenshap.surrogates.gaussian_process.triples import Triples
@@ -37,6 +38,9 @@ class Mean(NamedTuple):
     even: bool
     """Whether K is the even kernel."""
     triples: Triples = Triples.none()
+    """Of the odd kernel; of the even one products of two and four players."""
+    bends: tuple[tuple[float, FloatArray], ...] = ()
+    """Scales and weights (n,) of further Gaussian kernels of a weighted sum."""
 
     @property
     def parameters(self) -> Parameters:
@@ -145,7 +149,22 @@ def _simple_values(mean: Mean, index: Index) -> FloatArray:
         return found
     others = along.sum(axis=1, keepdims=True) - along
     quadratic: FloatArray = 4 * p.linear * _power(index, 1) * (along * others).T @ mean.weights
+    for size, members, told in _of_products(mean):  # 2 t^(size − 1) of each product
+        np.add.at(quadratic, members, 2 * _power(index, size - 1) * told[:, None])
     return quadratic
+
+
+def _of_products(mean: Mean) -> Iterator[tuple[int, IntArray, FloatArray]]:
+    """Products of each size in an even mean: their players (t, size), and how much of each there
+    is, (t, m).
+    """
+    nobody = mean.signs.shape[1]
+    if not len(mean.triples):
+        return
+    told = mean.triples.variances[:, None] * (mean.triples.products(mean.signs).T @ mean.weights)
+    of_two = mean.triples.players[:, 2] == nobody
+    for size, which in ((2, of_two), (4, ~of_two)):
+        yield size, mean.triples.players[which, :size], told[which]
 
 
 def _add_simple_pairs(found: FloatArray, mean: Mean, index: Index) -> None:
@@ -154,6 +173,11 @@ def _add_simple_pairs(found: FloatArray, mean: Mean, index: Index) -> None:
         along = signs * (p.lengths / p.lengths.sum())
         for place, column in enumerate(mean.weights.T):
             found[place] += 8 * p.linear * along.T @ (column[:, None] * along)
+        for size, members, each in _of_products(mean):  # 4 t^(size − 2) of each product
+            changed = 4 * _power(index, size - 2) * each
+            for i, j in permutations(range(size), 2):
+                for place, column in enumerate(changed.T):
+                    np.add.at(found[place], (members[:, i], members[:, j]), column)
         return
     if not len(mean.triples):
         return
@@ -221,16 +245,24 @@ class _Waves(NamedTuple):
 
 
 def _waves(mean: Mean) -> _Waves | None:
-    p, signs = mean.parameters, mean.signs
-    if p.weights is None:
+    """Those of the index part and of all bends."""
+    p, bends = mean.parameters, mean.bends
+    if p.weights is not None:
+        bends = (*bends, (p.bend, p.weights))
+    if not bends:
         return None
-    step = 2 * np.pi / (2 * float(np.abs(p.weights).sum()) + HIGHEST_FREQUENCY)
+    each = [_waves_of(mean, scale, weights) for scale, weights in bends]
+    return _Waves(*(np.concatenate(arrays) for arrays in zip(*each, strict=True)))
+
+
+def _waves_of(mean: Mean, scale: float, weights: FloatArray) -> _Waves:
+    step = 2 * np.pi / (2 * float(np.abs(weights).sum()) + HIGHEST_FREQUENCY)
     frequencies = step * np.arange(1.0, int(HIGHEST_FREQUENCY / step) + 1)
     shares = step * np.sqrt(2 / np.pi) * np.exp(-np.square(frequencies) / 2)
-    phases = np.outer(frequencies, signs @ p.weights)
+    phases = np.outer(frequencies, mean.signs @ weights)
     known = np.cos(phases) if mean.even else np.sin(phases)
-    told = (p.bend * shares)[:, None] * (known @ mean.weights)
-    return _Waves(frequencies[:, None] * p.weights, told)
+    told = (scale * shares)[:, None] * (known @ mean.weights)
+    return _Waves(frequencies[:, None] * weights, told)
 
 
 def _wave_factors(

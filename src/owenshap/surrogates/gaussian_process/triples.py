@@ -116,7 +116,8 @@ class Search:
         kept, changed = self._again(factor.whitened(before.products(self._signs)), values, before)
         players, variances = list(kept.players), list(kept.variances)
         self._add(factor, changed, values, players, variances)
-        return Triples(np.array(players, np.int64).reshape(-1, 3), np.array(variances))
+        width = before.players.shape[1]
+        return type(before)(np.array(players, np.int64).reshape(-1, width), np.array(variances))
 
     def _again(
         self, product: FloatArray, values: FloatArray, before: Triples
@@ -143,7 +144,8 @@ class Search:
             within -= np.outer(share * across, across)
             mixed -= np.outer(share * mixed[:, at], across)
         stays = variances > 0
-        return Triples(before.players[stays], variances[stays]), _Changed(product @ used, shares)
+        kept = type(before)(before.players[stays], variances[stays])
+        return kept, _Changed(product @ used, shares)
 
     def _add(
         self,
@@ -156,7 +158,7 @@ class Search:
         """Triples that pay, of those along which most is left to explain, join the lists."""
         left = values - changed.along @ (changed.shares * (values @ changed.along))
         candidates = self._candidates(factor.coloured(left))
-        product = factor.whitened(products(self._signs, candidates))
+        product = factor.whitened(self._products(candidates))
         known = changed.along.T @ product  # of each, along what has changed
         within, told = (
             np.einsum("ab,ab->b", product, product) - changed.shares @ np.square(known),
@@ -178,6 +180,9 @@ class Search:
             players.append(candidates[at])
             variances.append(variance)
             free[at] = False
+
+    def _products(self, candidates: IntArray) -> FloatArray:
+        return products(self._signs, candidates)
 
     def _candidates(self, left: FloatArray) -> IntArray:
         """The triples with the largest q, from C⁻¹y."""

@@ -11,18 +11,18 @@ from owenshap.support.discovery import concrete
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.readers.base import Reader, unreadable
 
-__all__ = ["Reader", "found", "read", "reader_of"]
+__all__ = ["Reader", "all_readers", "read", "reader_of"]
 
 
 @cache
-def found() -> list[type[Reader]]:
+def all_readers() -> list[type[Reader]]:
     """Every library whose trees can be read."""
     return concrete(sys.modules[__name__], Reader)  # type: ignore[type-abstract]
 
 
 def reader_of(model: Any) -> type[Reader]:
     """The reader that knows the type of the model; raises UnreadableModelError where none does."""
-    for reader in found():
+    for reader in all_readers():
         if reader.knows(model):
             return reader
     raise UnreadableModelError(

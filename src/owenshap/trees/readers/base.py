@@ -11,16 +11,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from owenshap.errors import UnreadableModelError
-from owenshap.support import units
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.trees.ensemble import TreeEnsemble
-
-LOG_ODDS = units.LOG_ODDS
-PROBABILITY = units.PROBABILITY
-PREDICTION = units.PREDICTION
-LOG_PREDICTION = units.LOG_PREDICTION
-SCORE = units.SCORE
-PATH_LENGTH = units.PATH_LENGTH
 
 
 class Reader(ABC):
@@ -46,11 +38,6 @@ class Reader(ABC):
     @abstractmethod
     def matrix(cls, model: Any, rows: Any) -> Any:
         """Rows as numbers (m, n_features), with the category codes that the trees were grown on."""
-
-    @classmethod
-    @abstractmethod
-    def margins(cls, model: Any, rows: Any) -> FloatArray:
-        """What the library itself predicts, in the ensemble's unit, (m,) or (m, K)."""
 
 
 def unreadable(model: Any, reason: str) -> UnreadableModelError:

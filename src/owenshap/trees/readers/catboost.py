@@ -15,17 +15,10 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, SCORE
+from owenshap.trees.boxes import NONE
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.readers.base import (
-    LOG_ODDS,
-    LOG_PREDICTION,
-    PREDICTION,
-    SCORE,
-    Reader,
-    sets_matrix,
-    starts,
-    unreadable,
-)
+from owenshap.trees.readers.base import Reader, sets_matrix, starts, unreadable
 
 LOGIT_LINK = ("Logloss", "CrossEntropy", "Focal")
 LOG_LINK = ("Poisson", "Tweedie")
@@ -38,7 +31,6 @@ SCORES = (
     "QuerySoftMax",
     "YetiRankPairwise",
 )
-NONE = -1  # no child, no set, or the code of a category that no tree asks for
 
 Split = tuple[int, float, bool, int]
 """A column, a threshold, whether missing values go left, and the set of a category."""
@@ -71,10 +63,6 @@ class CatboostReader(Reader):
         for column in columns:
             coded[:, column] = _codes(model, stored, table, column)
         return coded.astype(np.float64)
-
-    @classmethod
-    def margins(cls, model: Any, rows: Any) -> FloatArray:
-        return np.asarray(model.predict(rows, prediction_type="RawFormulaVal"), np.float64)
 
 
 class _Splits:

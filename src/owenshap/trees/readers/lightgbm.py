@@ -8,18 +8,9 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, SCORE
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.readers.base import (
-    LOG_ODDS,
-    LOG_PREDICTION,
-    PREDICTION,
-    SCORE,
-    Reader,
-    as_floats,
-    sets_matrix,
-    starts,
-    unreadable,
-)
+from owenshap.trees.readers.base import Reader, as_floats, sets_matrix, starts, unreadable
 
 LOG_LINK = ("poisson", "gamma", "tweedie")
 LOGIT_LINK = ("binary", "cross_entropy", "xentropy")
@@ -54,13 +45,6 @@ class LightgbmReader(Reader):
         for name in [each for each in rows.columns if hasattr(rows[each], "cat")]:
             rows[name] = rows[name].cat.set_categories(next(known))
         return as_floats(rows)
-
-    @classmethod
-    def margins(cls, model: Any, rows: Any) -> FloatArray:
-        raw = np.asarray(model.predict(rows, raw_score=True), np.float64)
-        header, trees = _parsed(_booster(model).model_to_string())
-        # raw scores are sums even where means are predicted
-        return raw / _averaged(header, len(trees))
 
 
 class _Trees:

@@ -12,18 +12,16 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
-from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.readers.base import (
+from owenshap.support.units import (
     LOG_ODDS,
     LOG_PREDICTION,
     PATH_LENGTH,
     PREDICTION,
     PROBABILITY,
     SCORE,
-    Reader,
-    starts,
-    unreadable,
 )
+from owenshap.trees.ensemble import TreeEnsemble
+from owenshap.trees.readers.base import Reader, starts, unreadable
 
 Piece = tuple[Any, float, Any]
 """A tree, what its leaves are multiplied by, and the columns that it was given (None: all of
@@ -69,26 +67,6 @@ class ScikitLearnReader(Reader):
         encoded = np.empty((len(rows), model.n_features_in_))
         encoded[:, _order(model)] = encoder.transform(rows)
         return encoded
-
-    @classmethod
-    def margins(cls, model: Any, rows: Any) -> FloatArray:
-        if hasattr(model, "_average_path_length_per_tree"):
-            return _path_lengths(model, rows)
-        if hasattr(model, "estimator_weights_"):
-            return np.asarray(model.decision_function(rows))
-        raw = getattr(model, "_raw_predict", None)
-        if raw is not None:
-            return np.asarray(
-                raw(np.asarray(rows, np.float32) if hasattr(model, "_raw_predict_init") else rows)
-            )
-        if hasattr(model, "predict_proba"):
-            several = model.predict_proba(rows)
-            return (
-                np.concatenate(several, axis=1)
-                if isinstance(several, list)
-                else np.asarray(several)
-            )
-        return np.asarray(model.predict(rows), np.float64)
 
 
 def _check_fitted(model: Any) -> None:
@@ -212,20 +190,6 @@ def _isolation(model: Any) -> TreeEnsemble:
     return _joined(
         model, pieces, values, np.zeros((len(trees), 1), np.int64), np.zeros(1), PATH_LENGTH
     )
-
-
-def _path_lengths(model: Any, rows: Any) -> FloatArray:
-    """The score is −2^(−length / usual length)."""
-    return np.asarray(
-        -np.log2(-model.score_samples(rows)) * _usual_length(model._max_samples), np.float64
-    )
-
-
-def _usual_length(count: int) -> float:
-    """The mean length of a path in a tree grown on so many rows until each is alone."""
-    if count <= 2:
-        return float(count - 1)
-    return 2 * (np.log(count - 1.0) + np.euler_gamma) - 2 * (count - 1.0) / count
 
 
 def _joined(

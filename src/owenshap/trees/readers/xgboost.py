@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, SCORE
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.readers.base import (
-    LOG_ODDS,
-    LOG_PREDICTION,
-    PREDICTION,
-    SCORE,
     Reader,
     as_floats,
     flat,
@@ -56,19 +53,6 @@ class XgboostReader(Reader):
         stored = boosting["gbtree"]["model"] if "gbtree" in boosting else boosting["model"]
         categories = stored.get("cats", {}).get("enc")  # older versions take the codes of the rows
         return as_floats(_recoded(rows, categories) if categories else rows)
-
-    @classmethod
-    def margins(cls, model: Any, rows: Any) -> FloatArray:
-        if hasattr(model, "get_booster"):
-            return np.asarray(model.predict(rows, output_margin=True), np.float64)
-        import xgboost
-
-        names = None if hasattr(rows, "columns") else model.feature_names
-        types = None if hasattr(rows, "columns") else model.feature_types
-        matrix = xgboost.DMatrix(
-            rows, feature_names=names, feature_types=types, enable_categorical=True
-        )
-        return np.asarray(model.predict(matrix, output_margin=True), np.float64)
 
 
 def _booster(model: Any) -> Any:
