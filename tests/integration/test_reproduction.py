@@ -113,6 +113,21 @@ def test_the_report_opens_with_claims_and_shows_pictures_that_are_there(as_cc):
     assert ((as_cc / "RESULTS.md").read_text(), (as_cc / "ERRATA.md").read_text()) == (told, errata)
 
 
+def test_networks_are_fitted_anew_where_that_is_asked_for(tmp_path, capsys):
+    command = ["--dataset", "diabetes", "--tiny", "--retrain", "--out", str(tmp_path)]
+    assert main([*command, "--no-report"]) == 0
+    fitted_anew = sorted(path.name for path in (tmp_path / "weights").iterdir())
+    assert fitted_anew == ["diabetes-mlp-13-9.npz", "diabetes-residual-32x4.npz"]
+    scores = [
+        steps.read(folder / "diabetes-mlp-network.json")["result"]["test"]
+        for folder in (tmp_path, HERE / "results")
+    ]
+    assert scores[0] == pytest.approx(scores[1], abs=0.02)  # the same seed
+    capsys.readouterr()
+    assert main(["compare", "--out", str(tmp_path)]) == 0
+    assert "verdicts are those of the committed results" in capsys.readouterr().out
+
+
 def test_a_run_is_compared_with_another_verdict_by_verdict(as_cc):
     lines = list(report.beside(as_cc, as_cc))
     *_, last = lines
