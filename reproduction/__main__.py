@@ -156,7 +156,7 @@ def made_run(options: argparse.Namespace) -> Run:
         out,
         replace(size, draws=options.draws or size.draws),
         options.device,
-        clock=Clock(_expected(options)) if options.size == "full" else None,
+        clock=Clock(expected(options)) if options.size == "full" else None,
     )
     return replace(run, weights=out / "weights") if options.retrain else run
 
@@ -170,7 +170,7 @@ BEYOND = {
 """How the steps of the parts of `more` end."""
 
 
-def _expected(options: argparse.Namespace) -> dict[str, float]:
+def expected(options: argparse.Namespace) -> dict[str, float]:
     """Seconds of the steps to come, as they were when the committed results were made: on another
     device, those of its CPU cores.
     """

@@ -736,6 +736,9 @@ def field(results: Results) -> Iterator[str]:
                     cells.append(said)
                 taken = float(np.mean(np.asarray(part["seconds"][key])[-1]))
                 yield row(SHORT.get(key, key), *cells, f"{taken:.2g}")
+        if theirs:
+            versions = results.whole(f"{name}-field-peers")["settings"]["versions"]
+            yield f"\nThe last four are those of {' and '.join(f'{package} {each}' for package, each in versions.items())}, with the settings that their documents name as best."
         if "chosen" in ours:
             yield f"\n{_chosen(*(ours['chosen'][each] for each in ('quick', 'costly')))}"
         yield f"\n![the field on {name}](@{name}-field-ours.png)"
@@ -767,7 +770,7 @@ def against_time(results: Results) -> Iterator[str]:
     if not devices:
         return
     yield "## Beyond the paper: error against time (CC)\n"
-    yield "Squared error and milliseconds per row (processor time on the CPU) at several budgets, all rows in one call, fits included; the exact values of 16 players are one more method."
+    yield "Squared error and milliseconds per row (processor time on the CPU) at several budgets, all rows in one call, fits included; the exact values of 16 players are one more method. The Gaussian process is timed once, the others are the best of three."
     for device in devices:
         found, whole = results(f"cc-time-{device}"), results.whole(f"cc-time-{device}")
         taken = found["methods"]["exact"]["milliseconds"][0]

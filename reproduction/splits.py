@@ -16,7 +16,6 @@ from reproduction.steps import Result, Run
 from reproduction.training import fit_together, one_feature_rule, score
 
 WAYS = ("paper", "program")
-SPLITS = 20  # that are fitted; a small run judges the first of them
 
 
 def experiment(architecture: str, folder: Path | None, run: Run) -> None:
@@ -25,8 +24,8 @@ def experiment(architecture: str, folder: Path | None, run: Run) -> None:
 
     def fitted(way: str) -> Result:
         path = weights_path(run, way)
-        if not path.exists():
-            every = [credit_cards(folder, seed) for seed in range(SPLITS)]
+        if not path.exists() or len(read(path)[1]) < splits:
+            every = [credit_cards(folder, seed) for seed in range(splits)]
             keep(*fit_together(architecture, every, way=way, device=run.device), path)
         networks, epochs = (each[:splits] for each in read(path))
         datasets = [credit_cards(folder, seed) for seed in range(splits)]

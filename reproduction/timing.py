@@ -151,6 +151,7 @@ def experiment(dataset: Dataset, network: Network, run: Run) -> None:
         network=network.digest,
         device=run.device,
         clock=clock_of(run.device).__name__,
+        attempts=ATTEMPTS,
     )
     run.step(
         f"{dataset.name}-timing-{run.device}",

@@ -39,7 +39,7 @@ from reproduction import (
     text,
     training,
 )
-from reproduction.__main__ import main
+from reproduction.__main__ import expected, main, parser
 from reproduction.choice import contributions_by_size, expected_value
 from reproduction.networks import Network
 from reproduction.steps import HERE, TINY, WEIGHTS, OutOfTimeError, Run
@@ -111,6 +111,21 @@ def test_the_report_opens_with_claims_and_shows_pictures_that_are_there(as_cc):
     assert "(Q + 1)·M" in errata
     report.write(as_cc, as_cc / "RESULTS.md")
     assert ((as_cc / "RESULTS.md").read_text(), (as_cc / "ERRATA.md").read_text()) == (told, errata)
+
+
+def test_networks_are_fitted_anew_where_that_is_asked_for(tmp_path, capsys):
+    command = ["--dataset", "diabetes", "--tiny", "--retrain", "--out", str(tmp_path)]
+    assert main([*command, "--no-report"]) == 0
+    fitted_anew = sorted(path.name for path in (tmp_path / "weights").iterdir())
+    assert fitted_anew == ["diabetes-mlp-13-9.npz", "diabetes-residual-32x4.npz"]
+    scores = [
+        steps.read(folder / "diabetes-mlp-network.json")["result"]["test"]
+        for folder in (tmp_path, HERE / "results")
+    ]
+    assert scores[0] == pytest.approx(scores[1], abs=0.02)  # the same seed
+    capsys.readouterr()
+    assert main(["compare", "--out", str(tmp_path)]) == 0
+    assert "verdicts are those of the committed results" in capsys.readouterr().out
 
 
 def test_a_run_is_compared_with_another_verdict_by_verdict(as_cc):
@@ -703,6 +718,24 @@ def test_no_step_begins_after_its_time(tmp_path):
     with pytest.raises(OutOfTimeError):
         run.step("some", {}, dict, code="other")
     assert not list(tmp_path.iterdir())
+
+
+def test_the_time_left_counts_neither_steps_that_are_there_nor_those_of_other_parts(tmp_path):
+    clock = steps.Clock({"one": 600.0, "two": 600.0, "three": 1200.0})
+    said = []
+    run = Run(tmp_path, TINY, say=said.append, clock=clock)
+    run.step("one", {}, dict, code="other")
+    assert said[-1].endswith("; 1 of 3, about 1 min left")  # it was expected to take ten
+    clock = steps.Clock({"one": 600.0, "two": 600.0, "three": 1200.0})
+    run = replace(run, clock=clock)
+    run.step("one", {}, dict, code="other")
+    run.step("two", {}, dict, code="other")
+    assert said[-2:] == ["one: there already", said[-1]]
+    assert "; 1 of 2, about" in said[-1]
+    ours, beyond = (expected(parser().parse_args([each])) for each in ("all", "more"))
+    assert not ours.keys() & beyond.keys()
+    assert {"cc-mlp-table", "mnist-mlp-curves", "voting-bias"} <= ours.keys()
+    assert {"cc-field-ours", "cc23-trees-ratios", "cc-tolerance"} <= beyond.keys()
 
 
 def test_probes_see_a_change_of_an_estimator(monkeypatch):
