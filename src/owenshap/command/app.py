@@ -98,7 +98,7 @@ def app() -> None:
 )
 @click.option(
     "--confidence",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=float,
     default=0.95,
     show_default=True,
     metavar="LEVEL",
