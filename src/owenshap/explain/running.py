@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from owenshap.designs.design import Stars
 from owenshap.estimators.base import Passes
@@ -20,6 +21,8 @@ from owenshap.run.settings import Settings
 from owenshap.support.executors import in_order
 from owenshap.support.progress import Meter, close, meter, parts_of, tell
 
+Done: TypeAlias = tuple[ModelGame, Estimate]
+"""A game with its estimate."""
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
 

@@ -13,18 +13,15 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, explained_of
-from owenshap.explain.running import estimates
-from owenshap.explain.teaching import taught, taught_plan
+from owenshap.explain.running import Done, estimates
+from owenshap.explain.teaching import own_plans
 from owenshap.fast.additive import additive_values
 from owenshap.fast.columns import is_additive
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.masking import Absent
-from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
 from owenshap.run.cost import Trial
-from owenshap.run.plan import Plan
-from owenshap.run.result import Estimate
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import FloatArray
 
 LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
 
@@ -86,7 +83,7 @@ def _estimated(
     outputs: int,
     assembly: Assembly,
     not_exact: str | None,
-) -> list[tuple[ModelGame, Estimate]]:
+) -> list[Done]:
     """All games with their estimates; an error has the explanation of the rows that are done."""
     counts = groups.live.sum(axis=1)
     background = len(groups.absent)
@@ -102,14 +99,11 @@ def _estimated(
         ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
     draws = {each: planner.draws(each) for each in plans}
     keeps = call.asks_for_pairs
-    known = taught(call, groups, planner, plans, predictor, trial)
-
-    def plan_of(plan: Plan, players: IntArray) -> Plan:
-        what = known.get(len(players))
-        return plan if what is None else taught_plan(plan, what, players)
-
+    plan_of = None
+    if call.method == "auto":
+        plan_of = own_plans(call, groups, planner, plans, predictor, trial)
     tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps, plan_of)
-    done: list[tuple[ModelGame, Estimate]] = []
+    done: list[Done] = []
     try:
         done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))
     except (OwenshapError, KeyboardInterrupt) as error:
