@@ -15,12 +15,11 @@ from owenshap.explain.grouping import RowGroups
 from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, explained_of
 from owenshap.explain.running import Estimated, estimates
-from owenshap.explain.teaching import taught, taught_plan
+from owenshap.explain.teaching import own_plans
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
 from owenshap.run.cost import Trial
-from owenshap.run.plan import Plan
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import FloatArray
 
 LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
 
@@ -92,12 +91,9 @@ def _estimated(
         ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
     draws = {each: planner.draws(each) for each in plans}
     keeps = call.asks_for_pairs
-    known = taught(call, groups, planner, plans, predictor, trial)
-
-    def plan_of(plan: Plan, players: IntArray) -> Plan:
-        what = known.get(len(players))
-        return plan if what is None else taught_plan(plan, what, players)
-
+    plan_of = None
+    if call.method == "auto":
+        plan_of = own_plans(call, groups, planner, plans, predictor, trial)
     tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps, plan_of)
     done: list[Estimated] = []
     try:

@@ -6,7 +6,7 @@ Nothing depends on which rows are explained; on how many there are, whether lear
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -20,11 +20,10 @@ from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor
 from owenshap.run.cost import SURE, Trial
 from owenshap.run.plan import Plan
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import IntArray
 from owenshap.surrogates.gaussian_process.cost import fit_seconds
-from owenshap.surrogates.gaussian_process.members import Member
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
-from owenshap.surrogates.gaussian_process.taught import Taught, taught_by
+from owenshap.surrogates.gaussian_process.taught import Lesson, Taught, taught_by
 from owenshap.surrogates.multiples import multiples
 
 # Rows that teach, and pairs of each for every player: fewer pairs teach lengths that a row's own
@@ -35,33 +34,33 @@ WORTH = 2  # times the time that learning takes must rows save
 MOST_OUTPUTS = 3  # that teach: of more the first ones
 
 
-def taught(
+def own_plans(
     call: Call,
     groups: RowGroups,
     planner: Planner,
     plans: Mapping[int, Plan],
     predictor: Predictor,
     trial: Trial,
-) -> Mapping[int, Taught]:
-    """For the numbers of live players with whose plans it pays what background rows have taught of
-    all players.
+) -> Callable[[Plan, IntArray], Plan]:
+    """What makes the plan of a row with these live players: one whose process starts from what
+    background rows have taught, where that pays.
     """
     rows = len(groups.rows) if predictor.ahead is None else predictor.ahead
     told = [each for each in plans if _pays(call, groups, planner, plans[each], each, rows, trial)]
-    if not told:
-        return {}
     key = call.settings.seed, groups.linear is None
-    if key not in predictor.taught:
+    if told and key not in predictor.taught:
         predictor.taught[key] = _learned(call, groups, trial)
-    return dict.fromkeys(told, predictor.taught[key])
 
+    def own(plan: Plan, players: IntArray) -> Plan:
+        if len(players) not in told:
+            return plan
+        estimator = plan.estimator
+        assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
+        because = f"{plan.because}; the process starts from what {PILOTS} background rows taught"
+        own = replace(estimator, taught=predictor.taught[key].of(players))
+        return replace(plan, estimator=own, because=because)
 
-def taught_plan(plan: Plan, what: Taught, players: IntArray) -> Plan:
-    """The plan of a row with these live players, whose process starts from what was taught."""
-    estimator = plan.estimator
-    assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
-    because = f"{plan.because}; the process starts from what {PILOTS} background rows taught"
-    return replace(plan, estimator=replace(estimator, taught=what.of(players)), because=because)
+    return own
 
 
 def _pays(
@@ -113,7 +112,7 @@ def _learned(call: Call, groups: RowGroups, trial: Trial) -> Taught:
 
 def _played(
     call: Call, pilots: RowGroups, at: int, players: IntArray, trial: Trial
-) -> list[tuple[FloatArray, FloatArray, list[Member], IntArray]]:
+) -> list[Lesson]:
     """Pairs of a row that teaches, their values and what a process makes of them, of every output
     that is a game of its own.
     """

@@ -5,7 +5,7 @@ enough.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,11 @@ from owenshap.surrogates.gaussian_process.link import link_of
 from owenshap.surrogates.gaussian_process.members import Member
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
 
-Numbers = tuple[float, ...]
+Numbers: TypeAlias = tuple[float, ...]
+Lesson: TypeAlias = tuple[FloatArray, FloatArray, Sequence[Member], IntArray]
+"""Of a fit its pairs (N, n), their values (N,), the members of its mixture, and which players were
+its own.
+"""
 
 
 class Taught(NamedTuple):
@@ -46,12 +50,8 @@ class Taught(NamedTuple):
         return [np.concatenate([each[0] * weights, each[1:]]) for each in map(np.array, self.bent)]
 
 
-def taught_by(
-    games: Iterable[tuple[FloatArray, FloatArray, Sequence[Member], IntArray]], n_players: int
-) -> Taught:
-    """What fits have learned: of each its pairs (N, n), their values (N,), the members of its
-    mixture, and which of all so many players were its own.
-    """
+def taught_by(games: Iterable[Lesson], n_players: int) -> Taught:
+    """What fits have learned of some of so many players."""
     plain, bent = list[Numbers](), list[Numbers]()
     for signs, values, members, players in games:
         vectors = [member.learned.vector for member in members]
