@@ -22,7 +22,7 @@ from owenshap.estimators import Estimator
 from owenshap.run.cost import Cost
 from owenshap.run.plan import make_plan
 from owenshap.run.session import Session
-from owenshap.statistics.stopping import Until
+from owenshap.statistics.goal import Until
 
 ANTITHETIC, LEARNING, AUTO = (
     "antithetic permutations",

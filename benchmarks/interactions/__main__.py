@@ -97,7 +97,7 @@ def report(results: dict) -> str:
         "| game | evaluations | best peer | its error | ours | ratio | coverage | seconds |",
         "|---|--:|---|--:|--:|--:|--:|--:|",
     ]
-    summary = []
+    summary, pooled = [], []
     for stratum, names in STRATA.items():
         counted, held = [], []
         for name in names:
@@ -111,6 +111,7 @@ def report(results: dict) -> str:
                     f"{one['ours']:.1e} | {over:.3g}{mark} | {one['coverage']:.0%} | "
                     f"{one['seconds']:.2f} |"
                 )
+        pooled += counted if stratum != "rough" else []
         if counted:
             mean = float(np.exp(np.mean(np.log(counted))))
             summary.append(
@@ -124,6 +125,9 @@ def report(results: dict) -> str:
     ]
     lines += [
         *summary,
+        "",
+        f"Smooth and trees together: {np.exp(np.mean(np.log(pooled))):.1f}. The even process was",
+        "chosen by other games (choosing.py).",
         "",
         "Values under other indices, 20 n evaluations (no peer has beta values):",
         "",

@@ -45,20 +45,20 @@ def run_here(out, model=product, **settings):
     return explainer(model).run(ROWS, out, **{**SETTINGS, **settings})
 
 
-def run_alone(out, model, workers, limit):
+def run_alone(out, model, workers, limit, settings):
     """What a process of its own does, in a session of its own with its workers."""
     os.setsid()
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     if workers:
         with ProcessPoolExecutor(workers) as executor:
-            run_here(out, model, executor=executor)
+            run_here(out, model, executor=executor, **settings)
     else:
-        run_here(out, model)
+        run_here(out, model, **settings)
 
 
-def begun(out, model=product, workers=0, limit=0):
-    process = FORKED.Process(target=run_alone, args=(out, model, workers, limit))
+def begun(out, model=product, workers=0, limit=0, **settings):
+    process = FORKED.Process(target=run_alone, args=(out, model, workers, limit, settings))
     process.start()
     return process
 
@@ -107,6 +107,25 @@ def test_killed_at_random_moments(tmp_path, undisturbed, workers, kills):
         assert done(out) >= before
         before = done(out)
     assert_right(run_here(out), undisturbed)
+
+
+def test_interactions_survive_kills(tmp_path):
+    """Two files a part: a kill between them leaves a part that is made again."""
+    settings = {"method": "exact", "budget": None, "interactions": True}
+    wanted = run_here(tmp_path / "undisturbed", **settings)
+    out, moments = tmp_path / "run", random.Random(5)
+    for _ in range(5):
+        process = begun(out, **settings)
+        wait_for((out / "manifest.json").exists)
+        time.sleep(moments.uniform(0, 0.6))
+        killed(process)
+    run = run_here(out, **settings)
+    assert_right(run, wanted.explanation())
+    found, undisturbed = run.interactions(), wanted.interactions()
+    for name in ("values", "lower", "upper", "standard_errors"):
+        assert getattr(found, name).tobytes() == getattr(undisturbed, name).tobytes()
+    lines = run.scan(interactions=True).to_table(columns=["row"]).column(0).to_numpy()
+    assert np.bincount(lines).tolist() == [15] * len(ROWS)
 
 
 def test_killed_while_the_first_files_are_written(tmp_path, undisturbed):

@@ -9,7 +9,7 @@ from scipy.special import bdtr, bdtrc
 from owenshap import Castro, HalvedOwen, estimate
 from owenshap.run.cost import Cost
 from owenshap.run.plan import make_plan
-from owenshap.statistics.stopping import Until
+from owenshap.statistics.goal import Until
 from owenshap.testing import KnownGame, airport, product, unanimity, weighted_voting
 
 RUNS = 120

@@ -22,6 +22,7 @@ Exit codes:
   70   a fault of owenshap itself
   130  interrupted by Ctrl-C; the same command goes on"""
 
+POSITIVE = click.FloatRange(min=0, min_open=True)
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -74,8 +75,12 @@ def app() -> None:
     metavar="1%|NUMBER",
     help="How accurate: a share of the output's range, or a number. By default 1%.",
 )
-@click.option("--budget", type=int, metavar="N", help="At most so many evaluations a row.")
-@click.option("--seconds", type=float, metavar="S", help="Stop after so long, all rows together.")
+@click.option(
+    "--budget", type=click.IntRange(min=1), metavar="N", help="At most so many evaluations a row."
+)
+@click.option(
+    "--seconds", type=POSITIVE, metavar="S", help="Stop after so long, all rows together."
+)
 @click.option("--method", default="auto", metavar="NAME", help="One that `owenshap methods` lists.")
 @click.option(
     "--index",
@@ -93,7 +98,7 @@ def app() -> None:
 )
 @click.option(
     "--confidence",
-    type=float,
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     metavar="LEVEL",
@@ -101,7 +106,7 @@ def app() -> None:
 )
 @click.option(
     "--seed",
-    type=int,
+    type=click.IntRange(min=0),
     default=0,
     show_default=True,
     metavar="N",
@@ -217,7 +222,7 @@ def status(run: Path, as_json: bool) -> None:
         click.echo(status_of(run, as_json))
 
 
-@app.command()
+@app.command(short_help="List the methods that --method takes.")
 @click.option("--json", "as_json", is_flag=True, help="Print them for machines.")
 def methods(as_json: bool) -> None:
     """List the methods that --method takes, what each is, and where it comes from."""
@@ -233,7 +238,7 @@ def methods(as_json: bool) -> None:
             click.echo(f"{each['name']:{width}}  {each['what']}")
 
 
-@app.command()
+@app.command(short_help="See it work: a model, a table, a report.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -83,10 +83,6 @@ class OutFolder:
         """Write what the folder holds, which also says that it is ours."""
         write_whole(self.path / RECORD, json.dumps(about, indent=1).encode())
 
-    def recorded(self) -> dict[str, Any]:
-        """What was written of the folder; nothing where that cannot be read."""
-        return _recorded(self.path)
-
     def check_run(self) -> None:
         """An error where the run that is there cannot be read."""
         if (self.run / MANIFEST).is_file():

@@ -16,9 +16,9 @@ from owenshap.explain.summary import (
     told_unit,
 )
 from owenshap.explain.words import Digits, shorten
-from owenshap.report.pairs import SHOWN, Summary
+from owenshap.report.pairs import Summary
 
-MOST_LINES = 10  # features on a screen, with the line of all others
+MOST_LINES = 10  # features or pairs on a screen, with the line of all others
 BAR = 24  # characters of the longest bar
 MOST_OUTPUTS = 8  # that are told, the others are counted
 FEW = 3  # features that are told of each of several outputs
@@ -185,7 +185,7 @@ def _pairs(together: list[Summary]) -> dict[str, Any]:
                 "together": _number(each.pairs.matrix[first, second]),
             }
             for each in together
-            for first, second in each.pairs.strongest_pairs(SHOWN)
+            for first, second in each.pairs.strongest_pairs(MOST_LINES)
         ]
     }
 

@@ -71,8 +71,8 @@ class Levels:
 
     def state(self) -> dict[str, Any]:
         """The rule as plain data."""
-        found = {part.name: getattr(self, part.name) for part in fields(self)}
-        return {name: value for name, value in found.items() if value is not None}
+        parts = {part.name: getattr(self, part.name) for part in fields(self)}
+        return {name: value for name, value in parts.items() if value is not None}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Levels:

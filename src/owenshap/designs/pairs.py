@@ -11,6 +11,7 @@ from scipy.linalg import blas
 from owenshap.designs.levels import gauss_legendre
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.bits import pack
+from owenshap.support.draws import DRAWN_AT_ONCE
 
 # pairs one by one, which takes longer the more there are; others are drawn at random
 MOST_CHOSEN = 500
@@ -20,7 +21,6 @@ MOST_PLAYERS = 100
 FEW_CHOSEN = 4  # times as many pairs, and choosing some of them is not worth its time
 LEAST_SHARE = 0.3  # of the pairs that every size would have if all had as many
 CANDIDATES = 4  # random pairs for each that is chosen
-SHUFFLED_AT_ONCE = 1 << 20  # players of coalitions that are drawn together
 SHORT_LIST = 64  # pairs that tell most, from which the next few are chosen
 AT_ONCE = 16  # pairs chosen from a short list, before all are looked at again
 # The prior under which pairs are chosen, beside a product part of 1:
@@ -328,7 +328,7 @@ def random_sets(n_players: int, sizes: IntArray, rng: np.random.Generator) -> Bo
     notice.
     """
     sets = np.empty((len(sizes), n_players), np.bool_)
-    step = max(1, SHUFFLED_AT_ONCE // n_players)
+    step = max(1, DRAWN_AT_ONCE // n_players)
     for at in range(0, len(sizes), step):
         some = sizes[at : at + step, None]
         order = rng.permuted(np.tile(np.arange(n_players), (len(some), 1)), axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.forward import Forward, design_of, of_pairs
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS, GaussianProcessSurrogate
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
+from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.multiples import OncePerGame
 
 # The second half of the pairs is chosen by what the first half says with up to so many pairs for
@@ -51,6 +52,9 @@ class GaussianProcess(FittedPairs):
     batch : int, optional
         Pairs that are counted together where the process grows until it is good enough. By default
         as many as the number of players asks for.
+    taught : Taught, optional
+        What the process starts from where it grows: what an Explainer of many rows has learned from
+        rows of its background.
 
     Notes
     -----
@@ -81,6 +85,7 @@ class GaussianProcess(FittedPairs):
 
     pooled: bool = False
     batch: int | None = None
+    taught: Taught | None = field(default=None, repr=False)
 
     name = "gaussian-process"
     citation = (
@@ -116,7 +121,7 @@ class GaussianProcess(FittedPairs):
     def learner(self, n_players: int) -> Growing | None:
         if self.batch is None or n_players < 2:
             return None
-        surrogate = CrossValidated(GaussianProcessSurrogate(), when_asked=True)
+        surrogate = CrossValidated(GaussianProcessSurrogate(taught=self.taught), when_asked=True)
         return Growing(OncePerGame(surrogate), n_players, self.batch)
 
     def draws(self, n_players: int) -> Draws:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Self
 
@@ -27,6 +27,7 @@ from owenshap.surrogates.forward import (
     of_pairs,
 )
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS, GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.multiples import OncePerGame
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
@@ -51,6 +52,9 @@ class GaussianProcessCorrected(Estimator):
     pairs : int, optional
         Pairs of one batch, which is one replicate. By default as many as leave 48 batches in the
         budget.
+    taught : Taught, optional
+        What processes start from: what an Explainer of many rows has learned from rows of its
+        background.
 
     Notes
     -----
@@ -74,6 +78,7 @@ class GaussianProcessCorrected(Estimator):
     """
 
     pairs: int | None = None
+    taught: Taught | None = field(default=None, repr=False)
 
     name = "gaussian-process-corrected"
     citation = (
@@ -150,7 +155,7 @@ class GaussianProcessCorrected(Estimator):
     def _surrogate(self) -> Surrogate:
         # Whatever is chosen from the pairs before, corrections keep unbiased: a second opinion is
         # not worth its time here.
-        return CrossValidated(GaussianProcessSurrogate(), refitted=False)
+        return CrossValidated(GaussianProcessSurrogate(taught=self.taught), refitted=False)
 
     def _forward(
         self, coalitions: BoolArray, values: FloatArray, batches: int

@@ -44,7 +44,7 @@ class Assembly:
 
     def of_trees(self, exact: TreeValues) -> Explanation:
         """Rows whose values come from trees: nothing evaluated, nothing in doubt."""
-        rows = len(self.rows)
+        rows = len(self.explained)
         return self._explanation(
             None,
             TREES,
@@ -113,7 +113,7 @@ class Assembly:
             lower=shaped(cells).copy(),
             upper=shaped(cells).copy(),
             doubtful=shaped(np.full(exact.base.shape, "", object)),
-            evaluations=np.zeros(len(self.rows), np.int64),
+            evaluations=np.zeros(len(self.explained), np.int64),
             method=TREES,
             index=self.index,
             seed=self.settings.seed,
@@ -142,19 +142,19 @@ class Assembly:
         not_exact : str or None
             Why rows are not explained exactly, where that could be expected of the model.
         """
-        shape = (len(self.rows), len(self.players), self.explained.shape[1])
+        shape = (len(self.explained), len(self.players), self.explained.shape[1])
         finished: BoolArray = np.logical_not(live.any(axis=1))
         values = np.zeros(shape)
         errors = np.zeros(shape)
         half_widths = np.zeros(shape)
         base = self.explained.copy()
         doubtful = np.full(base.shape, "", object)
-        evaluations = np.ones(len(self.rows), np.int64)
+        evaluations = np.ones(len(self.explained), np.int64)
         model_rows = predicted + 1
-        stopped_by = np.full(len(self.rows), NOTHING_TO_DO, object)
+        stopped_by = np.full(len(self.explained), NOTHING_TO_DO, object)
         because = stopped_by.copy()
-        kept: list[KeptRow | None] = [None] * len(self.rows)
-        courses: list[Course] = [()] * len(self.rows)
+        kept: list[KeptRow | None] = [None] * len(self.explained)
+        courses: list[Course] = [()] * len(self.explained)
         for game, estimate in done:
             which = game.labels
             at = (which[:, None], game.live)
@@ -213,7 +213,7 @@ class Assembly:
         axis of outputs where there is only one.
         """
         one_output = self.explained.shape[1] == 1
-        ids = np.arange(len(self.rows)) if self.row_ids is None else self.row_ids
+        ids = np.arange(len(self.explained)) if self.row_ids is None else self.row_ids
         arrays |= {"predictions": self.explained, "data": _data(self.rows, self.players)}
         arrays["row_ids"] = ids
         for name, array in arrays.items():
@@ -260,10 +260,10 @@ def _data(table: Table, players: Players) -> NDArray[Any]:
     cells = table.cells()
     if not players.grouped:
         return cells
-    data = np.full((len(table), len(players)), None, object)
+    data = np.full((len(cells), len(players)), None, object)
     for player in range(len(players)):
         features = np.flatnonzero(players.player_of == player)
-        for row in range(len(table)):
+        for row in range(len(cells)):
             texts = [_short(cells[row, f]) for f in features]
             data[row, player] = cells[row, features[0]] if len(features) == 1 else ", ".join(texts)
     return data

@@ -10,12 +10,11 @@ from typing import Any
 
 from owenshap.designs.indices import SHAPLEY, Index, as_index
 from owenshap.estimators import Estimator
-from owenshap.run.allocation import Shared
-from owenshap.run.settings import Settings
-from owenshap.statistics.stopping import USUAL, Until, checked_until
+from owenshap.run.settings import Settings, Shared
+from owenshap.statistics.goal import USUAL, Until, checked_until
 from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor
-from owenshap.support.progress import Counted, Meter, close, listening, meter
+from owenshap.support.progress import Meter, shown, silent
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +37,8 @@ class Call:
     """Whether evaluations are kept; 'auto' then takes a method that evaluates pairs."""
     index: Index = SHAPLEY
     """Which levels count how much."""
+    report: Meter = silent
+    """Is told how far it is, as long as the call is shown."""
 
     @classmethod
     def checked(
@@ -82,14 +83,8 @@ class Call:
     @contextmanager
     def shown(self, rows: int) -> Iterator[Call]:
         """The call with a bar for so many rows, which is there as long as this is."""
-        report = meter(self.progress, "explaining", rows)
-        try:
-            counted = Counted(report, rows)
-            with listening(counted):
-                yield replace(self, progress=report)
-            counted.end()
-        finally:
-            close(report)
+        with shown(self.progress, "explaining", rows) as report:
+            yield replace(self, report=report)
 
 
 def _shared(total: int | None, seconds: float | None) -> Shared | None:

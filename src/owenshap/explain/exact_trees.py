@@ -107,13 +107,17 @@ class ExactTrees:
         except UnreadableModelError as error:
             raise _background_needed(error) from error
 
-    def ahead(self, method: str | Estimator, rows: Table, absent: Absent | None) -> Table | None:
+    def ahead(
+        self, method: str | Estimator, by_default: bool, rows: Table, absent: Absent | None
+    ) -> Table | None:
         """Composites that the model will be asked for when a few rows are explained, before it
         predicts these: some models take as long for one row as for a hundred.
         """
-        if absent is None or self._kept is not None or len(rows) > MOST_COMPARED:
+        if method != TREES and not (method == "auto" and by_default):
             return None
-        if method not in ("auto", TREES) or not self.known:
+        if absent is None or self._kept is not None or not self.known:
+            return None
+        if len(rows) > MOST_COMPARED:
             return None
         try:
             read = self.read()

@@ -20,7 +20,6 @@ from owenshap.explain.sampling import sampled
 from owenshap.games.outputs import Choice, choose
 from owenshap.games.players import Groups
 from owenshap.run.evaluate import parse_bytes
-from owenshap.run.plan import TREES
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 
@@ -211,8 +210,9 @@ class Explainer:
         with call.shown(len(rows)) as call:
             # evaluations that are to be kept must be made
             by_default = self._fast and not keep
-            whole = self._output is None and (by_default or method == TREES)
-            beside = self._trees.ahead(method, rows, absent) if whole else None
+            beside = None
+            if self._output is None:
+                beside = self._trees.ahead(method, by_default, rows, absent)
             predictions = self._predictor.timed_predictions(rows, beside)
             names = self._predictor.output_names(predictions.shape[1])
             output, output_names = choose(self._output, predictions, names)

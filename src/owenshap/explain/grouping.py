@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,10 +16,10 @@ from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.allocation import Task
 from owenshap.run.blocks import LARGEST_BLOCK
 from owenshap.run.keeping import KeepingGame
 from owenshap.run.plan import Plan
+from owenshap.run.settings import Task
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
 
@@ -35,7 +35,8 @@ class RowGroups:
     """Rows to explain with one model.
 
     Rows with the same number of live players play one game together and so share its designs; which
-    other rows are there changes nothing for any of them.
+    other rows are there changes nothing for any of them. Of very many the background teaches where
+    processes start from.
     """
 
     model: Model
@@ -43,8 +44,8 @@ class RowGroups:
     absent: Absent
     players: Players
     output: Output
-    batch_rows: int | None
-    """The most rows that the model takes at once; None: any number."""
+    rows_at_once: int
+    """Rows of a batch that keeps the model busy."""
     linear: LinearFirst | None
     """The model's linear first step, where it has one that is to be used."""
 
@@ -63,12 +64,14 @@ class RowGroups:
         outputs: int,
         memory: int,
         keeps: bool = False,
+        plan_of: Callable[[Plan, IntArray], Plan] | None = None,
     ) -> list[Task]:
         """The games to estimate, each with the plan for its number of players, and the background
         rows drawn for each star or chain; None: all of them.
 
         A relative tolerance is a share of the ranges (rows, outputs). A model's outputs bound how
-        many rows fit into memory together. Where a call `keeps` evaluations, games do.
+        many rows fit into memory together. Where a call `keeps` evaluations, games do. A row that
+        learns for itself has the plan of its own live players.
         """
         counts = self.live.sum(axis=1)
         # from columns a game takes as much memory as it is given, however many rows it has
@@ -82,16 +85,19 @@ class RowGroups:
             fitting = max(1, memory // (KEPT_BYTES * n_players * outputs))
             step = 1 if alone else min(most, fitting)  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):
-                game: Game = self._game(which, draws[n_players], outputs, memory)
+                game: Game = self.game(which, draws[n_players], outputs, memory)
                 if keeps:
                     game = _keeping(game, plan)
-                tasks.append(Task(game, plan, None if ranges is None else ranges[which]))
+                own = plan
+                if plan_of is not None and plan.learns(n_players):
+                    own = plan_of(plan, np.flatnonzero(self.live[which[0]]))
+                tasks.append(Task(game, own, None if ranges is None else ranges[which]))
         return tasks
 
-    def _game(self, which: IntArray, draws: int | None, outputs: int, memory: int) -> ModelGame:
-        rows = self.rows if len(which) == len(self.rows) else self.rows.take(which)
+    def game(self, which: IntArray, draws: int | None, outputs: int, memory: int) -> ModelGame:
+        """The game of these rows, which have as many live players."""
+        rows = self.rows if len(which) == len(self.live) else self.rows.take(which)
         fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
-        busy = self.model.rows_at_once(rows.n_features, self.batch_rows)
         game = ModelGame(
             model=self.model,
             rows=rows,
@@ -100,7 +106,7 @@ class RowGroups:
             live=np.nonzero(self.live[which])[1].reshape(len(which), -1),
             output=self.output.of_rows(which),
             labels=which,
-            batch_rows=max(1, min(fitting, busy)),
+            batch_rows=max(1, min(fitting, self.rows_at_once)),
             draws=draws,
         )
         if self.linear is None:

@@ -16,8 +16,8 @@ from owenshap.run.keeping import KeptRow
 from owenshap.statistics.intervals import normal_quantile
 from owenshap.support.arrays import FloatArray
 
-MOST_PLAYERS = 2000  # a matrix of more takes 32 MB for each row and output, and is never looked at
 ARRAYS = 4  # values, standard errors, lower and upper ends
+MOST_PLAYERS = 2000  # a matrix of more takes 32 MB for each row and output, and is never looked at
 
 
 def check_size(n_players: int, rows: int, outputs: int, memory: int) -> None:
@@ -29,13 +29,9 @@ def check_size(n_players: int, rows: int, outputs: int, memory: int) -> None:
         rule = f"be at most {MOST_PLAYERS:,} for interactions"
         got = f"{n_players:,}, whose matrices would take {needed / 1e9:,.1f} GB"
         raise InputError("n_players", rule, got, "Group features into fewer players")
-    if needed > max(memory, LEAST_MEMORY) * ROOM:
+    if needed > 10 * max(memory, 10**7):  # less than 100 MB is always small
         rule = f"hold a tenth of the {needed / 1e9:,.1f} GB of all pairs of {rows:,} rows"
         raise InputError("memory", rule, f"{memory / 1e6:,.0f} MB", "Take fewer rows at a time")
-
-
-LEAST_MEMORY = 10**7  # bytes: with less set, an answer of ten times as much is still small
-ROOM = 10  # times the memory of working arrays that the answer itself may take
 
 
 def of_explanation(explanation: Explanation, index: Any) -> Interactions:

@@ -16,7 +16,6 @@ from owenshap.explain.call import Call
 from owenshap.fast.columns import is_additive
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.outputs import Output
-from owenshap.run.allocation import Shared
 from owenshap.run.cost import LITTLE, Cost, Trial
 from owenshap.run.plan import (
     DRAWN,
@@ -30,13 +29,13 @@ from owenshap.run.plan import (
     settled_for,
 )
 from owenshap.run.semivalues import method_under, settled_method
-from owenshap.statistics.stopping import ENDLESS, LEARNER_LOOK, Until, next_look
+from owenshap.run.settings import Shared
+from owenshap.statistics.goal import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import IntArray
-from owenshap.support.progress import clock
+from owenshap.support.progress import clock, silent
 
 # of the evaluations that fit a time, where they cannot be stopped: others may compute
 IN_TIME = 0.8
-SLOWEST = 20  # times as slow as it computes that a machine may be which others use
 TRIED = 0.2  # of a time, for a batch that tells what a prediction takes
 MINUTES = 60.0  # seconds ahead that a user should know of
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
@@ -75,7 +74,11 @@ class Planner:
         return plan if share == math.inf else self._within_share(plan, n_players)
 
     def warning(self, plans: Mapping[int, Plan]) -> str | None:
-        """What to say beforehand where minutes are ahead, as far as is known."""
+        """What to say beforehand where minutes are ahead, as far as is known; None where nobody
+        listens.
+        """
+        if self.call.report is silent:
+            return None
         predictions = 0
         for n_players, plan in plans.items():
             averaged = self.draws(n_players) or self.background
@@ -206,9 +209,7 @@ class Planner:
         whole = shared.seconds / (rows * self._averaged)
         little = min(LITTLE, TRIED * shared.seconds)
         seconds = self.trial.seconds(lambda seconds: whole < plenty * seconds, 0, little)
-        if whole < SLOWEST * plenty * seconds:  # else there is time, however busy the machine
-            seconds *= self.trial.slowness
-        return min(share, whole / seconds)
+        return min(share, whole / (seconds * self.trial.slowness))
 
     def _within_share(self, plan: Plan, n_players: int) -> Plan:
         """The plan with which a row can begin well within its share of what rows have together, and

@@ -30,6 +30,7 @@ from owenshap.run.cost import Pace, Trial, timed
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import checked_names, whole_number
 from owenshap.support.units import LOG_ODDS, PROBABILITY, SCORE
+from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.tables import Table, as_table
 
 LOGIT = "logit"
@@ -70,13 +71,21 @@ class Predictor:
         self._beside: tuple[Table, FloatArray] | None = None
         self._pace = Pace()
         self._linear_pace = Pace()
+        self.ahead: int | None = None
+        """Rows of the whole that a call is a part of; None: it is the whole."""
+        self.taught: dict[tuple[int, bool], Taught] = {}
+        """What background rows have taught, by seed, and by whether the model itself was asked."""
+
+    def rows_at_once(self, rows: Table) -> int:
+        """Rows like these in a batch that keeps the model busy."""
+        return self.model.rows_at_once(rows.n_features, self.batch_rows)
 
     def predictions(self, rows: Table) -> FloatArray:
         """The model's predictions of the rows themselves, (rows, k)."""
         if self._beside is not None and self._beside[0] is rows:
             predictions, self._beside = self._beside[1], None
             return predictions
-        step = self.model.rows_at_once(rows.n_features, self.batch_rows)
+        step = self.rows_at_once(rows)
         batches = []
         for start in range(0, len(rows), step):
             # a model may write into its batch
@@ -112,7 +121,7 @@ class Predictor:
         """Seconds that a prediction takes, by the model itself and from its linear first step,
         where it has one.
         """
-        most = self.model.rows_at_once(rows.n_features, self.batch_rows)
+        most = self.rows_at_once(rows)
         pace = {"model": _seconds(self.predictions, rows, most)}
         linear = self._first_step() if self._fast else None
         if linear is not None and linear.arrays.of_table(rows) is not None:
@@ -123,6 +132,7 @@ class Predictor:
         """A copy that takes these times for granted, and asks no clock."""
         settled = copy.copy(self)
         settled._pace = Pace.known(pace["model"])
+        settled.ahead = int(pace.get("rows", 1))
         settled._linear_pace = Pace.known(pace.get("linear", pace["model"]))
         return settled
 
@@ -205,9 +215,10 @@ class Predictor:
             len(rows),
             lambda which: self.predictions(rows.take(which)),
             counts=True,
-            largest=self.model.rows_at_once(rows.n_features, self.batch_rows),
+            largest=self.rows_at_once(rows),
         )
-        trial.also(checked)
+        if checked:
+            trial.also(checked)
         return trial
 
     def ranges(

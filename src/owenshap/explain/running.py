@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from owenshap.designs.design import Stars
 from owenshap.estimators.base import Passes
@@ -11,41 +12,37 @@ from owenshap.explain.call import Call
 from owenshap.fast import fused_stars
 from owenshap.fast.linear_game import LinearModelGame, value_ahead
 from owenshap.games.model_game import ModelGame
-from owenshap.run.allocation import Allocation, Shared, Task
+from owenshap.run.allocation import Allocation
 from owenshap.run.blocks import MOST_TOGETHER, all_drawn, in_draws
 from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
 from owenshap.run.semivalues import estimate_under
-from owenshap.run.settings import Settings
+from owenshap.run.settings import Settings, Shared, Task
 from owenshap.support.executors import in_order
-from owenshap.support.progress import Meter, close, meter, parts_of, tell
+from owenshap.support.progress import Meter, parts_of, silent, tell
+
+Estimated: TypeAlias = tuple[ModelGame, Estimate]
+"""A game of some rows, and its estimate."""
 
 UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
 
 def estimates(
     tasks: list[Task], shared: Shared | None, call: Call, warning: str | None = None
-) -> Iterator[tuple[ModelGame, Estimate]]:
+) -> Iterator[Estimated]:
     """The games with their estimates. Workers take whole games; where there is only one, or rows
     share, blocks. A warning is told beforehand.
     """
-    report = meter(call.progress, "explaining")
+    report = call.report
     if warning is not None:
         tell(report, warning)
-    try:
-        if shared is None:
-            yield from _one_by_one(tasks, call, report)
-        else:
-            yield from _of_rows(
-                Allocation(tasks, call.settings, shared, call.executor, report), call
-            )
-    finally:
-        close(report)
+    if shared is None:
+        yield from _one_by_one(tasks, call, report)
+    else:
+        yield from _of_rows(Allocation(tasks, call.settings, shared, call.executor, report), call)
 
 
-def _one_by_one(
-    tasks: list[Task], call: Call, report: Meter
-) -> Iterator[tuple[ModelGame, Estimate]]:
+def _one_by_one(tasks: list[Task], call: Call, report: Meter) -> Iterator[Estimated]:
     """The estimates of the tasks, each by itself."""
     settings = call.settings
     executor = call.executor
@@ -56,7 +53,7 @@ def _one_by_one(
     parts = parts_of(report, [_guess(task) for task in tasks], [task.rows for task in tasks])
     if executor is not None:
         # what a worker needs, which it can be sent
-        remote = replace(call, executor=None, progress=None)
+        remote = replace(call, executor=None, progress=None, report=silent)
         made = in_order(_finished, ((task, remote) for task in tasks), executor)
         for of_task, part in zip(made, parts, strict=True):
             yield from of_task
@@ -71,12 +68,12 @@ def _guess(task: Task) -> int:
     return task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost)
 
 
-def _finished(task: Task, call: Call) -> list[tuple[ModelGame, Estimate]]:
+def _finished(task: Task, call: Call) -> list[Estimated]:
     """What a worker does with a whole task."""
     return list(_of_rows(Allocation([task], call.settings), call))
 
 
-def _of_rows(run: Allocation, call: Call) -> Iterator[tuple[ModelGame, Estimate]]:
+def _of_rows(run: Allocation, call: Call) -> Iterator[Estimated]:
     for game, estimate in run.results():
         if isinstance(game, KeepingGame):
             assert isinstance(game.game, ModelGame)

@@ -9,20 +9,18 @@ import numpy as np
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly
 from owenshap.explain.call import Call
+from owenshap.explain.closed_form import in_closed_form
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, explained_of
-from owenshap.explain.running import estimates
-from owenshap.fast.additive import additive_values
-from owenshap.fast.columns import is_additive
-from owenshap.fast.linear_first import LinearFirst
+from owenshap.explain.running import Estimated, estimates
+from owenshap.explain.teaching import taught, taught_plan
 from owenshap.games.masking import Absent
-from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
 from owenshap.run.cost import Trial
-from owenshap.run.result import Estimate
-from owenshap.support.arrays import FloatArray
+from owenshap.run.plan import Plan
+from owenshap.support.arrays import FloatArray, IntArray
 
 LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
 
@@ -42,7 +40,7 @@ def sampled(
     rows = assembly.rows
     outputs = predictions.shape[1]
     linear, checked = predictor.linear(rows, absent, predictions, output)
-    explained = explained_of(linear, output, rows, predictions, np.arange(len(rows)))
+    explained = explained_of(linear, output, rows, predictions, np.arange(len(predictions)))
     assembly = replace(assembly, explained=explained)
     output = replace(output, gives=explained.shape[1])
     groups = RowGroups(
@@ -51,13 +49,13 @@ def sampled(
         absent,
         assembly.players,
         output,
-        predictor.batch_rows,
+        predictor.rows_at_once(rows),
         linear,
     )
-    if linear is not None and _in_closed_form(call, linear, absent, output):
-        values, base = additive_values(linear, output, rows, absent, assembly.players)
-        if assembly.adds_up(values, base):
-            return assembly.of_linear(values, base, groups.live, len(absent), not_exact)
+    if linear is not None:
+        explanation = in_closed_form(call, groups, assembly, not_exact)
+        if explanation is not None:
+            return explanation
     trial = predictor.trial(rows, linear, checked)
     done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
@@ -70,12 +68,6 @@ def sampled(
     return assembly.of_games(done, groups.live, trial.predicted, not_exact)
 
 
-def _in_closed_form(call: Call, linear: LinearFirst, absent: Absent, output: Output) -> bool:
-    """Whether values are read off a linear model, and nothing else is asked for."""
-    plain = call.method == "auto" and call.shared is None and not call.asks_for_pairs
-    return plain and not absent.per_row and is_additive(linear, output)
-
-
 def _estimated(
     call: Call,
     groups: RowGroups,
@@ -84,7 +76,7 @@ def _estimated(
     outputs: int,
     assembly: Assembly,
     not_exact: str | None,
-) -> list[tuple[ModelGame, Estimate]]:
+) -> list[Estimated]:
     """All games with their estimates; an error has the explanation of the rows that are done."""
     counts = groups.live.sum(axis=1)
     background = len(groups.absent)
@@ -100,8 +92,14 @@ def _estimated(
         ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
     draws = {each: planner.draws(each) for each in plans}
     keeps = call.asks_for_pairs
-    tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps)
-    done: list[tuple[ModelGame, Estimate]] = []
+    known = taught(call, groups, planner, plans, predictor, trial)
+
+    def plan_of(plan: Plan, players: IntArray) -> Plan:
+        what = known.get(len(players))
+        return plan if what is None else taught_plan(plan, what, players)
+
+    tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps, plan_of)
+    done: list[Estimated] = []
     try:
         done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))
     except (OwenshapError, KeyboardInterrupt) as error:

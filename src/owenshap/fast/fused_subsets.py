@@ -12,17 +12,16 @@ from itertools import accumulate
 from typing import Any
 
 from owenshap.designs.design import size_weights
-from owenshap.fast.fused_stars import ACTIVATIONS, has_triton
+from owenshap.fast.fused_stars import ACTIVATIONS, WARPS, has_triton
 from owenshap.fast.linear_first import LinearFirst, Step
 from owenshap.fast.torch_linear import TorchArrays
 from owenshap.support.extras import needed
 
 COALITIONS_AT_ONCE = 64  # of a program
-WARPS = 4  # of a program
 PROGRAMS = 1 << 12  # that fill a device some times over
 MOST_WIDE = 32  # numbers of a layer that a program keeps in registers
 MOST_OUTPUTS = 16  # outputs that a program keeps in registers
-NOTHING = 3  # as the number of an activation
+NOTHING = len(ACTIVATIONS)  # the number of none of them
 
 
 def fits(linear: LinearFirst, n_players: int) -> bool:

@@ -47,7 +47,7 @@ class ModelGame(Declared):
     """Background rows drawn for each star or chain in place of all of them: unbiased, and cheaper.
     """
 
-    @property
+    @cached_property
     def n_players(self) -> int:
         """Live players."""
         return self.live.shape[1]
@@ -100,7 +100,7 @@ class ModelGame(Declared):
         """
         drawn = self._whole_background if background is None else background
         weights = self.absent.weights if background is None else None
-        if len(self.rows) * len(coalitions) > self._pairs_at_once(drawn):
+        if len(self.live) * len(coalitions) > self._pairs_at_once(drawn):
             values = self._means(coalitions, drawn, weights)
             return lambda: values
         finish = next(self._batches(coalitions, drawn, weights))
@@ -117,7 +117,7 @@ class ModelGame(Declared):
         composites are made.
         """
         n_players = self.n_players
-        if len(self.rows) > 1 or n_players == len(self.players):
+        if len(self.live) > 1 or n_players == len(self.players):
             compose = self.rows.composer(self.absent.table, self.players.player_of)
             return lambda row, coalitions, drawn: compose(
                 row, self._of_all_players(row, coalitions), drawn
@@ -148,13 +148,13 @@ class ModelGame(Declared):
         """Batches that are begun when they are asked for; of each, what waits for its means (pairs,
         k).
         """
-        pairs = len(self.rows) * len(coalitions)
+        pairs = len(self.live) * len(coalitions)
         step = self._pairs_at_once(drawn)
         for start in range(0, pairs, step):
             row, which = np.divmod(np.arange(start, min(start + step, pairs)), len(coalitions))
             background = drawn[which] if len(drawn) > 1 else drawn
             # of one row: no copy
-            some = coalitions[which] if len(self.rows) > 1 else coalitions[start : start + step]
+            some = coalitions[which] if len(self.live) > 1 else coalitions[start : start + step]
             yield partial(_mean, self._outputs(row, some, background), weights)
 
     def _finished(self, begun: Iterator[Callable[[], FloatArray]]) -> Iterator[FloatArray]:
@@ -165,7 +165,7 @@ class ModelGame(Declared):
 
     def _by_coalition(self, means: Sequence[FloatArray], coalitions: int) -> FloatArray:
         """Means of all batches, row after row, as values (m, rows × outputs)."""
-        by_row = np.concatenate(means).reshape(len(self.rows), coalitions, -1)
+        by_row = np.concatenate(means).reshape(len(self.live), coalitions, -1)
         return by_row.swapaxes(0, 1).reshape(coalitions, -1)
 
     def _of_all_players(self, row: IntArray, coalitions: BoolArray) -> BoolArray:

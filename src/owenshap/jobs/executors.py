@@ -12,7 +12,7 @@ import pickle
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -122,6 +122,8 @@ def _delivered(work: Work, executor: Any, folder: Path) -> Iterator[Submit]:
     content = pickled(work)
     if _is_dask(executor):
         there = executor.submit(_restored, content, pure=False)
+        with suppress(Exception):  # a head start alone: what a worker lacks comes with its parts
+            executor.replicate(there)  # else all but one wait for it, some for a whole part
         yield partial(executor.submit, _made, there, pure=False)
         return
     token = uuid.uuid4().hex

@@ -114,7 +114,8 @@ def settled(
     return {
         "rows": source.rows,
         "part_rows": _part_rows(seconds, source.rows, explanation, workers, most),
-        "pace": pace,
+        # whether background rows teach is settled for all parts
+        "pace": pace | {"rows": source.rows},
         "row_seconds": seconds,
         "plan": None if explanation.because is None else str(explanation.because[0]),
         "layout": layout.state(),

@@ -20,7 +20,8 @@ from owenshap.explain.pairing import ARRAYS
 from owenshap.jobs.layout import DOUBT, ROW, SINGULAR, Layout, arrow, exact_rows
 from owenshap.support.arrays import IntArray
 
-BYTES = 1 << 26  # of the matrices that are made at a time: a part then stays below as much
+# of the matrices that are made at a time: decisions.md#parts-of-a-run
+BYTES = 1 << 26
 NUMBERS = ("values", *DOUBT)
 
 

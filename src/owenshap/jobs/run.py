@@ -51,7 +51,8 @@ class Progress:
     """That its starts took together, each up to the part that it finished last."""
 
     def __str__(self) -> str:
-        left = "" if np.isnan(self.seconds_left) else f", {clock(self.seconds_left)} left"
+        known = self.done < self.rows and not np.isnan(self.seconds_left)
+        left = f", {clock(self.seconds_left)} left" if known else ""
         pace = "" if np.isnan(self.rows_per_second) else f", {self.rows_per_second:,.3g} rows/s"
         failed = f", {self.failed:,} failed" if self.failed else ""
         return f"{self.done:,} of {self.rows:,} rows{failed}{pace}{left}"

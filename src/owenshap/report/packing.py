@@ -19,8 +19,8 @@ from owenshap.report.importance import Importance
 from owenshap.report.material import Material, half_widths
 from owenshap.support.arrays import FloatArray
 
-LARGEST = 32767  # of 16 bits with a sign
-NO_INTERVAL = 65535  # the largest of 16 bits without one: no half-width is
+LARGEST = np.iinfo(np.int16).max
+NO_INTERVAL = np.iinfo(np.uint16).max  # no half-width is: they go to LARGEST
 LONGEST = 200  # characters of a name: a longer one is cut in its middle
 LONGEST_CELL = 60  # characters of a text that is shown whole
 SAFE = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}

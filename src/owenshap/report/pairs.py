@@ -15,11 +15,13 @@ from owenshap.jobs.run import Run
 from owenshap.report.packing import clean
 from owenshap.support.arrays import FloatArray
 
+SHOWN = 10  # pairs, the strongest: more would push what follows off the page
+
 
 def told_pairs(
     interactions: Interactions | Run | None, feature_names: list[str]
 ) -> list[dict[str, Any]]:
-    """The ten strongest pairs of each output, as the template puts them in; none without
+    """The strongest pairs of each output, as the template puts them in; none without
     interactions.
     """
     if interactions is None:
@@ -85,7 +87,7 @@ def _of_run(run: Run) -> list[Summary]:
 
 def _told(found: Summary) -> dict[str, Any]:
     summary, half = found.pairs, found.half
-    pairs = summary.strongest_pairs(10)
+    pairs = summary.strongest_pairs(SHOWN)
     at = tuple(np.array(pairs, np.int64).reshape(-1, 2).T)
     values = summary.matrix[at]
     digits = Digits.of(values)

@@ -9,121 +9,30 @@ same place are evaluated together, and no row's bits depend on that.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from owenshap.errors import InputError, OwenshapError
 from owenshap.games.game import Game, is_of_rows, rows_of
+from owenshap.run.clock import Clock, never
+from owenshap.run.ending import better_exactly, exactly, missed, over, reached_or_spent
 from owenshap.run.evaluate import Ends
-from owenshap.run.plan import Plan, exact_at_once
+from owenshap.run.plan import exact_at_once
 from owenshap.run.result import Estimate
 from owenshap.run.session import Session
-from owenshap.run.settings import Settings
-from owenshap.statistics.intervals import simultaneous_half_widths
-from owenshap.statistics.stopping import (
-    FIRST_LOOK,
-    LEARNER_LOOK,
-    Clock,
-    Until,
-    Verdict,
-    next_look,
-    with_look,
-)
-from owenshap.support.arrays import FloatArray
+from owenshap.run.settings import Settings, Shared, Task
+from owenshap.run.telling import Telling
+from owenshap.statistics.goal import FIRST_LOOK, LEARNER_LOOK, next_look
+from owenshap.statistics.stopping import Verdict, width_to_rank, with_look
 from owenshap.support.executors import Executor
-from owenshap.support.progress import (
-    EVERY,
-    Meter,
-    fitting,
-    heard,
-    note,
-    rows_done,
-    silent,
-)
+from owenshap.support.progress import Meter, silent
 
-# replicates from which on a half-width says which rows are the least certain, if not how much so
-FEWEST_TO_RANK = 4
 NEAR = 0.9  # of the greatest need: rows from there on are taken on together
-# times the evaluations to the first look: what a run is taken to need before anything is known
-UNTIL_KNOWN = 2
 
 Snapshot = Callable[[], Estimate]  # made when it is read: most are not
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """A game with its plan.
-
-    Parameters
-    ----------
-    game : Game
-        Perhaps of several rows, which play it together.
-    plan : Plan
-        For each of its rows.
-    ranges : float (rows, outputs), optional
-        What a relative tolerance is a share of where it is more than |v(N) − v(∅)|.
-    """
-
-    game: Game
-    plan: Plan
-    ranges: FloatArray | None = None
-
-    @property
-    def rows(self) -> int:
-        """How many rows play the game together."""
-        return rows_of(self.game)
-
-    @property
-    def cost(self) -> int:
-        """Evaluations of a replicate, at most."""
-        return self.plan.estimator.replicate_cost(self.game.n_players)
-
-    def of_rows(self, places: Sequence[int]) -> Game:
-        """The game of some of its rows."""
-        if len(places) == self.rows:
-            return self.game
-        assert is_of_rows(self.game)
-        return self.game.of_rows(np.array(places))
-
-
-@dataclass(frozen=True)
-class Shared:
-    """What all rows of a call have together.
-
-    Parameters
-    ----------
-    total : int, optional
-        Evaluations.
-    seconds : float, optional
-        From the beginning of the call on.
-    began : float
-        When that was, by the monotonic clock.
-    before : int
-        Rows that have had their only evaluation, so that `total` is what is left for the others.
-    """
-
-    total: int | None
-    seconds: float | None
-    began: float
-    before: int = 0
-
-    def expected(self, spent: int) -> int:
-        """Evaluations in all of the time, when so many are made."""
-        passed = max(1e-3, time.monotonic() - self.began)
-        return (
-            spent + 1
-            if self.seconds is None
-            else max(spent + 1, int(spent * self.seconds / passed))
-        )
-
-    @property
-    def clock(self) -> Clock:
-        """The limit of time, or none."""
-        return Clock(Until(seconds=self.seconds), self.began)
 
 
 @dataclass(eq=False)
@@ -184,21 +93,17 @@ class Allocation:
         resume: Estimate | None = None,
     ) -> None:
         self._tasks, self._settings, self._shared = tasks, settings, shared
-        self._executor, self._report = executor, report
-        self._clock = clock or (Clock(Until(), 0.0) if shared is None else shared.clock)
+        self._executor = executor
+        self._telling = None if report is silent else Telling(report, shared)
+        self._clock = clock or (never if shared is None else shared.clock)
         self._ends, self._resume = ends, resume
+        self._resumable = True
         self._rows = sum(task.rows for task in tasks)
         self._spent = 0
         """Evaluations of all rows."""
-        self._expected = 0
-        """How many they are expected to be in the end, where nothing is shared."""
         self._open: dict[int, _Row] = {}
         """Rows that have a first estimate and are not done, by identity."""
         self._latest: Snapshot | None = None
-        self._told = 0
-        """Evaluations that were last told."""
-        self._since, self._fitted, self._heard = 0, 0.0, 0.0
-        """Evaluations and shares of fits since then, and when that was last heard of."""
 
     def results(self) -> Iterator[tuple[Game, Estimate]]:
         """Every game of rows with its estimate, as it is done; after an interrupt, what the others
@@ -206,17 +111,16 @@ class Allocation:
 
         Nobody goes on from these: they stay to the end, and their replicates would fill the memory.
         """
+        self._resumable = False
         for game, snapshot, done in self.run():
             if done:
-                yield game, replace(snapshot(), state=None)
+                yield game, snapshot()
 
     def run(self) -> Iterator[tuple[Game, Snapshot, bool]]:
         """Snapshots as they come, each to be read before the next, and whether it is the last of
         its game.
         """
-        if self._report is silent:
-            return self._run()
-        return heard(self._run(), self._hear)
+        return self._run() if self._telling is None else self._telling.heard(self._run())
 
     def _run(self) -> Iterator[tuple[Game, Snapshot, bool]]:
         self._check_total()
@@ -232,9 +136,9 @@ class Allocation:
         except KeyboardInterrupt:
             yield from self._interrupted()
             raise
-        planned = self._shared is None and self._tasks[-1].plan.until is None
-        end = self._expected if planned else self._spent
-        self._report(end, end)
+        if self._telling is not None:
+            planned = self._shared is None and self._tasks[-1].plan.until is None
+            self._telling.end(self._telling.expected if planned else self._spent)
 
     def _rounds(self, tasks: Sequence[Task]) -> Iterator[tuple[Game, Snapshot, bool]]:
         """Sessions of some tasks, in rounds until all are over."""
@@ -261,7 +165,9 @@ class Allocation:
                 if snapshot is not None:
                     self._latest = snapshot
                     yield row.session.game, snapshot, done
-            self._tell_rows(going_on)
+            if self._telling is not None:
+                looks = [(row.session, row.verdict) for row in going_on if row.verdict is not None]
+                self._telling.looked(self._rows - len(going_on), self._spent, looks)
             targets = self._targets(going_on)
             rows = []
             for row in going_on:
@@ -285,7 +191,9 @@ class Allocation:
     def _fixed(self, task: Task) -> Iterator[tuple[Game, Snapshot, bool]]:
         """A session that is never looked at: a snapshot after every block."""
         session = self._session(task)
-        self._expected = self._spent + task.rows * task.plan.evaluations(task.game.n_players)
+        if self._telling is not None:
+            evaluations = task.plan.evaluations(task.game.n_players)
+            self._telling.expected = self._spent + task.rows * evaluations
         result = partial(session.result, self._in_time(session))
         for _ in session.advancing(task.plan.replicates):
             if session.count:
@@ -302,71 +210,25 @@ class Allocation:
         budget = session.plan.budget
         return f"{self._clock} for all rows: a row has about {budget:,} evaluations in them"
 
-    # --- what is told
-
     def _session(self, task: Task) -> Session:
         """The session of all rows of a task, nothing made yet."""
         session = Session(
             task.game, task.plan, self._settings, self._executor, self._clock, self._ends
         )
+        session.resumable = self._resumable
         if self._resume is not None:
             assert self._resume.state is not None
             session.resume(self._resume.state)
         if task.ranges is not None:
             session.ranges = np.maximum(session.ranges, task.ranges.reshape(-1))
-        if self._report is not silent:
-            before = self._spent
-            session.report = lambda done: self._tell(before + done * task.rows)
+        if self._telling is not None:
+            session.report = self._telling.of_rows(self._spent, 0, task.rows)
         return session
 
     def _spend(self, evaluations: int) -> None:
         self._spent += evaluations
-        self._tell(self._spent)
-
-    def _tell(self, done: int) -> None:
-        """How far it is; the end is told at the end."""
-        self._told, self._since = max(done, self._told), 0
-        self._tell_now()
-
-    def _tell_some(self, spent: int, before: int, rows: int, done: int) -> None:
-        """How far some rows are that go on together."""
-        self._tell(spent + (done - before) * rows)
-
-    def _tell_now(self) -> None:
-        done = self._told + self._since
-        expected = self._expected
-        if self._shared is not None:
-            expected = self._shared.total or self._shared.expected(done)
-        if not expected:
-            return  # nothing is known yet
-        self._report(min(done, max(expected, 2) - 1), max(expected, 1))
-
-    def _hear(self, evaluations: int, fitted: float) -> None:
-        """What is done inside of a block, or of a fit."""
-        self._since += evaluations
-        self._fitted = 0.0 if evaluations else self._fitted + fitted
-        now = time.monotonic()
-        if now - self._heard < EVERY:
-            return
-        self._heard = now
-        self._tell_now()
-        if self._fitted and self._told + self._since >= self._expected and self._shared is None:
-            fitting(self._report, min(self._fitted, 1.0))
-
-    def _tell_rows(self, rows: Sequence[_Row]) -> None:
-        """How many rows are done, how far the others are, and what they will take."""
-        if self._report is silent:
-            return
-        rows_done(self._report, self._rows - len(rows))
-        known = [(row, row.verdict) for row in rows if row.verdict is not None]
-        if not known:
-            return
-        if self._shared is None:
-            ahead = sum(row.session.expected(each) - row.session.evaluations for row, each in known)
-            self._expected = self._spent + max(ahead, 1)
-        row, verdict = max(known, key=lambda each: each[1].half_width)
-        assert row.session.plan.until is not None
-        note(self._report, verdict.standing(row.session.plan.until, row.session.tolerances))
+        if self._telling is not None:
+            self._telling.evaluated(self._spent)
 
     # --- the total
 
@@ -421,19 +283,20 @@ class Allocation:
         """Whether to have exact values before anything is sampled, given the tasks that wait for
         the same.
         """
-        if not session.exact_at_once:
-            return False
         here = session.game.n_players
+        if not exact_at_once(session.plan, here):
+            return False
         alike = [task for task in waiting if exact_at_once(task.plan, task.game.n_players)]
         rows = sum(task.rows * 2.0 ** (task.game.n_players - here) for task in alike)
-        if self._shared is None and not session.better_exactly(None):
+        if self._shared is None and not better_exactly(session, None):
             session.begin()
         return self._fits_exactly(session, None, rows)
 
     def _begun(self, task: Task, session: Session) -> list[_Row]:
         """The rows of a session, each with its first estimate and then a session of its own."""
         if session.count < FIRST_LOOK:  # an earlier estimate may be good enough as it is
-            self._expected = self._first_guess(task, session)
+            if self._telling is not None:
+                self._telling.expected = self._first_guess(task, session)
             before = session.evaluations if self._resume is not None else 0
             session.advance(session.next_look if self._shared is None else self._first(task))
             self._release(session)
@@ -452,9 +315,9 @@ class Allocation:
         ]
 
     def _first_guess(self, task: Task, session: Session) -> int:
-        """Evaluations in the end, before anything is known."""
-        to_a_look = UNTIL_KNOWN * task.cost * session.next_look
-        return self._spent + task.rows * min(task.plan.budget, session.evaluations + to_a_look)
+        """Evaluations in the end, before anything is known: twice those to the first look."""
+        twice = 2 * task.cost * session.next_look
+        return self._spent + task.rows * min(task.plan.budget, session.evaluations + twice)
 
     # --- looking
 
@@ -467,7 +330,7 @@ class Allocation:
         verdict = row.verdict = row.verdict or session.look()
         if anew:
             session.course = with_look(session.course, session.evaluations, verdict.half_width)
-        reason = session.over(verdict) if self._shared is None else self._over(row, verdict)
+        reason = over(session, verdict) if self._shared is None else self._over(row, verdict)
         if reason is not None:
             return _made(session.result(reason)), True
         snapshot = None
@@ -478,7 +341,8 @@ class Allocation:
         if anew and self._fits_exactly(session, verdict, rows if self._shared is not None else 1):
             return _made(self._exactly(session)), True
         if anew and self._shared is not None:
-            row.need = 1 / session.evaluations if self._shared.total is None else _width(row)
+            by_clock = self._shared.total is None
+            row.need = 1 / session.evaluations if by_clock else _width(row, verdict)
         return snapshot, False
 
     def _seen(self, row: _Row) -> Snapshot | None:
@@ -496,28 +360,27 @@ class Allocation:
         session = row.session
         assert session.plan.until is not None
         if not verdict.done and self._clock.late(session.evaluations):
-            return f"{self._clock} for all rows: {session.missed(verdict)}"
-        return session.reached_or_spent(verdict)
+            return f"{self._clock} for all rows: {missed(session, verdict)}"
+        return reached_or_spent(session, verdict)
 
     def _out_of_it(self, row: _Row) -> str:
         """Why a row stops that nothing is left for."""
         assert self._shared is not None
         assert row.verdict is not None
-        missed = row.session.missed(row.verdict)
+        what = missed(row.session, row.verdict)
         if self._clock.late(row.session.evaluations):
-            return f"{self._clock} for all rows: {missed}"
-        return f"total budget of {self._shared.total:,} evaluations for all rows: {missed}"
+            return f"{self._clock} for all rows: {what}"
+        return f"total budget of {self._shared.total:,} evaluations for all rows: {what}"
 
     def _fits_exactly(self, session: Session, verdict: Verdict | None, rows: float) -> bool:
         """Whether exact values are better, and fit what is left if so many rows have them."""
-        own = rows_of(session.game)
-        return own << session.game.n_players <= self._left and session.better_exactly(
-            verdict, rows / own
-        )
+        rows_here = rows_of(session.game)
+        fits = rows_here << session.game.n_players <= self._left
+        return fits and better_exactly(session, verdict, rows / rows_here)
 
     def _exactly(self, session: Session) -> Estimate:
         before = session.evaluations
-        estimate = session.exactly()
+        estimate = exactly(session)
         self._release(session)
         self._spend((estimate.evaluations - before) * rows_of(session.game))
         return estimate
@@ -588,8 +451,8 @@ class Allocation:
             ):
                 continue  # others may have learned anew, and nothing else yet
             before = session.evaluations
-            if self._report is not silent:
-                session.report = partial(self._tell_some, self._spent, before, len(rows))
+            if self._telling is not None:
+                session.report = self._telling.of_rows(self._spent, before, len(rows))
             session.advance(target)
             self._release(session)
             self._spend((session.evaluations - before) * len(rows))
@@ -615,16 +478,8 @@ def _by_need(row: _Row) -> tuple[float, int, int]:
     return -row.need, row.session.evaluations, int(game.labels[0]) if is_of_rows(game) else 0
 
 
-def _width(row: _Row) -> float:
-    """The half-width that a row has reached, in units of its tolerance where there is one."""
-    assert row.verdict is not None
+def _width(row: _Row, verdict: Verdict) -> float:
     session = row.session
-    moments = session.moments
-    if moments is None or moments.count < FEWEST_TO_RANK:
-        return math.inf
-    if session.tolerances is not None and math.isfinite(row.verdict.half_width):
-        return row.verdict.half_width
-    scales: FloatArray | float = 1.0 if session.tolerances is None else session.tolerances
-    return float(
-        (simultaneous_half_widths(moments, session.settings.confidence, scales) / scales).max()
+    return width_to_rank(
+        session.moments, session.tolerances, session.settings.confidence, verdict.half_width
     )

@@ -21,9 +21,10 @@ from owenshap.surrogates.gaussian_process.surrogate import FittedProcess, Gaussi
 # of the spread of the even part at pairs left out: an even process that is off by more hardly knows
 # which players act together
 POOR = 0.5
-# Of the root of what the even process leaves unexplained: so much more is the squared error of
-# interactions than folds tell, because without each fold as well as with it the process draws to 0
-# what the pairs say nothing of (benchmarks/decisions.md#even-process).
+# Of the root of what the even process leaves unexplained, for each pair of players and evaluated
+# pair: so much more is the squared error of interactions than folds tell, because the process draws
+# to 0 what the pairs say nothing of, without each fold as well as with it
+# (benchmarks/decisions.md#even-process).
 UNSEEN = 7.0
 METHODS = "'gaussian-process', 'linear' or 'exact'"
 
@@ -84,8 +85,8 @@ class Answers:
         if index.efficient or self._alone:
             return self._shapley
         if self._sums is not None:
-            found = self._sums.values(index)
-            return Shares(found, np.zeros_like(found))
+            exact = self._sums.values(index)
+            return Shares(exact, np.zeros_like(exact))
         odd = self._odd_values(index)
         if index.symmetric:
             return odd
@@ -145,10 +146,10 @@ class Answers:
     @cached_property
     def _wider(self) -> FloatArray:
         """Times the errors (k,): by what the even process leaves unexplained, which folds cannot
-        tell where there are fewer evaluated pairs than pairs of players.
+        tell the less, the fewer pairs were evaluated for each pair of players.
         """
         n_players = self._kept.n_players
-        scarce = min(1.0, n_players * (n_players - 1) / 2 / max(self._count, 1))
+        scarce = n_players * (n_players - 1) / 2 / max(self._count, 1)
         wider: FloatArray = np.sqrt(1 + UNSEEN * scarce * np.sqrt(self._even.left))
         return wider
 

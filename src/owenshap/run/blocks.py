@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from owenshap.designs.design import Design
-from owenshap.estimators import Estimator
+from owenshap.estimators import Estimator, combined_notes
 from owenshap.games.game import (
     CompactGame,
     Game,
@@ -61,6 +61,10 @@ class Worked(NamedTuple):
     """What did not go as planned, in words."""
     fit_errors: FloatArray | None = None
     """Standard errors (r, n, k) that replicates which are fits have of their own."""
+
+    def noted(self, before: str | None) -> str | None:
+        """What did not go as planned before and here."""
+        return before if self.note is None else combined_notes((before, self.note))
 
 
 class Blocks(NamedTuple):
@@ -117,9 +121,8 @@ def worked(
     parts = _parts(drawn, largest_block(1, blocks_smaller(game, ends)))
     if executor is None and isinstance(game, LaunchingGame) and game.launches and not adaptive:
         return _work_ahead(game, estimator, parts, ends, rows_at_once)
-    return in_order(
-        _work, ((game, estimator, part, last, ends, rows_at_once) for part, last in parts), executor
-    )
+    tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in parts)
+    return in_order(_work_adaptively if adaptive else _work, tasks, executor)
 
 
 class Drawing(Protocol):
@@ -171,8 +174,8 @@ def _parts(drawn: Iterable[Drawn], most: int) -> Iterator[tuple[Design, bool]]:
     """The designs of single blocks cut into parts of about so many coalitions; with each, whether
     it ends its block.
     """
-    for together in drawn:
-        for block in together.one_by_one():
+    for blocks in drawn:
+        for block in blocks.one_by_one():
             parts = list(block.design.parts(most))
             for part in parts:
                 yield part, part is parts[-1]
@@ -184,8 +187,8 @@ def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
     """
     group: list[Drawn] = []
     held = 0
-    for together in drawn:
-        for each in [together] if len(together.design) <= most else together.one_by_one():
+    for blocks in drawn:
+        for each in [blocks] if len(blocks.design) <= most else blocks.one_by_one():
             size = len(each.design)
             if group and held + size > most:
                 yield group
@@ -229,8 +232,13 @@ def _work(
     """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its
     replicates.
     """
-    if not estimator.adaptive(game.n_players, ends.outputs):
-        return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
+    return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
+
+
+def _work_adaptively(
+    game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int
+) -> Worked:
+    """The same where the first values of a part decide what else of it is evaluated."""
     opening = estimator.opening(part)
     values, evaluations = evaluate(game, opening, ends, rows_at_once)
     if len(opening) == len(part):
@@ -282,7 +290,7 @@ def _finished(
     return None if evaluated is None else _reduced(estimator, part, last, *evaluated)
 
 
-def _work_together(
+def _work_on_group(
     game: CompactGame, estimator: Estimator, group: list[Drawn], ends: Ends, rows_at_once: int
 ) -> list[Worked]:
     """The same for the blocks of a game that needs no coalitions."""
@@ -298,7 +306,7 @@ def _work_together(
     )
 
 
-def _begin_together(
+def _begin_group(
     game: LaunchingCompactGame,
     estimator: Estimator,
     group: list[Drawn],
@@ -352,11 +360,11 @@ def _groups_worked(
     with made_ahead(groups, GROUPS_AHEAD) if in_thread else nullcontext(groups) as drawn:
         if several and isinstance(game, LaunchingCompactGame) and game.launches_replicates:
             done = one_ahead(
-                _begin_together(game, estimator, group, ends, rows_at_once) for group in drawn
+                _begin_group(game, estimator, group, ends, rows_at_once) for group in drawn
             )
         else:
             tasks = ((game, estimator, group, ends, rows_at_once) for group in drawn)
-            done = in_order(_work_together, tasks, executor)
+            done = in_order(_work_on_group, tasks, executor)
         for group in done:
             yield from group
 

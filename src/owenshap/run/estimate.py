@@ -10,7 +10,8 @@ from typing import Any
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game
-from owenshap.run.allocation import Allocation, Snapshot, Task
+from owenshap.run.allocation import Allocation, Snapshot
+from owenshap.run.clock import Clock, timed_ends
 from owenshap.run.cost import Cost
 from owenshap.run.evaluate import Ends
 from owenshap.run.plan import (
@@ -21,9 +22,8 @@ from owenshap.run.plan import (
 )
 from owenshap.run.result import Estimate
 from owenshap.run.semivalues import players_of, snapshots_under
-from owenshap.run.session import timed_ends
-from owenshap.run.settings import Settings
-from owenshap.statistics.stopping import USUAL, Clock, Until, checked_until
+from owenshap.run.settings import Settings, Task
+from owenshap.statistics.goal import USUAL, Until, checked_until
 from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter, close, meter
 
@@ -291,7 +291,7 @@ def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Pla
         raise InputError(
             "resume", "be of independent replicates", what, "Begin anew, with a tolerance"
         )
-    if not estimator.random:
+    if not estimator.random or estimator.exact_order(n_players) >= n_players:
         raise InputError(
             "resume", "leave something to do", f"an estimate by {estimator.name}", "It is exact"
         )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from owenshap.designs.design import Design
 from owenshap.errors import GameError, InputError, OwenshapError, shown
-from owenshap.games.game import DrawingGame, Game, LaunchingGame, is_of_rows
+from owenshap.games.game import AdditiveGame, DrawingGame, Game, LaunchingGame, is_of_rows
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, unmasked
 from owenshap.support.progress import pulse
 
@@ -54,6 +54,16 @@ def evaluate_ends(game: Game) -> Ends:
     checked = _checked(values, both, None)
     # a game may use its array again
     return Ends(checked[0].copy(), checked[1].copy(), values.ndim == 1)
+
+
+def closed_form(game: Game) -> FloatArray:
+    """The values (n, k) of an additive game, which gives them itself."""
+    values = game.shapley_values() if isinstance(game, AdditiveGame) else None
+    if values is None:
+        advice = "Leave out plan, or give that of another method"
+        rule = "be additive for values in closed form"
+        raise InputError("game", rule, type(game).__name__, advice)
+    return values
 
 
 def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple[FloatArray, int]:

@@ -53,8 +53,8 @@ class SizeSums:
         chances = np.pad(index.size_weights(n_players - 1), 1)  # of no size below 0 or above
         member, other = chances[:-1], chances[1:]
         of_all, of_player = sums[..., -1, -1:], sums[..., :-1, -1]
-        found = np.einsum("s,ksi->ik", member + other, of_player)
-        return found - np.einsum("s,ksi->ik", other, of_all)
+        weighted = np.einsum("s,ksi->ik", member + other, of_player)
+        return weighted - np.einsum("s,ksi->ik", other, of_all)
 
     def pairs(self, index: Index) -> FloatArray:
         """The interactions (n, n, k) of all pairs under an index; 0 where i = j."""
@@ -62,11 +62,11 @@ class SizeSums:
         chances = np.pad(index.size_weights(n_players - 2), 2)
         both, one, none = chances[:-2], chances[1:-1], chances[2:]
         of_all, of_player = sums[..., -1, -1], sums[..., :-1, -1]
-        found = np.einsum("s,ksij->ijk", both + 2 * one + none, sums[..., :-1, :-1])
+        pairs = np.einsum("s,ksij->ijk", both + 2 * one + none, sums[..., :-1, :-1])
         single = np.einsum("s,ksi->ik", one + none, of_player)
-        found += np.einsum("s,ks->k", none, of_all) - single[:, None] - single
-        found[np.arange(n_players), np.arange(n_players)] = 0
-        return found
+        pairs += np.einsum("s,ks->k", none, of_all) - single[:, None] - single
+        pairs[np.arange(n_players), np.arange(n_players)] = 0
+        return pairs
 
     @property
     def _known(self) -> FloatArray:
@@ -191,16 +191,16 @@ class KeepingGame:
 
     def values(self, coalitions: BoolArray, /) -> NDArray[Any]:
         """The game's values of these coalitions, which are kept."""
-        found = np.asarray(self.game.values(coalitions))
-        if found.dtype.kind not in "biuf" or found.ndim not in (1, 2):
-            return found  # the loop says what is wrong with them
-        if len(found) != len(coalitions) or not np.isfinite(found).all():
-            return found
-        table = found.astype(np.float64, copy=False).reshape(len(found), len(self.labels), -1)
+        values = np.asarray(self.game.values(coalitions))
+        if values.dtype.kind not in "biuf" or values.ndim not in (1, 2):
+            return values  # the loop says what is wrong with them
+        if len(values) != len(coalitions) or not np.isfinite(values).all():
+            return values
+        table = values.astype(np.float64, copy=False).reshape(len(values), len(self.labels), -1)
         for place, label in enumerate(self.labels.tolist()):
             store = self._stores.setdefault(label, _Store(self.n_players, self._sums))
             store.add(coalitions, table[:, place])
-        return found
+        return values
 
     def kept(self, evaluations: int, additive: bool = False) -> tuple[Kept, ...]:
         """What was kept of each row, which must be as many as these; where an additive game was not

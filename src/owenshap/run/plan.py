@@ -13,7 +13,7 @@ from owenshap.errors import InputError, UnknownMethodError
 from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.run.cost import Cost, duration, quickest
-from owenshap.statistics.stopping import ENDLESS, FIRST_LOOK, Until
+from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, Until
 from owenshap.support.checks import whole_number
 from owenshap.surrogates.base import FOLDS
 from owenshap.surrogates.cross_validated import most_refitted

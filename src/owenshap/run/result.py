@@ -100,12 +100,12 @@ class Estimate:
 
         Of several outputs that differ, each reason names its own.
         """
-        found = self.doubts
-        if (found == found[0]).all():
-            return found[0] or None
-        reasons = [reason for reason in dict.fromkeys(found) if reason]
+        of_outputs = self.doubts
+        if (of_outputs == of_outputs[0]).all():
+            return of_outputs[0] or None
+        reasons = [reason for reason in dict.fromkeys(of_outputs) if reason]
         return "; ".join(
-            f"output {', '.join(map(str, np.flatnonzero(found == reason)))}: {reason}"
+            f"output {', '.join(map(str, np.flatnonzero(of_outputs == reason)))}: {reason}"
             for reason in reasons
         )
 

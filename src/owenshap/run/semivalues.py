@@ -13,6 +13,7 @@ from owenshap.designs.levels import drawn_levels
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.base import RulePasses
+from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.games.game import Game
 from owenshap.run.answers import METHODS, Answers, Shares
 from owenshap.run.keeping import KeepingGame, Kept
@@ -21,16 +22,14 @@ from owenshap.run.result import Estimate
 from owenshap.support.arrays import FloatArray
 from owenshap.support.checks import whole_number
 
-MOST_EXACT = 25  # players, of which all coalitions are evaluated
-
 
 def settled_method(method: str | Estimator, n_players: int, budget: Any) -> str | Estimator:
     """What evaluates pairs; 'auto' is exact or a process. An error for stars and chains."""
     if method == "auto":
         affordable = budget if isinstance(budget, int) else default_budget(n_players)
-        small = n_players <= MOST_EXACT and 1 << n_players <= affordable
+        small = n_players <= MOST_PLAYERS and 1 << n_players <= affordable
         return "exact" if small else "gaussian-process"
-    estimator = _found(method)
+    estimator = _estimator_of(method)
     if estimator is not None and not estimator.complements:
         rule = f"be one that evaluates coalitions with their complements ({METHODS})"
         got = f"'{estimator.name}'"
@@ -42,7 +41,7 @@ def method_under(
     method: str | Estimator, index: Index, n_players: int, budget: Any, open_ended: bool
 ) -> str | Estimator:
     """The method for values under an index: stars at its levels, or what evaluates pairs."""
-    estimator = _found(method)
+    estimator = _estimator_of(method)
     if not isinstance(estimator, RulePasses):
         return settled_method(method, n_players, budget)
     if open_ended or not isinstance(budget, int):
@@ -58,19 +57,20 @@ def method_under(
     return settled  # levels and weights that were given are an index of their own
 
 
-def estimate_under(found: Estimate, kept: tuple[Kept, ...] | None, index: Index) -> Estimate:
+def estimate_under(estimate: Estimate, kept: tuple[Kept, ...] | None, index: Index) -> Estimate:
     """An estimate with the values of its evaluations under an index; those of stars are so."""
     if kept is None:
-        return replace(found, index=index.name)
-    values, errors = found.moments.mean, np.nan_to_num(_table(found.standard_errors, found))
+        return replace(estimate, index=index.name)
+    values = estimate.moments.mean
+    errors = np.nan_to_num(_table(estimate.standard_errors, estimate))
     outputs = values.shape[1] // len(kept)
     new_values, new_errors = np.empty_like(values), np.empty_like(values)
     for row, each in enumerate(kept):
         which = slice(row * outputs, (row + 1) * outputs)
         shares = Answers(each, Shares(values[:, which], errors[:, which])).values(index)
         new_values[:, which], new_errors[:, which] = shares
-    moments = replace(found.moments, mean=new_values)
-    return replace(found, moments=moments, fit_errors=new_errors, index=index.name, state=None)
+    moments = replace(estimate.moments, mean=new_values)
+    return replace(estimate, moments=moments, fit_errors=new_errors, index=index.name, state=None)
 
 
 def snapshots_under(
@@ -98,9 +98,9 @@ def snapshots_under(
     for latest in run(changed):  # noqa: B007
         pass
     assert latest is not None
-    found = latest()
-    kept = game.kept(found.evaluations) if isinstance(game, KeepingGame) else None
-    answer = estimate_under(found, kept, index)
+    estimate = latest()
+    kept = game.kept(estimate.evaluations) if isinstance(game, KeepingGame) else None
+    answer = estimate_under(estimate, kept, index)
     yield lambda: answer
 
 
@@ -114,11 +114,11 @@ def players_of(game: Game) -> int:
     return whole_number("n_players", game.n_players, 1, "Give the number of players")
 
 
-def _table(errors: FloatArray, found: Estimate) -> FloatArray:
-    return errors.reshape(found.moments.mean.shape)
+def _table(errors: FloatArray, estimate: Estimate) -> FloatArray:
+    return errors.reshape(estimate.moments.mean.shape)
 
 
-def _found(method: str | Estimator) -> Estimator | None:
+def _estimator_of(method: str | Estimator) -> Estimator | None:
     """The estimator of a name; None where `estimate` is to say what methods there are."""
     if isinstance(method, Estimator):
         return method

@@ -12,40 +12,22 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from owenshap.errors import InputError
-from owenshap.estimators.base import GrowingLearner, Learner, combined_notes
-from owenshap.games.game import AdditiveGame, Game
+from owenshap.games.game import Game
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
-from owenshap.run.evaluate import Ends, evaluate, evaluate_ends
-from owenshap.run.plan import (
-    Plan,
-    default_budget,
-    exact_at_once,
-    exact_plan,
-    fitting_seconds,
-    leaves_a_gap,
-    spreads_its_gap,
-)
+from owenshap.run.clock import Clock, never, timed_ends
+from owenshap.run.evaluate import Ends, closed_form, evaluate, evaluate_ends
+from owenshap.run.learning import Learning, moments_of_fit
+from owenshap.run.plan import Plan, leaves_a_gap, spreads_its_gap
 from owenshap.run.result import Estimate
 from owenshap.run.settings import Settings
-from owenshap.statistics.accumulators import AT_ONCE, Accumulator
-from owenshap.statistics.intervals import normal_quantile, surprises, weight_of_skewness
-from owenshap.statistics.moments import Moments
-from owenshap.statistics.stopping import (
-    ENDLESS,
-    FIRST_LOOK,
-    Clock,
-    Course,
-    Verdict,
-    look,
-    look_at_fit,
-    never,
-    next_look,
-)
+from owenshap.statistics.accumulators import Accumulator
+from owenshap.statistics.goal import ENDLESS, next_look
+from owenshap.statistics.moments import AT_ONCE, Moments
+from owenshap.statistics.stopping import Course, Verdict, errors_within, look, look_at_fit
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.executors import IN_FLIGHT, Executor, in_order
 
@@ -53,9 +35,6 @@ MADE_FOR_ONE = 8
 """Replicates made, for each of the next block where a clock may end the run: so much of the time
 may stay unused.
 """
-
-SURELY = 2
-"""Times what many coalitions take, which must fit the time for exact values."""
 
 
 class Session:
@@ -87,8 +66,10 @@ class Session:
         ends: Ends | None = None,
     ) -> None:
         self.game, self.plan, self.settings, self.clock = game, plan, settings, clock
-        self._executor = executor
-        self.ends = timed_ends(game, clock) if ends is None else ends
+        self.executor = executor
+        if ends is None:
+            ends = evaluate_ends(game) if clock is never else timed_ends(game, clock)
+        self.ends = ends
         self.evaluations = 2
         self.blocks = 0
         """Blocks of replicates that are done."""
@@ -102,13 +83,18 @@ class Session:
         """How its accuracy went, look by look."""
         self.report: Callable[[int], None] = _nothing
         """Is told the evaluations as they are made."""
-        self.learner: Learner | None = (
-            None if plan.until is None else plan.estimator.learner(game.n_players)
-        )
+        self.resumable = True
+        """Whether its results hold what it takes to go on from them."""
+        looked_at = plan.until is not None
+        self.learner = plan.estimator.learner(game.n_players) if looked_at else None
+        """What learns while replicates are made; None where nothing does."""
+        self.learning: Learning | None = None
+        if self.learner is not None:
+            self.learning = Learning(self.learner, game.n_players, self.ends.outputs)
+        self._growing = None if self.learning is None else self.learning.growing
+        """The learner, as long as its fit is the estimate."""
         self._replicates = self._nothing_yet()
-        self._fit_squares: FloatArray | None = None  # (n, k), summed over replicates that are fits
         self._made = 0  # replicates by this session, those that only served a fit too
-        self._slowness = 1.0  # of fits here, as the last one showed
 
     def _nothing_yet(self) -> Accumulator:
         """What replicates are added to."""
@@ -133,19 +119,7 @@ class Session:
     def moments(self) -> Moments | None:
         """Of the replicates so far; None where there are none."""
         growing = self._growing
-        if growing is None:
-            return self._replicates.moments
-        if not growing.begun:
-            return None
-        values, errors = growing.fitted
-        count = max(2, growing.count)
-        return Moments(count, values, np.square(errors) * (count * (count - 1)))
-
-    @property
-    def _growing(self) -> GrowingLearner | None:
-        """The learner, where its fit is the estimate."""
-        growing = self.learner is not None and self.learner.grows
-        return cast(GrowingLearner, self.learner) if growing else None
+        return self._replicates.moments if growing is None else moments_of_fit(growing)
 
     @property
     def tolerances(self) -> FloatArray | None:
@@ -175,10 +149,10 @@ class Session:
         if self.learner is None:
             return self.plan.replicates
         most = math.inf if self._growing is None else self._growing.most
-        return int(min(self._affordable, most))
+        return int(min(self.all_affordable, most))
 
     @property
-    def _affordable(self) -> int:
+    def all_affordable(self) -> int:
         """The same of a learner that makes replicates of any number."""
         return self.count + (self.plan.budget - self.evaluations) // self.cost
 
@@ -199,7 +173,7 @@ class Session:
     def advancing(self, replicates: int) -> Iterator[None]:
         """The same, block by block."""
         if self.plan.estimator.closed_form:
-            self._closed_form()
+            self._replicates.add(closed_form(self.game)[None])
             yield
         elif self.plan.until is None:
             yield from self._sampled(
@@ -211,16 +185,6 @@ class Session:
     def begin(self) -> None:
         """Make a first block, which tells what an evaluation takes; not yet for a look."""
         self._make(self._sizes(min(self.affordable, self._block_size(0))))
-
-    def _closed_form(self) -> None:
-        """Values of an additive game: nothing to sample, nothing to be unsure of."""
-        values = self.game.shapley_values() if isinstance(self.game, AdditiveGame) else None
-        if values is None:
-            advice = "Leave out plan, or give that of another method"
-            raise InputError(
-                "game", "be additive for values in closed form", type(self.game).__name__, advice
-            )
-        self._replicates.add(values[None])
 
     def _blocks_left(self) -> Iterator[Blocks]:
         """The blocks of a fixed budget that are not done yet."""
@@ -239,10 +203,8 @@ class Session:
         yield from self._go_on(replicates)
         self.looks += self._made > made
         if self._growing is not None and self._made > made:
-            began = time.monotonic()
-            seconds = fitting_seconds(self._growing.pairs, self.game.n_players, self.ends.outputs)
-            self._growing.fit()
-            self._slowness = (time.monotonic() - began) / seconds
+            assert self.learning is not None
+            self.learning.grow(self._growing)
             self.note = self._growing.note
 
     def _go_on(self, replicates: int) -> Iterator[None]:
@@ -264,9 +226,7 @@ class Session:
         began = time.monotonic()
         before = self.evaluations
         blocks = [Blocks(number, [size]) for number, size in enumerate(sizes, self.blocks)]
-        for _ in (
-            self._sampled(blocks) if self.learner is None else self._learned(self.learner, blocks)
-        ):
+        for _ in self._sampled(blocks) if self.learner is None else self._learned(blocks):
             pass
         self._made += sum(sizes)
         self.clock.worked((self.evaluations - before) * self.ends.outputs, time.monotonic() - began)
@@ -283,45 +243,40 @@ class Session:
             settings.seed,
             blocks,
             self.ends,
-            self._executor,
+            self.executor,
             settings.coalitions_at_once(self.game.n_players),
             settings.memory,
             expected,
         ):
             self.evaluations += part.evaluations
             block = part.replicates if block is None else block + part.replicates
-            self.note = combined_notes((self.note, part.note))
-            if part.fit_errors is not None:
-                squares = np.square(part.fit_errors).sum(axis=0)
-                before = self._fit_squares
-                self._fit_squares = squares if before is None else before + squares
+            self.note = part.noted(self.note)
             self.report(self.evaluations)
             if part.last:
-                self._add(block)
+                self._replicates.add(block, part.fit_errors)
+                self.blocks += 1
                 block = None
                 yield
 
-    def _learned(self, learner: Learner, blocks: Sequence[Blocks]) -> Iterator[None]:
+    def _learned(self, blocks: Sequence[Blocks]) -> Iterator[None]:
         """Blocks of a learner, which sees the values block by block."""
+        learner = self.learner
+        assert learner is not None
         drawn = [each.design for each in all_drawn(self.game, learner, self.settings.seed, blocks)]
         at_once = self.settings.coalitions_at_once(self.game.n_players)
         tasks = ((self.game, design, self.ends, at_once) for design in drawn)
         for design, (values, used) in zip(
-            drawn, in_order(evaluate, tasks, self._executor), strict=True
+            drawn, in_order(evaluate, tasks, self.executor), strict=True
         ):
             self.evaluations += used
             self.report(self.evaluations)
             if self._growing is None:
-                self._add(learner.replicates(design, values))
+                self._replicates.add(learner.replicates(design, values))
                 self.note = learner.note
             else:
                 self._growing.see(design, values)
-                self.blocks += 1
+            self.blocks += 1
             yield
-
-    def _add(self, replicates: FloatArray) -> None:
-        self._replicates.add(replicates)
-        self.blocks += 1
 
     # --- how large the next blocks are
 
@@ -331,7 +286,7 @@ class Session:
         With a clock they begin with one and grow with those made so far, so that little is left
         undone when the time is over.
         """
-        at_once = 1 if self._executor is None else IN_FLIGHT
+        at_once = 1 if self.executor is None else IN_FLIGHT
         sizes: list[int] = []
         made = self._made
         while left and len(sizes) < at_once:
@@ -374,22 +329,15 @@ class Session:
         """What the next step takes: a fit, where a look found that it pays, or a block; nothing
         where all is spent.
         """
-        fit = 0.0
-        if verdict is not None and self.learner is not None:
-            fit = self._fit_seconds(verdict.needed_by_spread)
+        fit = 0.0 if verdict is None else self._fit_seconds(verdict.needed_by_spread)
         return fit or self._seconds(min(self.affordable - self.count, self._block_size(self._made)))
 
-    def _fit_seconds(self, needed: float = math.inf) -> float:
-        """What the next fit takes, where so many replicates are needed; 0 where it does not pay."""
-        learner = self.learner
-        if self._growing is not None:
-            pairs = self._growing.pairs * self.next_look // max(1, self.count)
-            seconds = fitting_seconds(pairs, self.game.n_players, self.ends.outputs)
-            return self._slowness * seconds
-        if learner is None or not learner.pays(self.count, needed, self.affordable - self.count):
+    def _fit_seconds(self, needed: float) -> float:
+        """What the next fit takes, where so many replicates are needed; 0 where none is ahead."""
+        if self.learning is None:
             return 0.0
-        seconds = fitting_seconds(learner.pairs, self.game.n_players, self.ends.outputs)
-        return self._slowness * seconds
+        left = self.affordable - self.count
+        return self.learning.seconds(self.count, self.next_look, left, needed)
 
     # --- learning
 
@@ -397,44 +345,30 @@ class Session:
         """Begin anew with what was learned, where that pays by what a look found; whether it
         did.
         """
-        learner = self.learner
-        growing = self._growing
-        if growing is not None:
-            needed = math.nan if verdict is None else verdict.replicates_needed
-            if growing.is_grown(needed):
-                growing.go_over()
+        learning = self.learning
+        if learning is None:
             return False
-        if learner is None:
+        if self._growing is not None:
+            needed = math.nan if verdict is None else verdict.replicates_needed
+            if self._growing.is_grown(needed):
+                self._growing.go_over()
+                self._growing = None
             return False
         needed = math.inf if verdict is None else verdict.needed_by_spread
         seconds = self._fit_seconds(needed)
         if not seconds or self.clock.late(self.evaluations, seconds):
             return False
-        began = time.monotonic()
-        learner.relearn(self.count, needed, self.affordable - self.count)
-        self._slowness *= (time.monotonic() - began) / seconds
-        moments = self.moments
-        if moments is not None and self.count >= FIRST_LOOK:
-            learner.surprises = np.maximum(learner.surprises, surprises(moments))
-            learner.before += self.count
+        left = self.affordable - self.count
+        learning.relearn(self.count, needed, left, self.moments, seconds)
         self._replicates = self._nothing_yet()
-        self.note = learner.note
+        self.note = learning.learner.note
         return True
 
     def room(self) -> FloatArray | None:
-        """Half-widths (k,) for what the surrogates before this one were surprised by: seldom and
-        much.
-
-        What they had not learned, this one may not have either: pairs like those are learned where
-        they were seen, and where they were not, the new series may miss them as the old ones did.
-        They are as rare as all series together allow.
-        """
-        learner = self.learner
-        if learner is None or not learner.before:
+        """Half-widths (k,) for what earlier surrogates of this run were surprised by."""
+        if self.learning is None:
             return None
-        rate = -math.log(1 - self.settings.confidence)
-        half: FloatArray = learner.surprises * (rate / (learner.before + self.count))
-        return half
+        return self.learning.room(self.count, self.settings.confidence)
 
     # --- looking
 
@@ -446,10 +380,10 @@ class Session:
         moments = self.moments
         assert moments is not None
         if self._growing is not None:
-            verdict = self._look_at_fit(self._growing)
-            last = self.count >= self._affordable
+            verdict = self._look_at_fit()
+            last = self.count >= self.all_affordable
             if (verdict.done or last) and self._confirm(None if last else self._errors_needed):
-                verdict = self._look_at_fit(self._growing)
+                verdict = self._look_at_fit()
             return verdict
         room = self.room()
         return look(
@@ -461,12 +395,14 @@ class Session:
             self.settings.confidence,
             max(1, self.looks),
             0.0 if room is None else room,
-            weight_of_skewness(self.learner is not None),
+            self.learner is not None,
             self.plan.estimator.draws(self.game.n_players),
         )
 
-    def _look_at_fit(self, growing: GrowingLearner) -> Verdict:
+    def _look_at_fit(self) -> Verdict:
+        growing = self._growing
         assert self.plan.until is not None
+        assert growing is not None
         return look_at_fit(
             *growing.fitted,
             self.count,
@@ -484,7 +420,7 @@ class Session:
         assert self.plan.until is not None
         if self.tolerances is None or self.plan.until.top is not None:
             return None
-        return self.tolerances / normal_quantile((1 - self.settings.confidence) / 2)
+        return errors_within(self.tolerances, self.settings.confidence)
 
     def _confirm(self, within: FloatArray | None = None) -> bool:
         """Check the last fit of a growing process, as the last one must be; whether there was
@@ -496,90 +432,11 @@ class Session:
         self.note = growing.note
         return True
 
-    def over(self, verdict: Verdict) -> str | None:
-        """Why the session stops here, in words with numbers; None where it goes on."""
-        if not verdict.done and self.clock.late(self.evaluations, self.seconds_ahead(verdict)):
-            return f"{self.clock}: {self.missed(verdict)}"
-        return self.reached_or_spent(verdict)
-
-    def reached_or_spent(self, verdict: Verdict) -> str | None:
-        """The same but for the time."""
-        assert self.plan.until is not None
-        if verdict.done:
-            return verdict.reached(self.plan.until, self.tolerances, self.evaluations)
-        if self.count >= (self.affordable if self.learner is None else self._affordable):
-            return f"{self._limit}: {self.missed(verdict)}"
-        return None
-
-    @property
-    def _limit(self) -> str:
-        """What it may spend, in words."""
-        words = f"budget of {self.plan.budget:,} evaluations"
-        if self.plan.until is None or not self.plan.until.usual:
-            return words
-        return f"usual {words} (tolerance='{self.plan.until.tolerance}' goes on without one)"
-
-    def missed(self, verdict: Verdict) -> str:
-        """What was not reached, and what it would take."""
-        assert self.plan.until is not None
-        return verdict.missed(
-            self.plan.until, self.tolerances, self.count, self.evaluations, self.cost
-        )
-
     def expected(self, verdict: Verdict) -> int:
         """Evaluations at the end, as far as a look can tell."""
         more = verdict.replicates_needed - self.count
         further = max(1.0, more) * self.cost if math.isfinite(more) else self.evaluations
         return int(min(self.evaluations + further, self.plan.budget))
-
-    # --- exact values instead
-
-    @property
-    def exact_at_once(self) -> bool:
-        """Whether to have exact values before anything is sampled, if they fit the time."""
-        return exact_at_once(self.plan, self.game.n_players)
-
-    def better_exactly(self, verdict: Verdict | None, rows: float = 1) -> bool:
-        """Whether all coalitions are fewer than what sampling still needs, and fit budget and time
-        of so many rows.
-        """
-        until = self.plan.until
-        assert until is not None
-        every = 1 << self.game.n_players
-        if not until.exact or self.evaluations + every - 2 > self.plan.budget:
-            return False
-        # many of them cannot be stopped on the way, and a machine may become busy
-        sure = SURELY if every > default_budget(self.game.n_players) else 1
-        if sure * self.clock.seconds((every - 2) * self.ends.outputs * rows) > self.clock.left:
-            return False
-        if self.exact_at_once:
-            return True
-        if verdict is None:
-            return False
-        # What a look knows at once is more than it takes: where that is less than all coalitions,
-        # it is not asked further.
-        if not every < (verdict.at_most - self.count) * self.cost < math.inf:
-            return False
-        return (verdict.replicates_needed - self.count) * self.cost > every
-
-    def exactly(self) -> Estimate:
-        """Exact values in place of sampling; the evaluations made so far count."""
-        because = "sampling takes more evaluations than all coalitions"
-        showed = "be cheaper than sampling"
-        if self.exact_at_once:
-            because = f"all 2^{self.game.n_players} coalitions fit the time"
-            showed = "fit the time"
-        plan = exact_plan(self.game.n_players, because)
-        session = Session(self.game, plan, self.settings, self._executor, ends=self.ends)
-        before = self.evaluations
-        session.report = lambda done: self.report(before + done - 2)
-        session.advance(plan.replicates)
-        estimate = session.result()
-        if before == 2:
-            return estimate
-        estimate = replace(estimate, course=self.course)
-        words = f"{estimate.stopped_by}, after {before:,} that showed it to {showed}"
-        return replace(estimate, evaluations=estimate.evaluations + before - 2, stopped_by=words)
 
     # --- results
 
@@ -590,7 +447,7 @@ class Session:
         """
         if self._growing is not None:
             return self._growing.fitted[1]
-        return None if self._fit_squares is None else np.sqrt(self._fit_squares) / self.count
+        return self._replicates.fit_errors
 
     def result(self, stopped_by: str | None = None, finished: bool = True) -> Estimate:
         """What it has come to; a finished one has the plan that repeats it."""
@@ -613,7 +470,7 @@ class Session:
             self.learner is not None,
             self.fit_errors,
             self.note,
-            self.state(),
+            self.state() if self.resumable else None,
             course=self.course,
         )
 
@@ -647,28 +504,24 @@ class Session:
 
     def of_rows(self, game: Game, outputs: IntArray) -> Session:
         """The session of some of the rows of its game, which have these outputs."""
-        own = copy.copy(self)
-        own.game = game
-        own.ends = self.ends.of_outputs(outputs)
-        own.ranges = self.ranges[outputs]
-        own._replicates = self._replicates.of_outputs(outputs)
-        squares = self._fit_squares
-        own._fit_squares = None if squares is None else squares[:, outputs]
-        return own
+        some = copy.copy(self)
+        some.game = game
+        some.ends = self.ends.of_outputs(outputs)
+        some.ranges = self.ranges[outputs]
+        some._replicates = self._replicates.of_outputs(outputs)
+        return some
 
     @staticmethod
     def joined(sessions: Sequence[Session], game: Game) -> Session:
         """One session of rows that stand at the same place, of the game that they play together."""
-        together = copy.copy(sessions[0])
-        together.game = game
+        joined = copy.copy(sessions[0])
+        joined.game = game
         ends = [each.ends for each in sessions]
         empty = np.concatenate([each.empty for each in ends])
-        together.ends = Ends(empty, np.concatenate([each.grand for each in ends]), ends[0].scalar)
-        together.ranges = np.concatenate([each.ranges for each in sessions])
-        together._replicates = Accumulator.joined([each._replicates for each in sessions])
-        squares = [each._fit_squares for each in sessions if each._fit_squares is not None]
-        together._fit_squares = np.concatenate(squares, axis=1) if squares else None
-        return together
+        joined.ends = Ends(empty, np.concatenate([each.grand for each in ends]), ends[0].scalar)
+        joined.ranges = np.concatenate([each.ranges for each in sessions])
+        joined._replicates = Accumulator.joined([each._replicates for each in sessions])
+        return joined
 
     # --- going on from an earlier estimate
 
@@ -689,7 +542,6 @@ class Session:
             "note": self.note,
             "ranges": self.ranges,
             "replicates": self._replicates.state(),
-            "fit_squares": self._fit_squares,
             "learner": None if self.learner is None else self.learner.state(),
         }
 
@@ -718,20 +570,10 @@ class Session:
         self.blocks = state["blocks"]
         self.looks = state["looks"]
         self.note = state["note"]
-        self._fit_squares = state.get("fit_squares")  # older states have none
-        if self.learner is not None and state["learner"] is not None:
-            self.learner.restore(state["learner"])
+        if self.learning is not None and state["learner"] is not None:
+            self.learning.learner.restore(state["learner"])
+            self._growing = self.learning.growing
         self._replicates.restore(state["replicates"], self.ends.grand - self.ends.empty)
-
-
-def timed_ends(game: Game, clock: Clock) -> Ends:
-    """The values of the empty and the grand coalition: the first that a clock learns of what work
-    takes.
-    """
-    began = time.monotonic()
-    ends = evaluate_ends(game)
-    clock.worked(2 * ends.outputs, time.monotonic() - began)
-    return ends
 
 
 def _nothing(evaluations: int) -> None:

@@ -11,9 +11,6 @@ from owenshap.statistics.efficiency import Folds
 from owenshap.statistics.moments import Moments, sums_over_players
 from owenshap.support.arrays import FloatArray, IntArray
 
-# numbers of an output reduced to moments at once: they drown the overhead and fit a cache
-AT_ONCE = 1 << 12
-
 
 class Accumulator:
     """Moments of replicates as they come, and of their sums over the players.
@@ -50,16 +47,22 @@ class Accumulator:
         self._blocks: list[FloatArray] = []
         """Not reduced yet."""
         self._numbers = 0
+        self._fit_squares: FloatArray | None = None
+        """Squared standard errors (n, k) of replicates that are fits, summed over them."""
         self._latest: tuple[Moments | None, Moments | None] | None = None
         """Moments and sums, where somebody has asked for them since the last block."""
 
-    def add(self, replicates: FloatArray) -> None:
-        """One block more, (r, n, k)."""
+    def add(self, replicates: FloatArray, fit_errors: FloatArray | None = None) -> None:
+        """One block more, (r, n, k), and the standard errors that fits have of their own."""
         self._latest = None
         self._blocks.append(replicates)
         # whatever the outputs: none depends on the others
         self._numbers += replicates.shape[0] * replicates.shape[1]
         self._reduce()
+        if fit_errors is not None:
+            squares = np.square(fit_errors).sum(axis=0)
+            before = self._fit_squares
+            self._fit_squares = squares if before is None else before + squares
 
     def _reduce(self) -> None:
         """Reduce the blocks, where they are large enough together."""
@@ -83,6 +86,13 @@ class Accumulator:
     def sums(self) -> Moments | None:
         """Of the sums over the players, as they were made; None where they are not kept."""
         return self._all()[1]
+
+    @property
+    def fit_errors(self) -> FloatArray | None:
+        """Standard errors (n, k) of the mean of fits, which are independent; None where replicates
+        are none.
+        """
+        return None if self._fit_squares is None else np.sqrt(self._fit_squares) / self.count
 
     def _all(self) -> tuple[Moments | None, Moments | None]:
         if self._latest is None:
@@ -120,6 +130,8 @@ class Accumulator:
         some._folds = None if self._folds is None else self._folds.of_outputs(outputs)
         some._blocks = [block[:, :, outputs] for block in self._blocks]
         some._numbers = self._numbers
+        squares = self._fit_squares
+        some._fit_squares = None if squares is None else squares[:, outputs]
         return some
 
     @staticmethod
@@ -136,6 +148,8 @@ class Accumulator:
         joined._moments = Moments.joined(moments, axis=1) if moments else None
         folds = [part._folds for part in parts if part._folds is not None]
         joined._folds = Folds.joined(folds) if folds else None
+        squares = [part._fit_squares for part in parts if part._fit_squares is not None]
+        joined._fit_squares = np.concatenate(squares, axis=1) if squares else None
         return joined
 
     def state(self) -> dict[str, Any]:
@@ -145,6 +159,7 @@ class Accumulator:
             "moments": None if self._moments is None else self._moments.arrays(),
             "folds": None if self._folds is None else self._folds.state(),
             "blocks": list(self._blocks),
+            "fit_squares": self._fit_squares,
         }
 
     def restore(self, state: Mapping[str, Any], total: FloatArray) -> None:
@@ -159,5 +174,6 @@ class Accumulator:
         self._folds = None if state["folds"] is None else Folds.restored(state["folds"])
         self._blocks = list(state["blocks"])
         self._numbers = sum(block.shape[0] * block.shape[1] for block in self._blocks)
+        self._fit_squares = state["fit_squares"]
         self._latest = None
         self._reduce()

@@ -18,14 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.statistics.moments import ROUNDING, Moments, sums_over_players
+from owenshap.statistics.moments import AT_ONCE, ROUNDING, Moments, sums_over_players
 from owenshap.support.arrays import FloatArray, IntArray
 
 FOLDS = 10  # of the replicates: what is spread in one is learned from the others
 # replicates that independent players are worth where shares are learned: without them shares have
 # no bound where the gap hardly varies (benchmarks/decisions.md#sums-that-add-up)
 INDEPENDENT = 20
-CORRECTED_AT_ONCE = 1 << 12  # values: what is made of ten folds of so many fits a cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +74,7 @@ class Folds:
     def corrected(self, raw: Moments) -> Moments:
         """Moments of the replicates with their gaps spread, from those of the raw ones."""
         n_players, outputs = raw.mean.shape
-        most = max(1, CORRECTED_AT_ONCE // n_players)
+        most = max(1, AT_ONCE // n_players)
         if outputs <= most:
             mean, squares = self._corrected(raw.squares)
         else:

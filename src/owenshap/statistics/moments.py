@@ -12,6 +12,8 @@ import numpy as np
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 
 ROUNDING = 1e-12  # of the numbers that a difference is taken of: what is smaller is rounding
+# numbers of an output worked on at once: they drown the overhead and fit a cache, ten folds too
+AT_ONCE = 1 << 12
 FEW_OUTPUTS = 32  # of which numpy's loops along the last axis are all overhead
 
 

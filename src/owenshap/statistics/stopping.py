@@ -1,215 +1,39 @@
-"""When to stop: looks at fixed numbers of replicates, and what they are looked at for."""
+"""When to stop: what a look at replicates, or at a fit, finds."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
-from owenshap.errors import InputError
+from owenshap.statistics.goal import FIRST_LOOK, USUAL, Until
 from owenshap.statistics.intervals import (
     LOUD,
-    SKEWED,
     common_half_width,
     normal_quantile,
     quantile_of,
     rare_half_width,
+    simultaneous_half_widths,
     unseen_half_width,
     watched_errors,
+    weight_of_skewness,
 )
 from owenshap.statistics.moments import Moments
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.support.checks import whole_number
 from owenshap.support.draws import REPLICATES, Draws
 
-FIRST_LOOK = 20  # replicates: with fewer, neither spread nor skewness is known well enough to stop
-# the same where a surrogate learns: with half of them, what it has not learned is missed too often
-LEARNER_LOOK = 50
-GROWTH = 1.08  # from look to look: what is overshot on average is half of it
-BETWEEN_LOOKS = 600  # evaluations at least, so that looks cost little
-# the same where a surrogate learns, beside whose fits looks cost nothing
-BETWEEN_LEARNER_LOOKS = 40
-ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
-TIED = 0.01  # of the range, where no tolerance says it: the usual tolerance
 # chance that a gap this large, in standard errors, is an accident: then something rare is missing
 GAP_ALARM = 1e-4
+# replicates from which on a half-width says which rows are the least certain, if not how much so
+FEWEST_TO_RANK = 4
 #: times the evaluations of the look that was kept before: two in a doubling draw the curve
 KEPT_APART = math.sqrt(2)
 
 Course = tuple[tuple[int, float], ...]
 """How the accuracy of a row went: evaluations, and the half-width then, in tolerances."""
-
-
-@dataclass(frozen=True)
-class Until:
-    """What ends a run before its budget: whichever comes first.
-
-    Parameters
-    ----------
-    tolerance : float or str, optional
-        All values within it, at once; '1%' is a share of the range of the outputs.
-    top : int, optional
-        So many players of largest absolute value are settled, in every output.
-    seconds : float, optional
-        A clock.
-    evaluations : int, optional
-        Where an earlier run's clock stopped it.
-    exact : bool
-        Whether to go over to exact values where those take fewer evaluations than the tolerance.
-    usual : bool
-        Whether nothing was asked for: methods that cannot be looked at then have a fixed budget,
-        and the others a cap.
-    """
-
-    tolerance: float | str | None = None
-    top: int | None = None
-    seconds: float | None = None
-    exact: bool = False
-    evaluations: int | None = None
-    usual: bool = False
-
-    @property
-    def share(self) -> float | None:
-        """The tolerance as a share of the range; None where it is absolute."""
-        return float(self.tolerance[:-1]) / 100 if isinstance(self.tolerance, str) else None
-
-    def tolerances(self, ranges: FloatArray) -> FloatArray | None:
-        """The tolerance of each output, from the ranges (k,) of the outputs.
-
-        Where nothing differs any tolerance will do.
-        """
-        if self.tolerance is None:
-            return None
-        share = self.share
-        if share is None:
-            return np.full(len(ranges), float(self.tolerance))
-        return share * np.where(ranges > 0, ranges, 1.0)
-
-    def without_clock(self, evaluations: int) -> Until:
-        """The same for a run that ended here, with what the clock decided in place of the clock."""
-        return (
-            self
-            if self.seconds is None
-            else replace(self, seconds=None, evaluations=evaluations, exact=False)
-        )
-
-    @property
-    def by_clock(self) -> bool:
-        """Whether a clock may end the run, or did when it was made first."""
-        return self.seconds is not None or self.evaluations is not None
-
-
-USUAL = Until("1%", usual=True)  # where nothing is asked for
-
-
-def checked_until(
-    tolerance: float | str | None, top: int | None, seconds: float | None, n_players: int | None
-) -> Until | None:
-    """What ends a run before its budget, or an error that says what is wrong with it; None where
-    nothing does.
-    """
-    if tolerance is None and top is None and seconds is None:
-        return None
-    if top is not None:
-        top = whole_number("top", top, 1, "It is how many players must be settled")
-        if n_players is not None and top >= n_players:
-            raise InputError(
-                "top", f"be less than the number of players, {n_players}", top, "Lower it"
-            )
-    if seconds is not None:
-        seconds = _positive("seconds", seconds, "Give a time such as 10.0")
-    return Until(None if tolerance is None else _checked_tolerance(tolerance), top, seconds)
-
-
-def _checked_tolerance(tolerance: float | str) -> float | str:
-    advice = "Give a number in units of the output, or a share of its range such as '1%'"
-    if isinstance(tolerance, str):
-        text = tolerance.strip()
-        try:
-            share = float(text[:-1]) if text.endswith("%") else math.nan
-        except ValueError:
-            share = math.nan
-        if not 0 < share < math.inf:
-            raise InputError(
-                "tolerance", "be a number or a share in per cent", repr(tolerance), advice
-            )
-        return f"{text[:-1].strip()}%"
-    return _positive("tolerance", tolerance, advice)
-
-
-def _positive(what: str, value: object, advice: str) -> float:
-    number = math.nan
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
-        number = float(value)
-    if not 0 < number < math.inf:
-        raise InputError(what, "be a positive number", repr(value), advice)
-    return number
-
-
-class Clock:
-    """A limit of time, or none, and how long work takes.
-
-    Work is counted in numbers that a game gives: evaluations times outputs, of all rows that are
-    evaluated together.
-    """
-
-    def __init__(self, until: Until, began: float) -> None:
-        self._until = until
-        self._began = began
-        self._over = False
-        self._pace = 0.0  # seconds for one number, as far as is known
-        self._worked = 0.0
-        self._numbers = 0
-
-    @property
-    def left(self) -> float:
-        """Seconds that are left; infinite where nothing limits them."""
-        seconds = self._until.seconds
-        return math.inf if seconds is None else self._began + seconds - time.monotonic()
-
-    def worked(self, numbers: int, seconds: float) -> None:
-        """So much work took so long.
-
-        What comes next takes as long as this did, or as all did on average if that is less: first
-        calls are slow for their size, and a busy machine may hold up any.
-        """
-        if numbers and self._until.seconds is not None:
-            self._worked, self._numbers = self._worked + seconds, self._numbers + numbers
-            self._pace = min(seconds / numbers, self._worked / self._numbers)
-
-    def seconds(self, numbers: float) -> float:
-        """What so much work will take."""
-        return self._pace * numbers
-
-    def late(self, evaluations: int, ahead: float = 0.0) -> bool:
-        """Whether the time is over, or will be before what takes the seconds ahead is done; from
-        then on it is.
-
-        In a run that repeats another, whether it ended after so many evaluations.
-        """
-        self._over = self._over or self.left <= ahead
-        stop = self._until.evaluations
-        return self._over or (stop is not None and evaluations >= stop)
-
-    def __str__(self) -> str:
-        seconds = self._until.seconds
-        return "the time of an earlier run" if seconds is None else f"{seconds:g} seconds"
-
-
-never = Clock(Until(), 0.0)
-
-
-def next_look(done: int, cost: int, learning: bool = False) -> int:
-    """Replicates at the look after `done` of them, of `cost` evaluations each: nothing else
-    decides.
-    """
-    apart = -(-(BETWEEN_LEARNER_LOOKS if learning else BETWEEN_LOOKS) // max(1, cost))
-    first = LEARNER_LOOK if learning else FIRST_LOOK
-    return max(first, math.ceil(done * GROWTH), done + apart if done else 0)
 
 
 @dataclass(frozen=True)
@@ -342,7 +166,7 @@ def look(
     confidence: float,
     number: int,
     room: FloatArray | float = 0.0,
-    skewed: float = SKEWED,
+    learns: bool = False,
     draws: Draws = REPLICATES,
 ) -> Verdict:
     """Verdict at the moments of one row's replicates (n, k).
@@ -363,13 +187,14 @@ def look(
         Which look it is, from 1 on.
     room : float (k,)
         Half-widths that what is rare asks for besides.
-    skewed : float
-        How much to add for skewness.
+    learns : bool
+        Whether a surrogate learned on the way.
     draws : Draws
         What a replicate is made of.
     """
     if moments.count < FIRST_LOOK:
         return Verdict(math.inf, False, False, math.inf, None)
+    skewed = weight_of_skewness(learns)
     order = None
     if until.top is not None:
         order = _ordered(
@@ -419,7 +244,7 @@ def look_at_fit(
     if until.top is not None:
         ties = tolerances
         if ties is None:
-            ties = TIED * np.maximum(np.abs(total), np.abs(values).max(axis=0))
+            ties = _usual_ties(total, np.abs(values).max(axis=0))
         order = _order_of(np.abs(values), half, 0.0, count, until.top, ties)
     settled = order is not None and order.settled
     if tolerances is None:
@@ -428,6 +253,25 @@ def look_at_fit(
     half_width = float((half / tolerances).max())
     # errors of a fit fall about with the number of pairs
     return Verdict(half_width, half_width <= 1, settled, count * half_width, None, order=order)
+
+
+def width_to_rank(
+    moments: Moments | None, tolerances: FloatArray | None, confidence: float, looked: float
+) -> float:
+    """The half-width that a row has reached, in units of its tolerance where there is one: the one
+    that a look found, if any.
+    """
+    if moments is None or moments.count < FEWEST_TO_RANK:
+        return math.inf
+    if tolerances is not None and math.isfinite(looked):
+        return looked
+    scales: FloatArray | float = 1.0 if tolerances is None else tolerances
+    return float((simultaneous_half_widths(moments, confidence, scales) / scales).max())
+
+
+def errors_within(tolerances: FloatArray, confidence: float) -> FloatArray:
+    """Standard errors (k,) with which a look at a fit finds it within the tolerances."""
+    return tolerances / normal_quantile((1 - confidence) / 2)
 
 
 def _look_at_order(
@@ -521,7 +365,7 @@ def _ordered(
     spread = quantile * watched_errors(moments, confidence, skewed)
     rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
     floor = np.maximum(rare, unseen_half_width(moments, 1 - confidence, total, draws))
-    ties = _ties(moments, total) if tolerances is None else tolerances
+    ties = _usual_ties(total, moments.largest) if tolerances is None else tolerances
     return _order_of(np.abs(moments.mean), spread, floor, moments.count, top, ties)
 
 
@@ -550,11 +394,12 @@ def _order_of(
     return Order(settled, tied, max(by_spread, to_see), by_spread, ties)
 
 
-def _ties(moments: Moments, total: FloatArray) -> FloatArray:
+def _usual_ties(total: FloatArray, largest: FloatArray) -> FloatArray:
     """Up to which difference values of an output (k,) count as equal, where no tolerance says it:
-    a share of the range.
+    the usual share of the range.
     """
-    ties: FloatArray = TIED * np.maximum(np.abs(total), moments.largest)
+    assert USUAL.share is not None
+    ties: FloatArray = USUAL.share * np.maximum(np.abs(total), largest)
     return ties
 
 

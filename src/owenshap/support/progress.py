@@ -184,6 +184,21 @@ class Counted:
             self._report(self._rows, self._rows)
 
 
+@contextmanager
+def shown(progress: bool | Meter | None, label: str, rows: int) -> Iterator[Meter]:
+    """The meter that `progress` asks for, as long as this is open. It hears of shares of the rows
+    that are done inside.
+    """
+    report = meter(progress, label, rows)
+    try:
+        counted = Counted(report, rows)
+        with listening(counted):
+            yield report
+        counted.end()
+    finally:
+        close(report)
+
+
 # --- bars
 
 

@@ -18,7 +18,6 @@ from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.work import EXPECTED_ROWS, WalkWork, cell_work, own_bits
 
-NEVER = 1 << 30  # no pattern has this bit
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
 PART = 1 << 22  # entries of tables that are made at a time
 
@@ -284,7 +283,7 @@ def _literals(
         edge = edge[below]
         if not len(row):
             never = (ones & zeros) > 0  # a question asked twice and answered both ways
-            return ones | zeros, np.where(never, NEVER, ones)
+            return ones | zeros, np.where(never, NONE, ones)  # which no pattern is
         above = block.parent[edge]
         bit = 1 << (of_path[row] + rank[above])
         ones[row, block.slot[edge]] |= np.where(block.is_left[edge], bit, 0)

@@ -134,6 +134,15 @@ def test_a_large_file_that_would_have_to_be_read_at_once_is_told(files, tmp_path
     assert "save it as Parquet" in told
 
 
+def test_a_background_that_does_not_fit_into_memory_is_told(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("owenshap.command.table_files.IN_MEMORY", 100)
+    told = refused(
+        *(files / "boosted.ubj", files / "data.csv"),
+        *("--background", files / "training.csv", "--out", tmp_path / "o"),
+    )
+    assert "--background must be a file that fits into memory" in told
+
+
 @pytest.mark.slow
 def test_ten_thousand_columns(tmp_path):
     import skops.io
@@ -418,6 +427,10 @@ def test_wrong_options_are_told_by_the_command_line():
     assert command("explain").exit_code == 2
     assert command("explain", "a", "b", "--bugdet", "3").exit_code == 2
     assert command("frobnicate").exit_code == 2
+    for option, value in (("budget", -3), ("seconds", 0), ("seed", -1), ("confidence", 95)):
+        result = command("explain", "a", "b", f"--{option}", value)
+        assert result.exit_code == 2, option  # also where a model would need none of them
+        assert f"Invalid value for '--{option}'" in result.output
 
 
 @pytest.mark.parametrize(

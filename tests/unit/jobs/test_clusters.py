@@ -1,10 +1,14 @@
 """Runs on a Dask cluster."""
 
+import os
 import pickle
+import time
 
 import pytest
 from run_checks import ROWS, SETTINGS, assert_same, explainer, finished
 from run_models import OutOfMemory, Raises
+
+import owenshap
 
 distributed = pytest.importorskip("distributed")
 
@@ -72,6 +76,53 @@ def test_the_model_travels_once_to_a_worker(tmp_path, client):
     processes = [each.name.partition("-")[0] for each in (tmp_path / "unpickled").iterdir()]
     assert 1 <= len({*processes}) <= 3
     assert max(processes.count(each) for each in processes) <= 2  # as bytes, and from a neighbour
+
+
+class Named:
+    """Says which process predicts."""
+
+    def __init__(self, folder):
+        self.folder = str(folder)
+
+    def __call__(self, batch):
+        name = f"{self.folder}/{os.getpid()}"
+        if not os.path.exists(name):
+            with open(name, "w") as file:
+                file.write(repr(time.monotonic()))
+        time.sleep(0.05)
+        return batch["a"] * batch["b"]
+
+
+def test_workers_begin_together(tmp_path, client):
+    """The model is at all of them before the first part, so that none waits for another's."""
+    begun = []
+    for turn in range(3):
+        (tmp_path / str(turn)).mkdir()
+        made = explainer(Named(tmp_path / str(turn)))
+        made.run(ROWS[:36], tmp_path / f"run {turn}", executor=client, part_rows=4, **SETTINGS)
+        times = [float(each.read_text()) for each in (tmp_path / str(turn)).iterdir()]
+        times.remove(min(times))  # this process's own, which settles what 'auto' takes
+        assert len(times) == 3
+        begun.append(max(times) - min(times))
+    assert min(begun) < 0.1, begun  # a part takes 0.15 s and more
+
+
+class Refuses:
+    """Cannot be unpickled."""
+
+    def __setstate__(self, state):
+        raise ValueError("not here")
+
+    def __getstate__(self):
+        return {"some": "state"}
+
+    def __call__(self, batch):
+        return batch["a"] * batch["b"]
+
+
+def test_a_model_that_no_worker_can_have_ends_the_run(tmp_path, client):
+    with pytest.raises(owenshap.GameError, match="not here"):
+        finished(tmp_path, model=Refuses(), executor=client)
 
 
 def test_a_run_is_no_part_of_what_travels():

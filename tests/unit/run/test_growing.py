@@ -18,7 +18,7 @@ from owenshap.models.base import ROW_SECONDS
 from owenshap.models.onnx import OnnxModel
 from owenshap.run.cost import Cost
 from owenshap.run.plan import make_plan
-from owenshap.statistics.stopping import USUAL
+from owenshap.statistics.goal import USUAL
 from owenshap.testing import product, unanimity
 
 GROWING = "gaussian-process"

@@ -7,7 +7,7 @@ import owenshap
 from owenshap.run import cost as pace
 from owenshap.run.cost import Cost, Pace, Trial, quickest
 from owenshap.run.plan import BY_STARS, WORTH, make_plan
-from owenshap.statistics.stopping import USUAL, Until
+from owenshap.statistics.goal import USUAL, Until
 from owenshap.surrogates.gaussian_process.cost import fit_seconds
 
 ROWS = np.random.default_rng(5).normal(size=(3, 16))

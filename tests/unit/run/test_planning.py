@@ -22,7 +22,7 @@ from owenshap import (
 from owenshap.estimators import by_name
 from owenshap.run.cost import Cost, duration
 from owenshap.run.plan import default_budget, make_plan
-from owenshap.statistics.stopping import Until
+from owenshap.statistics.goal import Until
 
 
 def test_coalitions_that_could_all_be_evaluated_are_not_too_many():

@@ -11,7 +11,7 @@ from owenshap import Castro, FunctionGame, HalvedOwen, estimate
 from owenshap.run.plan import Plan, make_plan
 from owenshap.run.session import Session
 from owenshap.run.settings import Settings
-from owenshap.statistics.stopping import Until
+from owenshap.statistics.goal import Until
 
 RNG = np.random.default_rng(0)
 WEIGHTS = RNG.normal(size=(9, 6))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from owenshap.statistics.accumulators import AT_ONCE, Accumulator
-from owenshap.statistics.moments import Moments
+from owenshap.statistics.accumulators import Accumulator
+from owenshap.statistics.moments import AT_ONCE, Moments
 
 RNG = np.random.default_rng(0)
 

@@ -11,17 +11,9 @@ from owenshap import Castro, Explainer, FunctionGame, HalvedOwen, estimate, esti
 from owenshap.run import plan
 from owenshap.run.result import Estimate
 from owenshap.statistics import intervals
+from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, Until, checked_until, next_look
 from owenshap.statistics.moments import Moments
-from owenshap.statistics.stopping import (
-    ENDLESS,
-    FIRST_LOOK,
-    Until,
-    Verdict,
-    checked_until,
-    look,
-    next_look,
-    spent,
-)
+from owenshap.statistics.stopping import Verdict, look, spent
 from owenshap.testing import KnownGame, additive, stacked, unanimity
 
 SAMPLING = ["castro", "owen", "halved-owen", Castro(antithetic=True), HalvedOwen(levels=4)]
@@ -388,6 +380,8 @@ def test_what_cannot_be_gone_on_from_is_refused():
             estimate(smooth(8), resume=wrong, **more)
     with refuses("budget"):
         estimate(smooth(8), resume=earlier, budget=500)
+    with refuses("resume", "It is exact"):  # all pairs of 8 players, fitted exactly
+        estimate(smooth(8), resume=estimate(smooth(8), "linear", budget=300), tolerance=0.1)
 
 
 def test_snapshots_end_with_the_answer():

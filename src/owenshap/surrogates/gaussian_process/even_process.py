@@ -4,7 +4,7 @@ have paid for.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
@@ -25,12 +25,11 @@ from owenshap.surrogates.gaussian_process.even_kernel import (
 from owenshap.surrogates.gaussian_process.even_products import EvenSearch, how_many
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.learning import (
-    coefficients,
     first_guess,
     lowest_from,
     spread_order,
 )
-from owenshap.surrogates.gaussian_process.link import fit_link
+from owenshap.surrogates.gaussian_process.link import coefficients, fit_link
 from owenshap.surrogates.gaussian_process.members import without_folds
 from owenshap.surrogates.gaussian_process.settings import INDEX
 
@@ -45,7 +44,7 @@ ROUNDS, ROUNDS_OF_MANY, MANY, ROUND_STEPS = 2, 5, 12, 6
 # pairs for each player up to which fits are made again without each fold, and their steps: with
 # more, leaving folds out of the one fit tells enough
 DOUBTED, STEPS_AGAIN = 3, 6
-MOST_PAIRS = 2500  # of one fit: with its inverse, matrices of 100 MB
+MOST_PAIRS = 2500  # of one fit: two factors, a kernel and an inverse are 200 MB
 MOST_SEARCHED = 60  # players: of more there are too many products of four
 NOTHING = 1e-9  # of the odd part: an even part below it is rounding
 NEGLIGIBLE = 1e-3  # a share
@@ -163,7 +162,7 @@ def _mirror_of(pairs: Pairs, output: int) -> int | None:
 
 
 class _Fit(NamedTuple):
-    """Parameters, and how well they do."""
+    """Parameters, and the factor of their kernel."""
 
     vector: FloatArray
     beside: Beside
@@ -182,28 +181,35 @@ class _Output:
         self._target = apart / (self._scale or 1.0)
 
     def means(self) -> tuple[EvenMean, ...]:
-        """Posterior means, mixed by their leave-one-out errors to the power −4: a plain one, one
-        with directions in which much happens, one with products that stand out.
+        """Posterior means, mixed by their leave-one-out errors to the power −4: a plain one, one of
+        players alike, one with directions in which much happens, one with products that stand out.
         """
-        n_players = self._signs.shape[1]
-        guess = first_guess(self._signs, self._odd)
-        plain = self._learned(guess, Beside.none(n_players), STEPS)
-        if plain is None:
+        means = [self._mean(fit) for fit in self._fits() if fit is not None]
+        if not means:
             return ()
-        along = self._with_directions(plain)
-        fits = [plain, along, self._with_products(plain)]
-        if along is not None and self._many:
-            fits.append(self._with_products(along))
-        found = [each for each in fits if each is not None]
-        means = [self._mean(each) for each in found]
         errors = np.array([np.mean(np.square(mean.left_out)) for mean in means]) + 1e-300
-        prices = [len(each.beside.products) * np.log(how_many(n_players)) for each in found]
-        errors *= np.exp([2 * price / len(self._target) for price in prices])
+        each = 2 * np.log(how_many(self._signs.shape[1])) / len(self._target)  # that is chosen
+        errors *= np.exp([each * len(mean.beside.products) for mean in means])
         shares = np.square(errors.min() / errors)
         shares = np.where(shares > NEGLIGIBLE * shares.sum(), shares, 0.0)
         shares /= shares.sum()
         shared = zip(means, shares.tolist(), strict=True)
         return tuple(self._counted(mean, share) for mean, share in shared if share > 0)
+
+    def _fits(self) -> Iterator[_Fit | None]:
+        """One after the other, so that few factors exist at once."""
+        guess, beside = first_guess(self._signs, self._odd), Beside.none(self._signs.shape[1])
+        plain = self._learned(guess, beside, STEPS)
+        if plain is None:
+            return
+        yield plain
+        yield self._alike(plain)
+        yield self._with_products(plain)
+        along = self._with_directions(plain)
+        del plain
+        yield along
+        if along is not None and self._many:
+            yield self._with_products(along)
 
     @property
     def _many(self) -> bool:
@@ -211,9 +217,17 @@ class _Output:
 
     def _learned(self, vector: FloatArray, beside: Beside, steps: int) -> _Fit | None:
         """Parameters by their likelihood; None where float64 has no factor for them."""
-        learned = _steps(self._signs, self._target, vector, beside, steps)
-        factor = EvenLikelihood(self._signs, beside).factor(learned)
-        return None if factor is None else _Fit(learned, beside, factor)
+        return self._of(_steps(self._signs, self._target, vector, beside, steps), beside)
+
+    def _of(self, vector: FloatArray, beside: Beside) -> _Fit | None:
+        factor = EvenLikelihood(self._signs, beside).factor(vector)
+        return None if factor is None else _Fit(vector, beside, factor)
+
+    def _alike(self, plain: _Fit) -> _Fit | None:
+        """The plain one with the same length for all players."""
+        vector, n_players = plain.vector.copy(), self._signs.shape[1]
+        vector[:n_players] = vector[:n_players].mean()
+        return self._of(vector, plain.beside)
 
     def _with_directions(self, plain: _Fit) -> _Fit | None:
         """Along the sum that the odd part is a function of, where it is one, and along those sums

@@ -14,7 +14,7 @@ from owenshap.support.progress import pulse
 from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.cost import errors_tell
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, ROWS, Likelihood
-from owenshap.surrogates.gaussian_process.link import fit_link
+from owenshap.surrogates.gaussian_process.link import Link, coefficients, fit_link, link_of
 from owenshap.surrogates.gaussian_process.members import (
     Learned,
     Mean,
@@ -41,8 +41,10 @@ from owenshap.surrogates.gaussian_process.settings import (
     INDEX,
     LEARNING,
     POOLED,
+    TAUGHT,
     TRIPLES,
 )
+from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 
 OF_PARTS = 2_000_000  # numbers in matrices of the few pairs that parameters are first learned from
@@ -64,19 +66,72 @@ class Learner:
         self._parts: dict[int, tuple[IntArray, Likelihood]] = {}
 
     def learn(
-        self, target: FloatArray, even: FloatArray | None, start: list[Learned] | None = None
+        self,
+        target: FloatArray,
+        even: FloatArray | None,
+        start: list[Learned] | None = None,
+        taught: Taught | None = None,
     ) -> list[Learned]:
         """What values (N,) of mean square 1 say, and with an index part and with triples if these
         may pay.
         """
         n_players, few = self._signs.shape[1], self._seen(LEARNING.stages[0][0], target)
         before = [each for each in start or [] if not has_index(each.vector, n_players)]
+        if taught is not None:
+            known = before[0].vector if before else self._likeliest(taught.starts(), target, few)
+            if known is not None:
+                return self._as_taught(known, target, few, before, taught)
         guess = before[0].vector if before else first_guess(self._signs, target)
         first = self._even_steps(guess, target, even)
         index = self._with_index(first, target, few)
         first = self.steps(first, target, LEARNING.stages[1:], few)
         triples = self._with_triples(first, target, before[0].triples if before else Triples.none())
         return [*triples, Learned(first), *index]
+
+    def _likeliest(
+        self, starts: list[FloatArray], target: FloatArray, few: int
+    ) -> FloatArray | None:
+        """Of what was taught that under which the values are the likeliest; None where they are
+        likelier under the first guess, so that they are to be learned from for themselves.
+        """
+        guess = first_guess(self._signs, target)
+        best = min([guess, *starts], key=partial(self._minus_log_likelihood, target, few))
+        return None if best is guess else best
+
+    def _minus_log_likelihood(self, target: FloatArray, few: int, vector: FloatArray) -> float:
+        """Of so few pairs; infinite where float64 has no factor."""
+        which, likelihood = self.part(few)
+        factor = likelihood.factor(vector)
+        return np.inf if factor is None else minus_log_likelihood(factor, target[which])
+
+    def _as_taught(
+        self,
+        vector: FloatArray,
+        target: FloatArray,
+        few: int,
+        before: list[Learned],
+        taught: Taught,
+    ) -> list[Learned]:
+        """The same by few steps, from what was taught or from an earlier fit on."""
+        n_players = self._signs.shape[1]
+        vector = self.steps(vector, target, ((LEARNING.stages[0][0], TAUGHT.steps),))
+        triples = self._with_triples(
+            vector, target, before[0].triples if before else Triples.none()
+        )
+        seen = self.part(INDEX.link_pairs)[0]
+        link = link_of(self._signs[seen], target[seen])
+        if link.gain < INDEX.link_gain * n_players or len(seen) < (
+            INDEX.link_pairs_each * n_players
+        ):
+            return [*triples, Learned(vector)]
+        lowest, highest = np.array(bounds(n_players, True)).T
+        starts = [*taught.index_starts(link.weights), _along(link, vector)]
+        bent = min(
+            (np.clip(each, lowest + 0.5, highest - 0.5) for each in starts),
+            key=partial(self._minus_log_likelihood, target, few),
+        )
+        bent = self.steps(bent, target, ((LEARNING.stages[0][0], TAUGHT.index_steps),))
+        return [*triples, Learned(vector), Learned(bent)]
 
     def _even_steps(
         self, vector: FloatArray, target: FloatArray, even: FloatArray | None
@@ -173,10 +228,8 @@ class Learner:
         link = fit_link(self._signs[seen], target[seen], weights)
         if link.gain < INDEX.link_gain * n_players:
             return None
-        bent = np.concatenate([link.weights, [INDEX.link_scale], vector])
-        bent[SCALES] += np.log(max(link.left, INDEX.least_left))
         lowest, highest = np.array(bounds(n_players, True)).T
-        guesses = [straight, np.clip(bent, lowest + 1, highest - 1)]
+        guesses = [straight, np.clip(_along(link, vector), lowest + 1, highest - 1)]
         return min(guesses, key=lambda each: likelihood.loss(each, target[which])[0])
 
     def steps(
@@ -420,6 +473,15 @@ def _nearby(vector: FloatArray, n_players: int) -> tuple[FloatArray, list[tuple[
     return vector, limits
 
 
+def _along(link: Link, vector: FloatArray) -> FloatArray:
+    """These parameters with an index part along a link, and others no larger than what it
+    leaves.
+    """
+    bent = np.concatenate([link.weights, [INDEX.link_scale], vector])
+    bent[SCALES] += np.log(max(link.left, INDEX.least_left))
+    return bent
+
+
 def first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
     """Lengths from the coefficients of a linear fit."""
     n_players = signs.shape[1]
@@ -428,18 +490,3 @@ def first_guess(signs: FloatArray, target: FloatArray) -> FloatArray:
     others = PRIOR_MEAN.copy()
     others[3] = 0.3
     return np.concatenate([np.log(lengths / lengths.mean() * 4 / n_players), others])
-
-
-def coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
-    """Of a linear fit, slightly shrunk: (SᵀS + λ)⁻¹Sᵀy = Sᵀ(SSᵀ + λ)⁻¹y, whichever matrix is the
-    smaller.
-    """
-    count, n_players = signs.shape
-    shrinking = 1e-2 * count
-    if count < n_players:
-        weights: FloatArray = np.linalg.solve(signs @ signs.T + shrinking * np.eye(count), target)
-        return weights @ signs
-    found: FloatArray = np.linalg.solve(
-        signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target
-    )
-    return found

@@ -61,6 +61,13 @@ SIGMOID = _Shape(np.tanh, lambda sums: 1 - np.square(np.tanh(sums)))
 WAVE = _Shape(np.sin, np.cos)
 
 
+def link_of(signs: FloatArray, values: FloatArray) -> Link:
+    """The link from the weights of a linear fit on."""
+    weights = coefficients(signs, values)
+    weights /= np.sqrt(np.mean(np.square(signs @ weights))) + 1e-12
+    return fit_link(signs, values, weights)
+
+
 def fit_link(signs: FloatArray, values: FloatArray, weights: FloatArray) -> Link:
     """The likelier of a sigmoid and a wave, from weights on; for values (N,) of mean square 1."""
     links = (_fit(signs, values, weights, shape) for shape in (SIGMOID, WAVE))
@@ -123,3 +130,18 @@ def _slopes(signs: FloatArray, vector: FloatArray, at: _At) -> FloatArray:
         at.along,
     )
     return slopes
+
+
+def coefficients(signs: FloatArray, target: FloatArray) -> FloatArray:
+    """Of a linear fit, slightly shrunk: (SᵀS + λ)⁻¹Sᵀy = Sᵀ(SSᵀ + λ)⁻¹y, whichever matrix is the
+    smaller.
+    """
+    count, n_players = signs.shape
+    shrinking = 1e-2 * count
+    if count < n_players:
+        weights: FloatArray = np.linalg.solve(signs @ signs.T + shrinking * np.eye(count), target)
+        return weights @ signs
+    found: FloatArray = np.linalg.solve(
+        signs.T @ signs + shrinking * np.eye(n_players), signs.T @ target
+    )
+    return found

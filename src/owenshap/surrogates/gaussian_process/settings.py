@@ -128,5 +128,16 @@ class PooledSettings:
     unlike: float = 6.0
 
 
+@dataclass(frozen=True)
+class TaughtSettings:
+    """Fits that start from what background rows taught: benchmarks/decisions.md#taught-rows."""
+
+    # Of all parameters but those of an index part; 4 take as many fits more.
+    steps: int = 8
+    # With an index part; with 16 and 30 one row in ten is off by twice its tolerance.
+    index_steps: int = 8
+
+
 LEARNING, EVEN, TRIPLES = LearningSettings(), EvenSettings(), TripleSettings()
 INDEX, ALIKE, ERRORS, POOLED = IndexSettings(), AlikeSettings(), ErrorSettings(), PooledSettings()
+TAUGHT = TaughtSettings()

@@ -35,6 +35,7 @@ from owenshap.surrogates.gaussian_process.learning import (
 from owenshap.surrogates.gaussian_process.members import Learned, Member
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
 from owenshap.surrogates.gaussian_process.settings import LEARNING
+from owenshap.surrogates.gaussian_process.taught import Taught
 
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 # of the root mean square of the odd part: what jitter leaves of values that are exact otherwise
@@ -56,6 +57,8 @@ class GaussianProcessSurrogate(Surrogate):
     pooled : bool
         Whether outputs share what they learn: parameters come from a few of them, and each goes on
         from there by a few steps.
+    taught : Taught, optional
+        What other games have taught, which parameters start from.
 
     Notes
     -----
@@ -70,6 +73,7 @@ class GaussianProcessSurrogate(Surrogate):
     """
 
     pooled: bool = False
+    taught: Taught | None = None
 
     name = "gaussian-process"
 
@@ -109,7 +113,9 @@ class GaussianProcessSurrogate(Surrogate):
         """What is learned of every output."""
         if not self.pooled or len(targets) <= PILOTS:
             return {
-                k: _counted(learner.learn(target, evens[k], start.get(k)), len(targets))
+                k: _counted(
+                    learner.learn(target, evens[k], start.get(k), self.taught), len(targets)
+                )
                 for k, target in targets.items()
             }
         keys = list(targets)

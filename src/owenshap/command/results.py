@@ -1,0 +1,51 @@
+"""Explanations and interactions as Parquet files, in the columns that the parts of a run have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from owenshap.command.work import Work
+from owenshap.explain.explanation import Explanation
+from owenshap.explain.interactions import Interactions
+from owenshap.jobs.layout import Layout, kinds_of
+from owenshap.jobs.pair_layout import PairLayout
+from owenshap.jobs.run import Run
+from owenshap.jobs.sources import no_ids
+from owenshap.support.extras import needed
+
+
+def write_table(work: Work, found: Run | Explanation, path: Path) -> None:
+    """All rows in one file."""
+    table = found.table() if isinstance(found, Run) else _table(work, found)
+    needed("pyarrow.parquet", extra="cli").write_table(table, path)
+
+
+def _table(work: Work, explanation: Explanation) -> Any:
+    """An explanation in the columns that a run's parts have."""
+    rows = work.rows.iloc[explanation.row_ids]  # an interrupt may have come before some
+    frame = rows.drop(columns=work.carried)
+    kinds = kinds_of(dict(zip(map(str, frame.columns), frame.dtypes, strict=True)))
+    ids = no_ids(len(explanation))
+    if work.carried:
+        pa = needed("pyarrow", extra="cli")
+        ids = pa.Table.from_pandas(rows[work.carried], preserve_index=False)
+        ids = ids.replace_schema_metadata()
+    layout = Layout.of(explanation, kinds, work.carried)
+    assert explanation.row_ids is not None
+    return layout.table(explanation.row_ids, ids, explanation)
+
+
+def write_pairs(pairs: Run | Interactions, explanation: Explanation, path: Path) -> None:
+    """All interactions in one file, read a piece at a time."""
+    parquet = needed("pyarrow.parquet", extra="cli")
+    if isinstance(pairs, Run):
+        lines = pairs.scan(interactions=True)
+        with parquet.ParquetWriter(path, lines.schema) as file:
+            for batch in lines.to_batches():
+                file.write_batch(batch)
+        return
+    layout = PairLayout.of(Layout.of(explanation, {}, []))
+    parquet.write_table(layout.table(np.arange(len(explanation)), pairs), path)

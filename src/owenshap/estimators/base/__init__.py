@@ -1,0 +1,22 @@
+"""What estimators have in common: the contract, and bases for stars and for fits to pairs."""
+
+from owenshap.estimators.base.closed_form import ClosedForm
+from owenshap.estimators.base.estimator import AXIOMS, Estimator, Reduced, combined_notes
+from owenshap.estimators.base.fitted_pairs import FittedPairs, with_complements
+from owenshap.estimators.base.learner import GrowingLearner, Learner
+from owenshap.estimators.base.passes import OKHRATI_LIPANI, Passes, RulePasses
+
+__all__ = [
+    "AXIOMS",
+    "OKHRATI_LIPANI",
+    "ClosedForm",
+    "Estimator",
+    "FittedPairs",
+    "GrowingLearner",
+    "Learner",
+    "Passes",
+    "Reduced",
+    "RulePasses",
+    "combined_notes",
+    "with_complements",
+]

@@ -1,0 +1,136 @@
+"""What rows share is learned once: rows of the background, played as if they were explained, teach
+processes where to start from.
+
+Nothing depends on which rows are explained; on how many there are, whether learning pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from owenshap.designs.pairs import all_pairs, more_pairs
+from owenshap.estimators.gaussian_process import GaussianProcess
+from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
+from owenshap.explain.call import Call
+from owenshap.explain.grouping import RowGroups
+from owenshap.explain.planning import Planner
+from owenshap.explain.predicting import Predictor
+from owenshap.run.cost import SURE, Trial
+from owenshap.run.plan import Plan
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.surrogates.gaussian_process.cost import fit_seconds
+from owenshap.surrogates.gaussian_process.members import Member
+from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
+from owenshap.surrogates.gaussian_process.taught import Taught, taught_by
+from owenshap.surrogates.multiples import multiples
+
+# Rows that teach, and pairs of each for every player: fewer pairs teach lengths that a row's own
+# first guess is likelier than, of one row half of the others learn little
+# (benchmarks/decisions.md#taught-rows).
+PILOTS, PAIRS = 4, 4
+WORTH = 2  # times the time that learning takes must rows save
+MOST_OUTPUTS = 3  # that teach: of more the first ones
+
+
+def taught(
+    call: Call,
+    groups: RowGroups,
+    planner: Planner,
+    plans: Mapping[int, Plan],
+    predictor: Predictor,
+    trial: Trial,
+) -> Mapping[int, Taught]:
+    """For the numbers of live players with whose plans it pays what background rows have taught of
+    all players.
+    """
+    rows = len(groups.rows) if predictor.ahead is None else predictor.ahead
+    told = [each for each in plans if _pays(call, groups, planner, plans[each], each, rows, trial)]
+    if not told:
+        return {}
+    key = call.settings.seed, groups.linear is None
+    if key not in predictor.taught:
+        predictor.taught[key] = _learned(call, groups, trial)
+    return dict.fromkeys(told, predictor.taught[key])
+
+
+def taught_plan(plan: Plan, what: Taught, players: IntArray) -> Plan:
+    """The plan of a row with these live players, whose process starts from what was taught."""
+    estimator = plan.estimator
+    assert isinstance(estimator, GaussianProcess | GaussianProcessCorrected)
+    because = f"{plan.because}; the process starts from what {PILOTS} background rows taught"
+    return replace(plan, estimator=replace(estimator, taught=what.of(players)), because=because)
+
+
+def _pays(
+    call: Call,
+    groups: RowGroups,
+    planner: Planner,
+    plan: Plan,
+    n_players: int,
+    rows: int,
+    trial: Trial,
+) -> bool:
+    """Whether what is learned saves rows more time than learning takes: about one fit each.
+
+    Only where 'auto' chose a process that learns on the way, and the whole background teaches.
+    """
+    absent = groups.absent
+    if call.method != "auto" or call.asks_for_pairs or call.shared is not None:
+        return False
+    if not isinstance(plan.estimator, GaussianProcess | GaussianProcessCorrected):
+        return False
+    if plan.until is None or plan.until.seconds is not None or planner.draws(n_players) is not None:
+        return False
+    if absent.per_row or len(absent.table) < PILOTS or groups.output.predicted is not None:
+        return False
+    pairs = min(PAIRS * n_players, all_pairs(n_players))
+    fit = fit_seconds(pairs, n_players)
+
+    def learning(row_seconds: float) -> float:
+        return PILOTS * (fit + (2 * pairs + 2) * len(absent) * row_seconds)
+
+    if rows * fit < WORTH * learning(planner.row_seconds):
+        return False
+    # by the clock, unless that is not asked for (nan), only what is sure counts
+    return not learning(trial.known) > SURE * rows * fit
+
+
+def _learned(call: Call, groups: RowGroups, trial: Trial) -> Taught:
+    """What rows spread over the background teach."""
+    table = groups.absent.table
+    which = np.linspace(0, len(table) - 1, PILOTS).round().astype(np.intp)
+    pilots = replace(groups, rows=table.take(which))
+    games = []
+    for at in range(PILOTS):
+        players = np.flatnonzero(pilots.live[at])
+        if len(players) > 2:
+            games += _played(call, pilots, at, players, trial)
+    return taught_by(games, len(groups.players))
+
+
+def _played(
+    call: Call, pilots: RowGroups, at: int, players: IntArray, trial: Trial
+) -> list[tuple[FloatArray, FloatArray, list[Member], IntArray]]:
+    """Pairs of a row that teaches, their values and what a process makes of them, of every output
+    that is a game of its own.
+    """
+    n_players = len(players)
+    rng = np.random.default_rng([call.settings.seed, n_players])
+    count = min(PAIRS * n_players, all_pairs(n_players))
+    one = more_pairs(np.zeros((0, n_players), np.bool_), count, rng)
+    ends = np.array([[True], [False]]).repeat(n_players, axis=1)
+    coalitions = np.concatenate([ends, one, ~one])
+    outputs = pilots.output.gives or 1
+    game = pilots.game(np.array([at]), None, outputs, call.settings.memory)
+    values = game.values(coalitions)[:, :MOST_OUTPUTS]
+    trial.also(len(coalitions) * len(pilots.absent))
+    if multiples((values[2 : 2 + count] - values[2 + count :]) / 2) is not None:
+        values = values[:, :1]
+    fitted = GaussianProcessSurrogate().fit(coalitions, values)
+    return [
+        (fitted.pairs.signs, fitted.pairs.odd[:, k], members, players)
+        for k, members in fitted.mixtures.items()
+    ]

@@ -1,0 +1,96 @@
+"""How a session ends: at its goal, its budget or its time, or with exact values instead."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from owenshap.run.plan import default_budget, exact_at_once, exact_plan
+from owenshap.run.result import Estimate
+from owenshap.run.session import Session
+from owenshap.statistics.stopping import Verdict
+
+# times what many coalitions take, which must fit the time: they cannot be stopped on the way, and a
+# machine may become busy
+SURELY = 2
+
+
+def over(session: Session, verdict: Verdict) -> str | None:
+    """Why a session stops here, in words with numbers; None where it goes on."""
+    if not verdict.done:
+        ahead = session.seconds_ahead(verdict)
+        if session.clock.late(session.evaluations, ahead):
+            return f"{session.clock}: {missed(session, verdict)}"
+    return reached_or_spent(session, verdict)
+
+
+def reached_or_spent(session: Session, verdict: Verdict) -> str | None:
+    """The same but for the time."""
+    until = session.plan.until
+    assert until is not None
+    if verdict.done:
+        return verdict.reached(until, session.tolerances, session.evaluations)
+    # a learner that has grown as far as it can goes on with replicates
+    affordable = session.affordable if session.learner is None else session.all_affordable
+    if session.count < affordable:
+        return None
+    limit = f"budget of {session.plan.budget:,} evaluations"
+    if until.usual:
+        limit = f"usual {limit} (tolerance='{until.tolerance}' goes on without one)"
+    return f"{limit}: {missed(session, verdict)}"
+
+
+def missed(session: Session, verdict: Verdict) -> str:
+    """What was not reached, and what it would take."""
+    until = session.plan.until
+    assert until is not None
+    return verdict.missed(
+        until, session.tolerances, session.count, session.evaluations, session.cost
+    )
+
+
+def better_exactly(session: Session, verdict: Verdict | None, rows: float = 1) -> bool:
+    """Whether all coalitions are fewer than what sampling still needs, and fit budget and time of
+    so many rows.
+    """
+    n_players = session.game.n_players
+    until = session.plan.until
+    assert until is not None
+    every = 1 << n_players
+    if not until.exact or session.evaluations + every - 2 > session.plan.budget:
+        return False
+    sure = SURELY if every > default_budget(n_players) else 1
+    seconds = session.clock.seconds((every - 2) * session.ends.outputs * rows)
+    if sure * seconds > session.clock.left:
+        return False
+    if exact_at_once(session.plan, n_players):
+        return True
+    if verdict is None:
+        return False
+    # What a look knows at once is more than it takes: where that is less than all coalitions, it is
+    # not asked further.
+    if not every < (verdict.at_most - session.count) * session.cost < math.inf:
+        return False
+    return (verdict.replicates_needed - session.count) * session.cost > every
+
+
+def exactly(session: Session) -> Estimate:
+    """Exact values in place of sampling; the evaluations made so far count."""
+    n_players = session.game.n_players
+    because = "sampling takes more evaluations than all coalitions"
+    showed = "be cheaper than sampling"
+    if exact_at_once(session.plan, n_players):
+        because = f"all 2^{n_players} coalitions fit the time"
+        showed = "fit the time"
+    plan = exact_plan(n_players, because)
+    exact = Session(session.game, plan, session.settings, session.executor, ends=session.ends)
+    before = session.evaluations
+    exact.report = lambda done: session.report(before + done - 2)
+    exact.resumable = session.resumable
+    exact.advance(plan.replicates)
+    estimate = exact.result()
+    if before == 2:
+        return estimate
+    estimate = replace(estimate, course=session.course)
+    words = f"{estimate.stopped_by}, after {before:,} that showed it to {showed}"
+    return replace(estimate, evaluations=estimate.evaluations + before - 2, stopped_by=words)

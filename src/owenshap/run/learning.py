@@ -1,0 +1,101 @@
+"""A learner at work: when it learns again, what that takes, and what it leaves room for."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import cast
+
+import numpy as np
+
+from owenshap.estimators.base import GrowingLearner, Learner
+from owenshap.run.plan import fitting_seconds
+from owenshap.statistics.goal import FIRST_LOOK
+from owenshap.statistics.intervals import surprises
+from owenshap.statistics.moments import Moments
+from owenshap.support.arrays import FloatArray
+
+
+class Learning:
+    """The learner of a session, and what its fits take here.
+
+    Parameters
+    ----------
+    learner : Learner
+        Of a row that goes on alone.
+    n_players, outputs : int
+        Of its game.
+    """
+
+    def __init__(self, learner: Learner, n_players: int, outputs: int) -> None:
+        self.learner = learner
+        self._n_players = n_players
+        self._outputs = outputs
+        self._slowness = 1.0
+        """Of fits here, as the last one showed."""
+
+    @property
+    def growing(self) -> GrowingLearner | None:
+        """The learner, where its fit is the estimate."""
+        return cast(GrowingLearner, self.learner) if self.learner.grows else None
+
+    def seconds(self, count: int, next_look: int, left: int, needed: float) -> float:
+        """What the next fit takes, where so many replicates are made and needed, and so many are
+        left; 0 where it does not pay.
+        """
+        learner = self.learner
+        if self.growing is not None:
+            pairs = self.growing.pairs * next_look // max(1, count)
+        elif learner.pays(count, needed, left):
+            pairs = learner.pairs
+        else:
+            return 0.0
+        return self._slowness * self._usual_seconds(pairs)
+
+    def _usual_seconds(self, pairs: int) -> float:
+        return fitting_seconds(pairs, self._n_players, self._outputs)
+
+    def grow(self, growing: GrowingLearner) -> None:
+        """Fit to all that was seen."""
+        began = time.monotonic()
+        seconds = self._usual_seconds(growing.pairs)
+        growing.fit()
+        self._slowness = (time.monotonic() - began) / seconds
+
+    def relearn(
+        self, count: int, needed: float, left: int, moments: Moments | None, seconds: float
+    ) -> None:
+        """Fit anew, which was expected to take so long; what the replicates so far were surprised
+        by is remembered.
+        """
+        learner = self.learner
+        began = time.monotonic()
+        learner.relearn(count, needed, left)
+        self._slowness *= (time.monotonic() - began) / seconds
+        if moments is not None and count >= FIRST_LOOK:
+            learner.surprises = np.maximum(learner.surprises, surprises(moments))
+            learner.before += count
+
+    def room(self, count: int, confidence: float) -> FloatArray | None:
+        """Half-widths (k,) for what the surrogates before this one were surprised by: seldom and
+        much.
+
+        What they had not learned, this one may not have either: pairs like those are learned where
+        they were seen, and where they were not, the new series may miss them as the old ones did.
+        They are as rare as all series together allow.
+        """
+        learner = self.learner
+        if not learner.before:
+            return None
+        rate = -math.log(1 - confidence)
+        half: FloatArray = learner.surprises * (rate / (learner.before + count))
+        return half
+
+
+def moments_of_fit(growing: GrowingLearner) -> Moments | None:
+    """The last fit as if it were the mean of so many replicates; None before the first."""
+    if not growing.begun:
+        return None
+    values, errors = growing.fitted
+    count = max(2, growing.count)
+    return Moments(count, values, np.square(errors) * (count * (count - 1)))

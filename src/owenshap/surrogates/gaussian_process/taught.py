@@ -1,0 +1,85 @@
+"""What other games have taught: where the parameters of a process start, so that few steps are
+enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.surrogates.gaussian_process.link import link_of
+from owenshap.surrogates.gaussian_process.members import Member
+from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
+
+Numbers = tuple[float, ...]
+
+
+class Taught(NamedTuple):
+    """Parameters of some fits, as plain numbers: they are part of a plan.
+
+    Lengths are those of all players; what is there beside them comes last.
+    """
+
+    plain: tuple[Numbers, ...]
+    """Without an index part, (n + 6,) each."""
+    bent: tuple[Numbers, ...] = ()
+    """With one: how many times the weights of the link its weights are, in the root mean square;
+    the logarithm of its scale; and the others, (2 + n + 6,) each.
+    """
+
+    def of(self, players: IntArray) -> Taught:
+        """The same for a game of some of the players."""
+        return Taught(
+            tuple(_among(each, 0, players) for each in self.plain),
+            tuple(_among(each, 2, players) for each in self.bent),
+        )
+
+    def starts(self) -> list[FloatArray]:
+        """Parameters without an index part."""
+        return [np.array(each) for each in self.plain]
+
+    def index_starts(self, weights: FloatArray) -> list[FloatArray]:
+        """Parameters with an index part along the weights (n,) of a link."""
+        return [np.concatenate([each[0] * weights, each[1:]]) for each in map(np.array, self.bent)]
+
+
+def taught_by(
+    games: Iterable[tuple[FloatArray, FloatArray, Sequence[Member], IntArray]], n_players: int
+) -> Taught:
+    """What fits have learned: of each its pairs (N, n), their values (N,), the members of its
+    mixture, and which of all so many players were its own.
+    """
+    plain, bent = list[Numbers](), list[Numbers]()
+    for signs, values, members, players in games:
+        vectors = [member.learned.vector for member in members]
+        without = [each for each in vectors if not has_index(each, len(players))]
+        # beside an index part that is all, others say at least whose lengths are long
+        for vector in without or [each[-len(players) - OTHERS :] for each in vectors]:
+            plain.append(_spread(vector, 0, players, n_players))
+        for vector in vectors:
+            if not has_index(vector, len(players)):
+                continue
+            link = link_of(signs, values / np.sqrt(np.mean(np.square(values))))
+            size = np.linalg.norm(vector[: len(players)]) / np.linalg.norm(link.weights)
+            found = np.append(size, vector[len(players) :])
+            bent.append(_spread(found, 2, players, n_players))
+    return Taught(tuple(plain), tuple(bent))
+
+
+def _spread(vector: FloatArray, first: int, players: IntArray, n_players: int) -> Numbers:
+    """A vector whose lengths, from the first on, are those of all players: of those who did not
+    play, the mean.
+    """
+    lengths = vector[first:-OTHERS]
+    every = np.full(n_players, lengths.mean())
+    every[players] = lengths
+    return tuple(np.concatenate([vector[:first], every, vector[-OTHERS:]]).tolist())
+
+
+def _among(numbers: Numbers, first: int, players: IntArray) -> Numbers:
+    """The same with the lengths of these players alone."""
+    lengths = np.array(numbers[first:-OTHERS])[players].tolist()
+    return (*numbers[:first], *lengths, *numbers[-OTHERS:])
