@@ -58,6 +58,11 @@ class FittedSurrogate(ABC):
         """
 
     @property
+    def learned_without_folds(self) -> FloatArray:
+        """The same where parameters that are flexible are learned without each fold, too."""
+        return self.without_folds
+
+    @property
     def standard_errors(self) -> FloatArray:
         """Of the Shapley values, (n, k): the delete-group jackknife, each value's averaged with
         that of all players.

@@ -148,10 +148,7 @@ class CrossValidated(Surrogate):
         by_chance = few & ~suspect & (apart[0] > SUSPECT_APART * apart[2])
         suspect = suspect | by_chance
         missed = apart[0] > BY_HEART * column_sums(kept[fold == 0])
-        # Folds left out with the parameters kept do not show that an index part is bent the wrong
-        # way for all of them alike; while a process grows to a tolerance, that is far below it.
-        bent = fitted.flexible & (not self.when_asked)
-        doubted = suspect | (missed & (few | fitted.flexible)) | bent
+        doubted = suspect | (missed & (few | fitted.flexible))
         if within is not None:
             beyond = _standard_errors(fitted, folds).max(axis=0) > within
             known = missed & (few | fitted.flexible)
@@ -161,10 +158,15 @@ class CrossValidated(Surrogate):
             folds += [self._without_fold(pairs, each) for each in range(1, FOLDS)]
         squares = np.sum([each.squares for each in folds], axis=0)
         # of no other output, whatever fits were made for these
-        by_heart = bent | (doubted & (squares[0] > BY_HEART * column_sums(kept)))
+        by_heart = doubted & (squares[0] > BY_HEART * column_sums(kept))
         squares[0, by_chance] *= BY_CHANCE
         squares[1, by_chance] = np.inf
-        return _Again(squares, np.stack([each.values for each in folds]), suspect, by_heart)
+        values = np.stack([each.values for each in folds])
+        # while a process grows to a tolerance, what this is about is far below it
+        moved = fitted.flexible & ~by_heart & (not self.when_asked)
+        if moved.any():
+            values = np.where(moved, fitted.learned_without_folds, values)
+        return _Again(squares, values, suspect, by_heart | moved)
 
     def _without_fold(self, pairs: Pairs, number: int) -> _WithoutFold:
         """What comes out without this fold of the pairs."""

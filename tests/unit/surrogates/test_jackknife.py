@@ -150,7 +150,7 @@ def test_a_process_that_knows_its_pairs_by_heart_is_fitted_again_for_its_errors(
     np.testing.assert_array_equal(fitted.without_folds, fitted.again.values)
 
 
-def test_an_index_part_is_fitted_again_for_its_errors():
+def test_an_index_part_moves_without_each_fold_for_its_errors():
     """exp of a weighted sum: an index part bent a little wrong errs without each fold as with it.
 
     Six draws; with the parameters kept about two thirds of the values are held at 95 %.

@@ -82,6 +82,9 @@ class IndexSettings:
     # Of the mean square, the least scale that other parts start from beside a link; 1e-4 has
     # 1.1 × the error.
     least_left: float = 1e-6
+    # From the learned parameters on, without a fold of the pairs; 4 have widths of 1.3 for 2.0 of
+    # as many as it takes: benchmarks/decisions.md#errors-of-fits.
+    steps_without_fold: int = 8
 
 
 @dataclass(frozen=True)

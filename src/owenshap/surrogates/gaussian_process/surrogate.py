@@ -19,6 +19,7 @@ from owenshap.surrogates.base import (
     Pairs,
     Surrogate,
     efficient,
+    fold_of,
     pairs_of,
     signs_of,
 )
@@ -34,7 +35,7 @@ from owenshap.surrogates.gaussian_process.learning import (
 )
 from owenshap.surrogates.gaussian_process.members import Learned, Member
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
-from owenshap.surrogates.gaussian_process.settings import LEARNING
+from owenshap.surrogates.gaussian_process.settings import INDEX, LEARNING
 from owenshap.surrogates.gaussian_process.taught import Taught
 
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
@@ -172,6 +173,36 @@ class FittedProcess(FittedSurrogate):
         """Those of the same parameters."""
         values, by_fold = self._whole_and_by_fold
         return np.stack([efficient(values - each, self.pairs.total) for each in by_fold])
+
+    @property
+    def learned_without_folds(self) -> FloatArray:
+        """Index parts some steps on without each fold: bent a little wrong by all pairs, they err
+        without a fold as they do with it. Other parameters stay.
+        """
+        values = self.without_folds
+        for k in np.flatnonzero(self.flexible).tolist():
+            for number in range(FOLDS):
+                values[number, :, k] = self._without_fold(k, number)
+        return values
+
+    def _without_fold(self, k: int, number: int) -> FloatArray:
+        """The Shapley values (n,) of one output."""
+        count, n_players = self.likelihood.signs.shape
+        seen = fold_of(count) != number
+        learner = Learner(self.likelihood.signs[seen])
+        odd = self.pairs.odd[:count, k][seen]
+        scale = float(np.sqrt(np.mean(np.square(odd))))
+        values = np.zeros((n_players, 1))
+        for member in self.mixtures[k]:
+            vector, triples = member.learned
+            if has_index(vector, n_players):
+                stages = ((LEARNING.stages[0][0], INDEX.steps_without_fold),)
+                vector = learner.steps(vector, odd / scale, stages)
+            likelihood = learner.full.with_triples(triples)
+            factor = likelihood.factor(vector)
+            if factor is not None:
+                values[:, 0] += member.share * (likelihood.shapley(vector).T @ factor.solve(odd))
+        return efficient(values, self.pairs.total[[k]])[:, 0]
 
     @property
     def standard_errors(self) -> FloatArray:
