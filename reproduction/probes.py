@@ -169,11 +169,24 @@ def _parts(body: list[ast.stmt], where: str) -> Iterator[tuple[str, str]]:
     """Functions by their names, and all constants of a file under no name."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield f"{where}{node.name}", ast.unparse(node)
+            yield f"{where}{node.name}", _said(node)
         elif isinstance(node, ast.ClassDef):
             yield from _parts(node.body, f"{where}{node.name}.")
         elif not isinstance(node, ast.Import | ast.ImportFrom | ast.If):
-            yield "", ast.unparse(node)
+            yield "", _said(node)
+
+
+def _said(node: Any) -> str:
+    """What a piece of source says, the same in every version of Python: their own ways to write it
+    differ.
+    """
+    if isinstance(node, ast.AST):
+        fields = [(name, getattr(node, name, None)) for name in node._fields]
+        told = [f"{name}={_said(each)}" for name, each in fields if each is not None and each != []]
+        return f"{type(node).__name__}({', '.join(told)})"
+    if isinstance(node, list):
+        return f"[{', '.join(map(_said, node))}]"
+    return repr(node)
 
 
 def _root() -> Path:
