@@ -162,8 +162,7 @@ class CrossValidated(Surrogate):
         squares[0, by_chance] *= BY_CHANCE
         squares[1, by_chance] = np.inf
         values = np.stack([each.values for each in folds])
-        # while a process grows to a tolerance, what this is about is far below it
-        moved = fitted.flexible & ~by_heart & (not self.when_asked)
+        moved = fitted.flexible & ~by_heart
         if moved.any():
             values = np.where(moved, fitted.learned_without_folds, values)
         return _Again(squares, values, suspect, by_heart | moved)
