@@ -24,7 +24,7 @@ def costs_of(material: Material) -> list[tuple[str, str]]:
     counts = material.shown.evaluations
     middle, most = int(np.median(counts)), int(counts.max())
     lines = [("Method", clean(material.shown.method))]
-    lines += [("Why", clean(text)) for _, text in totals.because.commonest(2)]
+    lines += [("Why", clean(text, 2000)) for _, text in totals.because.commonest(2)]
     lines += [
         ("Evaluations (coalitions valued)", f"{totals.evaluations:,}"),
         ("Rows that the model predicted", f"{totals.model_rows:,}"),
@@ -43,7 +43,7 @@ def _told_seconds(seconds: float) -> str:
 
 def told_reasons(reasons: Reasons) -> list[tuple[str, str]]:
     """How many rows, and an example, of the five commonest."""
-    return [(counted(count, "row"), clean(text)) for count, text in reasons.commonest(5)]
+    return [(counted(count, "row"), clean(text, 2000)) for count, text in reasons.commonest(5)]
 
 
 def audit_of(material: Material, given: dict[str, str]) -> list[tuple[str, str]]:

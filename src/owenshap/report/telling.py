@@ -205,7 +205,9 @@ def _whiskers(material: Material) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.005 else "less than 1 %"
+    """With a space that no line ends at."""
+    text = f"{100 * share:.0f} %" if share >= 0.005 else "less than 1 %"
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _confidence(material: Material) -> str:

@@ -247,6 +247,13 @@ def test_reasons_that_differ_by_numbers_count_together():
     assert "40 rows, as in: budget: 0 replicates took 0" in text
 
 
+def test_a_reason_is_told_whole():
+    reason = "gaussian-process: " + "so many words, " * 30 + "that is why"
+    because = np.full(40, reason, object)
+    text = page_of(rows_and_players(because=because, stopped_by=because)).text
+    assert text.count(reason) == 3  # in the cost, as what ended rows, and in the record
+
+
 def test_data_of_any_kind_comes_back():
     data = np.empty((20, 5), object)
     data[:, 0] = 123_456_789 + np.arange(20)  # more digits than 32 bits hold
