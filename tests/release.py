@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.11", "3.12", "3.13")
-LARGEST_WHEEL = 700_000  # bytes: the code alone has 590,000, so that a picture or data would show
+LARGEST_WHEEL = 700_000  # bytes: the code alone has 627,000, so that a picture or data would show
 
 
 def main() -> None:
