@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,8 +176,7 @@ def _separator(start: str) -> str:
 
 def _check_names(opened: TableFile) -> None:
     if len(set(opened.columns)) < len(opened.columns):
-        seen: set[str] = set()
-        twice = next(each for each in opened.columns if each in seen or seen.add(each))  # type: ignore[func-returns-value]
+        twice = Counter(opened.columns).most_common(1)[0][0]
         got = f"{twice!r} twice in {opened.path}"
         raise InputError(opened.what, "have each column once", got, "Rename one of the two")
     if not opened.columns:

@@ -66,7 +66,7 @@ class Design(ABC):
             f"{type(self).__name__} has no units to draw background rows for: {background.shape}"
         )
 
-    def background_of(self, index: IntArray) -> IntArray | None:  # noqa: ARG002 (none is drawn unless a design says so)
+    def background_of(self, index: IntArray) -> IntArray | None:  # noqa: ARG002 (none is drawn)
         """The background rows (len(index), draws) drawn for these coalitions; None: all of them."""
         return None
 
@@ -75,7 +75,7 @@ class Design(ABC):
         sizes = self.sizes()
         return np.flatnonzero(sizes == 0), np.flatnonzero(sizes == self.n_players)
 
-    def parts(self, coalitions: int) -> Iterator[Design]:  # noqa: ARG002 (a design that can be cut overrides this)
+    def parts(self, coalitions: int) -> Iterator[Design]:  # noqa: ARG002 (some can be cut)
         """The design cut into designs of about this many coalitions, at places that nothing else
         decides.
         """

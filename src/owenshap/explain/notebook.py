@@ -171,7 +171,8 @@ def _bar(line: Line, low: float, high: float, *, signed: bool) -> str:
     )
     return (
         "<div "
-        f"style='position:relative;width:240px;height:14px;overflow:hidden'>{''.join(parts)}{zero}</div>"
+        f"style='position:relative;width:240px;height:14px;overflow:hidden'>"
+        f"{''.join(parts)}{zero}</div>"
     )
 
 

@@ -30,7 +30,8 @@ from owenshap.surrogates.multiples import multiples
 # first guess is likelier than, of one row half of the others learn little
 # (benchmarks/decisions.md#taught-rows).
 PILOTS, PAIRS = 4, 4
-WORTH = 2  # times the time that learning takes must rows save
+# times the time that learning takes must rows save, as both are guesses
+WORTH = 2
 MOST_OUTPUTS = 3  # that teach: of more the first ones
 
 

@@ -110,7 +110,7 @@ class Surrogate(ABC):
             The `start` of an earlier fit, to begin from.
         """
 
-    def bytes_needed(self, pairs: int, n_players: int) -> int:  # noqa: ARG002 (others' may not know)
+    def bytes_needed(self, pairs: int, n_players: int) -> int:  # noqa: ARG002
         """About the most memory that a fit to so many pairs takes, for an output."""
         return 0
 

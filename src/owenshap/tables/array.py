@@ -177,7 +177,8 @@ def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
 def _equal(array: NDArray[Any], other: NDArray[Any]) -> BoolArray:
     """Where cells are equal; missing equals missing."""
     try:
-        missing = (array != array) & (other != other)  # noqa: PLR0124 (only a missing value differs from itself)
+        # only a missing value differs from itself
+        missing = (array != array) & (other != other)  # noqa: PLR0124
         return ((array == other) | missing).astype(np.bool_, copy=False)
     except (TypeError, ValueError):  # objects that have no answer, such as pandas' NA
         return np.frompyfunc(equal_objects, 2, 1)(array, other).astype(np.bool_)

@@ -159,7 +159,8 @@ class Table(ABC):
 
 @cache
 def _by_package() -> dict[str, type[Table]]:
-    return {kind.package: kind for kind in concrete(sys.modules[__package__], Table)}  # type: ignore[type-abstract]
+    kinds = concrete(sys.modules[__package__], Table)  # type: ignore[type-abstract]
+    return {kind.package: kind for kind in kinds}
 
 
 def as_table(data: Any, names: list[str] | None = None) -> Table:
@@ -257,7 +258,9 @@ def lossy_dtype(what: str, column: str, wanted: object, got: object) -> InputErr
 def equal_objects(one: Any, other: Any) -> bool:
     """Whether two cells are equal, whatever they are; missing equals missing."""
     try:
-        return bool(one is other or one == other or (one != one and other != other))  # noqa: PLR0124
+        if one is other or one == other:
+            return True
+        return bool(one != one and other != other)  # noqa: PLR0124
     except (TypeError, ValueError):  # taken to differ, which costs evaluations but changes no value
         return False
 

@@ -383,5 +383,6 @@ def _in_numpy(tensor: Any) -> bool:
 
 
 def _same(tensor: Any, other: Any) -> Any:
-    missing = (tensor != tensor) & (other != other)  # noqa: PLR0124 (only a missing value differs from itself)
+    # only a missing value differs from itself
+    missing = (tensor != tensor) & (other != other)  # noqa: PLR0124
     return (tensor == other) | missing

@@ -414,7 +414,8 @@ def check_global_state(estimator: Estimator) -> None:
     of_numpy = np.random.get_state()  # noqa: NPY002 (to see that nobody uses it)
     of_python = random.getstate()
     try:
-        np.random.random()  # noqa: NPY002 (a step on, away from any state that a fixed seed would set again)
+        # a step on, away from any state that a fixed seed would set again
+        np.random.random()  # noqa: NPY002
         random.random()
         before = _global_states()
         method = settled(estimator, PLAYERS)

@@ -124,7 +124,7 @@ class Estimator(ABC):
             f"{self.name} is adaptive, and must say what to evaluate after its opening"
         )
 
-    def unbiased(self, n_players: int) -> bool:  # noqa: ARG002 (most are, for every number of players)
+    def unbiased(self, n_players: int) -> bool:  # noqa: ARG002
         """Whether the mean of a replicate is the Shapley value, for every game of so many
         players.
         """
@@ -166,7 +166,7 @@ class Estimator(ABC):
         """
         return self.within(n_players, max(2048, 64 * (n_players + 1)))
 
-    def bytes_needed(self, n_players: int, replicates: int) -> int:  # noqa: ARG002 (most are cut as memory asks)
+    def bytes_needed(self, n_players: int, replicates: int) -> int:  # noqa: ARG002
         """About the memory that so many replicates take for an output, however designs are cut."""
         return 0
 

@@ -95,7 +95,7 @@ class FittedPairs(Estimator):
             most = max(ENOUGH_EACH * n_players, most * 19 // 20)
         return most
 
-    def bytes_needed(self, n_players: int, replicates: int) -> int:  # noqa: ARG002 (one fit after the other)
+    def bytes_needed(self, n_players: int, replicates: int) -> int:  # noqa: ARG002 (one fit at a time)
         return self.surrogate().bytes_needed(self._count(n_players), n_players)
 
     def replicates_within(self, n_players: int, budget: int) -> int:

@@ -51,15 +51,7 @@ def how_many(n_players: int) -> int:
 
 
 class EvenSearch(Search):
-    """Products of two and four players that make values likelier, found one by one.
-
-    Parameters
-    ----------
-    signs : float (N, n)
-        The pairs.
-    values : float (N,)
-        Theirs.
-    """
+    """Products of two and four players that make values likelier, found one by one."""
 
     def __init__(self, signs: FloatArray, values: FloatArray) -> None:
         self._signs, self._values = signs, values
