@@ -258,9 +258,8 @@ def lossy_dtype(what: str, column: str, wanted: object, got: object) -> InputErr
 def equal_objects(one: Any, other: Any) -> bool:
     """Whether two cells are equal, whatever they are; missing equals missing."""
     try:
-        if one is other or one == other:
-            return True
-        return bool(one != one and other != other)  # noqa: PLR0124
+        # one expression: Python 3.11 compares floats of an `if` so that numpy warns of NaN
+        return bool(one is other or one == other or (one != one and other != other))  # noqa: PLR0124
     except (TypeError, ValueError):  # taken to differ, which costs evaluations but changes no value
         return False
 

@@ -8,6 +8,7 @@ import owenshap
 from owenshap.errors import InputError
 from owenshap.tables import as_table
 from owenshap.tables.array import chosen
+from owenshap.tables.base import same_objects
 
 
 class Spy:
@@ -187,3 +188,11 @@ def test_names_of_features():
     ]
     with pytest.raises(InputError, match="feature_names must have 3 names; got 2"):
         owenshap.Explainer(Spy(), rows, feature_names=["a", "b"])
+
+
+def test_cells_are_compared_without_a_warning_however_often():
+    """Python 3.11 compares floats otherwise once it has done so often, and numpy may warn of NaN."""
+    one = np.array([[1.5, float("nan"), 2.5]] * 50, object)
+    other = np.array([[1.5, float("nan"), 3.5]] * 50, object)
+    for _ in range(200):
+        assert same_objects(one, other)[0].tolist() == [True, True, False]
