@@ -10,7 +10,7 @@ from typing import Any
 
 from owenshap.designs.indices import SHAPLEY, Index, as_index
 from owenshap.estimators import Estimator
-from owenshap.run.settings import Settings, Shared
+from owenshap.run.task import Settings, Shared
 from owenshap.statistics.goal import USUAL, Until, checked_until
 from owenshap.support.checks import whole_number
 from owenshap.support.executors import Executor, checked_executor

@@ -15,7 +15,8 @@ from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Columns, Output
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.plan import TREES, usual_cap
+from owenshap.run.methods import TREES
+from owenshap.run.plan import usual_cap
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
 from owenshap.trees import (

@@ -19,7 +19,7 @@ from owenshap.explain.predicting import Predictor, settled_model, unit_of
 from owenshap.explain.sampling import sampled
 from owenshap.games.outputs import Choice, choose
 from owenshap.games.players import Groups
-from owenshap.run.evaluate import parse_bytes
+from owenshap.support.checks import parse_bytes
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 

@@ -16,9 +16,9 @@ from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size, of_explanation
 from owenshap.explain.predicting import unit_of
 from owenshap.games.outputs import choose
-from owenshap.run.plan import TREES
+from owenshap.run.methods import TREES
 from owenshap.run.semivalues import settled_method
-from owenshap.run.settings import Settings
+from owenshap.run.task import Settings
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 

@@ -19,8 +19,6 @@ from owenshap.games.outputs import Output
 from owenshap.run.cost import LITTLE, Cost, Trial
 from owenshap.run.plan import (
     DRAWN,
-    Plan,
-    check_feasible,
     default_budget,
     drawn_pays,
     least_ahead,
@@ -29,7 +27,7 @@ from owenshap.run.plan import (
     settled_for,
 )
 from owenshap.run.semivalues import method_under, settled_method
-from owenshap.run.settings import Shared
+from owenshap.run.task import Plan, Shared, check_feasible
 from owenshap.statistics.goal import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import IntArray
 from owenshap.support.progress import clock, silent

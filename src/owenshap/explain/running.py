@@ -17,7 +17,7 @@ from owenshap.run.blocks import MOST_TOGETHER, all_drawn, in_draws
 from owenshap.run.keeping import KeepingGame
 from owenshap.run.result import Estimate
 from owenshap.run.semivalues import estimate_under
-from owenshap.run.settings import Settings, Shared, Task
+from owenshap.run.task import Settings, Shared, Task
 from owenshap.support.executors import in_order
 from owenshap.support.progress import Meter, parts_of, silent, tell
 

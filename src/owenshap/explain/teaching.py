@@ -19,7 +19,7 @@ from owenshap.explain.grouping import RowGroups
 from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor
 from owenshap.run.cost import SURE, Trial
-from owenshap.run.plan import Plan
+from owenshap.run.task import Plan
 from owenshap.support.arrays import IntArray
 from owenshap.surrogates.gaussian_process.cost import fit_seconds
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate

@@ -23,7 +23,7 @@ from owenshap.run.evaluate import Ends
 from owenshap.run.plan import exact_at_once
 from owenshap.run.result import Estimate
 from owenshap.run.session import Session
-from owenshap.run.settings import Settings, Shared, Task
+from owenshap.run.task import Settings, Shared, Task
 from owenshap.run.telling import Telling
 from owenshap.statistics.goal import FIRST_LOOK, LEARNER_LOOK, next_look
 from owenshap.statistics.stopping import Verdict, width_to_rank, with_look

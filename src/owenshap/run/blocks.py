@@ -22,7 +22,7 @@ from owenshap.games.game import (
     rows_of,
 )
 from owenshap.run.evaluate import Ends, begin, evaluate, in_bounds
-from owenshap.run.plan import Plan
+from owenshap.run.task import Plan
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 

@@ -21,9 +21,8 @@ from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, lar
 from owenshap.run.clock import Clock, never, timed_ends
 from owenshap.run.evaluate import Ends, closed_form, evaluate, evaluate_ends
 from owenshap.run.learning import Learning, moments_of_fit
-from owenshap.run.plan import Plan, leaves_a_gap, spreads_its_gap
 from owenshap.run.result import Estimate
-from owenshap.run.settings import Settings
+from owenshap.run.task import Plan, Settings
 from owenshap.statistics.accumulators import Accumulator
 from owenshap.statistics.goal import ENDLESS, next_look
 from owenshap.statistics.moments import AT_ONCE, Moments
@@ -100,12 +99,12 @@ class Session:
         """What replicates are added to."""
         looked_at = self.plan.until is not None
         # kept without spreading too, for those who go on from here and spread
-        foldable = leaves_a_gap(self.plan) and not self.plan.estimator.keeps_gap
+        foldable = self.plan.leaves_a_gap and not self.plan.estimator.keeps_gap
         return Accumulator(
-            sums=looked_at or leaves_a_gap(self.plan),
+            sums=looked_at or self.plan.leaves_a_gap,
             at_once=0 if looked_at else AT_ONCE // blocks_smaller(self.game, self.ends),
             total=self.ends.grand - self.ends.empty if foldable else None,
-            spread=self.settings.efficient and spreads_its_gap(self.plan),
+            spread=self.settings.efficient and self.plan.spreads_its_gap,
         )
 
     # --- what it has come to

@@ -14,8 +14,9 @@ from owenshap.designs.design import Design
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game, TableGame
 from owenshap.run.estimate import estimate
-from owenshap.run.plan import Plan, default_budget
+from owenshap.run.plan import default_budget
 from owenshap.run.result import Estimate
+from owenshap.run.task import Plan
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import from_codes
 from owenshap.testing.games import KnownGame, product, random_unanimity_sum
