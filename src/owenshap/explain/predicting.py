@@ -105,7 +105,8 @@ class Predictor:
                 advice = "Give rows that the model takes; predict= names another method"
                 raise ModelError("the model", "predict the rows to explain", got, advice) from error
             batches.append(as_predictions(raw, len(part), "the model"))
-            check_outputs("the model", batches[-1], batches[0].shape[1])
+            if len(batches) > 1:
+                check_outputs("the model", batches[-1], batches[0].shape[1])
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
     def timed_predictions(self, rows: Table, beside: Table | None = None) -> FloatArray:

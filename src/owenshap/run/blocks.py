@@ -200,7 +200,7 @@ def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
 
 def block_sizes(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[int]:
     """Replicates of each block, which has so many times fewer evaluations than with few outputs."""
-    if plan.estimator.together:
+    if plan.estimator.one_block:
         yield plan.replicates
         return
     cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0

@@ -281,7 +281,7 @@ def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Pla
             "resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice
         )
     estimator = earlier.plan.estimator
-    if estimator.together and not earlier.learned:
+    if estimator.one_block and not earlier.learned:
         what = f"an estimate by {estimator.name} with a fixed budget"
         raise InputError(
             "resume", "be of independent replicates", what, "Begin anew, with a tolerance"

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from owenshap.estimators.base import GrowingLearner, Learner
 from owenshap.games.game import Game
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
 from owenshap.run.clock import Clock, never, timed_ends
@@ -84,14 +85,11 @@ class Session:
         """Is told the evaluations as they are made."""
         self.resumable = True
         """Whether its results hold what it takes to go on from them."""
-        looked_at = plan.until is not None
-        self.learner = plan.estimator.learner(game.n_players) if looked_at else None
-        """What learns while replicates are made; None where nothing does."""
         self.learning: Learning | None = None
-        if self.learner is not None:
-            self.learning = Learning(self.learner, game.n_players, self.ends.outputs)
-        self._growing = None if self.learning is None else self.learning.growing
-        """The learner, as long as its fit is the estimate."""
+        """What learns while replicates are made; None where nothing does."""
+        learner = None if plan.until is None else plan.estimator.learner(game.n_players)
+        if learner is not None:
+            self.learning = Learning(learner, game.n_players, self.ends.outputs)
         self._replicates = self._nothing_yet()
         self._made = 0  # replicates by this session, those that only served a fit too
 
@@ -108,6 +106,16 @@ class Session:
         )
 
     # --- what it has come to
+
+    @property
+    def learner(self) -> Learner | None:
+        """What learns while replicates are made; None where nothing does."""
+        return None if self.learning is None else self.learning.learner
+
+    @property
+    def _growing(self) -> GrowingLearner | None:
+        """The learner, as long as its fit is the estimate."""
+        return None if self.learning is None else self.learning.growing
 
     @property
     def count(self) -> int:
@@ -351,7 +359,6 @@ class Session:
             needed = math.nan if verdict is None else verdict.replicates_needed
             if self._growing.is_grown(needed):
                 self._growing.go_over()
-                self._growing = None
             return False
         needed = math.inf if verdict is None else verdict.needed_by_spread
         seconds = self._fit_seconds(needed)
@@ -571,7 +578,6 @@ class Session:
         self.note = state["note"]
         if self.learning is not None and state["learner"] is not None:
             self.learning.learner.restore(state["learner"])
-            self._growing = self.learning.growing
         self._replicates.restore(state["replicates"], self.ends.grand - self.ends.empty)
 
 
