@@ -27,8 +27,6 @@ WORTH = 10  # times the evaluations, at most, that halved stars take to be as ac
 BY_STARS = 320
 BY_PROCESS = 12  # the same by a process that grows
 BY_CORRECTED = 25  # the same by one that is corrected
-# players of whom all coalitions are taken where they fit a time: a million, a table of some MB
-MOST_IN_TIME = 20
 # times as long as sampling that all coalitions may take: their values have no error
 EXACT_LONGER = 2
 # a background of more rows is drawn from where that takes less work: fewer may have been chosen
@@ -111,19 +109,6 @@ def make_plan(
 def exact_plan(n_players: int, because: str) -> Plan:
     """The plan for exact values."""
     return _planned(by_name()["exact"](), n_players, 1 << n_players, because)
-
-
-def exact_at_once(plan: Plan, n_players: int) -> bool:
-    """Whether a run with a clock is to give exact values as soon as it is known that they fit the
-    time.
-    """
-    until = plan.until
-    if until is None or until.seconds is None or not until.exact:
-        return False
-    most = default_budget(n_players)
-    if until.tolerance is None and until.top is None:
-        most = 1 << MOST_IN_TIME  # the time is there to be used
-    return 1 << n_players <= min(plan.budget, most)
 
 
 def settled_for(method: str | Estimator, n_players: int, budget: int) -> Estimator:
