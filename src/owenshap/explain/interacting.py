@@ -141,7 +141,7 @@ class Interacting(Explainer):
         """Those of a sum over trees; None where it is sampled."""
         rows, absent = self._inputs.rows(X)
         players = self._inputs.players(rows)
-        predictions = self._predictor.timed_predictions(rows)
+        predictions, _ = self._predictor.timed_predictions(rows)
         output, output_names = self._predictor.chosen(self._output, predictions)
         exact, _ = self._trees.chosen(
             method,

@@ -76,7 +76,6 @@ class Predictor:
         self.own_names = output_names
         self._fast = fast and may_begin_linear(model)
         self._agreed: Absent | None = None
-        self._beside: tuple[Table, FloatArray] | None = None
         self._pace = Pace()
         self._linear_pace = Pace()
         self.ahead: int | None = None
@@ -90,9 +89,6 @@ class Predictor:
 
     def predictions(self, rows: Table) -> FloatArray:
         """The model's predictions of the rows themselves, (rows, k)."""
-        if self._beside is not None and self._beside[0] is rows:
-            predictions, self._beside = self._beside[1], None
-            return predictions
         step = self.rows_at_once(rows)
         batches = []
         for start in range(0, len(rows), step):
@@ -109,9 +105,11 @@ class Predictor:
                 check_outputs("the model", batches[-1], batches[0].shape[1])
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
-    def timed_predictions(self, rows: Table, beside: Table | None = None) -> FloatArray:
+    def timed_predictions(
+        self, rows: Table, beside: Table | None = None
+    ) -> tuple[FloatArray, FloatArray | None]:
         """The same, and how long they took is noted; in one batch with other rows where these will
-        be asked for next.
+        be asked for next, and theirs; None where they did not go together.
         """
         if beside is not None and (both := rows.with_rows_of(beside)) is not None:
             try:
@@ -120,11 +118,10 @@ class Predictor:
                 pass  # the rows alone say what is wrong with them, or nothing is
             else:
                 self._pace.note(len(both), took)
-                self._beside = beside, predictions[len(rows) :]
-                return predictions[: len(rows)]
+                return predictions[: len(rows)], predictions[len(rows) :]
         predictions, took = timed(self.predictions, rows)
         self._pace.note(len(rows), took)
-        return predictions
+        return predictions, None
 
     def pace_of(self, rows: Table) -> dict[str, float]:
         """Seconds that a prediction takes, by the model itself and from its linear first step,
