@@ -31,9 +31,9 @@ from owenshap.statistics.goal import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import IntArray
 from owenshap.support.progress import clock, silent
 
-# of the evaluations that fit a time, where they cannot be stopped: others may compute
-IN_TIME = 0.8
-TRIED = 0.2  # of a time, for a batch that tells what a prediction takes
+# of a time, for a batch that tells what a prediction takes; the rest is what evaluations have that
+# cannot be stopped
+TRIED = 0.2
 MINUTES = 60.0  # seconds ahead that a user should know of
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 
@@ -244,7 +244,7 @@ class Planner:
 
     def _less_than_a_star(self, n_players: int) -> Plan:
         """What a row can have in a time in which not even the first estimate by stars fits."""
-        within = max(4, int(IN_TIME * self._share))
+        within = max(4, int((1 - TRIED) * self._share))
         plan = make_plan(n_players, "auto", within, memory=self.call.settings.memory)
         return replace(plan, because=f"a row's share of the time is about {within:,} evaluations")
 

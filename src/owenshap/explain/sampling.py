@@ -41,7 +41,8 @@ def sampled(
     linear, checked = predictor.linear(rows, absent, predictions, output)
     explained = explained_of(linear, output, rows, predictions, np.arange(len(predictions)))
     assembly = replace(assembly, explained=explained)
-    output = replace(output, gives=explained.shape[1])
+    if output.function is not None:
+        output = replace(output, gives=explained.shape[1])
     groups = RowGroups(
         predictor.model,
         rows,
