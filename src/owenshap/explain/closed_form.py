@@ -7,7 +7,6 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
 from owenshap.fast.additive import additive_values
-from owenshap.fast.columns import is_additive
 
 
 def in_closed_form(
@@ -18,7 +17,7 @@ def in_closed_form(
     """
     linear, absent, output = groups.linear, groups.absent, groups.output
     plain = call.method == "auto" and call.shared is None and not call.asks_for_pairs
-    if linear is None or not plain or absent.per_row or not is_additive(linear, output):
+    if linear is None or not plain or absent.per_row or not groups.additive:
         return None
     values, base = additive_values(linear, output, groups.rows, absent, groups.players)
     if not assembly.adds_up(values, base):

@@ -16,7 +16,6 @@ from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, Trial, explained_of
 from owenshap.explain.running import Estimated, estimates
 from owenshap.explain.teaching import own_plans
-from owenshap.fast.columns import is_additive
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
 from owenshap.support.arrays import FloatArray
@@ -82,9 +81,8 @@ def _estimated(
     background = len(groups.absent)
     linear = groups.linear
     row_seconds = groups.model.row_seconds if linear is None else LINEAR_SECONDS
-    additive = linear is not None and is_additive(linear, groups.output)
     planner = Planner(
-        call, counts, background, row_seconds, outputs, groups.output, additive, trial
+        call, counts, background, row_seconds, outputs, groups.output, groups.additive, trial
     )
     plans = {each: planner.plan(each) for each in sorted({*counts.tolist()} - {0})}
     ranges = None
