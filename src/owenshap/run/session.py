@@ -243,17 +243,9 @@ class Session:
     ) -> Iterator[None]:
         """Blocks of replicates that are independent of each other."""
         block: FloatArray | None = None
-        settings = self.settings
+        estimator = self.plan.estimator
         for part in worked(
-            self.game,
-            self.plan.estimator,
-            settings.seed,
-            blocks,
-            self.ends,
-            self.executor,
-            settings.coalitions_at_once(self.game.n_players),
-            settings.memory,
-            expected,
+            self.game, estimator, blocks, self.ends, self.settings, self.executor, expected
         ):
             self.evaluations += part.evaluations
             block = part.replicates if block is None else block + part.replicates
