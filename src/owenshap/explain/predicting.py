@@ -15,6 +15,8 @@ from owenshap.errors import InputError, ModelError
 from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step
 from owenshap.fast.linear_first import LinearFirst
+from owenshap.fast.product_kernels import KernelMachine
+from owenshap.fast.sklearn_kernels import kernel_machine_of
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import (
     Choice,
@@ -172,11 +174,34 @@ class Predictor:
             return None, 0
         if known:
             return linear, 0
-        batch = composites(rows, absent)
-        if not self._composites_agree(linear, batch):
-            return None, len(batch)
+        table = self._composites(rows, absent)
+        if not self._composites_agree(linear, table):
+            return None, len(table)
         self._agreed = absent
-        return linear, len(batch)
+        return linear, len(table)
+
+    def kernel_machine(
+        self, rows: Table, absent: Absent, predictions: FloatArray
+    ) -> tuple[KernelMachine | None, int]:
+        """The model as a sum of products over features, where that gives its own predictions of
+        explained rows, of what stands in and of composites; rows asked for that.
+        """
+        machine = kernel_machine_of(self.model) if self._fast else None
+        if machine is None or any(machine.numbers(each) is None for each in (rows, absent.table)):
+            return None, 0
+        few = np.arange(min(len(rows), MOST_COMPARED))
+        if not machine.agrees(rows.take(few), predictions[few]):
+            return None, 0
+        table = self._composites(rows, absent)
+        try:
+            agrees = machine.agrees(table, self.predictions(table))
+        except ModelError:
+            agrees = False  # the plain way says where it happens
+        return machine if agrees else None, len(table)
+
+    def _composites(self, rows: Table, absent: Absent) -> Table:
+        """What the model is asked for to compare it with what it seems to be made of."""
+        return self.model.prepare(as_table(composites(rows, absent)))
 
     def _first_step(self) -> LinearFirst | None:
         """The model's linear first step; None where its other layers would get more rows than they
@@ -186,11 +211,10 @@ class Predictor:
         calls_layers = linear is not None and any(step.kind == "other" for step in linear.steps)
         return None if calls_layers and self.batch_rows is not None else linear
 
-    def _composites_agree(self, linear: LinearFirst, batch: Any) -> bool:
+    def _composites_agree(self, linear: LinearFirst, table: Table) -> bool:
         """Whether the model's own predictions of these composites are what its linear first step
         leads to.
         """
-        table = self.model.prepare(as_table(batch))
         try:
             return linear.agrees(table, self.predictions(table))
         except ModelError:

@@ -9,7 +9,7 @@ import numpy as np
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly
 from owenshap.explain.call import Call
-from owenshap.explain.closed_form import in_closed_form
+from owenshap.explain.closed_form import may_be_of_kernels, of_kernels, of_linear
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.planning import Planner
@@ -51,10 +51,16 @@ def sampled(
         predictor.rows_at_once(rows),
         linear,
     )
+    explanation = None
     if linear is not None:
-        explanation = in_closed_form(call, groups, assembly, not_exact)
-        if explanation is not None:
-            return explanation
+        explanation = of_linear(call, groups, assembly, not_exact)
+    elif may_be_of_kernels(call, groups):
+        machine, more = predictor.kernel_machine(rows, absent, predictions)
+        checked += more
+        if machine is not None:
+            explanation = of_kernels(machine, call, groups, assembly, checked, not_exact)
+    if explanation is not None:
+        return explanation
     trial = predictor.trial(rows, linear, checked)
     done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
