@@ -5,9 +5,9 @@ kernel is a product over features.
 from __future__ import annotations
 
 from owenshap.explain.assembly import Assembly
-from owenshap.explain.call import Call
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
+from owenshap.explain.inputs import Call
 from owenshap.fast.additive import additive_values
 from owenshap.fast.columns import is_additive
 from owenshap.fast.product_kernels import KernelMachine
