@@ -16,8 +16,6 @@ from owenshap.errors import InputError, ModelError
 from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step, may_begin_linear
 from owenshap.fast.linear_first import LinearFirst
-from owenshap.fast.product_kernels import KernelMachine
-from owenshap.fast.sklearn_kernels import kernel_machine_of
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import (
     Choice,
@@ -76,7 +74,7 @@ class Predictor:
         self.model = model
         self.batch_rows = batch_rows
         self.own_names = output_names
-        self._fast = fast and may_begin_linear(model)
+        self.fast = fast and may_begin_linear(model)
         self._agreed: Absent | None = None
         self._pace = Pace()
         self._linear_pace = Pace()
@@ -184,58 +182,42 @@ class Predictor:
         known = self._agreed is absent and rows.n_features == linear.weights.shape[1]
         if known and output.function is None:
             return linear, 0
-        few = np.arange(min(len(rows), MOST_COMPARED))
-        if not linear.agrees(rows.take(few), predictions[few]):
-            return None, 0
-        if known:
-            return linear, 0
-        table = self._composites(rows, absent)
-        if not self._composites_agree(linear, table):
-            return None, len(table)
+        agrees, asked = self.compared(linear.agrees, rows, None if known else absent, predictions)
+        if not agrees:
+            return None, asked
         self._agreed = absent
-        return linear, len(table)
+        return linear, asked
 
-    def kernel_machine(
-        self, rows: Table, absent: Absent, predictions: FloatArray
-    ) -> tuple[KernelMachine | None, int]:
-        """The model as a sum of products over features, where that gives its own predictions of
-        explained rows, of what stands in and of composites; rows asked for that.
+    def compared(
+        self,
+        agrees: Callable[[Table, FloatArray], bool],
+        rows: Table,
+        absent: Absent | None,
+        predictions: FloatArray,
+    ) -> tuple[bool, int]:
+        """Whether what the model seems to be made of gives its own predictions of explained rows
+        and, where something stands in for absent features, of that and of composites; rows asked
+        for that.
         """
-        machine = kernel_machine_of(self.model) if self._fast else None
-        if machine is None or any(machine.numbers(each) is None for each in (rows, absent.table)):
-            return None, 0
         few = np.arange(min(len(rows), MOST_COMPARED))
-        if not machine.agrees(rows.take(few), predictions[few]):
-            return None, 0
-        table = self._composites(rows, absent)
+        alike = agrees(rows.take(few), predictions[few])
+        if absent is None or not alike:
+            return alike, 0
+        table = self.model.prepare(as_table(composites(rows, absent)))
         try:
-            agrees = machine.agrees(table, self.predictions(table))
+            return agrees(table, self.predictions(table)), len(table)
         except ModelError:
-            agrees = False  # the plain way says where it happens
-        return machine if agrees else None, len(table)
-
-    def _composites(self, rows: Table, absent: Absent) -> Table:
-        """What the model is asked for to compare it with what it seems to be made of."""
-        return self.model.prepare(as_table(composites(rows, absent)))
+            return False, len(table)  # the plain way says where it happens
 
     def _first_step(self) -> LinearFirst | None:
         """The model's linear first step, where it is to be used; None where its other layers would
         get more rows than they take.
         """
-        if not self._fast:
+        if not self.fast:
             return None
         linear = first_step(self.model)
         calls_layers = linear is not None and any(step.kind == "other" for step in linear.steps)
         return None if calls_layers and self.batch_rows is not None else linear
-
-    def _composites_agree(self, linear: LinearFirst, table: Table) -> bool:
-        """Whether the model's own predictions of these composites are what its linear first step
-        leads to.
-        """
-        try:
-            return linear.agrees(table, self.predictions(table))
-        except ModelError:
-            return False  # the plain way says where it happens
 
     def trial(self, rows: Table, linear: LinearFirst | None, checked: int) -> Trial:
         """How to find out what a row takes: from the columns of a linear first step less than a

@@ -8,7 +8,7 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly
-from owenshap.explain.closed_form import may_be_of_kernels, of_kernels, of_linear
+from owenshap.explain.closed_form import of_kernels, of_linear
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
@@ -51,14 +51,11 @@ def sampled(
         predictor.rows_at_once(rows),
         linear,
     )
-    explanation = None
     if linear is not None:
         explanation = of_linear(call, groups, assembly, not_exact)
-    elif may_be_of_kernels(call, groups):
-        machine, more = predictor.kernel_machine(rows, absent, predictions)
+    else:
+        explanation, more = of_kernels(call, predictor, groups, assembly, predictions, not_exact)
         checked += more
-        if machine is not None:
-            explanation = of_kernels(machine, call, groups, assembly, checked, not_exact)
     if explanation is not None:
         return explanation
     trial = predictor.trial(rows, linear, checked)
