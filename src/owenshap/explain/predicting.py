@@ -369,7 +369,7 @@ class Trial:
         if pace.settled or not matters(pace.seconds):
             return pace.seconds
         if not self._little(FIRST_TRIAL, ahead, little):
-            pace.note(1, self._time(1))  # a model's first call may take long for itself
+            pace.note(1, self._time(1)[0])  # a model's first call may take long for itself
         count, fewer, before = FIRST_TRIAL, 0, 0.0
         while count <= self._largest and self._little(count, ahead, little):
             took = self._surely(count, little)
@@ -395,25 +395,31 @@ class Trial:
         )
 
     def _surely(self, count: int, little: float) -> float:
-        """Seconds of a batch; again where it took longer than is known that its rows take, and that
-        is little: it was kept waiting.
+        """Seconds of a batch; again where it took longer than is known that its rows take, or did
+        hardly anything but wait, and that is little: it was kept waiting.
         """
-        took = self._time(count)
+        took, waited = self._time(count)
         known = count * self._pace.seconds
-        for _ in range(AGAIN if (1 + AGAIN) * known < little else 0):
-            if took <= TOLD * known:
+        for attempt in range(AGAIN):
+            # a model elsewhere always waits: once more is enough to know
+            late = took > TOLD * known or (waited and attempt == 0)
+            if not late or (1 + AGAIN) * min(known, took) >= little:
                 break
-            took = min(took, self._time(count))
+            again, waited = self._time(count)
+            took = min(took, again)
         return took
 
-    def _time(self, count: int) -> float:
+    def _time(self, count: int) -> tuple[float, bool]:
+        """Seconds of a batch, and whether it waited for nearly all of them."""
         which = np.arange(count) % self._rows
         if self._counts:
             self.also(count)
         began = clock()
+        computed = processor_clock()
         took = timed(self._predict, which)[1]
+        computing = processor_clock() - computed
         self._elapsed, self._took = self._elapsed + clock() - began, self._took + took
-        return took
+        return took, took > SURE * computing
 
 
 def timed(function: Callable[[Argument], Result], argument: Argument) -> tuple[Result, float]:
