@@ -141,5 +141,5 @@ def test_what_is_counted_is_there():
     way = house.Way()
     way.follow(lambda: owenshap.TableGame([0, 1, 3, 8]))
     assert "owenshap.games.game" in way.modules
-    assert "owenshap.run.plan.HELD" in house.constants()
+    assert "owenshap.run.task.HELD" in house.constants()
     assert house.statements() > 5000

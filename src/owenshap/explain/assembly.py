@@ -17,9 +17,9 @@ from owenshap.fast.linear_first import CLOSE
 from owenshap.games.model_game import ModelGame
 from owenshap.games.players import Players
 from owenshap.run.keeping import KeptRow
-from owenshap.run.plan import TREES
+from owenshap.run.methods import TREES
 from owenshap.run.result import Estimate
-from owenshap.run.settings import Settings
+from owenshap.run.task import Settings
 from owenshap.statistics.stopping import Course
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from owenshap.explain.assembly import Assembly
-from owenshap.explain.call import Call
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
+from owenshap.explain.inputs import Call
 from owenshap.fast.additive import additive_values
 from owenshap.fast.columns import is_additive
 

@@ -18,8 +18,7 @@ from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.run.blocks import LARGEST_BLOCK
 from owenshap.run.keeping import KeepingGame
-from owenshap.run.plan import Plan
-from owenshap.run.settings import Task
+from owenshap.run.task import Plan, Task
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
 

@@ -12,15 +12,12 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.estimators.base import ClosedForm
-from owenshap.explain.call import Call
-from owenshap.fast.columns import is_additive
-from owenshap.fast.linear_first import LinearFirst
+from owenshap.explain.inputs import Call
+from owenshap.explain.predicting import LITTLE, Trial
 from owenshap.games.outputs import Output
-from owenshap.run.cost import LITTLE, Cost, Trial
+from owenshap.run.cost import Cost
 from owenshap.run.plan import (
     DRAWN,
-    Plan,
-    check_feasible,
     default_budget,
     drawn_pays,
     least_ahead,
@@ -29,7 +26,7 @@ from owenshap.run.plan import (
     settled_for,
 )
 from owenshap.run.semivalues import method_under, settled_method
-from owenshap.run.settings import Shared
+from owenshap.run.task import Plan, Shared, check_feasible
 from owenshap.statistics.goal import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import IntArray
 from owenshap.support.progress import clock, silent
@@ -56,8 +53,8 @@ class Planner:
     """Of the model."""
     output: Output
     """What is explained of them."""
-    linear: LinearFirst | None = field(repr=False)
-    """The model's linear first step, where it has one that is to be used."""
+    additive: bool
+    """Whether the model is known to be linear in its features."""
     trial: Trial = field(repr=False)
     """How to find out what a prediction takes."""
 
@@ -65,8 +62,7 @@ class Planner:
         """What is done for a row with so many live players."""
         share = self._share
         memory = self.call.settings.memory
-        additive = self.linear is not None and is_additive(self.linear, self.output)
-        if additive and self.call.method == "auto":
+        if self.additive and self.call.method == "auto":
             check_feasible(LINEAR, n_players, memory)
             return LINEAR
         plan = self._plan(n_players)

@@ -8,17 +8,17 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly
-from owenshap.explain.call import Call
 from owenshap.explain.closed_form import in_closed_form
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
+from owenshap.explain.inputs import Call
 from owenshap.explain.planning import Planner
-from owenshap.explain.predicting import Predictor, explained_of
+from owenshap.explain.predicting import Predictor, Trial, explained_of
 from owenshap.explain.running import Estimated, estimates
 from owenshap.explain.teaching import own_plans
+from owenshap.fast.columns import is_additive
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
-from owenshap.run.cost import Trial
 from owenshap.support.arrays import FloatArray
 
 LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
@@ -81,7 +81,10 @@ def _estimated(
     background = len(groups.absent)
     linear = groups.linear
     row_seconds = groups.model.row_seconds if linear is None else LINEAR_SECONDS
-    planner = Planner(call, counts, background, row_seconds, outputs, groups.output, linear, trial)
+    additive = linear is not None and is_additive(linear, groups.output)
+    planner = Planner(
+        call, counts, background, row_seconds, outputs, groups.output, additive, trial
+    )
     plans = {each: planner.plan(each) for each in sorted({*counts.tolist()} - {0})}
     ranges = None
     # of one row that stands in for absent features the game itself tells the range

@@ -22,7 +22,7 @@ from owenshap.games.game import (
     rows_of,
 )
 from owenshap.run.evaluate import Ends, begin, evaluate, in_bounds
-from owenshap.run.plan import Plan
+from owenshap.run.task import Plan
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 
@@ -200,7 +200,7 @@ def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
 
 def block_sizes(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[int]:
     """Replicates of each block, which has so many times fewer evaluations than with few outputs."""
-    if plan.estimator.together:
+    if plan.estimator.one_block:
         yield plan.replicates
         return
     cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0

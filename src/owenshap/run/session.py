@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
+from owenshap.estimators.base import GrowingLearner, Learner
 from owenshap.games.game import Game
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
 from owenshap.run.clock import Clock, never, timed_ends
 from owenshap.run.evaluate import Ends, closed_form, evaluate, evaluate_ends
 from owenshap.run.learning import Learning, moments_of_fit
-from owenshap.run.plan import Plan, leaves_a_gap, spreads_its_gap
 from owenshap.run.result import Estimate
-from owenshap.run.settings import Settings
+from owenshap.run.task import Plan, Settings
 from owenshap.statistics.accumulators import Accumulator
 from owenshap.statistics.goal import ENDLESS, next_look
 from owenshap.statistics.moments import AT_ONCE, Moments
@@ -85,14 +85,11 @@ class Session:
         """Is told the evaluations as they are made."""
         self.resumable = True
         """Whether its results hold what it takes to go on from them."""
-        looked_at = plan.until is not None
-        self.learner = plan.estimator.learner(game.n_players) if looked_at else None
-        """What learns while replicates are made; None where nothing does."""
         self.learning: Learning | None = None
-        if self.learner is not None:
-            self.learning = Learning(self.learner, game.n_players, self.ends.outputs)
-        self._growing = None if self.learning is None else self.learning.growing
-        """The learner, as long as its fit is the estimate."""
+        """What learns while replicates are made; None where nothing does."""
+        learner = None if plan.until is None else plan.estimator.learner(game.n_players)
+        if learner is not None:
+            self.learning = Learning(learner, game.n_players, self.ends.outputs)
         self._replicates = self._nothing_yet()
         self._made = 0  # replicates by this session, those that only served a fit too
 
@@ -100,15 +97,25 @@ class Session:
         """What replicates are added to."""
         looked_at = self.plan.until is not None
         # kept without spreading too, for those who go on from here and spread
-        foldable = leaves_a_gap(self.plan) and not self.plan.estimator.keeps_gap
+        foldable = self.plan.leaves_a_gap and not self.plan.estimator.keeps_gap
         return Accumulator(
-            sums=looked_at or leaves_a_gap(self.plan),
+            sums=looked_at or self.plan.leaves_a_gap,
             at_once=0 if looked_at else AT_ONCE // blocks_smaller(self.game, self.ends),
             total=self.ends.grand - self.ends.empty if foldable else None,
-            spread=self.settings.efficient and spreads_its_gap(self.plan),
+            spread=self.settings.efficient and self.plan.spreads_its_gap,
         )
 
     # --- what it has come to
+
+    @property
+    def learner(self) -> Learner | None:
+        """What learns while replicates are made; None where nothing does."""
+        return None if self.learning is None else self.learning.learner
+
+    @property
+    def _growing(self) -> GrowingLearner | None:
+        """The learner, as long as its fit is the estimate."""
+        return None if self.learning is None else self.learning.growing
 
     @property
     def count(self) -> int:
@@ -352,7 +359,6 @@ class Session:
             needed = math.nan if verdict is None else verdict.replicates_needed
             if self._growing.is_grown(needed):
                 self._growing.go_over()
-                self._growing = None
             return False
         needed = math.inf if verdict is None else verdict.needed_by_spread
         seconds = self._fit_seconds(needed)
@@ -572,7 +578,6 @@ class Session:
         self.note = state["note"]
         if self.learning is not None and state["learner"] is not None:
             self.learning.learner.restore(state["learner"])
-            self._growing = self.learning.growing
         self._replicates.restore(state["replicates"], self.ends.grand - self.ends.empty)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from owenshap.run.session import Session
-from owenshap.run.settings import Shared
+from owenshap.run.task import Shared
 from owenshap.statistics.stopping import Verdict
 from owenshap.support.progress import EVERY, Meter, fitting, heard, note, rows_done
 

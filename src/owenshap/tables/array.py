@@ -85,6 +85,13 @@ class ArrayTable(Table):
             )
         return replace(self, array=cast, names=background.names)
 
+    def alike(self, other: Table) -> bool:
+        return (
+            isinstance(other, ArrayTable)
+            and (self.shape, self.array.dtype) == (other.shape, other.array.dtype)
+            and self.names == other.names
+        )
+
     def with_rows_of(self, other: Table) -> Self | None:
         if not isinstance(other, ArrayTable) or other.array.dtype != self.array.dtype:
             return None

@@ -8,9 +8,9 @@ import pytest
 
 import owenshap
 from owenshap import Castro, FunctionGame, HalvedOwen, estimate
-from owenshap.run.plan import Plan, make_plan
+from owenshap.run.plan import make_plan
 from owenshap.run.session import Session
-from owenshap.run.settings import Settings
+from owenshap.run.task import Plan, Settings
 from owenshap.statistics.goal import Until
 
 RNG = np.random.default_rng(0)

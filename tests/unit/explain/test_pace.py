@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import owenshap
-from owenshap.run import cost as pace
-from owenshap.run.cost import Cost, Pace, Trial, quickest
+from owenshap.explain import predicting as pace
+from owenshap.explain.predicting import Pace, Trial
+from owenshap.run.cost import Cost, duration, quickest
 from owenshap.run.plan import BY_STARS, WORTH, make_plan
 from owenshap.statistics.goal import USUAL, Until
 from owenshap.surrogates.gaussian_process.cost import fit_seconds
@@ -164,7 +165,7 @@ def test_computing_counts_and_waiting_only_where_it_is_by_far_the_most(monkeypat
     [(3.7e-4, "0.4 ms"), (4.2e-5, "40 µs"), (0.2, "0.2 s"), (0.033, "30 ms"), (96.0, "100 s")],
 )
 def test_durations_in_words(seconds, words):
-    assert pace.duration(seconds) == words
+    assert duration(seconds) == words
 
 
 def test_no_reason_speaks_of_a_budget_that_nobody_gave():
