@@ -62,6 +62,9 @@ class Model(ABC):
     unit: str | None = None
     """What its predictions are, as in `owenshap.support.units`; None where that is not known."""
 
+    takes: str = "Give rows that the model takes; predict= names another method"
+    """What to do where it cannot predict the rows to explain."""
+
     formerly: str | None = None
     """What else might be expected to be explained by default; None where nothing is."""
 

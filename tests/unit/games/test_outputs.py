@@ -165,6 +165,11 @@ def test_an_output_that_is_not_finite_is_traced_to_the_data():
         owenshap.Explainer(lambda batch: np.log(-summed(batch)), background)(rows)
 
 
+def test_a_function_of_one_row_is_told_that_it_is_given_a_batch():
+    with pytest.raises(ModelError, match=r"IndexError\(.* A function is given all rows of a batch"):
+        owenshap.Explainer(lambda row: row[0] * row[7], BACKGROUND)(ROWS[:1])
+
+
 def test_a_function_that_returns_nothing_is_told():
     with pytest.raises(ModelError, match="predictions must be real numbers; got None"):
         owenshap.Explainer(lambda batch: None, BACKGROUND)(ROWS)
