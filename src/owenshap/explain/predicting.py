@@ -98,8 +98,8 @@ class Predictor:
                 raw = self.model.predict(part.batch())
             except Exception as error:
                 got = f"{type(error).__name__}({error}) on rows {start} to {start + len(part) - 1}"
-                advice = "Give rows that the model takes; predict= names another method"
-                raise ModelError("the model", "predict the rows to explain", got, advice) from error
+                rule = "predict the rows to explain"
+                raise ModelError("the model", rule, got, self.model.takes) from error
             batches.append(as_predictions(raw, len(part), "the model"))
             if len(batches) > 1:
                 check_outputs("the model", batches[-1], batches[0].shape[1])
