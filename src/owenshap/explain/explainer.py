@@ -61,8 +61,9 @@ class Explainer:
     fast : bool
         Whether a model that begins with a linear step (perceptrons, linear and logistic models,
         linear SVMs) is evaluated from the columns of that step, which gives the same values sooner.
-        A linear model's values then come in closed form, and those of trees from the trees
-        themselves.
+        A linear model's values then come in closed form, as do those of kernel machines whose
+        kernel is a product over features (Gaussian: support vectors, kernel ridge, Gaussian
+        processes), and those of trees from the trees themselves.
     memory : str or int
         Bound on working arrays, beside the answer itself. A method whose fit needs more is an
         error; 'auto' takes another.

@@ -8,7 +8,7 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly
-from owenshap.explain.closed_form import in_closed_form
+from owenshap.explain.closed_form import of_kernels, of_linear
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
@@ -49,9 +49,12 @@ def sampled(
         linear,
     )
     if linear is not None:
-        explanation = in_closed_form(call, groups, assembly, not_exact)
-        if explanation is not None:
-            return explanation
+        explanation = of_linear(call, groups, assembly, not_exact)
+    else:
+        explanation, more = of_kernels(call, predictor, groups, assembly, predictions, not_exact)
+        checked += more
+    if explanation is not None:
+        return explanation
     trial = predictor.trial(rows, linear, checked)
     done = _estimated(call, groups, predictor, trial, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand

@@ -118,6 +118,8 @@ def test_cells_that_cannot_be_compared_are_taken_to_differ():
         ([1.0, 2.0], "be a table of rows and features; got shape"),
         (3.0, "be a table of rows and features; got shape"),
         (np.ones((2, 0)), "be a table of rows and features; got shape"),
+        ("rows.csv", "be a table of rows and features; got 'rows.csv'. Give an array or a Data"),
+        ({"a": [1]}, "be a table of rows and features; got dict. Give an array or a DataFrame"),
         ([[1, 2], [3]], "be a table; got rows of different lengths"),
         ([["a", "b"]], "hold numbers or objects; got dtype <U1"),
         (np.array([["2024-01-01"]], "datetime64[D]"), "hold numbers or objects"),
