@@ -8,7 +8,7 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly
-from owenshap.explain.closed_form import of_kernels, of_linear
+from owenshap.explain.closed_form import in_closed_form
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
@@ -48,13 +48,11 @@ def sampled(
         predictor.rows_at_once(rows),
         linear,
     )
-    if linear is not None:
-        explanation = of_linear(call, groups, assembly, not_exact)
-    else:
-        explanation, more = of_kernels(call, predictor, groups, assembly, predictions, not_exact)
+    if call.method == "auto":
+        closed, more = in_closed_form(call, predictor, groups, assembly, predictions, not_exact)
+        if closed is not None:
+            return closed
         checked += more
-    if explanation is not None:
-        return explanation
     trial = predictor.trial(rows, linear, checked)
     done = _estimated(call, groups, predictor, trial, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
