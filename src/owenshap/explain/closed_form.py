@@ -12,12 +12,13 @@ from owenshap.explain.predicting import Predictor
 from owenshap.fast.additive import additive_values
 from owenshap.fast.columns import is_additive
 from owenshap.fast.sklearn_kernels import kernel_machine_of
-from owenshap.run.plan import LARGE_BACKGROUND
+from owenshap.run.plan import LARGE_BACKGROUND, checked_budget
 from owenshap.support.arrays import FloatArray
 
 
 def _asked_for(call: Call, groups: RowGroups) -> bool:
     """Whether values are to be had in the best way there is, and nothing else is asked for."""
+    checked_budget(call.budget)  # it is an error even where none is needed
     plain = call.method == "auto" and call.shared is None and not call.asks_for_pairs
     return plain and not groups.absent.per_row
 
