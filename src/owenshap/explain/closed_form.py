@@ -11,7 +11,7 @@ from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import Predictor
 from owenshap.fast.additive import additive_values
 from owenshap.fast.sklearn_kernels import kernel_machine_of
-from owenshap.run.plan import LARGE_BACKGROUND
+from owenshap.run.plan import LARGE_BACKGROUND, checked_budget
 from owenshap.support.arrays import FloatArray
 
 
@@ -26,6 +26,7 @@ def in_closed_form(
     """The explanation where the model has one that adds up to its predictions and nothing else is
     asked for; else None. And rows that it predicted for that.
     """
+    checked_budget(call.budget)  # it is an error even where none is needed
     if call.shared is not None or call.asks_for_pairs or groups.absent.per_row:
         return None, 0
     if groups.linear is not None:
