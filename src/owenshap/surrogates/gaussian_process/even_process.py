@@ -52,7 +52,6 @@ MOST_SEARCHED = 60  # players: of more there are too many products of four
 NOTHING = 1e-9  # of the odd part: an even part below it is rounding
 NEGLIGIBLE = 1e-3  # a share
 ROUNDING = 1e-8  # of the root mean square, as of the odd process
-MIRRORED = 1e-6  # of the largest value: two outputs whose sum is constant but for single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,25 +142,14 @@ def fit_even(pairs: Pairs) -> FittedEven:
         signs, odd, even = pairs.signs[some], pairs.odd[some], pairs.even[some]
         pairs = replace(pairs, signs=signs, odd=odd, even=even, sizes=pairs.sizes[some])
     means: dict[int, tuple[EvenMean, ...]] = {}
+    mirrors = pairs.mirrors
     for k in range(len(pairs.centre)):
-        mirror = _mirror_of(pairs, k)
-        if mirror is not None:
-            if mirror in means:
-                means[k] = tuple(mean.negative() for mean in means[mirror])
-            continue
         found = _Output(pairs.signs, pairs.odd[:, k], pairs.even[:, k])
-        if not found.constant:
+        if k in mirrors and k - 1 in means:
+            means[k] = tuple(mean.negative() for mean in means[k - 1])
+        elif not found.constant:
             means[k] = found.means()
     return FittedEven(pairs, means)
-
-
-def _mirror_of(pairs: Pairs, output: int) -> int | None:
-    """An output before this one with which it sums to a constant, as two classes do."""
-    for other in range(output):
-        values = np.stack([pairs.odd[:, [other, output]], pairs.even[:, [other, output]]])
-        if np.abs(values.sum(axis=2)).max() <= MIRRORED * np.abs(values).max():
-            return other
-    return None
 
 
 class _Fit(NamedTuple):
