@@ -296,7 +296,7 @@ class _Output:
     def _counted(self, mean: EvenMean, share: float) -> EvenMean:
         """The mean times its share, with fits made again where pairs are few."""
         again: tuple[EvenMean, ...] = ()
-        if len(self._target) <= DOUBTED * self._signs.shape[1]:
+        if FOLDS < len(self._target) <= DOUBTED * self._signs.shape[1]:  # a fold less leaves some
             again = self._again(mean, share)
         weights, left_out = share * mean.weights, share * mean.left_out
         return replace(mean, weights=weights, left_out=left_out, again=again)
