@@ -394,9 +394,9 @@ def times(results: Results) -> Iterator[str]:
     if 0 < len({f"cc-timing-{device}" for device in devices} & _older(results)) < len(devices):
         yield "\nThe two devices were timed with different code: compare ratios down a column, not across."
     yield from _profiles(devices)
-    first = next(iter(devices.values()))["result"]
-    if "building" in first:
-        copied, at_once = (np.min(first["building"][way]) for way in ("copied", "at_once"))
+    building = results("cc-building")
+    if building:
+        copied, at_once = (min(building[way]) for way in ("copied", "at_once"))
         factors = [
             1000 * each["program"]["seconds_of_50"] / 50 / each["paper"]["ms"]
             for each in results.expected["table"].values()
@@ -690,6 +690,7 @@ def deeper(results: Results) -> Iterator[str]:
     if not any(results(name) for name, _ in parts):
         return
     yield "## Deeper networks\n"
+    yield "One network each, with Table I's rows and repetitions; ratios over three networks of either kind are under [other models](#beyond-the-paper-other-models).\n"
     for name, title in parts:
         found = results(name)
         if found:
