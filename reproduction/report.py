@@ -858,10 +858,10 @@ def models(results: Results) -> Iterator[str]:
     yield "Squared error to Castro's at equal evaluations, 200 permutations' worth; exact values by enumeration where nothing else is said. Every column has several models,"
     yield "from seeds of their own and, on CC, on splits of their own; intervals are over models and rows.\n"
     yield from header("", *(MODELS[name] for name in there))
-    told = [np.shape(found["errors"]["castro evaluations"]) for found in there.values()]
+    told = [np.atleast_2d(found["errors"]["castro evaluations"]).shape for found in there.values()]
     yield row("models, rows of each", *(f"{models_}, {rows}" for models_, rows in told))
     tests = (
-        "–".join(f"{each:.3f}" for each in sorted({min(found["test"]), max(found["test"])}))
+        "–".join(f"{each:.3f}" for each in sorted({np.min(found["test"]), np.max(found["test"])}))
         for found in there.values()
     )
     yield row("test accuracy", *tests)
@@ -871,7 +871,7 @@ def models(results: Results) -> Iterator[str]:
         cells = []
         for found in there.values():
             upper, lower = (
-                np.asarray(found["errors"][f"{each} evaluations"], np.float64)
+                np.atleast_2d(np.asarray(found["errors"][f"{each} evaluations"], np.float64))
                 for each in (key, "castro")
             )
             cells.append(judging.ratio_of_networks(upper, lower).text(".2g"))
