@@ -24,7 +24,7 @@ from reproduction.deeper import patch_members
 from reproduction.games import LinearFirstGame, RowGame, TableRow, estimates, table
 from reproduction.images import COSTLY, chosen, game_of, near_exact
 from reproduction.networks import Network
-from reproduction.pool import spread
+from reproduction.pool import spread, spread_on
 from reproduction.steps import Result, Run
 from reproduction.tabular import DRAWS_SEED, ROWS_SEED, exact, some_rows
 from reproduction.timing import clock_of
@@ -91,17 +91,18 @@ def field_truth(dataset: Dataset, network: Network, run: Run) -> list[Any]:
     def truths() -> Result:
         if dataset.side is None:
             return {f"row {k}": each for k, each in enumerate(exact(table(network, rows)).T)}
-        found = {}
-        for place, row in enumerate(rows):
-            rng = np.random.default_rng((DRAWS_SEED, place))
-            found[f"row {place}"] = near_exact(
-                game_of(network, row, run.device), run.size.near_exact, rng
-            )
-        return found
+        work = partial(_near_exact_of_row, network, run.size.near_exact, run.device)
+        found = spread_on(run.device, work, range(len(rows)), rows)
+        return {f"row {place}": each for place, each in enumerate(found)}
 
     settings = run.settings("near_exact", network=network.digest, rows=len(rows), seed=ROWS_SEED)
     kept = run.step(f"{dataset.name}-field-truth", settings, truths)
     return [np.asarray(kept[f"row {place}"], np.float64) for place in range(len(rows))]
+
+
+def _near_exact_of_row(network: Network, stars: int, device: str, place: int, row: Any) -> Any:
+    rng = np.random.default_rng((DRAWS_SEED, place))
+    return near_exact(game_of(network, row, device), stars, rng)
 
 
 @dataclass(frozen=True)
