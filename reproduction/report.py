@@ -855,8 +855,8 @@ def models(results: Results) -> Iterator[str]:
     if not there:
         return
     yield "## Beyond the paper: other models\n"
-    yield "Squared error to Castro's at equal evaluations, 200 permutations' worth; exact values by enumeration where nothing else is said. Every column has several models,"
-    yield "from seeds of their own and, on CC, on splits of their own; intervals are over models and rows.\n"
+    yield "Squared error to Castro's at equal evaluations, 200 permutations' worth; exact values by enumeration where nothing else is said. Models"
+    yield "have seeds of their own and, on CC, splits of their own; intervals are over models and rows.\n"
     yield from header("", *(MODELS[name] for name in there))
     told = [np.atleast_2d(found["errors"]["castro evaluations"]).shape for found in there.values()]
     yield row("models, rows of each", *(f"{models_}, {rows}" for models_, rows in told))
