@@ -25,8 +25,7 @@ GAIN = 1.3  # by which the last fit must have lowered the replicates needed
 # gained
 LITTLE = 10
 EVENLY = 0.5  # share of the pairs whose size is drawn evenly, however quiet a size looks
-# how far sizes learn from each other, and pairs' worth of the mean over all that each begins with
-NEAR, ALIKE = 1.0, 4.0
+ALIKE = 4.0  # pairs' worth of the mean over all sizes that each of them begins with
 
 
 class Forward:
@@ -231,7 +230,7 @@ def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> Fl
     squares = (np.square(errors)[:, scales > 0] / scales[scales > 0]).mean(axis=1)
     every = np.arange(1, n_players)
     apart = np.minimum(every, n_players - every)[:, None] - np.minimum(sizes, n_players - sizes)
-    weights = np.exp(-np.square(apart / NEAR) / 2)
+    weights = np.exp(-np.square(apart) / 2)
     expected = (weights @ squares + ALIKE) / (weights.sum(axis=1) + ALIKE)
     chances = np.sqrt(expected / (every * (n_players - every)))
     mixed: FloatArray = (1 - EVENLY) * chances / chances.sum() + EVENLY / (n_players - 1)
