@@ -85,7 +85,7 @@ class GaussianProcessCorrected(Estimator):
         "Monte Carlo Estimators"
     )
     axioms = frozenset({"efficiency"})
-    together = True
+    one_block = True
     complements = True
     most_players = MOST_PLAYERS
 

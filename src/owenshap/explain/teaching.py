@@ -14,12 +14,12 @@ import numpy as np
 from owenshap.designs.pairs import all_pairs, more_pairs
 from owenshap.estimators.gaussian_process import GaussianProcess
 from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
-from owenshap.explain.call import Call
 from owenshap.explain.grouping import RowGroups
+from owenshap.explain.inputs import Call
 from owenshap.explain.planning import Planner
-from owenshap.explain.predicting import Predictor
-from owenshap.run.cost import SURE, Trial
-from owenshap.run.plan import Plan
+from owenshap.explain.predicting import Predictor, Trial
+from owenshap.run.cost import SURE
+from owenshap.run.task import Plan
 from owenshap.support.arrays import IntArray
 from owenshap.surrogates.gaussian_process.cost import fit_seconds
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
@@ -92,7 +92,7 @@ def _pays(
     def learning(row_seconds: float) -> float:
         return PILOTS * (fit + (2 * pairs + 2) * len(absent) * row_seconds)
 
-    if rows * fit < WORTH * learning(planner.row_seconds):
+    if rows * fit < WORTH * learning(groups.row_seconds):
         return False
     # by the clock, unless that is not asked for (nan), only what is sure counts
     return not learning(trial.known) > SURE * rows * fit
@@ -123,8 +123,7 @@ def _played(
     one = more_pairs(np.zeros((0, n_players), np.bool_), count, rng)
     ends = np.array([[True], [False]]).repeat(n_players, axis=1)
     coalitions = np.concatenate([ends, one, ~one])
-    outputs = pilots.output.gives or 1
-    game = pilots.game(np.array([at]), None, outputs, call.settings.memory)
+    game = pilots.game(np.array([at]), None, call.settings.memory)
     values = game.values(coalitions)[:, :MOST_OUTPUTS]
     trial.also(len(coalitions) * len(pilots.absent))
     if multiples((values[2 : 2 + count] - values[2 + count :]) / 2) is not None:

@@ -14,13 +14,13 @@ import numpy as np
 
 from owenshap.errors import InputError, shown
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.predicting import timed
 from owenshap.jobs.digests import described
 from owenshap.jobs.layout import Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.runnable import NO_CLOCK, Runnable
 from owenshap.jobs.sources import Chunk, Source
 from owenshap.jobs.work import UNIT, Explained, Explaining, pieces
-from owenshap.run.cost import timed
 from owenshap.support.arrays import IntArray
 
 ROUNDING = 1e-5  # of predictions of one model, from one machine or batch to another
