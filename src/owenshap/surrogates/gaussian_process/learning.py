@@ -83,6 +83,10 @@ class Learner:
         guess = before[0].vector if before else first_guess(self._signs, target)
         first = self._even_steps(guess, target, even)
         index = self._with_index(first, target, few)
+        if index:
+            loss = partial(self._minus_log_likelihood, target, few)
+            if loss(first) - loss(index[0].vector) > INDEX.alone * n_players:
+                return [Learned(first), *index]
         first = self.steps(first, target, LEARNING.stages[1:], few)
         triples = self._with_triples(first, target, before[0].triples if before else Triples.none())
         return [*triples, Learned(first), *index]

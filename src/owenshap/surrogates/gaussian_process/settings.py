@@ -51,6 +51,9 @@ class IndexSettings:
     # Log likelihood per player that these steps must gain; without it a logistic game has
     # 1.7–4.7 × the error.
     quiet: float = 0.05
+    # Log likelihood per player past which nothing else is tried beside it, for the time: links gain
+    # 17 and more, votes and networks up to 7: benchmarks/decisions.md#what-a-fit-takes.
+    alone: float = 10.0
     # For each player; with fewer, weights start from the linear fit.
     link_pairs_each: int = 2
     # That the link is fitted to, at most, for its time.
