@@ -13,7 +13,7 @@ from owenshap.run.clock import Clock
 from owenshap.run.evaluate import parse_bytes, rows_within
 from owenshap.run.plan import Plan
 from owenshap.statistics.goal import Until
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import USUAL_MEMORY, FloatArray
 from owenshap.support.checks import checked_confidence, whole_number
 
 
@@ -36,7 +36,7 @@ class Settings:
     seed: int = 0
     confidence: float = 0.95
     efficient: bool = True
-    memory: int = 256_000_000
+    memory: int = USUAL_MEMORY
 
     @classmethod
     def checked(cls, seed: int, confidence: float, efficient: bool, memory: str | int) -> Settings:
