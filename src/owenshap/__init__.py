@@ -36,8 +36,9 @@ if _typing.TYPE_CHECKING:
     from owenshap.jobs.run import open_run
     from owenshap.models.mlp import MLP
     from owenshap.run.estimate import estimate, estimating
-    from owenshap.run.plan import Plan, methods
+    from owenshap.run.methods import methods
     from owenshap.run.result import Estimate
+    from owenshap.run.task import Plan
 
 __version__ = "0.1.0"
 
@@ -73,8 +74,9 @@ _HOMES = {
     "jobs.run": ["open_run"],
     "models.mlp": ["MLP"],
     "run.estimate": ["estimate", "estimating"],
-    "run.plan": ["Plan", "methods"],
+    "run.methods": ["methods"],
     "run.result": ["Estimate"],
+    "run.task": ["Plan"],
 }
 """The module of each public name, which is imported when the name is first asked for."""
 

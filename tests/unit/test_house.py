@@ -128,8 +128,8 @@ def test_a_row_is_followed_through_the_house():
     way = house.way_of_a_row()
     assert {"owenshap.explain.explainer", "owenshap.run.session"} <= way.modules
     assert all(room(caller) != room(function) for caller, function in way.hops)
-    assert len(way.modules) <= 42
-    assert len(way.hops) <= 113
+    assert len(way.modules) <= 37
+    assert len(way.hops) <= 102
 
 
 def test_every_named_number_has_a_reason():
@@ -141,5 +141,5 @@ def test_what_is_counted_is_there():
     way = house.Way()
     way.follow(lambda: owenshap.TableGame([0, 1, 3, 8]))
     assert "owenshap.games.game" in way.modules
-    assert "owenshap.run.plan.HELD" in house.constants()
+    assert "owenshap.run.task.HELD" in house.constants()
     assert house.statements() > 5000

@@ -20,7 +20,7 @@ from owenshap.errors import InputError
 from owenshap.jobs.folder import MANIFEST
 from owenshap.jobs.run import Run
 from owenshap.report import write
-from owenshap.run.evaluate import parse_bytes
+from owenshap.support.checks import parse_bytes
 
 
 def explained(options: dict[str, Any]) -> int:
@@ -136,7 +136,7 @@ def status_of(path: Path, as_json: bool) -> str:
 def listed_methods() -> list[dict[str, str]]:
     """`owenshap methods`: each with what it is and where it comes from."""
     from owenshap.estimators import by_name
-    from owenshap.run.plan import methods
+    from owenshap.run.methods import methods
 
     kinds = by_name()
     others = {

@@ -86,7 +86,7 @@ class GaussianProcessCorrected(Estimator):
         "Monte Carlo Estimators"
     )
     axioms = frozenset({"efficiency"})
-    together = True
+    one_block = True
     complements = True
     most_players = MOST_PLAYERS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import Columns, Output
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.plan import TREES, usual_cap
+from owenshap.run.methods import TREES
+from owenshap.run.plan import usual_cap
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.tables import Table, as_table
 from owenshap.trees import (
@@ -26,6 +28,9 @@ from owenshap.trees import (
     checked_device,
     reader_of,
 )
+
+Compared: TypeAlias = tuple[Table, FloatArray]
+"""Composites of rows and background, and what the model predicts of them."""
 
 SOON = 10e6  # nanoseconds for a row that nobody waits for: sampling takes as long to begin
 
@@ -70,7 +75,6 @@ class ExactTrees:
         self._read: ReadTrees | None = None
         self._reason: str | None = None
         self._kept: tuple[Absent | None, IntArray, TreeGame] | None = None
-        self._ahead: tuple[Table, Absent, Table] | None = None
         if device is not None:
             self._check_device(device)
 
@@ -125,8 +129,7 @@ class ExactTrees:
                 return None
         except UnreadableModelError:
             return None
-        self._ahead = rows, absent, self._composites(rows, absent)
-        return self._ahead[2]
+        return self._composites(rows, absent)
 
     def chosen(
         self,
@@ -139,6 +142,7 @@ class ExactTrees:
         output: Output,
         levels: Levels | None = None,
         pairs: bool = False,
+        ahead: Compared | None = None,
     ) -> tuple[TreeValues | None, str | None]:
         """Exact values where the method asks for them, or None and perhaps why there are none;
         'auto' does where it is by default and the model is made of trees. Arguments as for
@@ -151,7 +155,7 @@ class ExactTrees:
             return None, None
         try:
             exact = self.values(
-                rows, absent, players, predictions, output, not asked, levels, pairs
+                rows, absent, players, predictions, output, not asked, levels, pairs, ahead
             )
             return exact, None
         except UnreadableModelError as error:
@@ -171,6 +175,7 @@ class ExactTrees:
         if_sooner: bool = False,
         levels: Levels | None = None,
         pairs: bool = False,
+        ahead: Compared | None = None,
     ) -> TreeValues:
         """Exact values of rows; an error with the reason where they would not be the model's.
 
@@ -193,13 +198,15 @@ class ExactTrees:
         pairs : bool
             Whether what pairs add is asked for: half of a pair's index in each of its two cells,
             the rest of each value on the diagonal.
+        ahead : (Table, float (m, k)), optional
+            Composites as `ahead` gives them, and the model's predictions of them.
         """
         if output.function is not None and not isinstance(output.function, Columns):
             raise refused("a function of its predictions is explained, which is no sum over trees")
         fresh = self._read is None
         try:
             return self._values(
-                rows, absent, players, predictions, output, if_sooner, levels, pairs
+                rows, absent, players, predictions, output, if_sooner, levels, pairs, ahead
             )
         except _OtherPredictionsError as error:
             self._read = self._kept = None
@@ -207,7 +214,9 @@ class ExactTrees:
                 self._reason = _reason_of(error)
                 raise
         # it was trained again since it was read
-        return self.values(rows, absent, players, predictions, output, if_sooner, levels, pairs)
+        return self.values(
+            rows, absent, players, predictions, output, if_sooner, levels, pairs, ahead
+        )
 
     def _values(
         self,
@@ -219,13 +228,16 @@ class ExactTrees:
         if_sooner: bool,
         levels: Levels | None,
         pairs: bool,
+        ahead: Compared | None,
     ) -> TreeValues:
         read = self.read()
         player_of = read.player_of(players)
         matrix = read.matrix(rows)
         known = self._kept is not None and self._kept[0] is absent
         instead = None if known or absent is None else read.matrix(absent.table)
-        compared = 0 if known else self._compare(read, rows, matrix, absent, instead, predictions)
+        compared = 0
+        if not known:
+            compared = self._compare(read, rows, matrix, absent, instead, predictions, ahead)
         if absent is not None and absent.per_row:
             assert instead is not None
             by_row = baseline_interactions if pairs else baseline_values
@@ -274,27 +286,28 @@ class ExactTrees:
         absent: Absent | None,
         instead: FloatArray | None,
         predictions: FloatArray,
+        ahead: Compared | None,
     ) -> int:
         """Compare trees and model on some rows, before tables are made; how many it predicted."""
         few = matrix[:MOST_COMPARED]
         if absent is None or instead is None or not _differ(matrix, instead):
             self._check(read, read.ensemble.predict(few), predictions[: len(few)])
             return 0  # every composite is one of the rows
-        table = self._composites(rows, absent)
-        try:
-            wanted = self._predicted(table)
-        except ModelError as error:
-            raise refused("it does not predict composites of rows and background") from error
+        table, wanted = ahead or self._predicted_composites(rows, absent)
         sums = read.ensemble.predict(np.concatenate([few, read.matrix(table)]))
         self._check(read, sums[: len(few)], predictions[: len(few)])
         self._check(read, sums[len(few) :], wanted)
         return len(table)
 
+    def _predicted_composites(self, rows: Table, absent: Absent) -> Compared:
+        table = self._composites(rows, absent)
+        try:
+            return table, self._predicted(table)
+        except ModelError as error:
+            raise refused("it does not predict composites of rows and background") from error
+
     def _composites(self, rows: Table, absent: Absent) -> Table:
         """Composites of rows and background, as the model takes them."""
-        ahead, self._ahead = self._ahead, None
-        if ahead is not None and ahead[0] is rows and ahead[1] is absent:
-            return ahead[2]
         return self._model.prepare(as_table(composites(rows, absent)))
 
     def _check(self, read: ReadTrees, sums: FloatArray, predictions: FloatArray) -> None:

@@ -10,16 +10,16 @@ from numpy.typing import ArrayLike
 
 from owenshap.estimators import Estimator
 from owenshap.explain.assembly import Assembly
-from owenshap.explain.call import Call
 from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.from_shap import OF_EXPLAINER, known_arguments, missing
-from owenshap.explain.inputs import Inputs
-from owenshap.explain.predicting import Predictor, settled_model, unit_of
+from owenshap.explain.inputs import Call, Inputs
+from owenshap.explain.predicting import Predictor
 from owenshap.explain.sampling import sampled
-from owenshap.games.outputs import Choice, choose
+from owenshap.explain.subject import settled_model
+from owenshap.games.outputs import Choice
 from owenshap.games.players import Groups
-from owenshap.run.evaluate import parse_bytes
+from owenshap.support.checks import parse_bytes
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 
@@ -61,8 +61,9 @@ class Explainer:
     fast : bool
         Whether a model that begins with a linear step (perceptrons, linear and logistic models,
         linear SVMs) is evaluated from the columns of that step, which gives the same values sooner.
-        A linear model's values then come in closed form, and those of trees from the trees
-        themselves.
+        A linear model's values then come in closed form, as do those of kernel machines whose
+        kernel is a product over features (Gaussian: support vectors, kernel ridge, Gaussian
+        processes), and those of trees from the trees themselves.
     memory : str or int
         Bound on working arrays, beside the answer itself. A method whose fit needs more is an
         error; 'auto' takes another.
@@ -210,25 +211,36 @@ class Explainer:
         with call.shown(len(rows)) as call:
             # evaluations that are to be kept must be made
             by_default = self._fast and not keep
+            by_trees = absent is None or call.asks_trees
             beside = None
-            if self._output is None:
+            if by_trees and self._output is None:
                 beside = self._trees.ahead(method, by_default, rows, absent)
-            predictions = self._predictor.timed_predictions(rows, beside)
-            names = self._predictor.output_names(predictions.shape[1])
-            output, output_names = choose(self._output, predictions, names)
+            predictions, compared = self._predictor.timed_predictions(rows, beside)
+            output, output_names = self._predictor.chosen(self._output, predictions)
             players = self._inputs.players(rows)
-            unit = unit_of(self._model, output)
+            unit = self._predictor.unit(output)
             ids = self._inputs.row_ids(X)
             settings = call.settings
             assembly = Assembly(
                 rows, players, predictions, output_names, unit, settings, call.index.name, ids
             )
-            levels = None if call.index.efficient else call.index.as_rule()
-            exact, not_exact = self._trees.chosen(
-                method, by_default, rows, absent, players, predictions, output, levels
-            )
-            if exact is not None:
-                explained = output(predictions, np.arange(len(rows)))
-                return replace(assembly, explained=explained).of_trees(exact)
+            not_exact = None
+            if by_trees:
+                levels = None if call.index.efficient else call.index.as_rule()
+                ahead = None if beside is None or compared is None else (beside, compared)
+                exact, not_exact = self._trees.chosen(
+                    method,
+                    by_default,
+                    rows,
+                    absent,
+                    players,
+                    predictions,
+                    output,
+                    levels,
+                    ahead=ahead,
+                )
+                if exact is not None:
+                    explained = output(predictions, np.arange(len(rows)))
+                    return replace(assembly, explained=explained).of_trees(exact)
             assert absent is not None
             return sampled(call, self._predictor, assembly, absent, predictions, output, not_exact)

@@ -14,10 +14,10 @@ from owenshap.explain.pairing import both_doubts, check_size, interval_ends
 from owenshap.games.game import Game
 from owenshap.run.answers import Answers, Shares
 from owenshap.run.estimate import estimate
-from owenshap.run.evaluate import parse_bytes
 from owenshap.run.keeping import KeepingGame, Kept
 from owenshap.run.result import Estimate
 from owenshap.run.semivalues import players_of, settled_method
+from owenshap.support.checks import parse_bytes
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from owenshap.fast.columns import is_additive
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.fast.linear_game import LinearModelGame
 from owenshap.games.game import Game
@@ -18,8 +19,7 @@ from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.run.blocks import LARGEST_BLOCK
 from owenshap.run.keeping import KeepingGame
-from owenshap.run.plan import Plan
-from owenshap.run.settings import Task
+from owenshap.run.task import Plan, Task
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
 
@@ -55,6 +55,11 @@ class RowGroups:
         others are null players.
         """
         return self.players.any_of(self.absent.differs(self.rows))
+
+    @cached_property
+    def additive(self) -> bool:
+        """Whether what is explained is known to be linear in the features."""
+        return self.linear is not None and is_additive(self.linear, self.output)
 
     def tasks(
         self,

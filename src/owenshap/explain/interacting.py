@@ -14,11 +14,9 @@ from owenshap.explain.explainer import Explainer
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.pairing import check_size, of_explanation
-from owenshap.explain.predicting import unit_of
-from owenshap.games.outputs import choose
-from owenshap.run.plan import TREES
+from owenshap.run.methods import TREES
 from owenshap.run.semivalues import settled_method
-from owenshap.run.settings import Settings
+from owenshap.run.task import Settings
 from owenshap.support.executors import Executor
 from owenshap.support.progress import Meter
 
@@ -143,9 +141,8 @@ class Interacting(Explainer):
         """Those of a sum over trees; None where it is sampled."""
         rows, absent = self._inputs.rows(X)
         players = self._inputs.players(rows)
-        predictions = self._predictor.timed_predictions(rows)
-        names = self._predictor.output_names(predictions.shape[1])
-        output, output_names = choose(self._output, predictions, names)
+        predictions, _ = self._predictor.timed_predictions(rows)
+        output, output_names = self._predictor.chosen(self._output, predictions)
         exact, _ = self._trees.chosen(
             method,
             self._fast,
@@ -159,7 +156,7 @@ class Interacting(Explainer):
         )
         if exact is None:
             return None
-        unit = unit_of(self._model, output)
+        unit = self._predictor.unit(output)
         explained = output(predictions, np.arange(len(rows)))
         assembly = Assembly(rows, players, explained, output_names, unit, settings, index.name)
         return assembly.pairs_of_trees(exact)

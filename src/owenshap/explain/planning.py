@@ -12,15 +12,12 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.estimators.base import ClosedForm
-from owenshap.explain.call import Call
-from owenshap.fast.columns import is_additive
-from owenshap.fast.linear_first import LinearFirst
+from owenshap.explain.inputs import Call
+from owenshap.explain.predicting import LITTLE, Trial
 from owenshap.games.outputs import Output
-from owenshap.run.cost import LITTLE, Cost, Trial
+from owenshap.run.cost import Cost
 from owenshap.run.plan import (
     DRAWN,
-    Plan,
-    check_feasible,
     default_budget,
     drawn_pays,
     least_ahead,
@@ -29,14 +26,14 @@ from owenshap.run.plan import (
     settled_for,
 )
 from owenshap.run.semivalues import method_under, settled_method
-from owenshap.run.settings import Shared
+from owenshap.run.task import Plan, Shared, check_feasible
 from owenshap.statistics.goal import ENDLESS, LEARNER_LOOK, Until, next_look
 from owenshap.support.arrays import IntArray
 from owenshap.support.progress import clock, silent
 
-# of the evaluations that fit a time, where they cannot be stopped: others may compute
-IN_TIME = 0.8
-TRIED = 0.2  # of a time, for a batch that tells what a prediction takes
+# of a time, for a batch that tells what a prediction takes; the rest is what evaluations have that
+# cannot be stopped
+TRIED = 0.2
 MINUTES = 60.0  # seconds ahead that a user should know of
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 
@@ -56,8 +53,8 @@ class Planner:
     """Of the model."""
     output: Output
     """What is explained of them."""
-    linear: LinearFirst | None = field(repr=False)
-    """The model's linear first step, where it has one that is to be used."""
+    additive: bool
+    """Whether the model is known to be linear in its features."""
     trial: Trial = field(repr=False)
     """How to find out what a prediction takes."""
 
@@ -65,8 +62,7 @@ class Planner:
         """What is done for a row with so many live players."""
         share = self._share
         memory = self.call.settings.memory
-        additive = self.linear is not None and is_additive(self.linear, self.output)
-        if additive and self.call.method == "auto":
+        if self.additive and self.call.method == "auto":
             check_feasible(LINEAR, n_players, memory)
             return LINEAR
         plan = self._plan(n_players)
@@ -248,7 +244,7 @@ class Planner:
 
     def _less_than_a_star(self, n_players: int) -> Plan:
         """What a row can have in a time in which not even the first estimate by stars fits."""
-        within = max(4, int(IN_TIME * self._share))
+        within = max(4, int((1 - TRIED) * self._share))
         plan = make_plan(n_players, "auto", within, memory=self.call.settings.memory)
         return replace(plan, because=f"a row's share of the time is about {within:,} evaluations")
 

@@ -1,19 +1,20 @@
-"""A model's own predictions: what they are of, what is explained of them, and what they show of the
-model: its outputs, its linear first step, its time.
+"""A model's own predictions, and what they show of it: its outputs, its linear first step, its
+time.
 """
 
 from __future__ import annotations
 
 import copy
-import warnings
+import math
+import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
 from owenshap.errors import InputError, ModelError
 from owenshap.fast.columns import settled
-from owenshap.fast.first_step import first_step
+from owenshap.fast.first_step import first_step, may_begin_linear
 from owenshap.fast.linear_first import LinearFirst
 from owenshap.games.masking import MOST_COMPARED, Absent, composites
 from owenshap.games.outputs import (
@@ -23,22 +24,29 @@ from owenshap.games.outputs import (
     Output,
     as_predictions,
     check_outputs,
+    choose,
     logit,
 )
-from owenshap.models import Model, as_model
-from owenshap.run.cost import Pace, Trial, timed
+from owenshap.models import Model
+from owenshap.run.cost import HARDLY, SURE
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import checked_names, whole_number
-from owenshap.support.units import LOG_ODDS, PROBABILITY, SCORE
+from owenshap.support.units import LOG_ODDS
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.tables import Table, as_table
 
-LOGIT = "logit"
-INSTEAD = {PROBABILITY: "output='probability'", SCORE: "predict='decision_function'"}
-"""How to have something else explained; else by predict='predict'."""
+Argument = TypeVar("Argument")
+Result = TypeVar("Result")
 
-_warned = False
-"""Whether this process was told what is explained by default."""
+FIRST_TRIAL, MORE = 16, 4  # rows of the first trial batch, and times as many in each that follows
+# times as long as the batch before must a batch take for the difference to be that of its rows
+TOLD = 1.5
+AGAIN = 3  # times, at most, that a batch is timed again which took longer than it can have
+LONG = 0.01  # seconds of a batch that tells what its rows take
+LITTLE = 0.2  # seconds: a batch that takes less is no loss
+LITTLE_ROWS = 1024  # of such a batch, at most, or one in `FEW` of those ahead
+FEW = 4  # so that finding out takes less than a fourth of what follows
+SHARE = 50  # a longer one has at most one row in so many of those ahead
 
 
 class Predictor:
@@ -66,9 +74,8 @@ class Predictor:
         self.model = model
         self.batch_rows = batch_rows
         self.own_names = output_names
-        self._fast = fast
+        self.fast = fast and may_begin_linear(model)
         self._agreed: Absent | None = None
-        self._beside: tuple[Table, FloatArray] | None = None
         self._pace = Pace()
         self._linear_pace = Pace()
         self.ahead: int | None = None
@@ -82,9 +89,6 @@ class Predictor:
 
     def predictions(self, rows: Table) -> FloatArray:
         """The model's predictions of the rows themselves, (rows, k)."""
-        if self._beside is not None and self._beside[0] is rows:
-            predictions, self._beside = self._beside[1], None
-            return predictions
         step = self.rows_at_once(rows)
         batches = []
         for start in range(0, len(rows), step):
@@ -94,15 +98,18 @@ class Predictor:
                 raw = self.model.predict(part.batch())
             except Exception as error:
                 got = f"{type(error).__name__}({error}) on rows {start} to {start + len(part) - 1}"
-                advice = "Give rows that the model takes; predict= names another method"
-                raise ModelError("the model", "predict the rows to explain", got, advice) from error
+                rule = "predict the rows to explain"
+                raise ModelError("the model", rule, got, self.model.takes) from error
             batches.append(as_predictions(raw, len(part), "the model"))
-            check_outputs("the model", batches[-1], batches[0].shape[1])
+            if len(batches) > 1:
+                check_outputs("the model", batches[-1], batches[0].shape[1])
         return batches[0] if len(batches) == 1 else np.concatenate(batches)
 
-    def timed_predictions(self, rows: Table, beside: Table | None = None) -> FloatArray:
+    def timed_predictions(
+        self, rows: Table, beside: Table | None = None
+    ) -> tuple[FloatArray, FloatArray | None]:
         """The same, and how long they took is noted; in one batch with other rows where these will
-        be asked for next.
+        be asked for next, and theirs; None where they did not go together.
         """
         if beside is not None and (both := rows.with_rows_of(beside)) is not None:
             try:
@@ -111,11 +118,10 @@ class Predictor:
                 pass  # the rows alone say what is wrong with them, or nothing is
             else:
                 self._pace.note(len(both), took)
-                self._beside = beside, predictions[len(rows) :]
-                return predictions[: len(rows)]
+                return predictions[: len(rows)], predictions[len(rows) :]
         predictions, took = timed(self.predictions, rows)
         self._pace.note(len(rows), took)
-        return predictions
+        return predictions, None
 
     def pace_of(self, rows: Table) -> dict[str, float]:
         """Seconds that a prediction takes, by the model itself and from its linear first step,
@@ -123,7 +129,7 @@ class Predictor:
         """
         most = self.rows_at_once(rows)
         pace = {"model": _seconds(self.predictions, rows, most)}
-        linear = self._first_step() if self._fast else None
+        linear = self._first_step()
         if linear is not None and linear.arrays.of_table(rows) is not None:
             pace["linear"] = _seconds(linear.predict, rows, most)
         return pace
@@ -136,8 +142,11 @@ class Predictor:
         settled._linear_pace = Pace.known(pace.get("linear", pace["model"]))
         return settled
 
-    def output_names(self, outputs: int) -> Names:
-        """The user's names of the outputs, and the model's where it has one for each."""
+    def chosen(self, choice: Choice, predictions: FloatArray) -> tuple[Output, list[str] | None]:
+        """The output asked for, given the predictions (rows, k) of the explained rows; and its
+        names: the user's, or the model's where it has one for each output.
+        """
+        outputs = predictions.shape[1]
         given = self.own_names
         if given is not None and len(given) != outputs:
             rule = f"have a name for each of the model's {outputs} outputs"
@@ -146,7 +155,13 @@ class Predictor:
         names = self.model.output_names
         labels = labels if labels is not None and len(labels) == outputs else None
         names = names if names is not None and len(names) == outputs else None
-        return Names(given, labels, names)
+        return choose(choice, predictions, Names(given, labels, names))
+
+    def unit(self, output: Output) -> str | None:
+        """What is explained, in words; None where nobody knows."""
+        if output.function is None or isinstance(output.function, Columns):
+            return self.model.unit
+        return LOG_ODDS if output.function is logit else None
 
     def linear(
         self, rows: Table, absent: Absent, predictions: FloatArray, output: Output
@@ -159,7 +174,7 @@ class Predictor:
         coalitions are compared, which costs nothing. What a function makes of predictions may be
         far apart where they are close, so there explained rows are compared always.
         """
-        linear = self._first_step() if self._fast else None
+        linear = self._first_step()
         if linear is None or any(
             linear.arrays.of_table(table) is None for table in (rows, absent.table)
         ):
@@ -167,34 +182,42 @@ class Predictor:
         known = self._agreed is absent and rows.n_features == linear.weights.shape[1]
         if known and output.function is None:
             return linear, 0
-        few = np.arange(min(len(rows), MOST_COMPARED))
-        if not linear.agrees(rows.take(few), predictions[few]):
-            return None, 0
-        if known:
-            return linear, 0
-        batch = composites(rows, absent)
-        if not self._composites_agree(linear, batch):
-            return None, len(batch)
+        agrees, asked = self.compared(linear.agrees, rows, None if known else absent, predictions)
+        if not agrees:
+            return None, asked
         self._agreed = absent
-        return linear, len(batch)
+        return linear, asked
+
+    def compared(
+        self,
+        agrees: Callable[[Table, FloatArray], bool],
+        rows: Table,
+        absent: Absent | None,
+        predictions: FloatArray,
+    ) -> tuple[bool, int]:
+        """Whether what the model seems to be made of gives its own predictions of explained rows
+        and, where something stands in for absent features, of that and of composites; rows asked
+        for that.
+        """
+        few = np.arange(min(len(rows), MOST_COMPARED))
+        alike = agrees(rows.take(few), predictions[few])
+        if absent is None or not alike:
+            return alike, 0
+        table = self.model.prepare(as_table(composites(rows, absent)))
+        try:
+            return agrees(table, self.predictions(table)), len(table)
+        except ModelError:
+            return False, len(table)  # the plain way says where it happens
 
     def _first_step(self) -> LinearFirst | None:
-        """The model's linear first step; None where its other layers would get more rows than they
-        take.
+        """The model's linear first step, where it is to be used; None where its other layers would
+        get more rows than they take.
         """
+        if not self.fast:
+            return None
         linear = first_step(self.model)
         calls_layers = linear is not None and any(step.kind == "other" for step in linear.steps)
         return None if calls_layers and self.batch_rows is not None else linear
-
-    def _composites_agree(self, linear: LinearFirst, batch: Any) -> bool:
-        """Whether the model's own predictions of these composites are what its linear first step
-        leads to.
-        """
-        table = self.model.prepare(as_table(batch))
-        try:
-            return linear.agrees(table, self.predictions(table))
-        except ModelError:
-            return False  # the plain way says where it happens
 
     def trial(self, rows: Table, linear: LinearFirst | None, checked: int) -> Trial:
         """How to find out what a row takes: from the columns of a linear first step less than a
@@ -261,51 +284,161 @@ def explained_of(
     return output(predictions, labels) if explained is None else explained
 
 
-def settled_model(given: Any, predict: str | None, output: Choice) -> tuple[Model, Choice]:
-    """The model that predicts what is to be explained, and what is left to choose of its outputs.
+class Pace:
+    """Seconds that a model takes for one row of a large batch, as far as an explainer knows."""
 
-    Boosted and logistic classifiers predict log-odds. 'probability' is what they become, 'logit'
-    what they are; each of two classes can be chosen.
+    def __init__(self) -> None:
+        self.seconds = math.inf
+        """At most; as it is where `settled`."""
+        self.settled = False
+
+    @classmethod
+    def known(cls, seconds: float) -> Pace:
+        """A pace that nobody needs to find."""
+        pace = cls()
+        pace.seconds = seconds
+        pace.settled = True
+        return pace
+
+    def note(self, rows: int, seconds: float) -> None:
+        """A batch of so many rows took so long."""
+        if not self.settled:
+            self.seconds = min(self.seconds, seconds / rows)
+
+
+class Trial:
+    """A call's way to find its model's pace; it remembers how often it has predicted each row for
+    that.
+
+    Parameters
+    ----------
+    pace : Pace
+        What is known.
+    rows : int
+        That are explained.
+    predict : callable
+        Predicts some of these rows, given by number.
+    counts : bool
+        Whether that asks the model itself.
+    largest : int
+        Rows of a batch of the explanation, at most.
     """
-    model = as_model(given, predict)
-    asked = output if isinstance(output, str) and output not in (model.output_names or ()) else None
-    if asked == PROBABILITY:
-        return _probabilities(model), None
-    if asked == LOGIT and model.unit == LOG_ODDS:
-        return model, None
-    if asked == LOGIT and model.unit == SCORE and predict is None:
-        return model.probabilities() or model, output
-    if model.formerly is not None:
-        _warn(model.unit, model.formerly)
-    chooses = output is not None and not callable(output)
-    return (model.of_both_classes() if chooses else model), output
+
+    def __init__(
+        self,
+        pace: Pace,
+        rows: int,
+        predict: Callable[[IntArray], object],
+        counts: bool,
+        largest: int = 1 << 16,
+    ) -> None:
+        self._pace, self._rows, self._predict, self._counts = pace, rows, predict, counts
+        self._largest = largest
+        self._elapsed, self._took = 0.0, 0.0
+        self.predicted: IntArray = np.zeros(rows, np.int64)
+        """How many rows were predicted for each row besides those of its game."""
+
+    @property
+    def known(self) -> float:
+        """Seconds of a row; NaN where nobody asked for it."""
+        return self._pace.seconds if self._pace.settled else math.nan
+
+    @property
+    def slowness(self) -> float:
+        """Times as long as it computes that a batch takes here and now, where others compute too:
+        a limit of time is by the clock on the wall.
+        """
+        if not self._took:  # an earlier call found the pace
+            few = min(FIRST_TRIAL, self._largest)
+            self._time(few if few * self._pace.seconds < LONG else 1)
+        return max(1.0, self._elapsed / max(self._took, HARDLY))
+
+    def also(self, predicted: int) -> None:
+        """So many rows were predicted for all explained rows together: each has its share."""
+        self.predicted += np.bincount(np.arange(predicted) % self._rows, minlength=self._rows)
+
+    def seconds(
+        self, matters: Callable[[float], bool], ahead: int, little: float = LITTLE
+    ) -> float:
+        """Seconds of a row in batches as large as those of an explanation that takes so many rows
+        at least; finding out may take batches of so little time.
+
+        No more than at most, where that is little enough not to matter.
+        """
+        pace = self._pace
+        if pace.settled or not matters(pace.seconds):
+            return pace.seconds
+        if not self._little(FIRST_TRIAL, ahead, little):
+            pace.note(1, self._time(1)[0])  # a model's first call may take long for itself
+        count, fewer, before = FIRST_TRIAL, 0, 0.0
+        while count <= self._largest and self._little(count, ahead, little):
+            took = self._surely(count, little)
+            pace.note(count, took)
+            told = fewer > 0 and took > TOLD * before
+            if told:
+                # what a call takes for itself is in both
+                pace.note(count - fewer, took - before)
+            # one long batch alone may have been kept waiting, or take long for itself
+            if (told and took > LONG) or not matters(pace.seconds):
+                break
+            count, fewer, before = MORE * count, count, took
+        pace.settled = True
+        return pace.seconds
+
+    def _little(self, count: int, ahead: int, little: float) -> bool:
+        """Whether predicting so many rows is little, or little beside what is ahead."""
+        seconds = self._pace.seconds
+        return (
+            math.isinf(seconds)
+            or count <= ahead // SHARE
+            or (count <= max(LITTLE_ROWS, ahead // FEW) and count * seconds < little)
+        )
+
+    def _surely(self, count: int, little: float) -> float:
+        """Seconds of a batch; again where it took longer than is known that its rows take, or did
+        hardly anything but wait, and that is little: it was kept waiting.
+        """
+        took, waited = self._time(count)
+        known = count * self._pace.seconds
+        for attempt in range(AGAIN):
+            # a model elsewhere always waits: once more is enough to know
+            late = took > TOLD * known or (waited and attempt == 0)
+            if not late or (1 + AGAIN) * min(known, took) >= little:
+                break
+            again, waited = self._time(count)
+            took = min(took, again)
+        return took
+
+    def _time(self, count: int) -> tuple[float, bool]:
+        """Seconds of a batch, and whether it waited for nearly all of them."""
+        which = np.arange(count) % self._rows
+        if self._counts:
+            self.also(count)
+        began = clock()
+        computed = processor_clock()
+        took = timed(self._predict, which)[1]
+        computing = processor_clock() - computed
+        self._elapsed, self._took = self._elapsed + clock() - began, self._took + took
+        return took, took > SURE * computing
 
 
-def unit_of(model: Model, output: Output) -> str | None:
-    """What is explained, in words; None where nobody knows."""
-    if output.function is None or isinstance(output.function, Columns):
-        return model.unit
-    return LOG_ODDS if output.function is logit else None
+def timed(function: Callable[[Argument], Result], argument: Argument) -> tuple[Result, float]:
+    """What a function gives, and the seconds that it took: those in which it computed, and those
+    in which it waited only where these are by far the most, as for a machine elsewhere.
+    """
+    began = clock()
+    computed = processor_clock()
+    result = function(argument)
+    computing = processor_clock() - computed
+    elapsed = clock() - began
+    return result, elapsed if elapsed > SURE * computing else min(elapsed, computing)
 
 
-def _probabilities(model: Model) -> Model:
-    predicting = model.probabilities()
-    if predicting is None:
-        advice = "Leave it out to explain what the model predicts"
-        rule = "not be 'probability' for a model that has none"
-        raise InputError("output", rule, PROBABILITY, advice)
-    return predicting
+def processor_clock() -> float:
+    """Seconds that this process has computed, in all its threads."""
+    return time.process_time()
 
 
-def _warn(unit: str | None, formerly: str) -> None:
-    """Tell once what is explained, and how to have the other thing that may be expected."""
-    global _warned  # noqa: PLW0603 (once per process)
-    if _warned:
-        return
-    _warned = True
-    instead = INSTEAD.get(formerly, "predict='predict'")
-    message = (
-        f"The {unit} of this model is explained; {instead} explains its {formerly}. This is told "
-        "once."
-    )
-    warnings.warn(message, UserWarning, stacklevel=5)
+def clock() -> float:
+    """Seconds since some moment."""
+    return time.perf_counter()

@@ -8,17 +8,16 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly
-from owenshap.explain.call import Call
-from owenshap.explain.closed_form import in_closed_form
+from owenshap.explain.closed_form import of_kernels, of_linear
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
+from owenshap.explain.inputs import Call
 from owenshap.explain.planning import Planner
-from owenshap.explain.predicting import Predictor, explained_of
+from owenshap.explain.predicting import Predictor, Trial, explained_of
 from owenshap.explain.running import Estimated, estimates
 from owenshap.explain.teaching import own_plans
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
-from owenshap.run.cost import Trial
 from owenshap.support.arrays import FloatArray
 
 LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
@@ -41,7 +40,8 @@ def sampled(
     linear, checked = predictor.linear(rows, absent, predictions, output)
     explained = explained_of(linear, output, rows, predictions, np.arange(len(predictions)))
     assembly = replace(assembly, explained=explained)
-    output = replace(output, gives=explained.shape[1])
+    if output.function is not None:
+        output = replace(output, gives=explained.shape[1])
     groups = RowGroups(
         predictor.model,
         rows,
@@ -52,9 +52,12 @@ def sampled(
         linear,
     )
     if linear is not None:
-        explanation = in_closed_form(call, groups, assembly, not_exact)
-        if explanation is not None:
-            return explanation
+        explanation = of_linear(call, groups, assembly, not_exact)
+    else:
+        explanation, more = of_kernels(call, predictor, groups, assembly, predictions, not_exact)
+        checked += more
+    if explanation is not None:
+        return explanation
     trial = predictor.trial(rows, linear, checked)
     done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
@@ -81,7 +84,9 @@ def _estimated(
     background = len(groups.absent)
     linear = groups.linear
     row_seconds = groups.model.row_seconds if linear is None else LINEAR_SECONDS
-    planner = Planner(call, counts, background, row_seconds, outputs, groups.output, linear, trial)
+    planner = Planner(
+        call, counts, background, row_seconds, outputs, groups.output, groups.additive, trial
+    )
     plans = {each: planner.plan(each) for each in sorted({*counts.tolist()} - {0})}
     ranges = None
     # of one row that stands in for absent features the game itself tells the range

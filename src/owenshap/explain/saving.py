@@ -20,8 +20,8 @@ from owenshap.explain.explanation_rules import UNSURE, check_forms, check_ranges
 from owenshap.explain.interaction_rules import check_pair_ranges, check_pairs
 from owenshap.explain.interactions import Interactions
 from owenshap.explain.words import shorten
-from owenshap.run.evaluate import parse_bytes
 from owenshap.support.archive import Packed, packed_arrays, write_arrays
+from owenshap.support.checks import parse_bytes
 
 JSON_WEIGHT = 16  # bytes that Python takes for a byte of JSON, in lists of short numbers and texts
 

@@ -14,12 +14,12 @@ import numpy as np
 from owenshap.designs.pairs import all_pairs, more_pairs
 from owenshap.estimators.gaussian_process import GaussianProcess
 from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
-from owenshap.explain.call import Call
 from owenshap.explain.grouping import RowGroups
+from owenshap.explain.inputs import Call
 from owenshap.explain.planning import Planner
-from owenshap.explain.predicting import Predictor
-from owenshap.run.cost import SURE, Trial
-from owenshap.run.plan import Plan
+from owenshap.explain.predicting import Predictor, Trial
+from owenshap.run.cost import SURE
+from owenshap.run.task import Plan
 from owenshap.support.arrays import IntArray
 from owenshap.surrogates.gaussian_process.cost import fit_seconds
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate

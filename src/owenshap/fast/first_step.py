@@ -23,6 +23,11 @@ def first_step(model: Model) -> LinearFirst | None:  # noqa: ARG001
     return None
 
 
+def may_begin_linear(model: Model) -> bool:
+    """Whether it is of a kind that may begin with a linear step."""
+    return first_step.dispatch(type(model)) is not first_step.dispatch(Model)
+
+
 @first_step.register
 def _of_weights(model: MLP) -> LinearFirst | None:
     return layered(*model.layers)

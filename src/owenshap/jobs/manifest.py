@@ -14,6 +14,7 @@ import numpy as np
 
 from owenshap.errors import InputError, shown
 from owenshap.explain.explanation import Explanation
+from owenshap.explain.predicting import timed
 from owenshap.jobs.digests import ROWS_AT_A_TIME, described
 from owenshap.jobs.layout import Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
@@ -21,7 +22,6 @@ from owenshap.jobs.runnable import NO_CLOCK, Runnable
 from owenshap.jobs.sources import UNIT, Chunk, Source
 from owenshap.jobs.work import Explained, Explaining, pieces
 from owenshap.models import ROUNDING
-from owenshap.run.cost import timed
 from owenshap.support.arrays import IntArray
 
 NAMES = {

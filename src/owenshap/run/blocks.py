@@ -22,7 +22,7 @@ from owenshap.games.game import (
     rows_of,
 )
 from owenshap.run.evaluate import Ends, begin, evaluate, in_bounds
-from owenshap.run.plan import Plan
+from owenshap.run.task import Plan, Settings
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 
@@ -96,21 +96,20 @@ class Drawn(NamedTuple):
 def worked(
     game: Game,
     estimator: Estimator,
-    seed: int,
     blocks: Iterable[Blocks],
     ends: Ends,
+    settings: Settings,
     executor: Executor | None,
-    rows_at_once: int,
-    memory: int,
     evaluations: int = 0,
 ) -> Iterator[Worked]:
     """What each part of a block comes to; the evaluations of all blocks are given where they are
     many and made in one go.
     """
     compact = game if is_compact(game) and estimator.by_design else None
-    drawn = all_drawn(game, estimator, seed, blocks, keep=compact is not None)
+    drawn = all_drawn(game, estimator, settings.seed, blocks, keep=compact is not None)
+    rows_at_once = settings.coalitions_at_once(game.n_players)
     if compact is not None:
-        most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
+        most = min(MOST_TOGETHER, settings.memory // (32 * ends.outputs))
         if evaluations > FEWEST_TOGETHER:
             most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
         several = executor is None and evaluations > most
@@ -200,7 +199,7 @@ def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
 
 def block_sizes(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[int]:
     """Replicates of each block, which has so many times fewer evaluations than with few outputs."""
-    if plan.estimator.together:
+    if plan.estimator.one_block:
         yield plan.replicates
         return
     cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0

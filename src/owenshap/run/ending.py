@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from owenshap.run.plan import default_budget, exact_at_once, exact_plan
+from owenshap.run.plan import default_budget, exact_plan
 from owenshap.run.result import Estimate
 from owenshap.run.session import Session
+from owenshap.run.task import Plan
 from owenshap.statistics.stopping import Verdict
 
 # times what many coalitions take, which must fit the time: they cannot be stopped on the way, and a
 # machine may become busy
 SURELY = 2
+# players of whom all coalitions are taken where they fit a time: a million, a table of some MB
+MOST_IN_TIME = 20
 
 
 def over(session: Session, verdict: Verdict) -> str | None:
@@ -47,6 +50,19 @@ def missed(session: Session, verdict: Verdict) -> str:
     return verdict.missed(
         until, session.tolerances, session.count, session.evaluations, session.cost
     )
+
+
+def exact_at_once(plan: Plan, n_players: int) -> bool:
+    """Whether a run with a clock is to give exact values as soon as it is known that they fit the
+    time.
+    """
+    until = plan.until
+    if until is None or until.seconds is None or not until.exact:
+        return False
+    most = default_budget(n_players)
+    if until.tolerance is None and until.top is None:
+        most = 1 << MOST_IN_TIME  # the time is there to be used
+    return 1 << n_players <= min(plan.budget, most)
 
 
 def better_exactly(session: Session, verdict: Verdict | None, rows: float = 1) -> bool:

@@ -14,15 +14,10 @@ from owenshap.run.allocation import Allocation, Snapshot
 from owenshap.run.clock import Clock, timed_ends
 from owenshap.run.cost import Cost
 from owenshap.run.evaluate import Ends
-from owenshap.run.plan import (
-    Plan,
-    check_feasible,
-    check_plan,
-    make_plan,
-)
+from owenshap.run.plan import make_plan
 from owenshap.run.result import Estimate
 from owenshap.run.semivalues import players_of, snapshots_under
-from owenshap.run.settings import Settings, Task
+from owenshap.run.task import Plan, Settings, Task, check_feasible, check_plan
 from owenshap.statistics.goal import USUAL, Until, checked_until
 from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter, close, meter
@@ -286,7 +281,7 @@ def _resumed_plan(request: _Request, until: Until | None, n_players: int) -> Pla
             "resume", f"be of a game with {n_players} players", len(earlier.moments.mean), advice
         )
     estimator = earlier.plan.estimator
-    if estimator.together and not earlier.learned:
+    if estimator.one_block and not earlier.learned:
         what = f"an estimate by {estimator.name} with a fixed budget"
         raise InputError(
             "resume", "be of independent replicates", what, "Begin anew, with a tolerance"

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.designs.design import Design
-from owenshap.errors import GameError, InputError, OwenshapError, shown
+from owenshap.errors import GameError, InputError, OwenshapError
 from owenshap.games.game import AdditiveGame, DrawingGame, Game, LaunchingGame, is_of_rows
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, unmasked
 from owenshap.support.progress import pulse
 
-# per player of a coalition: the boolean, and two float64 rows that a model makes of it
-ROW_BYTES = 17
-# coalitions × players of one call: enough to fill the model, little enough for the cache
-CALL_ELEMENTS = 1 << 20
 LARGEST = 1e70  # of a value: fourth powers, summed, stay finite
-UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
 @dataclass(frozen=True)
@@ -138,32 +130,6 @@ def _to_ask(design: Design, ends: Ends) -> tuple[FloatArray, IntArray]:
     asked = np.ones(len(design), np.bool_)
     asked[empty] = asked[grand] = False
     return values, np.flatnonzero(asked)
-
-
-def rows_within(memory: str | int, n_players: int) -> int:
-    """How many coalitions one call of the game may have."""
-    rows = parse_bytes(memory) // (ROW_BYTES * n_players)
-    if rows < 1:
-        rule = f"hold one coalition of {n_players} players, {ROW_BYTES * n_players} bytes"
-        raise InputError("memory", rule, memory, "Raise it; '256MB' is the default")
-    return min(rows, max(1, CALL_ELEMENTS // n_players))
-
-
-def parse_bytes(memory: str | int) -> int:
-    """'256MB' → 256,000,000."""
-    endless = isinstance(memory, int) and memory > sys.maxsize  # Python may refuse to write it
-    count = None if isinstance(memory, bool) or endless else _bytes(str(memory))
-    if count is None:
-        advice = "Units: B, KB, MB, GB, KiB, MiB, GiB"
-        raise InputError("memory", "be a number of bytes such as '256MB'", shown(memory), advice)
-    return count
-
-
-@lru_cache(maxsize=32)
-def _bytes(memory: str) -> int | None:
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?B)?\s*", memory.upper())
-    count = math.inf if match is None else float(match[1]) * UNITS[match[2] or "B"]
-    return int(count) if count < sys.maxsize else None  # no address lies beyond
 
 
 def _call(game: Game, coalitions: BoolArray, background: IntArray | None = None) -> NDArray[Any]:

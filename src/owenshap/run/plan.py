@@ -1,18 +1,17 @@
-"""What is done for a game of n players under a budget: written down before the first evaluation."""
+"""Which plan for a game of n players: what 'auto' takes, and what a budget or a goal settles."""
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from owenshap.designs.pairs import MOST_CHOSEN
-from owenshap.errors import InputError, UnknownMethodError
+from owenshap.errors import InputError
 from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.run.cost import Cost, duration, quickest
+from owenshap.run.methods import named
+from owenshap.run.task import Plan, bytes_needed
 from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, Until
 from owenshap.support.checks import whole_number
 from owenshap.surrogates.base import FOLDS
@@ -21,80 +20,21 @@ from owenshap.surrogates.gaussian_process.cost import fit_seconds
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
-TREES = "trees"  # exact values from a model's own trees: for an Explainer, not for games
 MOST_WORK = 2e9  # pairs × players², of a fit where not even a star is affordable: a minute or two
-LITTLE_MEMORY = 16 * 10**6  # bytes: a block and what is made of it take about as much
-# evaluations that a run until it is good enough learns from, and keeps in memory, at most
-HELD = 1200
 WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
 # evaluations for each player that reach 1 % of the range, about, by halved stars
 # (benchmarks/decisions.md#by-the-clock-or-by-count)
 BY_STARS = 320
 BY_PROCESS = 12  # the same by a process that grows
 BY_CORRECTED = 25  # the same by one that is corrected
-# players of whom all coalitions are taken where they fit a time: a million, a table of some MB
-MOST_IN_TIME = 20
 # times as long as sampling that all coalitions may take: their values have no error
 EXACT_LONGER = 2
 # a background of more rows is drawn from where that takes less work: fewer may have been chosen
 LARGE_BACKGROUND = 1000
 DRAWN = 10  # background rows for each star then (benchmarks/decisions.md#drawn-backgrounds)
-DRAWN_MORE = 2  # times the evaluations, as the rows that are drawn differ
-# times the predictions that averaging over all must take for drawing to be worth its error: few of
-# a sampled estimate, many of exact values
-DRAWN_WORTH, EXACT_WORTH = 2, 10
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What a run does; passed back as `plan=` with the same seed, it repeats the run bit for bit.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        With everything settled that a budget settles.
-    replicates : int
-        How many to make.
-    budget : int
-        The evaluations that they may take.
-    because : str
-        Why this estimator.
-    until : Until, optional
-        What ends the run before its budget.
-    """
-
-    estimator: Estimator
-    replicates: int
-    budget: int
-    because: str
-    until: Until | None = None
-
-    def state(self) -> dict[str, Any]:
-        """The plan as plain data."""
-        until = None if self.until is None else asdict(self.until)
-        parts = {
-            "replicates": self.replicates,
-            "budget": self.budget,
-            "because": self.because,
-            "until": until,
-        }
-        return parts | {"estimator": self.estimator.state()}
-
-    @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Plan:
-        """The plan that `state` was written of."""
-        until = None if state["until"] is None else Until(**state["until"])
-        settings = dict(state["estimator"])
-        estimator = _by_name(settings.pop("name")).restored(settings)
-        return cls(estimator, state["replicates"], state["budget"], state["because"], until)
-
-    def learns(self, n_players: int) -> bool:
-        """Whether what it does next depends on values: rows then go one by one."""
-        return self.until is not None and self.estimator.learner(n_players) is not None
-
-    def evaluations(self, n_players: int) -> int:
-        """Evaluations of all replicates, at most."""
-        return 2 + self.replicates * self.estimator.replicate_cost(n_players)
+# times the predictions that averaging over all must take for drawing to be worth its error, and
+# the stars that it needs besides: few of a sampled estimate, many of exact values
+DRAWN_WORTH, EXACT_WORTH = 4, 20
 
 
 def default_budget(n_players: int) -> int:
@@ -129,20 +69,10 @@ def drawn_pays(n_players: int, background: int) -> bool:
     """
     if background <= LARGE_BACKGROUND:
         return False
-    drawn = DRAWN_MORE * BY_STARS * (n_players + 1) * DRAWN
+    drawn = BY_STARS * (n_players + 1) * DRAWN
     if n_players <= MOST_PLAYERS and background << n_players <= EXACT_WORTH * drawn:
         return False
     return background * BY_PROCESS * n_players > DRAWN_WORTH * drawn
-
-
-def methods() -> list[str]:
-    """The names that `method=` takes.
-
-    >>> import owenshap
-    >>> "halved-owen" in owenshap.methods()
-    True
-    """
-    return ["auto", *by_name(), TREES]
 
 
 def make_plan(
@@ -171,7 +101,7 @@ def make_plan(
         return _open_ended(n_players, method, budget, cost, until, memory)
     if method == "auto":
         return _auto(n_players, budget, cost, memory)
-    estimator = method if isinstance(method, Estimator) else _by_name(method)
+    estimator = method if isinstance(method, Estimator) else named(method)
     return _planned(estimator, n_players, budget, "it was asked for")
 
 
@@ -180,26 +110,11 @@ def exact_plan(n_players: int, because: str) -> Plan:
     return _planned(by_name()["exact"](), n_players, 1 << n_players, because)
 
 
-def exact_at_once(plan: Plan, n_players: int) -> bool:
-    """Whether a run with a clock is to give exact values as soon as it is known that they fit the
-    time.
-    """
-    until = plan.until
-    if until is None or until.seconds is None or not until.exact:
-        return False
-    most = default_budget(n_players)
-    if until.tolerance is None and until.top is None:
-        most = 1 << MOST_IN_TIME  # the time is there to be used
-    return 1 << n_players <= min(plan.budget, most)
-
-
 def settled_for(method: str | Estimator, n_players: int, budget: int) -> Estimator:
     """The estimator settled for a run that goes on, and begins within a budget as well as it
     can.
     """
-    return _going_on(
-        method if isinstance(method, Estimator) else _by_name(method), n_players, budget
-    )
+    return _going_on(method if isinstance(method, Estimator) else named(method), n_players, budget)
 
 
 def fitting_seconds(pairs: int, n_players: int, outputs: int) -> float:
@@ -212,51 +127,10 @@ def _doubted(pairs: float, n_players: int) -> int:
     return 1 + FOLDS if n_players <= pairs <= most_refitted(n_players) else 1
 
 
-def check_plan(plan: object, n_players: int) -> Plan:
-    """A plan that is passed back; it must be one, and keep to its budget with so many players."""
-    advice = "Give the `plan` of an estimate of a game with as many players"
-    if not isinstance(plan, Plan):
-        raise InputError("plan", "be a Plan", repr(plan), advice)
-    needed = plan.evaluations(n_players)
-    if needed > plan.budget and plan.replicates < ENDLESS:
-        rule = f"keep to its budget of {plan.budget:,} with {n_players} players"
-        raise InputError(
-            "plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice
-        )
-    return plan
-
-
-def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
-    """A plan must be one for so many players, and its fits must fit into memory."""
-    estimator = plan.estimator
-    if estimator.most_players is not None and n_players > estimator.most_players:
-        rule = f"be at most {estimator.most_players:,} for {estimator.name}"
-        advice = "Use method='castro' or 'linear', or group features into fewer players"
-        raise InputError("n_players", rule, n_players, advice)
-    needed = _bytes_needed(plan, n_players)
-    if needed > memory:
-        rule = (
-            f"hold what {estimator.name} needs with this budget and {n_players:,} players, about "
-            f"{needed / 1e6:,.0f}MB"
-        )
-        raise InputError(
-            "memory", rule, memory, "Raise it, lower the budget, or use method='halved-owen'"
-        )
-
-
-def _bytes_needed(plan: Plan, n_players: int) -> int:
-    """What a plan's fits take; nothing where that is little, as every run takes as much."""
-    estimator, replicates = plan.estimator, plan.replicates
-    if plan.until is not None:
-        replicates = min(replicates, HELD // max(1, estimator.replicate_cost(n_players)) + 1)
-    needed = estimator.bytes_needed(n_players, replicates)
-    return needed if needed > LITTLE_MEMORY else 0
-
-
 def _feasible(plan: Plan, n_players: int, memory: float) -> bool:
     """Whether a plan is for so many players and fits into memory."""
     most = plan.estimator.most_players
-    return (most is None or n_players <= most) and _bytes_needed(plan, n_players) <= memory
+    return (most is None or n_players <= most) and bytes_needed(plan, n_players) <= memory
 
 
 def _open_ended(
@@ -272,7 +146,7 @@ def _open_ended(
         plan, budget = _auto_until(n_players, budget, cost, until, memory)
         until = replace(until, exact=n_players <= MOST_PLAYERS)
     else:
-        estimator = method if isinstance(method, Estimator) else _by_name(method)
+        estimator = method if isinstance(method, Estimator) else named(method)
         estimator = _going_on(estimator, n_players, budget)
         one = estimator.replicate_cost(n_players)
         plan = _planned(
@@ -364,7 +238,7 @@ def _stops(method: str | Estimator, n_players: int) -> bool:
     """Whether a method can go on until it is good enough, and leaves open how far it goes."""
     if method == "auto":
         return True
-    estimator = method if isinstance(method, Estimator) else _by_name(method)
+    estimator = method if isinstance(method, Estimator) else named(method)
     if not estimator.random or estimator.default_replicates(n_players) is not None:
         return False
     settled = estimator.open_ended(n_players)
@@ -481,45 +355,3 @@ def _planned(estimator: Estimator, n_players: int, budget: int | None, because: 
     if estimator.exact_order(n_players) >= n_players:
         replicates = 1  # each is exact
     return Plan(estimator, replicates, budget, because)
-
-
-OF_SHAP = {
-    "permutation": "castro",
-    "sampling": "castro",
-    "kernel": "linear",
-    "tree": TREES,
-    "partition": "auto",
-    "deep": "auto",
-    "gradient": "auto",
-    "additive": "auto",
-}
-"""What methods of shap are called here."""
-
-
-def _by_name(method: object) -> Estimator:
-    names = methods()
-    if not isinstance(method, str) or method not in names:
-        near = [OF_SHAP[str(method)]] if str(method) in OF_SHAP else []
-        near = near or difflib.get_close_matches(str(method), names, n=1, cutoff=0.4)
-        advice = f"Perhaps '{near[0]}' is meant" if near else "owenshap.methods() lists them"
-        raise UnknownMethodError(
-            "method", f"be one of {', '.join(names)}, or an Estimator", method, advice
-        )
-    if method == TREES:
-        rule = "be for a game, which has no trees to read"
-        raise InputError("method", rule, method, "Give the model itself to an Explainer")
-    return by_name()[method]()
-
-
-def leaves_a_gap(plan: Plan) -> bool:
-    """Whether the values of a replicate need not sum to v(N) − v(∅)."""
-    return "efficiency" not in plan.estimator.axioms
-
-
-def spreads_its_gap(plan: Plan) -> bool:
-    """Whether the gap of the replicates is to be spread, so that the values sum to v(N) − v(∅).
-
-    One replicate alone, as with levels given and no budget, is left as it is.
-    """
-    alone = plan.until is None and plan.replicates == 1
-    return leaves_a_gap(plan) and not alone and not plan.estimator.keeps_gap

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from owenshap.designs.indices import SHAPLEY
 from owenshap.run.evaluate import Ends
 from owenshap.run.keeping import Kept
-from owenshap.run.plan import Plan
+from owenshap.run.task import Plan
 from owenshap.statistics.intervals import (
     ASTRAY,
     doubts,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
+import math
 import operator
+import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
@@ -15,6 +18,8 @@ from owenshap.errors import InputError, UnknownArgumentError, shown
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
 def checked_confidence(confidence: object) -> float:
@@ -57,6 +62,23 @@ def whole_number(what: str, value: object, at_least: int, advice: str) -> int:
     if number < at_least:
         raise InputError(what, f"be at least {at_least}", number, advice)
     return number
+
+
+def parse_bytes(memory: str | int) -> int:
+    """'256MB' → 256,000,000."""
+    endless = isinstance(memory, int) and memory > sys.maxsize  # Python may refuse to write it
+    count = None if isinstance(memory, bool) or endless else _bytes(str(memory))
+    if count is None:
+        advice = "Units: B, KB, MB, GB, KiB, MiB, GiB"
+        raise InputError("memory", "be a number of bytes such as '256MB'", shown(memory), advice)
+    return count
+
+
+@functools.lru_cache(maxsize=32)
+def _bytes(memory: str) -> int | None:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?I?B)?\s*", memory.upper())
+    count = math.inf if match is None else float(match[1]) * UNITS[match[2] or "B"]
+    return int(count) if count < sys.maxsize else None  # no address lies beyond
 
 
 def named_arguments(

@@ -137,7 +137,7 @@ def check_sums(estimator: Estimator) -> None:
     """
     game = _with_null_player()
     method = settled(estimator, game.n_players)
-    if method.together or method.keeps_gap or not method.unbiased(game.n_players):
+    if method.one_block or method.keeps_gap or not method.unbiased(game.n_players):
         return
     wanted = truth(game)
     for count in (4, FOLDS + 5) if varies(method, game.n_players) else (2,):
@@ -196,7 +196,7 @@ def check_unbiasedness(estimator: Estimator) -> None:
             )
     game = well_behaved()
     method = settled(estimator, game.n_players)
-    if method.together and method.unbiased(game.n_players) and varies(method, game.n_players):
+    if method.one_block and method.unbiased(game.n_players) and varies(method, game.n_players):
         # The replicates of a run that learns are few and differ in weight: many runs show what one
         # cannot.
         means = np.stack([result.moments.mean for result in _runs(method, game)])
@@ -273,7 +273,7 @@ def check_shrinking(estimator: Estimator) -> None:
     few = affordable(
         method,
         game.n_players,
-        LEARNING_REPLICATES // 2 if method.together else 100,
+        LEARNING_REPLICATES // 2 if method.one_block else 100,
         share=5 * len(seeds),
     )
     short, long = (
@@ -284,7 +284,7 @@ def check_shrinking(estimator: Estimator) -> None:
     )
     ratio = float(np.sqrt(long / np.maximum(short, 1e-24)))
     require(
-        (ratio >= 0.375 or method.together) and ratio <= 0.625,
+        (ratio >= 0.375 or method.one_block) and ratio <= 0.625,
         f"standard errors must halve with 4 times the replicates; they became {ratio:.3g} times",
     )
 
@@ -293,12 +293,12 @@ def check_independence(estimator: Estimator) -> None:
     """Replicates of a block do not depend on each other, nor on those of the next block."""
     # Of a small game a surrogate soon knows all, and single replicates carry what is left to
     # correct.
-    game = well_behaved() if estimator.together else rough(PLAYERS)
+    game = well_behaved() if estimator.one_block else rough(PLAYERS)
     method = settled(estimator, game.n_players)
     if not varies(method, game.n_players):
         return
     count = affordable(method, game.n_players, 2000, share=2)
-    blocks = BLOCKS if method.together else 1
+    blocks = BLOCKS if method.one_block else 1
     first, second = (
         np.concatenate(
             [
@@ -318,7 +318,7 @@ def check_independence(estimator: Estimator) -> None:
     )
     # of independent numbers
     limit = -float(ndtri(ALARM / (4 * game.n_players))) / np.sqrt(blocks * count - 1)
-    limit *= 1.5 if method.together else 1  # weights that grow evenly widen it by √1.8
+    limit *= 1.5 if method.one_block else 1  # weights that grow evenly widen it by √1.8
     for what, one, other in (
         ("blocks", first, second),
         ("neighbours in a block", first[1:], first[:-1]),
@@ -566,7 +566,7 @@ def _runs(method: Estimator, game: KnownGame) -> list[Estimate]:
     """Whole estimates of many seeds, each of several blocks, so that blocks that are alike would
     show.
     """
-    return _learning_runs(method) if method.together else _made_runs(method, game)
+    return _learning_runs(method) if method.one_block else _made_runs(method, game)
 
 
 @lru_cache(maxsize=4)
@@ -579,7 +579,7 @@ def _made_runs(method: Estimator, game: KnownGame) -> list[Estimate]:
     cost = method.replicate_cost(game.n_players)
     replicates = max(RUN_REPLICATES, 1200 // max(1, cost))
     most = RUNS
-    if method.together:
+    if method.one_block:
         replicates = LEARNING_REPLICATES
         most = RUNS // 10
     runs = int(np.clip(2 * AFFORDABLE // max(1, replicates * cost), 15, most))

@@ -14,8 +14,9 @@ from owenshap.designs.design import Design
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game, TableGame
 from owenshap.run.estimate import estimate
-from owenshap.run.plan import Plan, default_budget
+from owenshap.run.plan import default_budget
 from owenshap.run.result import Estimate
+from owenshap.run.task import Plan
 from owenshap.statistics.moments import ROUNDING
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import from_codes
@@ -108,7 +109,7 @@ def _tabled(game: KnownGame) -> KnownGame:
 def settled(estimator: Estimator, n_players: int) -> Estimator:
     """The estimator with nothing left open."""
     going_on = estimator.open_ended(n_players)
-    if going_on.together or going_on.learner(n_players) is None:
+    if going_on.one_block or going_on.learner(n_players) is None:
         return going_on
     # its batches are for growing: a fixed number of evaluations is one fit
     return estimator.within(n_players, default_budget(n_players))
@@ -120,7 +121,7 @@ def affordable(
     """How many replicates to make: as many as a share of the affordable evaluations pays for."""
     if not estimator.random:
         return 1
-    if estimator.together:
+    if estimator.one_block:
         return min(most, LEARNING_REPLICATES)
     return int(
         np.clip(AFFORDABLE // share // max(1, estimator.replicate_cost(n_players)), least, most)
@@ -175,7 +176,7 @@ def independent_of(
     """
     return (
         np.stack([made(block).mean(axis=0) for block in range(blocks)])
-        if estimator.together
+        if estimator.one_block
         else made(0)
     )
 

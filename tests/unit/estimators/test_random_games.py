@@ -218,7 +218,7 @@ def test_the_mean_over_all_permutations_is_the_value(antithetic):
 
 
 UNBIASED = [
-    each for each in METHODS if each.random and not each.together and each.unbiased(MOST_PLAYERS)
+    each for each in METHODS if each.random and not each.one_block and each.unbiased(MOST_PLAYERS)
 ]
 
 

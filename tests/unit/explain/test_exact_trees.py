@@ -36,8 +36,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import owenshap
 from owenshap import Explainer
-from owenshap.explain import predicting
-from owenshap.games.outputs import choose
+from owenshap.explain import subject
 
 catboost = pytest.importorskip("catboost")
 lightgbm = pytest.importorskip("lightgbm")
@@ -534,7 +533,7 @@ def test_a_model_without_probabilities_is_told():
 
 
 def test_the_new_default_is_told_once(monkeypatch):
-    monkeypatch.setattr(predicting, "_warned", False)
+    monkeypatch.setattr(subject, "_warned", False)
     model = CLASSIFIERS["lightgbm"][0]().fit(DIABETES, THREE > 0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -683,8 +682,7 @@ def tree_values(explainer, X, **asked):
     """What the explainer's trees give for these rows, in any output of its model."""
     rows, absent = explainer._inputs.rows(X)
     predictions = explainer._predictor.predictions(rows)
-    names = explainer._predictor.output_names(predictions.shape[1])
-    output, _ = choose(explainer._output, predictions, names)
+    output, _ = explainer._predictor.chosen(explainer._output, predictions)
     players = explainer._inputs.players(rows)
     return explainer._trees.values(rows, absent, players, predictions, output, **asked)
 
@@ -760,3 +758,15 @@ def test_a_forest_is_asked_once_for_a_few_rows(monkeypatch: pytest.MonkeyPatch) 
     again = explainer(X[:1, :-1])
     assert batches[1:] == [1]
     np.testing.assert_array_equal(again.values, found.values)
+
+
+def test_a_number_as_baseline_keeps_tables_from_call_to_call():
+    X = DIABETES.to_numpy()
+    model = RandomForestRegressor(10, random_state=0).fit(X, PROGRESS)
+    explainer = owenshap.Explainer(model, baseline=0.0)
+    explainer(X[:1])
+    found = explainer(X[1:2])
+    assert found.model_rows.tolist() == [1]
+    np.testing.assert_array_equal(
+        found.values, owenshap.Explainer(model, baseline=0.0)(X[1:2]).values
+    )

@@ -4,7 +4,9 @@ from naive import Watched, random_table, refuses, smooth
 
 from owenshap import FunctionGame, GameError, estimate
 from owenshap.designs.design import Sets, Subsets
-from owenshap.run.evaluate import describe, evaluate, evaluate_ends, parse_bytes, rows_within
+from owenshap.run.evaluate import describe, evaluate, evaluate_ends
+from owenshap.run.task import Settings
+from owenshap.support.checks import parse_bytes
 
 
 def answering(answer, n_players=4, after=0):
@@ -229,7 +231,7 @@ def test_memory_bounds_the_rows_of_a_call():
     game = Watched(smooth(10))
     estimate(game, "castro", budget=3000, memory=17 * 10 * 25)
     assert max(map(len, game.asked)) == 25
-    assert rows_within("256MB", 10) * 10 <= 1 << 20
+    assert Settings().coalitions_at_once(10) * 10 <= 1 << 20
 
 
 def test_coalitions_in_words():

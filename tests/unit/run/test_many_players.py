@@ -8,7 +8,8 @@ import pytest
 import owenshap
 from owenshap.designs.pairs import even_pairs
 from owenshap.run.cost import Cost
-from owenshap.run.plan import check_feasible, make_plan
+from owenshap.run.plan import make_plan
+from owenshap.run.task import check_feasible
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS
 

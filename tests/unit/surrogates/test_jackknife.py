@@ -8,7 +8,7 @@ from owenshap.designs.pairs import draw_pairs
 from owenshap.estimators.base import with_complements
 from owenshap.run.plan import make_plan
 from owenshap.run.session import Session
-from owenshap.run.settings import Settings
+from owenshap.run.task import Settings
 from owenshap.statistics.accumulators import Accumulator
 from owenshap.surrogates.base import FOLDS, fold_of, jackknife, pairs_of
 from owenshap.surrogates.cross_validated import UNEXPLAINED, CrossValidated, EqualShares

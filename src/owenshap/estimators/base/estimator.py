@@ -56,7 +56,7 @@ class Estimator(ABC):
     random: ClassVar[bool] = True
     """Whether the estimate depends on the seed."""
 
-    together: ClassVar[bool] = False
+    one_block: ClassVar[bool] = False
     """Whether all replicates of a run are drawn as one block, because each learns from those before
     it.
     """

@@ -1,0 +1,244 @@
+"""What a run is given, written down before the first evaluation: settings for all of it, games with
+their plans, and what rows share.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from owenshap.errors import InputError
+from owenshap.estimators import Estimator
+from owenshap.games.game import Game, is_of_rows, rows_of
+from owenshap.run.clock import Clock
+from owenshap.run.methods import named
+from owenshap.statistics.goal import ENDLESS, Until
+from owenshap.support.arrays import USUAL_MEMORY, FloatArray
+from owenshap.support.checks import checked_confidence, parse_bytes, whole_number
+
+# per player of a coalition: the boolean, and two float64 rows that a model makes of it
+ROW_BYTES = 17
+# coalitions × players of one call: enough to fill the model, little enough for the cache
+CALL_ELEMENTS = 1 << 20
+LITTLE_MEMORY = 16 * 10**6  # bytes: a block and what is made of it take about as much
+# evaluations that a run until it is good enough learns from, and keeps in memory, at most
+HELD = 1200
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What holds for a whole run, checked.
+
+    Parameters
+    ----------
+    seed : int
+        The same seed and plan give the same bits.
+    confidence : float
+        Of each interval.
+    efficient : bool
+        Whether the values sum to v(N) − v(∅) where a method's replicates do so only on average.
+    memory : int
+        Bytes of working arrays.
+    """
+
+    seed: int = 0
+    confidence: float = 0.95
+    efficient: bool = True
+    memory: int = USUAL_MEMORY
+
+    @classmethod
+    def checked(cls, seed: int, confidence: float, efficient: bool, memory: str | int) -> Settings:
+        """The settings as a user gives them, or an error that says what is wrong."""
+        seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
+        return cls(seed, checked_confidence(confidence), efficient, parse_bytes(memory))
+
+    def coalitions_at_once(self, n_players: int) -> int:
+        """How many coalitions one call of a game may have."""
+        coalitions = self.memory // (ROW_BYTES * n_players)
+        if coalitions < 1:
+            rule = f"hold one coalition of {n_players} players, {ROW_BYTES * n_players} bytes"
+            raise InputError("memory", rule, self.memory, "Raise it; '256MB' is the default")
+        return min(coalitions, max(1, CALL_ELEMENTS // n_players))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run does; passed back as `plan=` with the same seed, it repeats the run bit for bit.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        With everything settled that a budget settles.
+    replicates : int
+        How many to make.
+    budget : int
+        The evaluations that they may take.
+    because : str
+        Why this estimator.
+    until : Until, optional
+        What ends the run before its budget.
+    """
+
+    estimator: Estimator
+    replicates: int
+    budget: int
+    because: str
+    until: Until | None = None
+
+    def state(self) -> dict[str, Any]:
+        """The plan as plain data."""
+        until = None if self.until is None else asdict(self.until)
+        parts = {
+            "replicates": self.replicates,
+            "budget": self.budget,
+            "because": self.because,
+            "until": until,
+        }
+        return parts | {"estimator": self.estimator.state()}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Plan:
+        """The plan that `state` was written of."""
+        until = None if state["until"] is None else Until(**state["until"])
+        settings = dict(state["estimator"])
+        estimator = named(settings.pop("name")).restored(settings)
+        return cls(estimator, state["replicates"], state["budget"], state["because"], until)
+
+    def learns(self, n_players: int) -> bool:
+        """Whether what it does next depends on values: rows then go one by one."""
+        return self.until is not None and self.estimator.learner(n_players) is not None
+
+    def evaluations(self, n_players: int) -> int:
+        """Evaluations of all replicates, at most."""
+        return 2 + self.replicates * self.estimator.replicate_cost(n_players)
+
+    @property
+    def leaves_a_gap(self) -> bool:
+        """Whether the values of a replicate need not sum to v(N) − v(∅)."""
+        return "efficiency" not in self.estimator.axioms
+
+    @property
+    def spreads_its_gap(self) -> bool:
+        """Whether the gap of the replicates is to be spread, so that the values sum to v(N) − v(∅).
+
+        One replicate alone, as with levels given and no budget, is left as it is.
+        """
+        alone = self.until is None and self.replicates == 1
+        return self.leaves_a_gap and not alone and not self.estimator.keeps_gap
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A game with its plan.
+
+    Parameters
+    ----------
+    game : Game
+        Perhaps of several rows, which play it together.
+    plan : Plan
+        For each of its rows.
+    ranges : float (rows, outputs), optional
+        What a relative tolerance is a share of where it is more than |v(N) − v(∅)|.
+    """
+
+    game: Game
+    plan: Plan
+    ranges: FloatArray | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows play the game together."""
+        return rows_of(self.game)
+
+    @property
+    def cost(self) -> int:
+        """Evaluations of a replicate, at most."""
+        return self.plan.estimator.replicate_cost(self.game.n_players)
+
+    def of_rows(self, places: Sequence[int]) -> Game:
+        """The game of some of its rows."""
+        if len(places) == self.rows:
+            return self.game
+        assert is_of_rows(self.game)
+        return self.game.of_rows(np.array(places))
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all rows of a call have together.
+
+    Parameters
+    ----------
+    total : int, optional
+        Evaluations.
+    seconds : float, optional
+        From the beginning of the call on.
+    began : float
+        When that was, by the monotonic clock.
+    before : int
+        Rows that have had their only evaluation, so that `total` is what is left for the others.
+    """
+
+    total: int | None
+    seconds: float | None
+    began: float
+    before: int = 0
+
+    def expected(self, spent: int) -> int:
+        """Evaluations in all of the time, when so many are made."""
+        passed = max(1e-3, time.monotonic() - self.began)
+        return (
+            spent + 1
+            if self.seconds is None
+            else max(spent + 1, int(spent * self.seconds / passed))
+        )
+
+    @property
+    def clock(self) -> Clock:
+        """The limit of time, or none."""
+        return Clock(Until(seconds=self.seconds), self.began)
+
+
+def check_plan(plan: object, n_players: int) -> Plan:
+    """A plan that is passed back; it must be one, and keep to its budget with so many players."""
+    advice = "Give the `plan` of an estimate of a game with as many players"
+    if not isinstance(plan, Plan):
+        raise InputError("plan", "be a Plan", repr(plan), advice)
+    needed = plan.evaluations(n_players)
+    if needed > plan.budget and plan.replicates < ENDLESS:
+        rule = f"keep to its budget of {plan.budget:,} with {n_players} players"
+        raise InputError(
+            "plan", rule, f"{plan.replicates:,} replicates of {needed:,} evaluations", advice
+        )
+    return plan
+
+
+def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
+    """A plan must be one for so many players, and its fits must fit into memory."""
+    estimator = plan.estimator
+    if estimator.most_players is not None and n_players > estimator.most_players:
+        rule = f"be at most {estimator.most_players:,} for {estimator.name}"
+        advice = "Use method='castro' or 'linear', or group features into fewer players"
+        raise InputError("n_players", rule, n_players, advice)
+    needed = bytes_needed(plan, n_players)
+    if needed > memory:
+        rule = (
+            f"hold what {estimator.name} needs with this budget and {n_players:,} players, about "
+            f"{needed / 1e6:,.0f}MB"
+        )
+        raise InputError(
+            "memory", rule, memory, "Raise it, lower the budget, or use method='halved-owen'"
+        )
+
+
+def bytes_needed(plan: Plan, n_players: int) -> int:
+    """What a plan's fits take; nothing where that is little, as every run takes as much."""
+    estimator, replicates = plan.estimator, plan.replicates
+    if plan.until is not None:
+        replicates = min(replicates, HELD // max(1, estimator.replicate_cost(n_players)) + 1)
+    needed = estimator.bytes_needed(n_players, replicates)
+    return needed if needed > LITTLE_MEMORY else 0
