@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable
 from functools import cache, lru_cache
 from typing import Any
 
@@ -23,7 +22,7 @@ def all_readers() -> list[type[Reader]]:
 
 def reader_of(model: Any) -> type[Reader]:
     """The reader that knows the type of the model; raises UnreadableModelError where none does."""
-    kind: Hashable = type(model)
+    kind: Any = type(model)
     reader = _reader_of_type(kind)
     if reader is None:
         raise UnreadableModelError(
