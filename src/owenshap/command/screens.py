@@ -15,7 +15,7 @@ from owenshap.command.explaining import Done, explain
 from owenshap.command.faults import say
 from owenshap.command.folder import REPORT, RUN, opened, readable
 from owenshap.command.model_files import Trust
-from owenshap.command.words import MOST_LINES, as_data, summary
+from owenshap.command.words import as_data, first_lines, summary
 from owenshap.errors import InputError
 from owenshap.jobs.folder import MANIFEST
 from owenshap.jobs.run import Run
@@ -35,7 +35,7 @@ def explained(options: dict[str, Any]) -> int:
 
 def asked_by(options: dict[str, Any], command: list[str]) -> Asked:
     """What the options of `explain` ask for."""
-    given = {field.name: options.get(field.name) for field in fields(Asked)}
+    given: dict[str, Any] = {field.name: options.get(field.name) for field in fields(Asked)}
     memory = parse_bytes(options["memory"])
     given["trust"] = Trust(tuple(options["trust"]), options["trust_pickle"], memory)
     given["bars"] = False if options["quiet"] else None
@@ -71,10 +71,9 @@ def told_changes(changes: list[Change]) -> str:
         largest = changes[0]
         return f"No importance has changed; the largest difference is {_told_change(largest)}."
     what = "features" if changes[0].output is None else "features of outputs"
-    lines = [f"The importance of {len(changed)} of {len(changes)} {what} has changed:"]
-    lines += [f"  {_told_change(each)}" for each in changed[:MOST_LINES]]
-    hidden = len(changed) - MOST_LINES
-    return "\n".join(lines + ([f"  and {hidden} more"] if hidden > 0 else []))
+    lines = first_lines([_told_change(each) for each in changed], "more")
+    head = f"The importance of {len(changed)} of {len(changes)} {what} has changed:"
+    return "\n".join([head, *(f"  {each}" for each in lines)])
 
 
 def _told_change(each: Change) -> str:
@@ -129,8 +128,8 @@ def status_of(path: Path, as_json: bool) -> str:
     state = "running" if progress.running else "stopped: the same command goes on"
     state = "finished" if progress.done == progress.rows else state
     lines = [f"{run.path}: {progress} ({state})", f"Plan: {run.manifest.get('plan')}"]
-    lines += [f"Row {each.row:,} failed: {each.error}" for each in errors[:MOST_LINES]]
-    return "\n".join(lines)
+    failed = [f"Row {each.row:,} failed: {each.error}" for each in errors]
+    return "\n".join(lines + first_lines(failed, "more rows failed"))
 
 
 def listed_methods() -> list[dict[str, str]]:

@@ -51,14 +51,19 @@ def summary(told: Told) -> str:
         count = explanation.shape[-1]
         shown = names or [f"output {each}" for each in range(count)]
         body = [_one_line(explanation[..., each], shown[each]) for each in range(count)]
-        hidden = len(body) - MOST_LINES
-        body = body[:MOST_LINES] + ([f"and {hidden:,} more outputs"] if hidden > 0 else [])
+        body = first_lines(body, "more outputs")
     else:
         body = _bars(explanation)
     if names and len(names) == 1:
         head[0] = head[0].removesuffix(".") + f": {names[0]}."
     together = [_strongest(each) for each in told.together[:MOST_LINES]]
     return "\n".join([*head, "", *body, "", *together, _how_sure(told)])
+
+
+def first_lines(lines: list[str], others: str) -> list[str]:
+    """As many of these lines as one reads, and how many others there are."""
+    hidden = len(lines) - MOST_LINES
+    return lines[:MOST_LINES] + ([f"and {hidden:,} {others}"] if hidden > 0 else [])
 
 
 def _strongest(summarised: Summary) -> str:
