@@ -15,7 +15,15 @@ from reproduction.data import Dataset, credit_cards
 from reproduction.games import estimate_all, table, total
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
-from reproduction.tabular import DRAWS, DRAWS_SEED, ROWS_SEED, about, all_rows, exact, some_rows
+from reproduction.tabular import (
+    DRAWS,
+    DRAWS_SEED,
+    ROWS_SEED,
+    about,
+    all_rows_of_each,
+    exact,
+    some_rows,
+)
 from reproduction.variants import VARIANTS
 
 FEWER_ROWS, FEWER_REPETITIONS = 2, 5  # times fewer than in Table I, for each of the networks
@@ -27,16 +35,14 @@ def one(network: Network, rows: Any, run: Run, repetitions: int) -> Result:
     truth = exact(values)
     samples, n_players = run.size.table_samples, len(truth)
     budget = 2 + samples * (n_players - 1)
-    found = {}
+    sampled = {}
     for key, variant in VARIANTS.items():
-        for kind, count in (
-            ("samples", samples),
-            ("evaluations", variant.within(n_players, budget)),
-        ):
-            rng = np.random.default_rng(DRAWS_SEED)
-            estimates = all_rows(values, *variant.make(count), repetitions, rng)
-            found[f"{key} {kind}"] = np.mean((estimates - truth) ** 2, axis=(0, 1))
-    return {"errors": found}
+        sampled[f"{key} samples"] = variant.make(samples)
+        sampled[f"{key} evaluations"] = variant.make(variant.within(n_players, budget))
+    rngs = [np.random.default_rng(DRAWS_SEED) for _ in sampled]  # variants of a rule share draws
+    found = all_rows_of_each(values, list(sampled.values()), repetitions, rngs)
+    errors = np.mean((found - truth) ** 2, axis=(1, 2))
+    return {"errors": dict(zip(sampled, errors, strict=True))}
 
 
 def experiment(folder: Path | None, run: Run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -105,7 +105,7 @@ class Assembly:
         values: FloatArray,
         base: FloatArray,
         live: BoolArray,
-        counts: dict[str, IntArray],
+        counts: Mapping[str, IntArray],
         not_exact: str | None,
     ) -> Explanation:
         """Values without an error, and with the reason why; players that are not live have value

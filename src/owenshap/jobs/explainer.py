@@ -114,6 +114,7 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
         confidence: float = 0.95,
         efficient: bool = True,
         index: Any = "shapley",
+        interactions: bool = False,
     ) -> Any:
         """Explain a partition of a larger table: a frame in, a frame of results out.
 
@@ -129,16 +130,25 @@ class Explainer(Runnable):  # noqa: D101 (it has the text of the one below)
             Columns that are no features: they are carried along.
         method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
             As for a call of the explainer; 'auto' takes predictions for cheap.
+        interactions : bool
+            Whether the result is what pairs of features add together. Methods are those of
+            `explainer.interactions`.
 
         Returns
         -------
         DataFrame
             Of the same type and index, with the columns of a run's parts but for the data. A row
             that cannot be explained has its `error` there. Of a frame without rows, the columns.
+
+            Of interactions a line for each pair of each row, with the whole of what the two add,
+            and one for each player alone (`first` and `second` are it), all with the index and the
+            ids of their row. A player's line and half of each of its pairs sum to its value. A row
+            that cannot be explained has one line, with its `error`.
         """
         settings = _settings(
             method, budget, tolerance, top, background_draws, seed, confidence, efficient, index
         )
+        settings[INTERACTIONS] = bool(interactions)
         return explained_partition(self, frame, checked_names("ids", ids), settings)
 
 

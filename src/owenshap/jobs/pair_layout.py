@@ -44,8 +44,12 @@ class PairLayout:
         fitting = BYTES // (8 * ARRAYS * cells)
         return min(most, 1 << max(0, fitting.bit_length() - 1))
 
-    def table(self, rows: IntArray, interactions: Interactions) -> Any:
-        """Interactions of rows with these numbers as lines."""
+    def table(
+        self, rows: IntArray, interactions: Interactions, *, exact_is_null: bool = True
+    ) -> Any:
+        """Interactions of rows with these numbers as lines; without nulls where they would be
+        lost.
+        """
         pa = arrow()
         first, second = np.triu_indices(len(self.players))
         outputs = np.arange(len(self.outputs or [""]))
@@ -63,6 +67,7 @@ class PairLayout:
         if self.outputs is not None:
             columns["output"] = named(self.outputs, outputs)
         exact = np.broadcast_to(exact_rows(interactions)[:, None, None], shape).ravel()
+        exact = exact & exact_is_null
         whole = np.where(first == second, 1.0, 2.0)[:, None]  # both cells of a pair
         for name in NUMBERS:
             cells = getattr(interactions, name).reshape(len(rows), *2 * [len(self.players)], -1)

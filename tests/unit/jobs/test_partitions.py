@@ -102,3 +102,106 @@ def test_dask_frames_call_it():
     pd.testing.assert_frame_equal(
         found.compute(scheduler="synchronous"), explained(), check_exact=True
     )
+
+
+PAIRS = {"interactions": True}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"method": "exact"}, {"method": "linear", "budget": 30}, {"index": "banzhaf"}],
+    ids=str,
+)
+@pytest.mark.parametrize("model", [product, two_outputs])
+def test_pairs_are_those_of_a_call(model, settings):
+    frame = ROWS.set_axis(np.arange(100, 160))
+    made = owenshap.Explainer(model, background())
+    found = made.explain_partition(frame, **PAIRS, **settings)
+    wanted = owenshap.Explainer(model, background()).interactions(ROWS, **settings)
+    first, second = np.triu_indices(5)
+    whole = np.where(first == second, 1.0, 2.0).reshape(-1, *[1] * (wanted.values.ndim - 3))
+    for name in ("values", "standard_errors", "lower", "upper"):
+        cells = whole * getattr(wanted, name)[:, first, second]
+        column = found[{"values": "value", "standard_errors": "standard_error"}.get(name, name)]
+        assert column.to_numpy().tobytes() == cells.tobytes(), name
+    outputs = wanted.values[0, 0, 0].size
+    assert found.index.tolist() == np.arange(100, 160).repeat(15 * outputs).tolist()
+    assert found["first"].tolist()[:: 15 * outputs] == ["a"] * 60
+    assert found["error"].isna().all()
+    one = found.loc[100]
+    one = one[one["output"] == "0"] if outputs > 1 else one
+    alone = one[one["first"] == one["second"]].set_index("first")["value"]
+    both = one[one["first"] != one["second"]]
+    halves = (
+        both.groupby("first")["value"]
+        .sum()
+        .add(both.groupby("second")["value"].sum(), fill_value=0)
+    )
+    values = wanted.player_values[0].reshape(5, -1)[:, 0]
+    np.testing.assert_allclose(alone + halves / 2, values, atol=1e-12)
+
+
+@pytest.mark.parametrize("cuts", [[0, 1, 60], [0, 0, 13, 14, 60, 60]])
+def test_the_cuts_change_no_pair(cuts, monkeypatch):
+    monkeypatch.setattr("owenshap.jobs.pair_layout.BYTES", 7 * 8 * 4 * 25)  # seven rows, so four
+    made = owenshap.Explainer(Raises(ROWS["a"].iloc[[0, 13, 40]].tolist()), background())
+    asked = {**PAIRS, "ids": ["id"], "method": "linear", "budget": 30}
+    frame = ROWS.assign(id=np.arange(60))
+    parts = [
+        made.explain_partition(frame.iloc[start:stop], **asked)
+        for start, stop in itertools.pairwise(cuts)
+    ]
+    whole = pickle.loads(pickle.dumps(made.explain_partition))(frame, **asked)
+    pd.testing.assert_frame_equal(pd.concat(parts), whole, check_exact=True)
+    assert [part.dtypes.tolist() for part in parts] == [whole.dtypes.tolist()] * len(parts)
+    failed = whole[whole["error"].notna()]
+    assert failed["id"].tolist() == failed.index.tolist() == [0, 13, 40]
+    assert failed["value"].isna().all()
+    assert len(whole) == 57 * 15 + 3
+
+
+def test_pairs_of_polars_and_of_trees():
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    frame = pl.DataFrame(ROWS.assign(id=np.arange(60)))
+    model = HistGradientBoostingRegressor(max_iter=5).fit(ROWS, product(ROWS))
+    made = owenshap.Explainer(model, pl.DataFrame(background()))
+    found = made.explain_partition(frame, ids=["id"], **PAIRS)
+    assert isinstance(found, pl.DataFrame)
+    assert found["id"].to_list() == np.arange(60).repeat(15).tolist()
+    assert (found["lower"] == found["value"]).all()  # exact: nothing is null
+    none = made.explain_partition(frame[:0], ids=["id"], **PAIRS)
+    assert none.schema == found.schema
+    with pytest.raises(owenshap.InputError, match="ids must name columns that tell rows of polars"):
+        made.explain_partition(frame.drop("id"), **PAIRS)
+    with pytest.raises(owenshap.InputError, match="ids must not be called as a column of results"):
+        made.explain_partition(frame.rename({"id": "first"}), ids=["first"], **PAIRS)
+
+
+def test_dask_frames_call_it_for_pairs():
+    dd = pytest.importorskip("dask.dataframe")
+    made = owenshap.Explainer(product, background())
+    frame = dd.from_pandas(ROWS, npartitions=4)
+    meta = made.explain_partition(ROWS[:0], **PAIRS)
+    found = frame.map_partitions(made.explain_partition, meta=meta, **PAIRS)
+    wanted = made.explain_partition(ROWS, **PAIRS)
+    found = found.compute(scheduler="synchronous")
+    pd.testing.assert_frame_equal(found, wanted, check_exact=True)
+
+
+def test_no_more_matrices_than_fit_are_made_at_a_time(monkeypatch):
+    predicted = []
+
+    def model(batch):
+        predicted.append(len(batch))
+        return product(batch)
+
+    made = owenshap.Explainer(model, baseline=0.0)
+    made.explain_partition(ROWS, **PAIRS)
+    assert predicted[0] == 1  # what a row comes to tells how many fit
+    assert 59 in predicted
+    predicted.clear()
+    monkeypatch.setattr("owenshap.jobs.pair_layout.BYTES", 7 * 8 * 4 * 25)  # seven rows' matrices
+    made.explain_partition(ROWS, **PAIRS)
+    assert 4 in predicted
+    assert 59 not in predicted
