@@ -255,7 +255,7 @@ def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> No
         "model; "
         f"owenshap.position({number}) is the output at that position, class {other}."
     )
-    warnings.warn(message, UserWarning, stacklevel=5)
+    warnings.warn(message, UserWarning, stacklevel=6)
 
 
 def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> Any:
