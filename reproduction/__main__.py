@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from reproduction import (
 )
 from reproduction.data import EMBEDDED, DataError, Dataset, load
 from reproduction.networks import Network
+from reproduction.pool import processor_seconds, spread, threads
 from reproduction.steps import (
     FULL,
     HERE,
@@ -40,7 +42,6 @@ from reproduction.steps import (
     Run,
     device_name,
     plain,
-    threads,
 )
 
 REPORTED = {
@@ -191,12 +192,16 @@ def expected(options: argparse.Namespace) -> dict[str, float]:
             wanted = step.endswith("-search")
         else:
             wanted = step.startswith((*names, "voting")) and not step.endswith(
-                (*every_beyond, "-field-peers", "leverage-shap")
+                (*every_beyond, "-field-peers", "kernel-shap", "leverage-shap")
             )
             wanted = wanted and (searching or not step.endswith("-search"))
         if step and wanted and not step.endswith(elsewhere):
             same = (kept["device"] == "cpu") == (options.device == "cpu")
             seconds[step] = float(kept["seconds" if same else "core_seconds"])
+    whole = HERE / "results" / f"run-{options.device}.json"
+    if options.retrain and whole.exists():
+        fits = json.loads(whole.read_text()).get("fits", {})
+        seconds |= {each: taken for each, taken in fits.items() if each.startswith(names)}
     return seconds
 
 
@@ -215,7 +220,7 @@ def default_out(size: str) -> Path:
 
 
 def _run(options: argparse.Namespace, run: Run) -> None:
-    began, began_working = time.perf_counter(), time.process_time()
+    began, began_working = time.perf_counter(), processor_seconds()
     if options.what == "report":
         return
     if options.what == "more":
@@ -235,7 +240,7 @@ def _run(options: argparse.Namespace, run: Run) -> None:
         if (options.what == "search" or options.search) and dataset.classes:
             search.experiment(dataset, run)  # the scores are accuracies
     if options.what == "all" and fresh and not options.search:
-        _keep_time(run, time.perf_counter() - began, time.process_time() - began_working, names)
+        _keep_time(run, time.perf_counter() - began, processor_seconds() - began_working, names)
 
 
 def experiments(dataset: Dataset, folder: Path | None, run: Run) -> None:
@@ -243,6 +248,7 @@ def experiments(dataset: Dataset, folder: Path | None, run: Run) -> None:
     name = dataset.name
     if name == "cc":
         splits.experiment(REPORTED[name][0], folder, run)
+    side_by_side(name, folder, run)
     shallow, deep = (network(dataset, architecture, run) for architecture in REPORTED[name])
     for each in (shallow, deep):
         judged(dataset, each, run)
@@ -272,9 +278,10 @@ def gpu(folder: Path | None, run: Run) -> None:
         "deeper models": lambda: more.models(folder, run, lambda each: mlp(each, run)),
         "error against time": lambda: more.against_time(cc, mlp(cc, run), run),
         "search on MNIST": lambda: search.experiment(digits, run),
-        "tolerances on MNIST": lambda: more.asked(digits, mlp(digits, run), run),
-        "the field on MNIST": lambda: more.field(digits, mlp(digits, run), run),
         "CC": lambda: experiments(cc, folder, run),
+        "tolerances and the field": lambda: more.experiments(
+            ["tolerance", "field"], folder, run, lambda each: mlp(each, run)
+        ),
     }
     for name, step in steps.items():
         try:
@@ -289,21 +296,56 @@ def mlp(dataset: Dataset, run: Run) -> Network:
     return network(dataset, REPORTED[dataset.name][0], run)
 
 
+def weights_of(name: str, architecture: str, run: Run) -> Path:
+    """Where the weights of a network are."""
+    return run.weights / f"{name}-{architecture.replace(' ', '-')}.npz"
+
+
 def network(dataset: Dataset, architecture: str, run: Run) -> Network:
     """The network that is explained: kept, or fitted and kept where it is missing.
 
     The MLP of CC is trained the paper's way, the first of those of `splits`; the others as the
     program does.
     """
-    from reproduction import training
-
     if (dataset.name, architecture) == ("cc", REPORTED["cc"][0]):
         return splits.read(splits.weights_path(run, "paper"))[0][0]
-    path = run.weights / f"{dataset.name}-{architecture.replace(' ', '-')}.npz"
+    path = weights_of(dataset.name, architecture, run)
     if not path.exists():
-        epochs = EPOCHS[architecture.partition(" ")[0]]
-        training.fit(architecture, dataset, epochs=epochs, device=run.device).save(path)
+        _noted(path, fitted_to(path, dataset, architecture, run.device), run)
     return Network.read(path)
+
+
+def fitted_to(path: Path, dataset: Dataset, architecture: str, device: str) -> float:
+    """Fit a network and keep it; the seconds it took."""
+    from reproduction import training
+
+    began = time.perf_counter()
+    epochs = EPOCHS[architecture.partition(" ")[0]]
+    training.fit(architecture, dataset, epochs=epochs, device=device).save(path)
+    return time.perf_counter() - began
+
+
+def _loaded_and_fitted(name: str, folder: Path | None, path: Path, architecture: str) -> float:
+    return fitted_to(path, load(name, folder), architecture, "cpu")
+
+
+def side_by_side(name: str, folder: Path | None, run: Run) -> None:
+    """On a CPU the networks that are missing, each in a process of its own; they read the data
+    themselves, which are more than is quickly passed on.
+    """
+    missing = {
+        path: each for each in REPORTED[name] if not (path := weights_of(name, each, run)).exists()
+    }
+    if run.device == "cpu" and name == "mnist":  # the others are fitted in seconds
+        work = partial(_loaded_and_fitted, name, folder)
+        for path, seconds in zip(missing, spread(work, missing, missing.values()), strict=True):
+            _noted(path, seconds, run)
+
+
+def _noted(path: Path, seconds: float, run: Run) -> None:
+    run.fits[path.stem] = seconds
+    left = run.clock.after(path.stem) if run.clock else ""
+    run.say(f"{path.stem} fitted: {seconds:.1f} s{left}")
 
 
 def judged(dataset: Dataset, fitted_network: Network, run: Run) -> None:
@@ -331,6 +373,7 @@ def _keep_time(run: Run, seconds: float, core_seconds: float, names: list[str]) 
         "threads": threads(),
         "device": device_name(run.device),
         "data": names,
+        "fits": run.fits,
     }
     (run.out / f"run-{run.device}.json").write_text(json.dumps(plain(about), indent=1) + "\n")
 

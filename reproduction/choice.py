@@ -13,7 +13,7 @@ from reproduction.data import Dataset
 from reproduction.games import table
 from reproduction.networks import Network
 from reproduction.steps import Result, Run
-from reproduction.tabular import DRAWS, DRAWS_SEED, ROWS_SEED, all_rows, exact, some_rows
+from reproduction.tabular import DRAWS, DRAWS_SEED, ROWS_SEED, all_rows_of_each, exact, some_rows
 
 LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 16, 20, 32, 50, 100, 200, 500, 1000)
 GRID_LEVELS, GRID_PER_LEVEL, MOST = (
@@ -86,20 +86,25 @@ def splits(values: Any, run: Run) -> Result:
     truth, by_size = exact(values), contributions_by_size(values)
     rng = np.random.default_rng(DRAWS_SEED)
     cells = [(q, m) for q in GRID_LEVELS for m in GRID_PER_LEVEL if q * m <= MOST]
-    errors: dict[str, list[float]] = {name: [] for name in SPLITS}
+    errors: dict[str, Any] = {}
     biases: dict[str, list[float]] = {name: [] for name in SPLITS}
     for name, make in SPLITS.items():
-        for q, m in cells:
-            estimator = make(levels=q, per_level=m)
-            found = all_rows(
-                values, estimator, 1, min(run.size.repetitions, CHOICE_REPETITIONS), rng
-            )
-            errors[name].append(float(np.mean((found - truth) ** 2)))
+        estimators = [make(levels=q, per_level=m) for q, m in cells]
+        times = min(run.size.repetitions, CHOICE_REPETITIONS)
+        pairs = [(each, 1) for each in estimators]
+        found = all_rows_of_each(values, pairs, times, [rng] * len(pairs))
+        errors[name] = np.mean((found - truth) ** 2, axis=(1, 2))  # (cells, rows)
+        for estimator in estimators:
             levels = estimator.pass_levels()
             fixed = (levels.lower == levels.upper).all()
             off = expected_value(by_size, levels) - truth if fixed else 0.0
             biases[name].append(float(np.mean(np.square(off))))
-    return {"cells": cells, "squared_error": errors, "squared_bias": biases}
+    return {
+        "cells": cells,
+        "squared_error": {name: each.mean(axis=1).tolist() for name, each in errors.items()},
+        "by_row": errors,
+        "squared_bias": biases,
+    }
 
 
 def voting() -> Result:
@@ -121,5 +126,5 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
         lambda: bias(values()),
     )
     run.step("voting-bias", {"voters": VOTERS, "levels": list(LEVELS)}, voting)
-    settings = run.settings("rows", "repetitions", draws=DRAWS, **about)
+    settings = run.settings("rows", "repetitions", draws=DRAWS, kept="by row", **about)
     run.step(f"{dataset.name}-choice", settings, lambda: splits(values(), run))

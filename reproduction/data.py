@@ -15,6 +15,7 @@ import urllib.request
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,14 @@ def credit_table(folder: Path | None = None) -> Any:
         path = download_credit_cards(CC_DESCRIPTION, cache())
     else:
         path = next(found / name for name in names if (found / name).exists())
-    return checked_credit_cards(_unpacked(path), path)
+    return _credit_table(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)  # twenty splits read it
+def _credit_table(path: Path, _changed: int) -> Any:
+    table = checked_credit_cards(_unpacked(path), path)
+    table.flags.writeable = False
+    return table
 
 
 def parse_credit_cards(text: str) -> Any:

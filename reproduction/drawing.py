@@ -433,20 +433,26 @@ def models_plot(folder: Path) -> Any:
 
     paths = sorted(folder.glob("*-ratios.json"))
     titles = {
+        "cc-residual": "CC, 16 players, residual MLP",
         "cc23-mlp": "CC, 24 players, MLP",
         "cc23-trees": "CC, 23 players, boosted trees",
+        "mnist-cnn": "MNIST, 16 patches, CNN",
         "mnist-rescnn": "MNIST, 16 patches, residual CNN",
         "text-transformer": "text, 14 tokens, transformer",
     }
+    across = min(3, len(paths))
+    down = -(-len(paths) // across)
     figure, axes = pyplot.subplots(
-        1,
-        len(paths),
-        figsize=(3.6 * len(paths) + 2, 3.6),
+        down,
+        across,
+        figsize=(3.6 * across + 2, 3.3 * down + 0.4),
         sharey=True,
         layout="constrained",
         squeeze=False,
     )
-    for axis, path in zip(axes[0], paths, strict=True):
+    for axis in axes.flat[len(paths) :]:
+        axis.set_axis_off()
+    for axis, path in zip(axes.flat, paths, strict=False):
         errors = read(path)["result"]["errors"]
         names = in_order(key.partition(" ")[0] for key in errors)
         names.remove("castro")
@@ -469,7 +475,7 @@ def models_plot(folder: Path) -> Any:
         axis.set_title(titles[path.name.removesuffix("-ratios.json")], fontsize=10)
         axis.grid(axis="x", alpha=0.3)
     axes[0, 0].invert_yaxis()
-    figure.suptitle("squared error to Castro's at equal evaluations; dots: networks, bars: 95 %")
+    figure.suptitle("squared error to Castro's at equal evaluations; dots: models, bars: 95 %")
     return figure
 
 

@@ -16,6 +16,7 @@ from owenshap.estimators import Estimator
 from reproduction.data import Dataset
 from reproduction.games import table
 from reproduction.networks import Network
+from reproduction.pool import spread, threads
 from reproduction.steps import Result, Run
 from reproduction.tabular import ROWS_SEED, exact, scores, some_rows
 
@@ -47,6 +48,17 @@ FITTED = {
 }
 
 
+def of_seeds(
+    game: owenshap.TableGame, method: str | Estimator, budget: int, seeds: Any
+) -> tuple[Any, int]:
+    """Estimates (seeds, n, rows), and the evaluations of one."""
+    found = [
+        owenshap.estimate(game, method, budget=budget, seed=int(seed), progress=False)
+        for seed in seeds
+    ]
+    return np.stack([each.values for each in found]), found[0].evaluations
+
+
 def compare(name: str, settings: Result, values: Any, run: Run) -> Result:
     """Errors and gaps at as many evaluations as the table has samples, and as Castro has
     evaluations.
@@ -58,13 +70,11 @@ def compare(name: str, settings: Result, values: Any, run: Run) -> Result:
 
     def piece(fitted: Fitted, kind: str) -> Result:
         repetitions = max(1, run.size.repetitions // fitted.share)
-        found = [
-            owenshap.estimate(game, fitted.method, budget=budgets[kind], seed=seed, progress=False)
-            for seed in range(repetitions)
-        ]
+        together = np.array_split(np.arange(repetitions), min(repetitions, threads()))
+        parts = list(spread(partial(of_seeds, game, fitted.method, budgets[kind]), together))
         return {
-            **scores(np.stack([each.values for each in found]), truth),
-            "evaluations": found[0].evaluations,
+            **scores(np.concatenate([each for each, _ in parts]), truth),
+            "evaluations": parts[0][1],
             "repetitions": repetitions,
         }
 

@@ -5,6 +5,7 @@ very many stars.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,11 +25,13 @@ from reproduction.games import (
     total,
 )
 from reproduction.networks import Network
-from reproduction.steps import Result, Run
+from reproduction.pool import spread, spread_on
+from reproduction.steps import Result, Run, Size
 from reproduction.tabular import DRAWS_SEED, about, some_rows, spread_so_far
 from reproduction.variants import VARIANTS
 
 STRONGEST = 20
+IN_A_PART = 30  # digits or rows: a round or two on many cores
 STARS_AT_ONCE = 4000
 
 
@@ -56,30 +59,14 @@ def curves(dataset: Dataset, network: Network, run: Run) -> None:
     name = f"{dataset.name}-{network.architecture.partition(' ')[0]}-curves"
     rows = some_rows(dataset, run.size.rows)
 
-    def piece(place: int) -> Result:
-        rng = np.random.default_rng((DRAWS_SEED, place))
-        game = game_of(network, rows[place], run.device)
-        truth = near_exact(game, run.size.near_exact, rng)
-        squared, spread = {}, {}
-        for key, variant in VARIANTS.items():
-            designs = [
-                estimator.draw(game.n_players, rng, replicates)
-                for estimator, replicates in map(variant.make, run.size.samples)
-            ]
-            found = estimate_all(game, designs)
-            # Null players, whose pixel is black, are estimated exactly by all methods: they count
-            # as 0, as in the paper.
-            squared[key] = np.sum((found - truth) ** 2, axis=1) / rows.shape[1]
-            spread[key] = spread_so_far(found).sum(axis=1) / rows.shape[1]
-        return {
-            "squared_error": squared,
-            "spread": spread,
-            "power": float(np.sum(truth**2) / rows.shape[1]),
-            "players": game.n_players,
-        }
+    def piece(start: int) -> Result:
+        places = range(start, min(start + IN_A_PART, len(rows)))
+        work = partial(_curves_of_row, network, run.size, run.device)
+        found = spread_on(run.device, work, places, rows[start:])
+        return {f"row {place}": each for place, each in zip(places, found, strict=True)}
 
     def join(parts: dict[str, Result]) -> Result:
-        every = list(parts.values())
+        every = [each for part in parts.values() for each in part.values()]
         return {
             "samples": run.size.samples,
             **{
@@ -95,7 +82,32 @@ def curves(dataset: Dataset, network: Network, run: Run) -> None:
         }
 
     settings = run.settings("rows", "every", "near_exact", **about(network))
-    run.whole(name, settings, {f"row {k}": partial(piece, k) for k in range(len(rows))}, join)
+    pieces = {f"from {k}": partial(piece, k) for k in range(0, len(rows), IN_A_PART)}
+    run.whole(name, settings, pieces, join)
+
+
+def _curves_of_row(network: Network, size: Size, device: str, place: int, row: Any) -> Result:
+    """Squared error and statistic of every variant by step, for one row."""
+    rng = np.random.default_rng((DRAWS_SEED, place))
+    game = game_of(network, row, device)
+    truth = near_exact(game, size.near_exact, rng)
+    squared, spread_of = {}, {}
+    for key, variant in VARIANTS.items():
+        designs = [
+            estimator.draw(game.n_players, rng, replicates)
+            for estimator, replicates in map(variant.make, size.samples)
+        ]
+        found = estimate_all(game, designs)
+        # Null players, whose pixel is black, are estimated exactly by all methods: they count as 0,
+        # as in the paper.
+        squared[key] = np.sum((found - truth) ** 2, axis=1) / len(row)
+        spread_of[key] = spread_so_far(found).sum(axis=1) / len(row)
+    return {
+        "squared_error": squared,
+        "spread": spread_of,
+        "power": float(np.sum(truth**2) / len(row)),
+        "players": game.n_players,
+    }
 
 
 SALIENCY_SEED = 4
@@ -128,7 +140,6 @@ PROCESS_IMAGES = 50
 """Digits of those not shown that the process explains: a fit takes a second."""
 COSTLY = 0.1
 """Seconds of an evaluation of a model whose evaluations are what counts."""
-IN_A_PART = 10  # digits
 
 
 def saliency(dataset: Dataset, network: Network, run: Run) -> None:
@@ -143,11 +154,14 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> None:
     kind = network.architecture.partition(" ")[0]
 
     def piece(start: int) -> Result:
-        parts = []
-        for place in range(start, min(start + IN_A_PART, len(every))):
-            rng = np.random.default_rng((SALIENCY_SEED, place))
-            process = place < len(shown) + PROCESS_IMAGES
-            parts.append(one_digit(network, rows[every[place]], run, rng, process))
+        places = range(start, min(start + IN_A_PART, len(every)))
+        digits = [rows[every[place]] for place in places]
+        process = [place < len(shown) + PROCESS_IMAGES for place in places]
+        begun = spread(partial(by_budget, network), digits, process)  # beside what is drawn here
+        rngs = [np.random.default_rng((SALIENCY_SEED, place)) for place in places]
+        work = partial(drawn, network, run.size.truth_samples, run.device)
+        found = list(spread_on(run.device, work, digits, rngs, process))
+        parts = [digit.scored(fits) for digit, fits in zip(found, begun, strict=True)]
         columns: Result = {
             "scores": {
                 key: {
@@ -190,7 +204,7 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> None:
             "truth_samples": run.size.truth_samples,
             "scores": scores,
             "due": [each for part in pieces for each in part["due"]],
-            "chosen": [chosen(150, 2 + 14 * 151, each) for each in (0.0, COSTLY)],
+            "chosen": [chosen(150, halved_budget(150), each) for each in (0.0, COSTLY)],
             "images": rows[shown],
             **maps,
         }
@@ -212,44 +226,84 @@ def chosen(n_players: int, budget: int, seconds: float, until: Until | None = No
     return make_plan(n_players, "auto", budget, Cost(seconds, 1), until).estimator.name
 
 
-def one_digit(
-    network: Network, row: Any, run: Run, rng: np.random.Generator, process: bool
-) -> tuple[dict[str, dict[str, float]], dict[str, Any], float]:
-    """Scores and maps of one digit against Castro with very many permutations, and v(N) − v(∅)."""
-    game = game_of(network, row, run.device)
-    due = total(game)
-    pixels = game.live + len(row) - network.inputs > 0  # the bias player is no pixel
-    truth = estimate_all(
-        game, [owenshap.Castro().draw(game.n_players, rng, run.size.truth_samples)]
-    )[0]
-    budget = 2 + 14 * (game.n_players + 1)
-    found, spent = {}, {}
-    for name, make in MAPS.items():
-        estimator, replicates = make(game.n_players, budget)
-        design = estimator.draw(game.n_players, rng, replicates)
-        found[name], spent[name] = estimate_all(game, [design])[0], evaluations(design)
+Found = dict[str, tuple[Any, int]]
+"""Values by name of the method, and the evaluations that they took."""
+
+
+def halved_budget(n_players: int) -> int:
+    """Evaluations of the program's Halved Owen at Fig. 3's size."""
+    return 2 + 14 * (n_players + 1)
+
+
+def by_budget(network: Network, row: Any, process: bool) -> Found:
+    """What methods come to that are given a budget; on a CPU, where they are fitted."""
+    game = game_of(network, row, "cpu")
+    function = owenshap.FunctionGame(game.values, game.n_players)
+    found = {}
     for name, method in BY_BUDGET.items():
         if name == "gaussian-process" and not process:
             continue
-        function = owenshap.FunctionGame(game.values, game.n_players)
+        budget = halved_budget(game.n_players)
         estimate = owenshap.estimate(function, method, budget=budget, progress=False)
-        found[name], spent[name] = estimate.values, estimate.evaluations
-    scores = {
-        name: {
-            **agreement(values[pixels], truth[pixels]),
-            "gap": abs(float(values.sum()) - due),
-            "evaluations": float(spent[name]),
+        found[name] = estimate.values, estimate.evaluations
+    return found
+
+
+@dataclass(frozen=True)
+class Digit:
+    """Maps of one digit from drawn coalitions, and its ground truth."""
+
+    places: Any
+    """Of its players in the row; the bias player is the first there, and no pixel."""
+    width: int
+    due: float
+    """v(N) − v(∅)."""
+    truth: Any
+    found: Found
+    other: Any
+    """A second ground truth, where one was asked for."""
+
+    def scored(self, fits: Found) -> tuple[dict[str, dict[str, float]], dict[str, Any], float]:
+        """Scores and maps of all methods against the ground truth, and v(N) − v(∅)."""
+        pixels = self.places > 0
+        every = {**self.found, **fits}
+        scores = {
+            name: {
+                **agreement(values[pixels], self.truth[pixels]),
+                "gap": abs(float(values.sum()) - self.due),
+                "evaluations": float(spent),
+            }
+            for name, (values, spent) in every.items()
         }
-        for name, values in found.items()
-    }
-    if process:  # enough of them to tell how far the ground truth is off
-        other = near_exact(game, run.size.truth_samples, rng)
-        scores["near-exact"] = agreement(truth[pixels], other[pixels])
-    maps = {}
-    for name, values in {"truth": truth, **found}.items():
-        maps[name] = np.zeros(len(row), np.float32)
-        maps[name][game.live + len(row) - network.inputs] = values
-    return scores, maps, due
+        if self.other is not None:
+            scores["near-exact"] = agreement(self.truth[pixels], self.other[pixels])
+        maps = {}
+        for name, values in {
+            "truth": self.truth,
+            **{key: each[0] for key, each in every.items()},
+        }.items():
+            maps[name] = np.zeros(self.width, np.float32)
+            maps[name][self.places] = values
+        return scores, maps, self.due
+
+
+def drawn(
+    network: Network, samples: int, device: str, row: Any, rng: np.random.Generator, second: bool
+) -> Digit:
+    """A digit by the rules that draw, and by Castro with very many permutations; a second ground
+    truth tells how far the first is off.
+    """
+    game = game_of(network, row, device)
+    draw = owenshap.Castro().draw(game.n_players, rng, samples)
+    truth = estimate_all(game, [draw])[0]
+    found = {}
+    for name, make in MAPS.items():
+        estimator, replicates = make(game.n_players, halved_budget(game.n_players))
+        design = estimator.draw(game.n_players, rng, replicates)
+        found[name] = estimate_all(game, [design])[0], evaluations(design)
+    other = near_exact(game, samples, rng) if second else None
+    places = game.live + len(row) - network.inputs
+    return Digit(places, len(row), total(game), truth, found, other)
 
 
 def agreement(found: Any, truth: Any) -> dict[str, float]:

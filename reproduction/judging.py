@@ -469,20 +469,23 @@ def time_ratio(found: Any, upper: str, lower: str) -> Interval:
 
 def milliseconds(results: Callable[[str], Any], expected: Any) -> Iterator[Claim]:
     """The paper's 3.004 ms and what its program took."""
-    found = results("cc-timing-cpu")
-    if not found or "building" not in found:
+    found = results("cc-building")
+    if not found:
         return
     table = expected["table"]
     factors = [
         1000 * each["program"]["seconds_of_50"] / 50 / each["paper"]["ms"]
         for each in table.values()
     ]
-    copied = found["building"]["copied"]
+    attempts = np.asarray(found["copied"])
+    copied = Interval(*(float(each) for each in (attempts.min(), attempts.min(), attempts.max())))
     printed = table["castro"]["paper"]["ms"]
+    # another machine may copy twice as fast
+    slower = copied.above(2 * printed) == HOLDS and len(attempts) > 1
     yield Claim(
         f"Castro takes {printed} ms per example (Table I)",
-        FAILS if copied > 2 * printed else OPEN,
-        f"building its inputs as the program does takes {copied:.0f} ms alone; the program's own times are {min(factors):.0f}–{max(factors):.0f} times the printed ones, as one more division by 50 would make them",
+        FAILS if slower else OPEN,
+        f"building its inputs as the program does takes {copied.text('.0f')} ms alone, the least and the most of {len(attempts)}; the program's own times are {min(factors):.0f}–{max(factors):.0f} times the printed ones, as one more division by 50 would make them",
         "cc-timing.png",
     )
 
@@ -492,12 +495,12 @@ def equal_work(results: Callable[[str], Any], _: Any) -> Iterator[Claim]:
     found = results("cc-mlp-table")
     if not found:
         return
-    spent = found["evaluations"]
-    most = spent["halved-owen-program samples"] / spent["castro samples"]
+    spent = found["spent"]
+    most = ratio(spent["halved-owen-program samples"], spent["castro samples"])
     yield Claim(
         "Q·M coalitions are the equal of M_c = Q·M permutations",
-        HOLDS if most < 1.02 else FAILS,
-        f"Owen spends {most:.2f} times the evaluations in Table I, and 4 coalitions against 2 permutations at the first step of the figures",
+        joined([most.above(0.98), most.below(1.02)]),
+        f"Owen spends {most.text('.3f')} times the evaluations in Table I, and 4 coalitions against 2 permutations at the first step of the figures",
         "cc-mlp-curves.png",
     )
 
@@ -508,12 +511,15 @@ def both_grow(results: Callable[[str], Any], _: Any) -> Iterator[Claim]:
     if not found:
         return
     cells = [tuple(each) for each in found["cells"]]
-    off = np.asarray(found["squared_error"]["halved-owen-program"])
+    off = np.asarray(found["by_row"]["halved-owen-program"])
     few, many, wide = (off[cells.index(cell)] for cell in ((10, 1), (1000, 1), (10, 100)))
+    by_levels, beside_wide = ratio(many, few), ratio(many, wide)
+    # a hundred times the levels would leave a hundredth, were there no bias
+    falls = joined([by_levels.below(0.1), beside_wide.below(0.5)])
     yield Claim(
         "The algorithms converge only when both Q and M increase",
-        FAILS if many < 0.5 * wide and many < 0.1 * few else OPEN,
-        f"squared error with M = 1: {few:.0e} at Q = 10, {many:.0e} at Q = 1000; with M = 100 at Q = 10 {wide:.0e}: Q alone is enough, M alone is not",
+        FAILS if falls == HOLDS else OPEN,
+        f"M = 1: the squared error at Q = 1000 is {by_levels.text('.3f')} of that at Q = 10, and {beside_wide.text()} of that of as many coalitions with M = 100 at Q = 10: Q alone is enough, M alone is not",
         "cc-choice.png",
     )
 

@@ -23,8 +23,9 @@ from reproduction.choice import contributions_by_size
 from reproduction.data import Dataset
 from reproduction.games import table
 from reproduction.networks import Network
+from reproduction.pool import spread
 from reproduction.steps import Result, Run
-from reproduction.tabular import DRAWS_SEED, ROWS_SEED, exact, some_rows
+from reproduction.tabular import DRAWS, DRAWS_SEED, ROWS_SEED, exact, some_rows
 
 LEVELS = (10, 30, 100, 300, 1000)
 PER_LEVEL = 2
@@ -44,20 +45,24 @@ def sets_limit(by_size: Any) -> Any:
 
 def doubled_by_size(network: Network, rows: Any, values: Any) -> Any:
     """What a second x_j adds on average to coalitions that hold j and s others, (n, s, rows)."""
-    n_players = rows.shape[1]
+    return np.stack(list(spread(partial(_doubled_of_row, network), rows, values.T)), axis=-1)
+
+
+def _doubled_of_row(network: Network, row: Any, values: Any) -> Any:
+    """The same of one row, (n, s), from the values (2ⁿ,) of its coalitions."""
+    n_players = len(row)
     codes = np.arange(1 << n_players)
     sizes = np.bitwise_count(codes)
     present = (codes[:, None] >> np.arange(n_players) & 1).astype(np.float64)
-    outputs = network(rows).argmax(axis=1)
-    means = np.zeros((n_players, n_players, len(rows)))
-    for place, (row, output) in enumerate(zip(rows, outputs, strict=True)):
-        for player in range(n_players):
-            having = np.flatnonzero(codes >> player & 1)
-            inputs = present[having] * row
-            inputs[:, player] *= 2
-            gains = network(inputs)[:, output] - values[having, place]
-            others = sizes[having] - 1
-            means[player, :, place] = np.bincount(others, gains, n_players) / np.bincount(others)
+    output = int(network(row[None]).argmax())
+    means = np.zeros((n_players, n_players))
+    for player in range(n_players):
+        having = np.flatnonzero(codes >> player & 1)
+        inputs = present[having] * row
+        inputs[:, player] *= 2
+        gains = network(inputs)[:, output] - values[having]
+        others = sizes[having] - 1
+        means[player] = np.bincount(others, gains, n_players) / np.bincount(others)
     return means
 
 
@@ -109,12 +114,19 @@ def limits(network: Network, rows: Any) -> Result:
 def growing(network: Network, rows: Any, truth: Any, levels: int, repetitions: int) -> Result:
     """Squared errors (rows,) of the three readings at one number of levels."""
     rng = np.random.default_rng((DRAWS_SEED, levels))
-    squared: dict[str, list[Any]] = {name: [] for name in READINGS}
-    for row, wanted in zip(rows, truth.T, strict=True):
-        found = [sampled(network, row, levels, rng) for _ in range(repetitions)]
-        for name in READINGS:
-            squared[name].append(np.mean([(each[name] - wanted) ** 2 for each in found]))
-    return {name: np.asarray(each) for name, each in squared.items()}
+    work = partial(_squared_of_row, network, levels, repetitions)
+    found = list(spread(work, rows, truth.T, rng.spawn(len(rows))))
+    return {name: np.array([each[name] for each in found]) for name in READINGS}
+
+
+def _squared_of_row(
+    network: Network, levels: int, times: int, row: Any, truth: Any, rng: np.random.Generator
+) -> dict[str, float]:
+    """The mean squared error of the three readings of a row, over so many runs."""
+    found = [sampled(network, row, levels, rng) for _ in range(times)]
+    return {
+        name: float(np.mean([(each[name] - truth) ** 2 for each in found])) for name in READINGS
+    }
 
 
 def experiment(dataset: Dataset, network: Network, run: Run) -> None:
@@ -127,6 +139,7 @@ def experiment(dataset: Dataset, network: Network, run: Run) -> None:
         seeds=[ROWS_SEED, DRAWS_SEED],
         levels=list(LEVELS),
         repetitions=repetitions,
+        draws=DRAWS,
     )
 
     def at(levels: int) -> Result:

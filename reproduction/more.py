@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ from reproduction.deeper import patch_members
 from reproduction.games import LinearFirstGame, RowGame, TableRow, estimates, table
 from reproduction.images import COSTLY, chosen, game_of, near_exact
 from reproduction.networks import Network
+from reproduction.pool import spread, spread_on
 from reproduction.steps import Result, Run
 from reproduction.tabular import DRAWS_SEED, ROWS_SEED, exact, some_rows
 from reproduction.timing import clock_of
@@ -80,40 +82,49 @@ class ValuesRow:
 # --------------------------------------------------------------------------------------
 
 
-def rows_with_truth(dataset: Dataset, network: Network, run: Run) -> Callable[[int], Any]:
-    """From the place of a row to its game, its values and its budgets.
-
-    The values are a step of their own: the peers' environment has no torch, and reads them.
+def field_truth(dataset: Dataset, network: Network, run: Run) -> list[Any]:
+    """Exact or near-exact values of every row, as a step: the peers' environment has no torch, and
+    reads them.
     """
     rows = some_rows(dataset, FIELD_ROWS[dataset.name])
 
     def truths() -> Result:
         if dataset.side is None:
             return {f"row {k}": each for k, each in enumerate(exact(table(network, rows)).T)}
-        found = {}
-        for place, row in enumerate(rows):
-            rng = np.random.default_rng((DRAWS_SEED, place))
-            found[f"row {place}"] = near_exact(
-                game_of(network, row, run.device), run.size.near_exact, rng
-            )
-        return found
+        work = partial(_near_exact_of_row, network, run.size.near_exact, run.device)
+        found = spread_on(run.device, work, range(len(rows)), rows)
+        return {f"row {place}": each for place, each in enumerate(found)}
 
     settings = run.settings("near_exact", network=network.digest, rows=len(rows), seed=ROWS_SEED)
     kept = run.step(f"{dataset.name}-field-truth", settings, truths)
+    return [np.asarray(kept[f"row {place}"], np.float64) for place in range(len(rows))]
 
-    def one(place: int) -> tuple[RowGame, Any, tuple[int, ...]]:
-        truth = np.asarray(kept[f"row {place}"], np.float64)
-        if dataset.side is None:
-            values = table(network, rows[place : place + 1])
+
+def _near_exact_of_row(network: Network, stars: int, device: str, place: int, row: Any) -> Any:
+    rng = np.random.default_rng((DRAWS_SEED, place))
+    return near_exact(game_of(network, row, device), stars, rng)
+
+
+@dataclass(frozen=True)
+class FieldRows:
+    """From the place of a row to its game, its values and its budgets."""
+
+    network: Network
+    rows: Any
+    truths: list[Any]
+    table: bool
+    """Whether all coalitions are valued beforehand."""
+
+    def __call__(self, place: int) -> tuple[RowGame, Any, tuple[int, ...]]:
+        truth, row = self.truths[place], self.rows[place]
+        if self.table:
+            values = table(self.network, row[None])
             return TableRow(np.ascontiguousarray(values[:, 0])), truth, CC_BUDGETS
+        without_torch = find_spec("torch") is None
         game: RowGame = (
-            numpy_row(network, rows[place])
-            if find_spec("torch") is None
-            else game_of(network, rows[place], run.device)
+            numpy_row(self.network, row) if without_torch else game_of(self.network, row, "cpu")
         )
         return game, truth, tuple(times * game.n_players for times in MNIST_BUDGETS)
-
-    return one
 
 
 def numpy_row(network: Network, row: Any) -> ValuesRow:
@@ -135,22 +146,28 @@ def contend(
     """Squared errors (budgets, rows), relative to the power of φ, the mean over repetitions; and
     processor seconds (budgets, rows) of one estimate.
     """
-    errors, seconds = [], []
-    for place in range(FIELD_ROWS[dataset]):
-        game, truth, budgets = made(place)
-        power = np.sum(truth**2)
-        of_row, taken = [], []
-        for budget in budgets:
-            began = time.process_time()
-            found = [
-                method(game, budget, 1000 * place + seed)
-                for seed in range(FIELD_REPETITIONS[dataset])
-            ]
-            taken.append((time.process_time() - began) / len(found))
-            of_row.append(np.mean([np.sum((each - truth) ** 2) for each in found]) / power)
-        errors.append(of_row)
-        seconds.append(taken)
+    work = partial(_contend_row, method, made, FIELD_REPETITIONS[dataset])
+    found = list(spread(work, range(FIELD_ROWS[dataset])))
+    errors, seconds = zip(*found, strict=True)
     return {"errors": np.array(errors).T, "seconds": np.array(seconds).T}
+
+
+def _contend_row(
+    method: Callable[[RowGame, int, int], Any],
+    made: Callable[[int], Any],
+    repetitions: int,
+    place: int,
+) -> tuple[list[float], list[float]]:
+    """The same of one row, by budget."""
+    game, truth, budgets = made(place)
+    power = np.sum(truth**2)
+    errors, seconds = [], []
+    for budget in budgets:
+        began = time.process_time()
+        found = [method(game, budget, 1000 * place + seed) for seed in range(repetitions)]
+        seconds.append((time.process_time() - began) / len(found))
+        errors.append(float(np.mean([np.sum((each - truth) ** 2) for each in found]) / power))
+    return errors, seconds
 
 
 def by_variant(key: str, game: RowGame, budget: int, seed: int) -> Any:
@@ -176,7 +193,9 @@ def by_peer(name: str, game: RowGame, budget: int, seed: int) -> Any:
 
 def field(dataset: Dataset, network: Network, run: Run) -> None:
     """Ours; in the environment that has them, the peers."""
-    made = rows_with_truth(dataset, network, run)
+    rows = some_rows(dataset, FIELD_ROWS[dataset.name])
+    truths = field_truth(dataset, network, run)
+    made = FieldRows(network, rows, truths, dataset.side is None)
     name = dataset.name
     known = {
         "network": network.digest,
@@ -290,7 +309,9 @@ def against_time(dataset: Dataset, network: Network, run: Run) -> None:
     def join(parts: dict[str, Result]) -> Result:
         budgets = {key: list(each[1]) for key, each in TIMED.items()}
         paths = probes.all_of([part.pop("paths", {}) for part in parts.values()])
+        shap = {"shap": version("shap")} if "kernel-shap" in parts else {}
         return {
+            **shap,
             "budgets": {**budgets, "kernel-shap": list(KERNEL_BUDGETS)},
             "methods": parts,
             "paths": paths,
@@ -335,8 +356,7 @@ ASKED: dict[str, Any] = {
     "gaussian-process-corrected": "gaussian-process-corrected",
     "default": "auto",
 }
-ASKED_ROWS = {"cc": 20, "mnist": 4}
-MOST_EVALUATIONS = {"cc": 2_000_000, "mnist": 400_000}
+MOST_EVALUATIONS = 2_000_000
 
 
 def asked(dataset: Dataset, network: Network, run: Run) -> None:
@@ -344,51 +364,32 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
     how often all values were within it.
     """
     name = dataset.name
-    rows = some_rows(dataset, ASKED_ROWS[name])
-
-    def of_row(place: int) -> tuple[Any, Any]:
-        if dataset.side is None:
-            values = table(network, rows[place : place + 1])
-            return owenshap.TableGame(values[:, 0]), exact(values)[:, 0]
-        game = game_of(network, rows[place], run.device)
-        rng = np.random.default_rng((DRAWS_SEED, place))
-        truth = near_exact(game, run.size.near_exact, rng)
-        return owenshap.FunctionGame(game.values, game.n_players), truth
+    rows = some_rows(dataset, FIELD_ROWS[name])
+    truths = field_truth(dataset, network, run)
 
     def piece(method: Any) -> Result:
-        spent, off, inside, reached, allowed = [], [], [], [], []
-        for place in range(len(rows)):
-            game, truth = of_row(place)
-            for tolerance in TOLERANCES:
-                found = owenshap.estimate(
-                    game,
-                    method,
-                    tolerance=tolerance,
-                    budget=MOST_EVALUATIONS[name],
-                    seed=place,
-                    progress=False,
-                )
-                spent.append(found.evaluations)
-                off.append(float(np.abs(found.values - truth).max()))
-                allowed.append(float(np.max(found.tolerances)))
-                held = (found.lower <= truth) & (truth <= found.upper)
-                inside.append(float(np.mean(held)))
-                reached.append(found.evaluations < MOST_EVALUATIONS[name] // 2)
-        shape = (len(rows), len(TOLERANCES))
+        asked_for = [
+            (place, tolerance) for tolerance in reversed(TOLERANCES) for place in range(len(rows))
+        ]  # the longest first
+        found = spread(
+            partial(one_asked, network, name, method),
+            [place for place, _ in asked_for],
+            [rows[place] for place, _ in asked_for],
+            [truths[place] for place, _ in asked_for],
+            [tolerance for _, tolerance in asked_for],
+        )
+        every = dict(zip(asked_for, found, strict=True))
         return {
-            "evaluations": np.reshape(spent, shape),
-            "off": np.reshape(off, shape),
-            "allowed": np.reshape(allowed, shape),
-            "inside": np.reshape(inside, shape),
-            "reached": np.reshape(reached, shape).astype(float),
+            what: np.array(
+                [[every[place, each][what] for each in TOLERANCES] for place in range(len(rows))]
+            )
+            for what in every[asked_for[0]]
         }
 
     def join(parts: dict[str, Result]) -> Result:
-        n_players = of_row(0)[0].n_players
+        n_players = len(truths[0])
         until = Until(tolerance=TOLERANCES[-1])
-        choices = [
-            chosen(n_players, MOST_EVALUATIONS[name], seconds, until) for seconds in (0.0, COSTLY)
-        ]
+        choices = [chosen(n_players, MOST_EVALUATIONS, seconds, until) for seconds in (0.0, COSTLY)]
         found = {"tolerances": list(TOLERANCES), "rows": len(rows), "chosen": choices}
         return {**found, "methods": parts}
 
@@ -397,11 +398,33 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         "rows": len(rows),
         "seed": ROWS_SEED,
         "methods": list(ASKED),
-        "most": MOST_EVALUATIONS[name],
+        "most": MOST_EVALUATIONS,
         "kept": "what was allowed, what the default takes",
     }
     pieces = {key: partial(piece, method) for key, method in ASKED.items()}
     run.whole(f"{name}-tolerance", settings, pieces, join, code="default")
+
+
+def one_asked(
+    network: Network, name: str, method: Any, seed: int, row: Any, truth: Any, tolerance: str
+) -> dict[str, float]:
+    """What one row took until its intervals said so, and how far it really was off."""
+    if name == "cc":
+        game: Any = owenshap.TableGame(table(network, row[None])[:, 0])
+    else:
+        drawn = game_of(network, row, "cpu")
+        game = owenshap.FunctionGame(drawn.values, drawn.n_players)
+    found = owenshap.estimate(
+        game, method, tolerance=tolerance, budget=MOST_EVALUATIONS, seed=seed, progress=False
+    )
+    held = (found.lower <= truth) & (truth <= found.upper)
+    return {
+        "evaluations": float(found.evaluations),
+        "off": float(np.abs(found.values - truth).max()),
+        "allowed": float(np.max(found.tolerances)),
+        "inside": float(np.mean(held)),
+        "reached": float(str(found.stopped_by).startswith("tolerance")),
+    }
 
 
 # --- deeper models
@@ -424,19 +447,24 @@ def compare_games(games: list[RowGame], truths: list[Any], samples: int, times: 
     return {"errors": {key: np.asarray(each) for key, each in errors.items()}}
 
 
-WIDE_ROWS, WIDE_SAMPLES, WIDE_TIMES = 6, 200, 20
-TREE_ROWS = 20  # exact values of trees take no time
+SAMPLES, TIMES = 200, 20  # of every variant, and how often each is estimated
+DEEP_NETWORKS = 3  # of every model, from seeds of their own and, on CC, on splits of their own
+WIDE_ROWS = 6  # of each: 2²⁴ coalitions
+TREE_ROWS = 20  # of each: exact values of trees take no time
+RESIDUAL_CNN, DEEP_EPOCHS = "rescnn 16", 3
+DEEPER = {"cc": ("residual 32x4", 15), "mnist": ("cnn 16-32", 15)}
+"""The deeper networks that have a table of their own, and their epochs."""
 
 
 def boosted(folder: Path | None, run: Run) -> None:
     """All 23 columns of CC with boosted trees in log-odds: exact values from the trees."""
 
-    def compute() -> Result:
+    def one(seed: int) -> Result:
         from xgboost import XGBClassifier
 
-        dataset = credit_cards(folder, features=23)
+        dataset = credit_cards(folder, seed, features=23)
         rows, labels = dataset.fitting
-        model = XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=0)
+        model = XGBClassifier(n_estimators=100, max_depth=4, learning_rate=0.1, random_state=seed)
         model.fit(rows[:, 1:], labels)
         some = some_rows(dataset, TREE_ROWS)[:, 1:]
         with warnings.catch_warnings():
@@ -452,39 +480,26 @@ def boosted(folder: Path | None, run: Run) -> None:
             return ValuesRow(values, 23)
 
         games: list[Any] = [of_row(row) for row in some]
-        found = compare_games(games, truths, WIDE_SAMPLES, WIDE_TIMES)
         accuracy = float(np.mean(model.predict(dataset.test[0][:, 1:]) == dataset.test[1]))
-        return {**found, "test": accuracy, "players": 23, "samples": WIDE_SAMPLES}
+        return {**compare_games(games, truths, SAMPLES, TIMES), "test": accuracy}
 
-    run.step("cc23-trees-ratios", {**_wide_settings(), "rows": TREE_ROWS}, compute)
+    _several_step("cc23-trees-ratios", one, {"rows": TREE_ROWS}, run)
 
 
-def wide_network(folder: Path | None, run: Run) -> None:
+def wide_networks(folder: Path | None, run: Run) -> None:
     """All 23 columns of CC with the paper's network: 24 players, exact over 2²⁴ coalitions."""
+    from reproduction.training import fit, score
 
-    def compute() -> Result:
-        from reproduction.training import fit, score
-
-        dataset = credit_cards(folder, features=23)
-        network = fit("mlp 13-9", dataset, epochs=20, device=run.device)
+    def one(seed: int) -> Result:
+        dataset = credit_cards(folder, seed, features=23)
+        network = fit("mlp 13-9", dataset, seed=seed, epochs=20, device=run.device)
         some = some_rows(dataset, WIDE_ROWS)
         games = [LinearFirstGame(network, row, run.device) for row in some]
         truths = [all_values(game) for game in games]
-        found = compare_games(list(games), truths, WIDE_SAMPLES, WIDE_TIMES)
-        test = score(network, dataset.test, run.device)
-        return {**found, "test": test, "players": 24, "samples": WIDE_SAMPLES}
+        found = compare_games(list(games), truths, SAMPLES, TIMES)
+        return {**found, "test": score(network, dataset.test, run.device)}
 
-    run.step("cc23-mlp-ratios", _wide_settings(), compute)
-
-
-def _wide_settings() -> dict[str, Any]:
-    return {
-        "rows": WIDE_ROWS,
-        "samples": WIDE_SAMPLES,
-        "times": WIDE_TIMES,
-        "seed": ROWS_SEED,
-        "variants": list(VARIANTS),
-    }
+    _several_step("cc23-mlp-ratios", one, {"rows": WIDE_ROWS}, run)
 
 
 def all_values(game: RowGame) -> Any:
@@ -493,26 +508,59 @@ def all_values(game: RowGame) -> Any:
     return owenshap.estimate(function, "exact", progress=False).values
 
 
-DEEP_NETWORKS = 3  # seeds of each deep model
-RESIDUAL_CNN, DEEP_EPOCHS = "rescnn 16", 3
+def residual_mlps(folder: Path | None, run: Run) -> None:
+    """Residual MLPs on CC, each on a split of its own; 16 players, exact by enumeration."""
+    architecture, epochs = DEEPER["cc"]
+    _deep(
+        "cc-residual-ratios",
+        lambda seed: credit_cards(folder, seed),
+        architecture,
+        epochs,
+        None,
+        run,
+    )
 
 
-def residual_cnns(folder: Path | None, run: Run) -> None:
-    """Residual CNNs on MNIST, 16 patches for players, exact by enumeration; several seeds."""
+def cnns(folder: Path | None, run: Run) -> None:
+    """CNNs on MNIST, 16 patches for players, exact by enumeration: that of the table, and one with
+    residual blocks.
+    """
+    dataset, members = load("mnist", folder), patch_members(28)
+    kinds = {
+        "mnist-cnn-ratios": DEEPER["mnist"],
+        "mnist-rescnn-ratios": (RESIDUAL_CNN, DEEP_EPOCHS),
+    }
+    for name, (architecture, epochs) in kinds.items():
+        _deep(name, lambda _: dataset, architecture, epochs, members, run)
+
+
+def _deep(
+    name: str,
+    dataset_of: Callable[[int], Dataset],
+    architecture: str,
+    epochs: int,
+    members: Any,
+    run: Run,
+) -> None:
+    """Networks of several seeds, from the values of all coalitions of each row."""
     from reproduction.training import fit, score
 
-    dataset = load("mnist", folder)
-    members = patch_members(28)
-    rows = some_rows(dataset, max(2, run.size.rows // 5))
+    n_rows = max(2, run.size.rows // 5)
 
     def one(seed: int) -> Result:
-        network = fit(RESIDUAL_CNN, dataset, seed=seed, epochs=DEEP_EPOCHS, device=run.device)
-        values = table(network, rows, run.device, members)
-        games = [TableRow(np.ascontiguousarray(each)) for each in values.T]
-        found = compare_games(list(games), list(exact(values).T), WIDE_SAMPLES, WIDE_TIMES)
-        return {**found, "test": score(network, dataset.test, run.device)}
+        dataset = dataset_of(seed)
+        network = fit(architecture, dataset, seed=seed, epochs=epochs, device=run.device)
+        values = table(network, some_rows(dataset, n_rows), run.device, members)
+        return {**of_tables(values), "test": score(network, dataset.test, run.device)}
 
-    _several_step("mnist-rescnn-ratios", one, {"rows": len(rows), "epochs": DEEP_EPOCHS}, run)
+    settings = {"rows": n_rows, "epochs": epochs, "architecture": architecture}
+    _several_step(name, one, settings, run)
+
+
+def of_tables(values: Any) -> Result:
+    """Squared errors of every variant, from the values (2ⁿ, rows) of all coalitions."""
+    games = [TableRow(np.ascontiguousarray(each)) for each in values.T]
+    return compare_games(list(games), list(exact(values).T), SAMPLES, TIMES)
 
 
 def transformers(_: Path | None, run: Run) -> None:
@@ -522,10 +570,7 @@ def transformers(_: Path | None, run: Run) -> None:
     def one(seed: int) -> Result:
         model, accuracy = text.trained(seed, run.device)
         sentences = text.sentences(max(2, run.size.rows // 5), np.random.default_rng(ROWS_SEED))[0]
-        values = text.table(model, sentences, run.device)
-        games = [TableRow(np.ascontiguousarray(each)) for each in values.T]
-        found = compare_games(list(games), list(exact(values).T), WIDE_SAMPLES, WIDE_TIMES)
-        return {**found, "test": accuracy}
+        return {**of_tables(text.table(model, sentences, run.device)), "test": accuracy}
 
     _several_step("text-transformer-ratios", one, {"rows": max(2, run.size.rows // 5)}, run)
 
@@ -543,10 +588,17 @@ def _several_step(
                 key: np.stack([np.asarray(part["errors"][key]) for part in every]) for key in keys
             },
             "test": [part["test"] for part in every],
-            "samples": WIDE_SAMPLES,
+            "samples": SAMPLES,
         }
 
-    known = {**_wide_settings(), **settings, "networks": DEEP_NETWORKS}
+    known = {
+        "samples": SAMPLES,
+        "times": TIMES,
+        "seed": ROWS_SEED,
+        "variants": list(VARIANTS),
+        **settings,
+        "networks": DEEP_NETWORKS,
+    }
     pieces = {f"seed {seed}": partial(one, seed) for seed in range(DEEP_NETWORKS)}
     run.whole(name, known, pieces, join)
 
@@ -572,9 +624,8 @@ def timed(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) 
 
 def models(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) -> None:
     """Deeper models, boosted trees where xgboost is, and several networks of MNIST."""
-    transformers(folder, run)
-    wide_network(folder, run)
-    residual_cnns(folder, run)
+    for part in (transformers, wide_networks, residual_mlps, cnns):
+        part(folder, run)
     digits = load("mnist", folder)
     several.of_images(digits, network(digits).architecture, run)
     if find_spec("xgboost") is not None:

@@ -112,17 +112,15 @@ def join(parts: dict[str, Result], package: str) -> Result:
 
 
 def experiments(dataset: Dataset, network: Network, run: Run) -> None:
-    """Every peer that is installed here; the others keep the results they have."""
+    """Every peer, in the environment that has them all; elsewhere they keep the results they have."""
+    missing = [package for package, _ in PEERS.values() if find_spec(package) is None]
+    if missing:
+        run.say(f"peers: {missing[0]} is not installed here; make reproduce-peers runs them")
+        return
     values = table(network, some_rows(dataset, run.size.rows))
     truth = exact(values)
     for peer_name, (package, peer) in PEERS.items():
         name = f"{dataset.name}-{peer_name}"
-        if find_spec(package) is None:
-            run.say(
-                f"{name}: {package} is not installed here; run it where it is: python -m "
-                "reproduction peers"
-            )
-            continue
         settings = run.settings(
             "rows",
             "table_samples",
@@ -130,6 +128,7 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
             network=network.digest,
             rows_seed=ROWS_SEED,
             package=package,
+            version=version(package),
         )
         pieces = {
             f"seed {seed}": partial(once, peer, values, truth, run.size.table_samples, seed)

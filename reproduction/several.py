@@ -14,8 +14,17 @@ from reproduction import images, splits
 from reproduction.data import Dataset, credit_cards
 from reproduction.games import estimate_all, table, total
 from reproduction.networks import Network
+from reproduction.pool import spread_on
 from reproduction.steps import Result, Run
-from reproduction.tabular import DRAWS, DRAWS_SEED, ROWS_SEED, about, all_rows, exact, some_rows
+from reproduction.tabular import (
+    DRAWS,
+    DRAWS_SEED,
+    ROWS_SEED,
+    about,
+    all_rows_of_each,
+    exact,
+    some_rows,
+)
 from reproduction.variants import VARIANTS
 
 FEWER_ROWS, FEWER_REPETITIONS = 2, 5  # times fewer than in Table I, for each of the networks
@@ -27,16 +36,14 @@ def one(network: Network, rows: Any, run: Run, repetitions: int) -> Result:
     truth = exact(values)
     samples, n_players = run.size.table_samples, len(truth)
     budget = 2 + samples * (n_players - 1)
-    found = {}
+    sampled = {}
     for key, variant in VARIANTS.items():
-        for kind, count in (
-            ("samples", samples),
-            ("evaluations", variant.within(n_players, budget)),
-        ):
-            rng = np.random.default_rng(DRAWS_SEED)
-            estimates = all_rows(values, *variant.make(count), repetitions, rng)
-            found[f"{key} {kind}"] = np.mean((estimates - truth) ** 2, axis=(0, 1))
-    return {"errors": found}
+        sampled[f"{key} samples"] = variant.make(samples)
+        sampled[f"{key} evaluations"] = variant.make(variant.within(n_players, budget))
+    rngs = [np.random.default_rng(DRAWS_SEED) for _ in sampled]  # variants of a rule share draws
+    found = all_rows_of_each(values, list(sampled.values()), repetitions, rngs)
+    errors = np.mean((found - truth) ** 2, axis=(1, 2))
+    return {"errors": dict(zip(sampled, errors, strict=True))}
 
 
 def experiment(folder: Path | None, run: Run) -> None:
@@ -81,34 +88,45 @@ def one_of_images(seed: int, architecture: str, dataset: Dataset, run: Run) -> R
     network = fit(architecture, dataset, seed=seed, device=run.device)
     n_rows, n_digits = (max(2, each * run.size.rows // 50) for each in (IMAGE_ROWS, IMAGE_DIGITS))
     stars = max(100, run.size.near_exact // FEWER_STARS)
-    rows = some_rows(dataset, n_digits)
-    errors: dict[str, list[float]] = {}
-    overlaps: dict[str, list[float]] = {}
-    gaps = []
-    for place, row in enumerate(rows):
-        rng = np.random.default_rng((DRAWS_SEED, seed, place))
-        game = images.game_of(network, row, run.device)
-        truth = images.near_exact(game, stars, rng)
-        if place < n_rows:
-            for key, variant in VARIANTS.items():
-                for samples in IMAGE_SAMPLES:
-                    estimator, replicates = variant.make(samples)
-                    found = estimate_all(game, [estimator.draw(game.n_players, rng, replicates)])
-                    errors.setdefault(f"{key} {samples}", []).append(np.sum((found - truth) ** 2))
-        pixels = game.live > 0  # the bias player is no pixel
-        for key in ("castro-12", "halved-printed", "halved-program"):
-            estimator, replicates = images.MAPS[key](game.n_players, 0)
-            found = estimate_all(game, [estimator.draw(game.n_players, rng, replicates)])[0]
-            overlap = images.agreement(found[pixels], truth[pixels])["overlap"]
-            overlaps.setdefault(key, []).append(overlap)
-            if key == "halved-program":
-                gaps.append(abs(float(found.sum()) - total(game)))
+    work = partial(_of_digit, network, stars, run.device, seed)
+    digits = some_rows(dataset, n_digits)
+    places = range(n_digits)
+    wanted = [place < n_rows for place in places]
+    found = list(spread_on(run.device, work, places, digits, wanted))
     return {
-        "errors": {key: np.asarray(each) for key, each in errors.items()},
-        "overlap": {key: np.asarray(each) for key, each in overlaps.items()},
-        "gaps": np.asarray(gaps),
+        "errors": {
+            key: np.array([each["errors"][key] for each in found[:n_rows]])
+            for key in found[0]["errors"]
+        },
+        "overlap": {
+            key: np.array([each["overlap"][key] for each in found]) for key in found[0]["overlap"]
+        },
+        "gaps": np.array([each["gap"] for each in found]),
         "test": score(network, dataset.test, run.device),
     }
+
+
+def _of_digit(
+    network: Network, stars: int, device: str, seed: int, place: int, row: Any, with_errors: bool
+) -> dict[str, Any]:
+    """One digit of it: squared errors of every variant where they are wanted, overlaps and the gap."""
+    rng = np.random.default_rng((DRAWS_SEED, seed, place))
+    game = images.game_of(network, row, device)
+    truth = images.near_exact(game, stars, rng)
+    errors = {}
+    for key, variant in VARIANTS.items() if with_errors else ():
+        for samples in IMAGE_SAMPLES:
+            estimator, replicates = variant.make(samples)
+            found = estimate_all(game, [estimator.draw(game.n_players, rng, replicates)])
+            errors[f"{key} {samples}"] = float(np.sum((found - truth) ** 2))
+    pixels = game.live > 0  # the bias player is no pixel
+    overlap, gap = {}, 0.0
+    for key in ("castro-12", "halved-printed", "halved-program"):
+        estimator, replicates = images.MAPS[key](game.n_players, 0)
+        found = estimate_all(game, [estimator.draw(game.n_players, rng, replicates)])[0]
+        overlap[key] = images.agreement(found[pixels], truth[pixels])["overlap"]
+        gap = abs(float(found.sum()) - total(game))  # of the last, the program's
+    return {"errors": errors, "overlap": overlap, "gap": gap}
 
 
 def of_images(dataset: Dataset, architecture: str, run: Run) -> None:

@@ -24,11 +24,11 @@ def experiment(architecture: str, folder: Path | None, run: Run) -> None:
 
     def fitted(way: str) -> Result:
         path = weights_path(run, way)
-        if not path.exists() or len(read(path)[1]) < splits:
-            every = [credit_cards(folder, seed) for seed in range(splits)]
-            keep(*fit_together(architecture, every, way=way, device=run.device), path)
-        networks, epochs = (each[:splits] for each in read(path))
         datasets = [credit_cards(folder, seed) for seed in range(splits)]
+        if not path.exists() or len(read(path)[1]) < splits:
+            made = fit_together(architecture, datasets, way=way, device=run.device, say=run.say)
+            keep(*made, path)
+        networks, epochs = (each[:splits] for each in read(path))
         return {
             "test": [
                 score(network, dataset.test)

@@ -5,7 +5,6 @@ skipped where that file is there already.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from reproduction import probes
+from reproduction.pool import processor_seconds
 
 HERE = Path(__file__).resolve().parent
 WEIGHTS = HERE / "weights"
@@ -124,6 +124,8 @@ class Run:
     clock: Clock | None = None
     until: float | None = None
     """By `time.perf_counter`: no step is begun later."""
+    fits: dict[str, float] = field(default_factory=dict)
+    """Seconds of the networks that were fitted on the way."""
 
     def step(
         self,
@@ -147,13 +149,13 @@ class Run:
                 if self.clock:
                     self.clock.without(name)
                 return read(path)["result"]
-        began, began_working = time.perf_counter(), time.process_time()
+        began, began_working = time.perf_counter(), processor_seconds()
         if self.until is not None and began > self.until:
             raise OutOfTimeError(name)
         result = compute()
         seconds, core_seconds = (
             round(time.perf_counter() - began, 2),
-            round(time.process_time() - began_working, 2),
+            round(processor_seconds() - began_working, 2),
         )
         paths = result.get("paths")
         write(
@@ -278,11 +280,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, (float, np.floating)):
         return float(f"{value:.7g}")
     return value.item() if isinstance(value, np.generic) else value
-
-
-def threads() -> int:
-    """How many rows are worked on at once: as many as cores, or what OMP_NUM_THREADS says."""
-    return int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)
 
 
 def device_name(device: str) -> str:

@@ -4,8 +4,7 @@ against them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,10 +15,12 @@ from owenshap.estimators import Estimator
 from reproduction.data import Dataset
 from reproduction.games import TableRow, estimates, evaluations, table
 from reproduction.networks import Network
-from reproduction.steps import Result, Run, threads
+from reproduction.pool import spread
+from reproduction.steps import Result, Run
 from reproduction.variants import VARIANTS, Variant
 
 ROWS_SEED, DRAWS_SEED = 1, 2
+DESIGNS = 10  # that the evaluations of a variant are counted in: empty coalitions cost none
 DRAWS = "a stream for each row"  # a setting of every step whose numbers it changes
 
 
@@ -42,13 +43,32 @@ def all_rows(
     values: Any, estimator: Estimator, replicates: int, times: int, rng: np.random.Generator
 ) -> Any:
     """Independent estimates (times, n, rows), every row with its own draws."""
+    return all_rows_of_each(values, [(estimator, replicates)], times, [rng])[0]
+
+
+Sampled = Sequence[tuple[Estimator, int]]
+"""Estimators and how many replicates of each are an estimate."""
+
+
+def all_rows_of_each(
+    values: Any, sampled: Sampled, times: int, rngs: Sequence[np.random.Generator]
+) -> Any:
+    """The same for several estimators, (estimators, times, n, rows): a row's values travel once."""
     rows = np.ascontiguousarray(values.T)
+    streams = zip(*[rng.spawn(len(rows)) for rng in rngs], strict=True)
+    found = spread(partial(of_row, sampled, times), rows, streams)
+    return np.stack(list(found), axis=-1)
 
-    def of_row(row: Any, its_rng: np.random.Generator) -> Any:
-        return estimates(TableRow(row), estimator, replicates, times, its_rng)
 
-    with ThreadPoolExecutor(threads()) as pool:
-        return np.stack(list(pool.map(of_row, rows, rng.spawn(len(rows)))), axis=-1)
+def of_row(sampled: Sampled, times: int, row: Any, streams: Sequence[np.random.Generator]) -> Any:
+    """Independent estimates (estimators, times, n) of a row, from the values of its coalitions."""
+    game = TableRow(row)
+    return np.stack(
+        [
+            estimates(game, estimator, replicates, times, rng)
+            for (estimator, replicates), rng in zip(sampled, streams, strict=True)
+        ]
+    )
 
 
 def in_batches(numbers: Any) -> Any:
@@ -76,6 +96,7 @@ def scores(found: Any, truth: Any) -> Result:
 
 def compare(name: str, settings: Result, values: Any, run: Run) -> Result:
     """Table I: every variant at equal samples and at equal evaluations."""
+    settings = {**settings, "designs": DESIGNS}
     kept: list[Any] = []
 
     def prepared() -> tuple[Any, Any]:
@@ -92,8 +113,9 @@ def compare(name: str, settings: Result, values: Any, run: Run) -> Result:
         rng = np.random.default_rng(DRAWS_SEED)
         estimator, replicates = variant.make(samples)
         found = all_rows(table_of_values, estimator, replicates, run.size.repetitions, rng)
-        spent = evaluations(estimator.draw(n_players, rng, replicates))
-        return {**scores(found, truth), "evaluations": spent}
+        spent = [evaluations(estimator.draw(n_players, rng, replicates)) for _ in range(DESIGNS)]
+        about_spent = {"evaluations": round(np.mean(spent)), "spent": spent}
+        return {**scores(found, truth), **about_spent}
 
     pieces: dict[str, Callable[[], Result]] = {
         f"{key} {kind}": partial(piece, variant, kind)
@@ -105,7 +127,7 @@ def compare(name: str, settings: Result, values: Any, run: Run) -> Result:
         _, truth = prepared()
         columns = {
             what: {key: part[what] for key, part in parts.items()}
-            for what in ("errors", "gaps", "largest_gap", "evaluations")
+            for what in ("errors", "gaps", "largest_gap", "evaluations", "spent")
         }
         return {
             **columns,
@@ -129,20 +151,14 @@ def curves(name: str, settings: Result, values: Any, run: Run) -> Result:
     def prepared() -> tuple[Any, Any]:
         if not kept:
             found = values()
-            # a row's values together: every step reads them
-            kept.append((np.asfortranarray(found), exact(found)))
+            kept.append((found, exact(found)))
         return kept[0]
 
     def piece(variant: Variant) -> Result:
         table_of_values, truth = prepared()
         rng = np.random.default_rng(DRAWS_SEED)
-        steps = []
-        for samples in run.size.samples:
-            estimator, replicates = variant.make(samples)
-            steps.append(
-                all_rows(table_of_values, estimator, replicates, run.size.repetitions, rng)
-            )
-        found = np.stack(steps)  # (steps, repetitions, n, rows)
+        steps = [variant.make(samples) for samples in run.size.samples]
+        found = all_rows_of_each(table_of_values, steps, run.size.repetitions, [rng] * len(steps))
         return {
             "squared_error": np.mean((found - truth) ** 2, axis=(1, 2)),
             "spread": spread_so_far(found).mean(axis=(1, 2)),

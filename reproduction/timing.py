@@ -76,7 +76,6 @@ def timings(dataset: Dataset, network: Network, run: Run) -> Result:
         },
         "shares": shares,
         "paths": probes.walked(*calls.values()),
-        "building": building(rows[0], run.size.table_samples),
         "rows": len(rows),
         "samples": run.size.table_samples,
     }
@@ -159,3 +158,11 @@ def experiment(dataset: Dataset, network: Network, run: Run) -> None:
         lambda: timings(dataset, network, run),
         code="times",
     )
+
+    def built() -> Result:
+        row = some_rows(dataset, run.size.rows)[0].astype("float32")
+        every = [building(row, run.size.table_samples) for _ in range(ATTEMPTS)]
+        return {way: [each[way] for each in every] for way in every[0]}
+
+    settings = run.settings("table_samples", attempts=ATTEMPTS)
+    run.step(f"{dataset.name}-building", settings, built, code="other")

@@ -7,7 +7,9 @@ rows together, 50 epochs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,52 @@ BATCH, LEARNING_RATE, EPSILON = 300, 1e-3, 1e-7
 EPOCHS = 50
 PATIENCE = 3
 MOST_EPOCHS = 2000  # of the paper's way, which names no limit; 100 to 300 are usual on CC
+QUIET_SECONDS = 15.0  # between two words on how far a fit is
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Inside, torch has one thread: the products of a small batch gain nothing from more, and wait
+    for each other on a machine that is busy with something else.
+    """
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Said:
+    """Tells now and then how far a fit is."""
+
+    def __init__(self, name: str, say: Callable[[str], None]) -> None:
+        self._name, self._say = name, say
+        self._began = self._last = time.perf_counter()
+
+    def after(self, epoch: int, epochs: int | None = None) -> None:
+        """One more epoch is done; of how many, where that is known."""
+        now = time.perf_counter()
+        if now - self._last < QUIET_SECONDS:
+            return
+        self._last = now
+        told = f"fitting {self._name}: {epoch} epochs in {now - self._began:.0f} s"
+        if epochs is not None:
+            told += f", about {(now - self._began) * (epochs / epoch - 1):.0f} s left"
+        self._say(told)
+
+
+@one_thread()
 def fit(
-    architecture: str, dataset: Dataset, *, seed: int = 0, epochs: int = EPOCHS, device: str = "cpu"
+    architecture: str,
+    dataset: Dataset,
+    *,
+    seed: int = 0,
+    epochs: int = EPOCHS,
+    device: str = "cpu",
+    say: Callable[[str], None] = print,
 ) -> Network:
     """The final fit of the program: all training and validation rows, a fixed number of epochs, no
     early stopping.
@@ -39,14 +83,19 @@ def fit(
     )
     loss_of = torch.nn.functional.cross_entropy if dataset.classes else _squared_loss
     adam = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE, eps=EPSILON)
-    for batch in _batches(len(inputs), seed, epochs, device):
-        adam.zero_grad()
-        loss_of(module(inputs[batch]), wanted[batch]).backward()
-        adam.step()
+    rng, said = np.random.default_rng(seed), Said(f"{architecture} on {dataset.name}", say)
+    for epoch in range(1, epochs + 1):
+        order = torch.as_tensor(rng.permutation(len(inputs)), device=device)
+        for batch in order.split(_batch_size(len(inputs))):
+            adam.zero_grad()
+            loss_of(module(inputs[batch]), wanted[batch]).backward()
+            adam.step()
+        said.after(epoch, epochs)
     state = {name: each.detach().cpu().numpy() for name, each in module.state_dict().items()}
     return Network(architecture, state, rows.shape[1], dataset.classes or 1)
 
 
+@one_thread()
 def fit_together(
     architecture: str,
     datasets: Sequence[Dataset],
@@ -54,6 +103,7 @@ def fit_together(
     way: str = "program",
     epochs: int | None = None,
     device: str = "cpu",
+    say: Callable[[str], None] = print,
 ) -> tuple[list[Network], list[int]]:
     """An MLP on each of these, the i-th from seed i, and the epochs it took; a step of all costs
     little more than a step of one.
@@ -81,6 +131,7 @@ def fit_together(
     size = _batch_size(inputs.shape[1])
     each_net = torch.arange(len(datasets), device=device)[:, None]
     last = epochs or (EPOCHS if way == "program" else MOST_EPOCHS)
+    said = Said(f"{len(datasets)} of {architecture}, the {way}'s way", say)
     for epoch in range(1, last + 1):
         order = np.stack([rng.permutation(inputs.shape[1]) for rng in orders])
         for which in torch.as_tensor(order, device=device).split(size, dim=1):
@@ -101,6 +152,7 @@ def fit_together(
             kept[name][np.flatnonzero(now)] = each.detach()[np.flatnonzero(now)]
         if taken.all():
             break
+        said.after(epoch, last if way == "program" else None)
     arrays = {name: each.cpu().numpy() for name, each in kept.items()}
     networks = [
         Network(
@@ -144,15 +196,6 @@ def _begun(architecture: str, dataset: Dataset, seed: int) -> Any:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return build(architecture, inputs, dataset.classes or 1)
-
-
-def _batches(count: int, seed: int, epochs: int, device: str) -> Iterator[Any]:
-    """Places of the rows of every batch of every epoch."""
-    import torch
-
-    rng = np.random.default_rng(seed)
-    for _ in range(epochs):
-        yield from torch.as_tensor(rng.permutation(count), device=device).split(_batch_size(count))
 
 
 def _batch_size(count: int) -> int:

@@ -32,6 +32,7 @@ GAMES = [
     "forest, 28",
     "unanimity, 12 of 30",
     "votes, 20",
+    "skewed product, 8",
 ]
 METHODS = ["gaussian-process", "gaussian-process-corrected"]
 TOLERANCES = [0.01, 0.03]

@@ -33,7 +33,7 @@ LOOSER = ("3%", "10%", "30%")
 EVALUATIONS = (0.5, 1, 2)  # of what shap's default makes for a row
 THEIRS = 500  # which are so many, or one permutation there and back
 EXACT = 1e-10  # squared relative errors below are rounding, of float32 at that
-READ_OFF = ("trees", "linear closed form")
+READ_OFF = ("trees", "linear closed form", "kernel closed form")
 ROUNDING = 1e-6  # of the range: truths and models are known to that
 SHORT = 300  # characters of a message that is kept
 

@@ -10,6 +10,7 @@ import re
 import shutil
 import socket
 import threading
+import time
 from dataclasses import replace
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -29,6 +30,7 @@ from reproduction import (
     literal,
     more,
     peers,
+    pool,
     probes,
     report,
     search,
@@ -373,6 +375,23 @@ def test_rows_have_their_own_draws_however_many_threads(rows, monkeypatch):
     assert (found[0][..., 0] != found[0][..., 3]).any()  # the same row twice
 
 
+def _of_a_process(number):
+    total = sum(each**2 for each in range(400_000))
+    return number, os.getpid(), os.environ["OMP_NUM_THREADS"], total
+
+
+def test_work_is_spread_in_order_over_processes_of_one_thread(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    before, here = pool.processor_seconds(), time.process_time()
+    numbers, processes, threads, _ = zip(*pool.spread(_of_a_process, range(8)), strict=True)
+    assert numbers == tuple(range(8))
+    assert os.getpid() not in processes
+    assert set(threads) == {"1"}
+    assert os.environ["OMP_NUM_THREADS"] == "2"
+    # what was done elsewhere counts
+    assert pool.processor_seconds() - before > 2 * (time.process_time() - here)
+
+
 def test_methods_with_a_budget_spend_what_the_table_says_and_come_close(rows, tmp_path):
     values = games.table(small_network(), rows)
     run = Run(tmp_path, replace(TINY, table_samples=20, repetitions=20), say=lambda _: None)
@@ -467,6 +486,24 @@ def test_the_papers_training_stops_three_epochs_after_the_best(monkeypatch):
             )
         assert int(np.argmin(losses)) == stopped - 1 - training.PATIENCE
         assert np.allclose(network(dataset.test[0]), alone(dataset.test[0]), atol=1e-3)
+
+
+def test_a_fit_tells_how_far_it_is_and_takes_one_thread(monkeypatch):
+    monkeypatch.setattr(training, "QUIET_SECONDS", 0.0)
+    before, said = torch.get_num_threads(), []
+
+    def say(words):
+        said.append((words, torch.get_num_threads()))
+
+    dataset = two_sets()[0]
+    training.fit("mlp 3", dataset, epochs=2, say=say)
+    training.fit_together("mlp 3", [dataset], way="paper", epochs=2, say=say)
+    words = [each for each, _ in said]
+    assert words[0].startswith("fitting mlp 3 on some: 1 epochs in")
+    assert words[0].endswith("s left")
+    assert "left" not in words[2]  # nobody knows when the paper's way stops
+    assert {threads for _, threads in said} == {1}
+    assert torch.get_num_threads() == before
 
 
 def test_networks_of_splits_come_back_as_they_were(tmp_path):
@@ -621,6 +658,34 @@ def test_few_splits_settle_no_accuracy():
     assert next(judging.accuracies(results(20), expected)).verdict == judging.FAILS
 
 
+def test_claims_of_work_and_levels_rest_on_intervals():
+    rng = np.random.default_rng(0)
+    cells = [(10, 1), (1000, 1), (10, 100)]
+
+    def results(step, rows=50, falls=0.01, more=1.12, copied=(36, 37)):
+        by_row = np.array([[1.0], [falls], [5 * falls]]) * rng.gamma(2, 0.5, (3, rows))
+        spent = {"halved-owen-program samples": [1000 * more] * 5, "castro samples": [1000] * 5}
+        return {
+            "cc-choice": {"cells": cells, "by_row": {"halved-owen-program": by_row}},
+            "cc-mlp-table": {"spent": spent},
+            "cc-building": {"copied": copied},
+        }[step]
+
+    def verdict(part, **changed):
+        times = {"paper": {"ms": 3.0}, "program": {"seconds_of_50": 8.0}}
+        told = next(part(partial(results, **changed), {"table": {"castro": times}}))
+        assert re.search(r"[0-9.]+ \([0-9.]+–[0-9.]+\)", told.number)  # each has its interval
+        return told.verdict
+
+    assert verdict(judging.both_grow) == judging.FAILS
+    assert verdict(judging.both_grow, falls=0.1) == judging.OPEN
+    assert verdict(judging.equal_work) == judging.FAILS
+    assert verdict(judging.equal_work, more=1.001) == judging.HOLDS
+    assert verdict(judging.milliseconds) == judging.FAILS
+    assert verdict(judging.milliseconds, copied=(5, 37)) == judging.OPEN
+    assert verdict(judging.milliseconds, copied=(36,)) == judging.OPEN  # once says little
+
+
 # --- line 6 to the letter
 # --------------------------------------------------------------------------------------
 
@@ -702,6 +767,31 @@ def test_a_field_is_measured_in_squared_errors_and_seconds(rows, monkeypatch):
     assert np.shape(found["seconds"]) == (2, 1)
     assert more.contend(partial(more.by_variant, "castro"), made, "cc")["errors"].max() < 10
     assert more.contend(partial(more.by_name, "linear"), made, "cc")["errors"].max() < 1
+
+
+def test_a_stated_accuracy_is_held_against_the_truth(rows):
+    net = small_network()
+    truth = tabular.exact(games.table(net, rows[:1]))[:, 0]
+    ask = partial(more.one_asked, net, "cc", owenshap.Castro(), 0, rows[0])
+    told, strict = ask(truth, "5%"), ask(truth, "1%")
+    assert 0 < told["off"] <= told["allowed"]
+    assert strict["evaluations"] > told["evaluations"]
+    assert (told["reached"], told["inside"]) == (1.0, 1.0)
+    wrong = ask(truth + 1, "5%")
+    assert wrong["off"] > wrong["allowed"]
+    assert wrong["inside"] == 0
+
+
+def test_ratios_of_deep_models_are_over_several_of_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(more, "DEEP_NETWORKS", 2)
+    monkeypatch.setattr(more, "TIMES", 2)
+    run = Run(tmp_path, TINY, say=lambda _: None)
+    more._deep("some-ratios", two_sets().__getitem__, "residual 4x1", 1, None, run)
+    found = steps.read(tmp_path / "some-ratios.json")["result"]
+    assert np.shape(found["errors"]["castro evaluations"]) == (2, 2)
+    assert len(found["test"]) == 2
+    first, second = np.asarray(found["errors"]["castro samples"])
+    assert (first != second).all()  # another model, other rows
 
 
 def test_the_planted_grammar_turns_words_about():

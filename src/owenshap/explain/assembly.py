@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,6 +24,8 @@ from owenshap.statistics.stopping import Course
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
 
+KERNELS = "kernel closed form"
+"""What exact values of a kernel machine are called."""
 NOTHING_TO_DO = "nothing to do: no player differs from what stands in for it"
 
 
@@ -68,26 +70,62 @@ class Assembly:
         background: int,
         not_exact: str | None,
     ) -> Explanation:
-        """Rows whose values are read off a linear model, which count as the two ends of a game;
-        players that are not live have value 0. Arguments as for `of_games`.
+        """Rows whose values are read off a linear model, which count as the two ends of a game.
+        Arguments as for `of_games`.
+        """
+        any_live: BoolArray = np.logical_or.reduce(live, axis=1)
+        counts = {
+            "evaluations": 1 + any_live.astype(np.int64),
+            "model_rows": 1 + 2 * background * any_live.astype(np.int64),
+        }
+        why = LINEAR.because
+        return self._closed_form(LINEAR.estimator.name, why, values, base, live, counts, not_exact)
+
+    def of_kernels(
+        self,
+        values: FloatArray,
+        base: FloatArray,
+        live: BoolArray,
+        checked: int,
+        not_exact: str | None,
+    ) -> Explanation:
+        """Rows whose values are read off a kernel machine, where so many rows were predicted to
+        compare it with the model. Arguments as for `of_games`.
+        """
+        rows = len(values)
+        shares = np.bincount(np.arange(checked) % rows, minlength=rows)
+        counts = {"evaluations": np.zeros(rows, np.int64), "model_rows": 1 + shares}
+        why = "the model is a sum of products over its features"
+        return self._closed_form(KERNELS, why, values, base, live, counts, not_exact)
+
+    def _closed_form(
+        self,
+        name: str,
+        why: str,
+        values: FloatArray,
+        base: FloatArray,
+        live: BoolArray,
+        counts: Mapping[str, IntArray],
+        not_exact: str | None,
+    ) -> Explanation:
+        """Values without an error, and with the reason why; players that are not live have value
+        0.
         """
         values[~live] = 0
         any_live: BoolArray = np.logical_or.reduce(live, axis=1)
-        why = "; ".join(each for each in (LINEAR.because, not_exact) if each)
-        closed = LINEAR.estimator.name
+        because = "; ".join(each for each in (why, not_exact) if each)
         return self._explanation(
             None,
-            closed if any_live.any() else "exact",
+            name if any_live.any() else "exact",
             values=values,
             base_values=np.where(any_live[:, None], base, self.explained),
             standard_errors=np.zeros_like(values),
             lower=values.copy(),
             upper=values.copy(),
             doubtful=np.full(base.shape, "", object),
-            evaluations=1 + any_live.astype(np.int64),
-            model_rows=1 + 2 * background * any_live.astype(np.int64),
-            stopped_by=_worded(any_live, f"closed form: {LINEAR.because}"),
-            because=_worded(any_live, f"{closed}: {why}"),
+            stopped_by=_worded(any_live, f"closed form: {why}"),
+            because=_worded(any_live, f"{name}: {because}"),
+            **counts,
         )
 
     def adds_up(self, values: FloatArray, base: FloatArray) -> bool:

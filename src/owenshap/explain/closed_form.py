@@ -1,4 +1,6 @@
-"""Rows of a linear model, whose values are read off all at once."""
+"""Rows of models whose values are read off all at once: linear ones, and kernel machines whose
+kernel is a product over features.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +8,78 @@ from owenshap.explain.assembly import Assembly
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
+from owenshap.explain.predicting import Predictor
 from owenshap.fast.additive import additive_values
-from owenshap.fast.columns import is_additive
+from owenshap.fast.sklearn_kernels import kernel_machine_of
+from owenshap.run.plan import LARGE_BACKGROUND, checked_budget
+from owenshap.support.arrays import FloatArray
 
 
 def in_closed_form(
-    call: Call, groups: RowGroups, assembly: Assembly, not_exact: str | None
-) -> Explanation | None:
-    """The explanation where the model is linear in its features, nothing else is asked for, and
-    the values add up to the predictions; else None.
+    call: Call,
+    predictor: Predictor,
+    groups: RowGroups,
+    assembly: Assembly,
+    predictions: FloatArray,
+    not_exact: str | None,
+) -> tuple[Explanation | None, int]:
+    """The explanation where the model has one that adds up to its predictions and nothing else is
+    asked for; else None. And rows that it predicted for that.
     """
+    checked_budget(call.budget)  # it is an error even where none is needed
+    if call.shared is not None or call.asks_for_pairs or groups.absent.per_row:
+        return None, 0
+    if groups.linear is not None:
+        return _of_linear(groups, assembly, not_exact), 0
+    return _of_kernels(call, predictor, groups, assembly, predictions, not_exact)
+
+
+def _of_linear(groups: RowGroups, assembly: Assembly, not_exact: str | None) -> Explanation | None:
+    """The explanation of a model that is linear in its features; else None."""
     linear, absent, output = groups.linear, groups.absent, groups.output
-    plain = call.method == "auto" and call.shared is None and not call.asks_for_pairs
-    if linear is None or not plain or absent.per_row or not is_additive(linear, output):
+    if linear is None or not groups.additive:
         return None
     values, base = additive_values(linear, output, groups.rows, absent, groups.players)
     if not assembly.adds_up(values, base):
         return None
     return assembly.of_linear(values, base, groups.live, len(absent), not_exact)
+
+
+def _of_kernels(
+    call: Call,
+    predictor: Predictor,
+    groups: RowGroups,
+    assembly: Assembly,
+    predictions: FloatArray,
+    not_exact: str | None,
+) -> tuple[Explanation | None, int]:
+    """The explanation of a model that is a sum of products over its features; else None. And rows
+    that it predicted for that.
+    """
+    absent, output = groups.absent, groups.output
+    machine = kernel_machine_of(predictor.model) if _may_be_of_kernels(call, groups) else None
+    if machine is None or not predictor.fast:
+        return None, 0
+    rows, background = machine.numbers(groups.rows), machine.numbers(absent.table)
+    if rows is None or background is None:
+        return None, 0
+    agrees, checked = predictor.compared(machine.agrees, groups.rows, absent, predictions)
+    if not agrees:
+        return None, checked
+    values, base = machine.shapley_values(
+        rows, background, absent.weights, groups.players.player_of, call.report
+    )
+    if output.column is not None:
+        values, base = values[..., [output.column]], base[[output.column]]
+    bases = base[None].repeat(len(rows), axis=0)
+    if not assembly.adds_up(values, bases):
+        return None, checked
+    return assembly.of_kernels(values, bases, groups.live, checked, not_exact), checked
+
+
+def _may_be_of_kernels(call: Call, groups: RowGroups) -> bool:
+    """Whether what is explained is what the model predicts, and background rows are not drawn."""
+    output = groups.output
+    plain = output.function is None and output.predicted is None
+    few = call.draws is None and len(groups.absent) <= LARGE_BACKGROUND
+    return plain and few

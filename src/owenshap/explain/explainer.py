@@ -61,8 +61,9 @@ class Explainer:
     fast : bool
         Whether a model that begins with a linear step (perceptrons, linear and logistic models,
         linear SVMs) is evaluated from the columns of that step, which gives the same values sooner.
-        A linear model's values then come in closed form, and those of trees from the trees
-        themselves.
+        A linear model's values then come in closed form, as do those of kernel machines whose
+        kernel is a product over features (Gaussian: support vectors, kernel ridge, Gaussian
+        processes), and those of trees from the trees themselves.
     memory : str or int
         Bound on working arrays, beside the answer itself. A method whose fit needs more is an
         error; 'auto' takes another.
@@ -214,7 +215,7 @@ class Explainer:
             beside = None
             if by_trees and self._output is None:
                 beside = self._trees.ahead(method, by_default, rows, absent)
-            predictions, compared = self._predictor.timed_predictions(rows, beside)
+            predictions, ahead = self._predictor.timed_predictions(rows, beside)
             output, output_names = self._predictor.chosen(self._output, predictions)
             players = self._inputs.players(rows)
             unit = self._predictor.unit(output)
@@ -226,7 +227,6 @@ class Explainer:
             not_exact = None
             if by_trees:
                 levels = None if call.index.efficient else call.index.as_rule()
-                ahead = None if beside is None or compared is None else (beside, compared)
                 exact, not_exact = self._trees.chosen(
                     method,
                     by_default,

@@ -39,7 +39,7 @@ def html(explanation: Explanation) -> str:
     """A table of the strongest players: of one row with intervals, of many rows by their mean
     strength.
     """
-    whole = with_axes(explanation, PLAYERS)
+    whole = _of_one_row(with_axes(explanation, PLAYERS))
     if 0 in whole.shape:
         return f"<div>{escape(_title(whole))}</div>"
     body = (
@@ -54,7 +54,7 @@ def html(explanation: Explanation) -> str:
 
 def text(explanation: Explanation) -> str:
     """The same in a few lines of plain text."""
-    whole = with_axes(explanation, PLAYERS)
+    whole = _of_one_row(with_axes(explanation, PLAYERS))
     if 0 in whole.shape:
         return _title(whole)
     head = f"{_title(whole)}\n{' · '.join(_origin(whole))}"
@@ -79,6 +79,12 @@ def text(explanation: Explanation) -> str:
     }
     ends = [] if many else [_way(whole)]
     return text_table("\n".join([head, *ends]), columns, [])
+
+
+def _of_one_row(explanation: Explanation) -> Explanation:
+    """A table of one row as that row: its values have signs, a mean strength has none."""
+    one = ROWS in explanation.axes and len(explanation) == 1
+    return explanation[0] if one else explanation
 
 
 def _way(explanation: Explanation) -> str:

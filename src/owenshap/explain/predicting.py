@@ -8,7 +8,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Predictor:
         self.model = model
         self.batch_rows = batch_rows
         self.own_names = output_names
-        self._fast = fast and may_begin_linear(model)
+        self.fast = fast and may_begin_linear(model)
         self._agreed: Absent | None = None
         self._pace = Pace()
         self._linear_pace = Pace()
@@ -98,8 +98,8 @@ class Predictor:
                 raw = self.model.predict(part.batch())
             except Exception as error:
                 got = f"{type(error).__name__}({error}) on rows {start} to {start + len(part) - 1}"
-                advice = "Give rows that the model takes; predict= names another method"
-                raise ModelError("the model", "predict the rows to explain", got, advice) from error
+                rule = "predict the rows to explain"
+                raise ModelError("the model", rule, got, self.model.takes) from error
             batches.append(as_predictions(raw, len(part), "the model"))
             if len(batches) > 1:
                 check_outputs("the model", batches[-1], batches[0].shape[1])
@@ -107,9 +107,9 @@ class Predictor:
 
     def timed_predictions(
         self, rows: Table, beside: Table | None = None
-    ) -> tuple[FloatArray, FloatArray | None]:
+    ) -> tuple[FloatArray, tuple[Table, FloatArray] | None]:
         """The same, and how long they took is noted; in one batch with other rows where these will
-        be asked for next, and theirs; None where they did not go together.
+        be asked for next, and these with theirs; None where they did not go together.
         """
         if beside is not None and (both := rows.with_rows_of(beside)) is not None:
             try:
@@ -118,7 +118,7 @@ class Predictor:
                 pass  # the rows alone say what is wrong with them, or nothing is
             else:
                 self._pace.note(len(both), took)
-                return predictions[: len(rows)], predictions[len(rows) :]
+                return predictions[: len(rows)], (beside, predictions[len(rows) :])
         predictions, took = timed(self.predictions, rows)
         self._pace.note(len(rows), took)
         return predictions, None
@@ -182,36 +182,42 @@ class Predictor:
         known = self._agreed is absent and rows.n_features == linear.weights.shape[1]
         if known and output.function is None:
             return linear, 0
-        few = np.arange(min(len(rows), MOST_COMPARED))
-        if not linear.agrees(rows.take(few), predictions[few]):
-            return None, 0
-        if known:
-            return linear, 0
-        batch = composites(rows, absent)
-        if not self._composites_agree(linear, batch):
-            return None, len(batch)
+        agrees, asked = self.compared(linear.agrees, rows, None if known else absent, predictions)
+        if not agrees:
+            return None, asked
         self._agreed = absent
-        return linear, len(batch)
+        return linear, asked
+
+    def compared(
+        self,
+        agrees: Callable[[Table, FloatArray], bool],
+        rows: Table,
+        absent: Absent | None,
+        predictions: FloatArray,
+    ) -> tuple[bool, int]:
+        """Whether what the model seems to be made of gives its own predictions of explained rows
+        and, where something stands in for absent features, of that and of composites; rows asked
+        for that.
+        """
+        few = np.arange(min(len(rows), MOST_COMPARED))
+        alike = agrees(rows.take(few), predictions[few])
+        if absent is None or not alike:
+            return alike, 0
+        table = self.model.prepare(as_table(composites(rows, absent)))
+        try:
+            return agrees(table, self.predictions(table)), len(table)
+        except ModelError:
+            return False, len(table)  # the plain way says where it happens
 
     def _first_step(self) -> LinearFirst | None:
         """The model's linear first step, where it is to be used; None where its other layers would
         get more rows than they take.
         """
-        if not self._fast:
+        if not self.fast:
             return None
         linear = first_step(self.model)
         calls_layers = linear is not None and any(step.kind == "other" for step in linear.steps)
         return None if calls_layers and self.batch_rows is not None else linear
-
-    def _composites_agree(self, linear: LinearFirst, batch: Any) -> bool:
-        """Whether the model's own predictions of these composites are what its linear first step
-        leads to.
-        """
-        table = self.model.prepare(as_table(batch))
-        try:
-            return linear.agrees(table, self.predictions(table))
-        except ModelError:
-            return False  # the plain way says where it happens
 
     def trial(self, rows: Table, linear: LinearFirst | None, checked: int) -> Trial:
         """How to find out what a row takes: from the columns of a linear first step less than a
@@ -363,7 +369,7 @@ class Trial:
         if pace.settled or not matters(pace.seconds):
             return pace.seconds
         if not self._little(FIRST_TRIAL, ahead, little):
-            pace.note(1, self._time(1))  # a model's first call may take long for itself
+            pace.note(1, self._time(1)[0])  # a model's first call may take long for itself
         count, fewer, before = FIRST_TRIAL, 0, 0.0
         while count <= self._largest and self._little(count, ahead, little):
             took = self._surely(count, little)
@@ -389,25 +395,31 @@ class Trial:
         )
 
     def _surely(self, count: int, little: float) -> float:
-        """Seconds of a batch; again where it took longer than is known that its rows take, and that
-        is little: it was kept waiting.
+        """Seconds of a batch; again where it took longer than is known that its rows take, or did
+        hardly anything but wait, and that is little: it was kept waiting.
         """
-        took = self._time(count)
+        took, waited = self._time(count)
         known = count * self._pace.seconds
-        for _ in range(AGAIN if (1 + AGAIN) * known < little else 0):
-            if took <= TOLD * known:
+        for attempt in range(AGAIN):
+            # a model elsewhere always waits: once more is enough to know
+            late = took > TOLD * known or (waited and attempt == 0)
+            if not late or (1 + AGAIN) * min(known, took) >= little:
                 break
-            took = min(took, self._time(count))
+            again, waited = self._time(count)
+            took = min(took, again)
         return took
 
-    def _time(self, count: int) -> float:
+    def _time(self, count: int) -> tuple[float, bool]:
+        """Seconds of a batch, and whether it waited for nearly all of them."""
         which = np.arange(count) % self._rows
         if self._counts:
             self.also(count)
         began = clock()
+        computed = processor_clock()
         took = timed(self._predict, which)[1]
+        computing = processor_clock() - computed
         self._elapsed, self._took = self._elapsed + clock() - began, self._took + took
-        return took
+        return took, took > SURE * computing
 
 
 def timed(function: Callable[[Argument], Result], argument: Argument) -> tuple[Result, float]:

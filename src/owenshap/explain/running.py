@@ -12,6 +12,7 @@ from owenshap.games.game import Game
 from owenshap.games.model_game import ModelGame
 from owenshap.run.allocation import Allocation
 from owenshap.run.keeping import KeepingGame
+from owenshap.run.plan import least_ahead
 from owenshap.run.result import Estimate
 from owenshap.run.semivalues import estimate_under
 from owenshap.run.task import Shared, Task
@@ -20,8 +21,6 @@ from owenshap.support.progress import Meter, parts_of, silent, tell
 
 Estimated: TypeAlias = tuple[ModelGame, Estimate]
 """A game of some rows, and its estimate."""
-
-UNKNOWN = 200  # replicates that a tolerance takes, for a first guess at the time
 
 
 def estimates(
@@ -61,7 +60,7 @@ def _one_by_one(tasks: list[Task], call: Call, report: Meter) -> Iterator[Estima
 
 def _guess(task: Task) -> int:
     """Evaluations of a task, before anything is known of it."""
-    return task.rows * (2 + min(task.plan.replicates, UNKNOWN) * task.cost)
+    return task.rows * least_ahead(task.plan, task.game.n_players)
 
 
 def _finished(task: Task, call: Call) -> list[Estimated]:

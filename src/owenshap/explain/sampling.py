@@ -16,12 +16,9 @@ from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, Trial, explained_of
 from owenshap.explain.running import Estimated, estimates
 from owenshap.explain.teaching import own_plans
-from owenshap.fast.columns import is_additive
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
 from owenshap.support.arrays import FloatArray
-
-LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
 
 
 def sampled(
@@ -37,11 +34,11 @@ def sampled(
     from trees.
     """
     rows = assembly.rows
-    outputs = predictions.shape[1]
     linear, checked = predictor.linear(rows, absent, predictions, output)
     explained = explained_of(linear, output, rows, predictions, np.arange(len(predictions)))
     assembly = replace(assembly, explained=explained)
-    output = replace(output, gives=explained.shape[1])
+    if output.function is not None:
+        output = replace(output, gives=explained.shape[1])
     groups = RowGroups(
         predictor.model,
         rows,
@@ -51,19 +48,20 @@ def sampled(
         predictor.rows_at_once(rows),
         linear,
     )
-    if linear is not None:
-        explanation = in_closed_form(call, groups, assembly, not_exact)
-        if explanation is not None:
-            return explanation
+    if call.method == "auto":
+        closed, more = in_closed_form(call, predictor, groups, assembly, predictions, not_exact)
+        if closed is not None:
+            return closed
+        checked += more
     trial = predictor.trial(rows, linear, checked)
-    done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
+    done = _estimated(call, groups, predictor, trial, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
     asked = linear is None or output.function is not None
     if not asked and not assembly.agrees(done):
         # the model is not what it was when its first step was found linear
         groups = replace(groups, linear=None)
         trial = predictor.trial(rows, None, checked)
-        done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
+        done = _estimated(call, groups, predictor, trial, assembly, not_exact)
     return assembly.of_games(done, groups.live, trial.predicted, not_exact)
 
 
@@ -72,32 +70,24 @@ def _estimated(
     groups: RowGroups,
     predictor: Predictor,
     trial: Trial,
-    outputs: int,
     assembly: Assembly,
     not_exact: str | None,
 ) -> list[Estimated]:
     """All games with their estimates; an error has the explanation of the rows that are done."""
-    counts = groups.live.sum(axis=1)
-    background = len(groups.absent)
-    linear = groups.linear
-    row_seconds = groups.model.row_seconds if linear is None else LINEAR_SECONDS
-    additive = linear is not None and is_additive(linear, groups.output)
-    planner = Planner(
-        call, counts, background, row_seconds, outputs, groups.output, additive, trial
-    )
-    plans = {each: planner.plan(each) for each in sorted({*counts.tolist()} - {0})}
+    planner = Planner(call, groups, trial)
+    plans = {each: planner.plan(each) for each in sorted({*groups.counts.tolist()} - {0})}
     ranges = None
     # of one row that stands in for absent features the game itself tells the range
     shares = any(plan.until is not None and plan.until.share is not None for plan in plans.values())
-    if shares and background > 1:
+    if shares and len(groups.absent) > 1:
         trial.also(len(groups.absent.table))
-        ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
+        ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, groups.linear)
     draws = {each: planner.draws(each) for each in plans}
     keeps = call.asks_for_pairs
     plan_of = None
     if call.method == "auto":
         plan_of = own_plans(call, groups, planner, plans, predictor, trial)
-    tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps, plan_of)
+    tasks = groups.tasks(plans, draws, ranges, call.settings.memory, keeps, plan_of)
     done: list[Estimated] = []
     try:
         done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))

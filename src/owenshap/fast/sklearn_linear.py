@@ -69,8 +69,8 @@ PERCEPTRONS = {"MLPClassifier": "predict_proba", "MLPRegressor": "predict"}
 
 def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     """A fitted estimator's linear first step, where `method` is known to begin with one."""
-    scalers, final = _pipeline(estimator)
-    if any(_replaced(step) for step in (estimator, *scalers, final)):
+    scalers, final = scalers_and_final(estimator)
+    if any(replaced(step) for step in (estimator, *scalers, final)):
         return None
     layers = None if final is None else _layers(final, method)
     if layers is None:
@@ -79,7 +79,7 @@ def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     first = weights[0]
     bias = biases[0]
     for scaler in reversed(scalers):
-        affine = _scaling(scaler)
+        affine = scaling(scaler)
         if affine is None:
             return None
         scale, shift = affine  # z = scale · x + shift
@@ -87,25 +87,27 @@ def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
     return layered([first, *weights[1:]], [bias, *biases[1:]], activations)
 
 
-def _pipeline(estimator: Any) -> tuple[list[Any], Any]:
-    if _name(estimator) != "Pipeline":
+def scalers_and_final(estimator: Any) -> tuple[list[Any], Any]:
+    """The steps of a pipeline before the last one, and that; of another estimator none, and it."""
+    if sklearn_name(estimator) != "Pipeline":
         return [], estimator
     steps = [step for _, step in estimator.steps]
     return [step for step in steps[:-1] if step is not None and step != "passthrough"], steps[-1]
 
 
-def _replaced(thing: Any) -> bool:
+def replaced(thing: Any) -> bool:
     """Whether somebody put a method of their own on the estimator itself."""
     return not CALLED.isdisjoint(getattr(thing, "__dict__", ()))
 
 
-def _name(thing: Any) -> str | None:
+def sklearn_name(thing: Any) -> str | None:
+    """What a type of scikit-learn is called; None for all others."""
     return type(thing).__name__ if type(thing).__module__.startswith("sklearn.") else None
 
 
-def _scaling(scaler: Any) -> tuple[Any, Any] | None:
+def scaling(scaler: Any) -> tuple[Any, Any] | None:
     """Scale and shift of z = scale · x + shift; None for what is no such scaler."""
-    name = _name(scaler)
+    name = sklearn_name(scaler)
     if name == "MinMaxScaler" and not scaler.clip:
         return scaler.scale_, scaler.min_
     if name == "MaxAbsScaler" and not getattr(scaler, "clip", False):
@@ -123,7 +125,7 @@ Layers = tuple[list[NDArray[Any]], list[NDArray[Any]], list[str]]
 
 def _layers(model: Any, method: str) -> Layers | None:
     """Weights (new width, width), biases and activations, layer by layer."""
-    name = _name(model)
+    name = sklearn_name(model)
     if name in PERCEPTRONS:
         return _perceptron(model) if method == PERCEPTRONS[name] else None
     scores = name in CLASSIFIERS and method == "decision_function"

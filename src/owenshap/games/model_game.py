@@ -214,13 +214,27 @@ class ModelGame(Declared):
         outputs = self.output(predictions, np.repeat(row, drawn.shape[1]))
         if not np.isfinite(outputs).all():
             bad = int(np.argwhere(~np.isfinite(outputs))[0, 0])
-            pair = bad // drawn.shape[1]
+            pair, place = divmod(bad, drawn.shape[1])
             got = f"{outputs[bad]} for {self._describe(row[pair], coalitions[pair])}"
-            advice = "Mend the model, or explain another output"
-            if self.output.function is logit:
-                advice = "Of a probability of 0 or 1 there are no log-odds: leave out 'logit'"
+            other = drawn[min(pair, len(drawn) - 1), place]
+            advice = self._advice(row[pair], other)
             raise ModelError("the model's output", "be finite", got, advice)
         return outputs.reshape(len(row), drawn.shape[1], -1)
+
+    def _advice(self, row: int, other: int) -> str:
+        """What to do about an output that is not finite, of a row and a row of the background."""
+        if self.output.function is logit:
+            return "Of a probability of 0 or 1 there are no log-odds: leave out 'logit'"
+        sources = {
+            f"Row {self.labels[row]}": (self.rows, row),
+            f"Row {other} of the background": (self.absent.table, other),
+        }
+        for where, (table, at) in sources.items():
+            cells = table.take(np.array([at])).cells()[0]
+            for name, cell in zip(table.names, cells, strict=True):
+                if isinstance(cell, float) and not np.isfinite(cell):
+                    return f"{where} has {cell} in {name!r}: fill it, or explain a model that can"
+        return "Mend the model, or explain another output"
 
     def _failed(
         self, error: Exception, row: IntArray, coalitions: BoolArray, drawn: IntArray

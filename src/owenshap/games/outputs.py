@@ -293,7 +293,8 @@ def as_predictions(raw: Any, rows: int, what: str) -> FloatArray:
             "Explain probabilities or scores: predict='predict_proba', or a function that "
             "returns numbers"
         )
-        raise ModelError(f"{what}'s predictions", "be real numbers", f"dtype {array.dtype}", advice)
+        got = "None" if raw is None else f"dtype {array.dtype}"
+        raise ModelError(f"{what}'s predictions", "be real numbers", got, advice)
     if array.ndim == 0 or len(array) != rows or array.size == 0:
         rule = f"have one row for each of the {rows} rows of the batch"
         raise ModelError(

@@ -62,6 +62,9 @@ class Model(ABC):
     unit: str | None = None
     """What its predictions are, as in `owenshap.support.units`; None where that is not known."""
 
+    takes: str = "Give rows that the model takes; predict= names another method"
+    """What to do where it cannot predict the rows to explain."""
+
     formerly: str | None = None
     """What else might be expected to be explained by default; None where nothing is."""
 
@@ -140,7 +143,11 @@ def as_model(model: Any, predict: str | None = None) -> Model:
             "Wrap it in a function: lambda rows: your_model(rows), from a batch of rows to (m,) "
             "or (m, k) predictions"
         )
-        raise InputError("model", "be of a known kind or a function", type(model).__name__, advice)
+        got = type(model).__name__
+        if isinstance(model, type):
+            got = f"the class {model.__name__}"
+            advice = f"Give one that is fitted: {model.__name__}(...).fit(X, y)"
+        raise InputError("model", "be of a known kind or a function", got, advice)
     return min(known, key=lambda option: option[0])[1].of(model, predict)
 
 

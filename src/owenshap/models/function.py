@@ -17,6 +17,7 @@ class FunctionModel(Model):
     function: Callable[[Any], Any]
 
     packages = ()
+    takes = "A function is given all rows of a batch at once, and returns (m,) or (m, k)"
 
     @classmethod
     def distance(cls, model: object) -> int | None:

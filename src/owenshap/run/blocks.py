@@ -22,7 +22,7 @@ from owenshap.games.game import (
     rows_of,
 )
 from owenshap.run.evaluate import Ends, begin, evaluate, in_bounds
-from owenshap.run.task import Plan
+from owenshap.run.task import Plan, Settings
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 
@@ -96,21 +96,20 @@ class Drawn(NamedTuple):
 def worked(
     game: Game,
     estimator: Estimator,
-    seed: int,
     blocks: Iterable[Blocks],
     ends: Ends,
+    settings: Settings,
     executor: Executor | None,
-    rows_at_once: int,
-    memory: int,
     evaluations: int = 0,
 ) -> Iterator[Worked]:
     """What each part of a block comes to; the evaluations of all blocks are given where they are
     many and made in one go.
     """
     compact = game if is_compact(game) and estimator.by_design else None
-    drawn = all_drawn(game, estimator, seed, blocks, keep=compact is not None)
+    drawn = all_drawn(game, estimator, settings.seed, blocks, keep=compact is not None)
+    rows_at_once = settings.coalitions_at_once(game.n_players)
     if compact is not None:
-        most = min(MOST_TOGETHER, memory // (32 * ends.outputs))
+        most = min(MOST_TOGETHER, settings.memory // (32 * ends.outputs))
         if evaluations > FEWEST_TOGETHER:
             most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
         several = executor is None and evaluations > most

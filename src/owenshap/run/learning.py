@@ -10,9 +10,10 @@ import numpy as np
 
 from owenshap.estimators.base import GrowingLearner, Learner
 from owenshap.run.plan import fitting_seconds
-from owenshap.statistics.goal import FIRST_LOOK
+from owenshap.statistics.goal import FIRST_LOOK, Until
 from owenshap.statistics.intervals import surprises
 from owenshap.statistics.moments import Moments
+from owenshap.statistics.stopping import Verdict, errors_within, look_at_fit
 from owenshap.support.arrays import FloatArray
 
 
@@ -90,6 +91,30 @@ class Learning:
         rate = -math.log(1 - confidence)
         half: FloatArray = learner.surprises * (rate / (learner.before + count))
         return half
+
+
+def look_at_growing(
+    growing: GrowingLearner,
+    total: FloatArray,
+    until: Until,
+    tolerances: FloatArray | None,
+    confidence: float,
+    last: bool,
+) -> Verdict:
+    """What a fit says that is the estimate; the last one, and one that is good enough, is checked,
+    as far as it takes to tell that it is not.
+    """
+
+    def verdict() -> Verdict:
+        return look_at_fit(*growing.fitted, growing.count, total, until, tolerances, confidence)
+
+    found = verdict()
+    if not (found.done or last):
+        return found
+    within = None
+    if not last and tolerances is not None and until.top is None:
+        within = errors_within(tolerances, confidence)
+    return verdict() if growing.confirm(within) else found
 
 
 def moments_of_fit(growing: GrowingLearner) -> Moments | None:

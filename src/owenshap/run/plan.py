@@ -32,10 +32,9 @@ EXACT_LONGER = 2
 # a background of more rows is drawn from where that takes less work: fewer may have been chosen
 LARGE_BACKGROUND = 1000
 DRAWN = 10  # background rows for each star then (benchmarks/decisions.md#drawn-backgrounds)
-DRAWN_MORE = 2  # times the evaluations, as the rows that are drawn differ
-# times the predictions that averaging over all must take for drawing to be worth its error: few of
-# a sampled estimate, many of exact values
-DRAWN_WORTH, EXACT_WORTH = 2, 10
+# times the predictions that averaging over all must take for drawing to be worth its error, and
+# the stars that it needs besides: few of a sampled estimate, many of exact values
+DRAWN_WORTH, EXACT_WORTH = 4, 20
 
 
 def default_budget(n_players: int) -> int:
@@ -70,10 +69,18 @@ def drawn_pays(n_players: int, background: int) -> bool:
     """
     if background <= LARGE_BACKGROUND:
         return False
-    drawn = DRAWN_MORE * BY_STARS * (n_players + 1) * DRAWN
+    drawn = BY_STARS * (n_players + 1) * DRAWN
     if n_players <= MOST_PLAYERS and background << n_players <= EXACT_WORTH * drawn:
         return False
     return background * BY_PROCESS * n_players > DRAWN_WORTH * drawn
+
+
+def checked_budget(budget: int | None) -> int | None:
+    """A budget that is one, or none."""
+    if budget is None:
+        return None
+    advice = "It counts evaluations, the empty and the grand coalition among them"
+    return whole_number("budget", budget, 2, advice)
 
 
 def make_plan(
@@ -87,13 +94,7 @@ def make_plan(
     """The plan for a game of n players; what an evaluation was measured to cost, and memory, bear
     on 'auto' alone.
     """
-    if budget is not None:
-        budget = whole_number(
-            "budget",
-            budget,
-            2,
-            "It counts evaluations, the empty and the grand coalition among them",
-        )
+    budget = checked_budget(budget)
     if until is not None and until.usual:
         budget = usual_cap(n_players)
         if not _stops(method, n_players):

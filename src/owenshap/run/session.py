@@ -21,13 +21,13 @@ from owenshap.games.game import Game
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
 from owenshap.run.clock import Clock, never, timed_ends
 from owenshap.run.evaluate import Ends, closed_form, evaluate, evaluate_ends
-from owenshap.run.learning import Learning, moments_of_fit
+from owenshap.run.learning import Learning, look_at_growing, moments_of_fit
 from owenshap.run.result import Estimate
 from owenshap.run.task import Plan, Settings
 from owenshap.statistics.accumulators import Accumulator
 from owenshap.statistics.goal import ENDLESS, next_look
 from owenshap.statistics.moments import AT_ONCE, Moments
-from owenshap.statistics.stopping import Course, Verdict, errors_within, look, look_at_fit
+from owenshap.statistics.stopping import Course, Verdict, look
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.executors import IN_FLIGHT, Executor, in_order
 
@@ -243,17 +243,9 @@ class Session:
     ) -> Iterator[None]:
         """Blocks of replicates that are independent of each other."""
         block: FloatArray | None = None
-        settings = self.settings
+        estimator = self.plan.estimator
         for part in worked(
-            self.game,
-            self.plan.estimator,
-            settings.seed,
-            blocks,
-            self.ends,
-            self.executor,
-            settings.coalitions_at_once(self.game.n_players),
-            settings.memory,
-            expected,
+            self.game, estimator, blocks, self.ends, self.settings, self.executor, expected
         ):
             self.evaluations += part.evaluations
             block = part.replicates if block is None else block + part.replicates
@@ -385,64 +377,24 @@ class Session:
         assert self.plan.until is not None
         moments = self.moments
         assert moments is not None
-        if self._growing is not None:
-            verdict = self._look_at_fit()
-            last = self.count >= self.all_affordable
-            if (verdict.done or last) and self._confirm(None if last else self._errors_needed):
-                verdict = self._look_at_fit()
+        total = self.ends.grand - self.ends.empty
+        goal = (self.plan.until, self.tolerances, self.settings.confidence)
+        growing = self._growing
+        if growing is not None:
+            verdict = look_at_growing(growing, total, *goal, self.count >= self.all_affordable)
+            self.notes = growing.notes
             return verdict
         room = self.room()
         return look(
             moments,
             self._replicates.sums,
-            self.ends.grand - self.ends.empty,
-            self.plan.until,
-            self.tolerances,
-            self.settings.confidence,
+            total,
+            *goal,
             max(1, self.looks),
             0.0 if room is None else room,
             self.learner is not None,
             self.plan.estimator.draws(self.game.n_players),
         )
-
-    def _look_at_fit(self) -> Verdict:
-        growing = self._growing
-        assert self.plan.until is not None
-        assert growing is not None
-        return look_at_fit(
-            *growing.fitted,
-            self.count,
-            self.ends.grand - self.ends.empty,
-            self.plan.until,
-            self.tolerances,
-            self.settings.confidence,
-        )
-
-    @property
-    def _errors_needed(self) -> FloatArray | None:
-        """Standard errors (k,) that a fit must have for the tolerance; None where that is not all
-        that is asked for.
-        """
-        assert self.plan.until is not None
-        if self.tolerances is None or self.plan.until.top is not None:
-            return None
-        return errors_within(self.tolerances, self.settings.confidence)
-
-    def _confirm(self, within: FloatArray | None = None) -> bool:
-        """Check the last fit of a growing process, as the last one must be; whether there was
-        anything to check. Checks may end where standard errors are not within these.
-        """
-        growing = self._growing
-        if growing is None or not growing.confirm(within):
-            return False
-        self.notes = growing.notes
-        return True
-
-    def expected(self, verdict: Verdict) -> int:
-        """Evaluations at the end, as far as a look can tell."""
-        more = verdict.replicates_needed - self.count
-        further = max(1.0, more) * self.cost if math.isfinite(more) else self.evaluations
-        return int(min(self.evaluations + further, self.plan.budget))
 
     # --- results
 
@@ -457,8 +409,10 @@ class Session:
 
     def result(self, stopped_by: str | None = None, finished: bool = True) -> Estimate:
         """What it has come to; a finished one has the plan that repeats it."""
-        if finished:
-            self._confirm()
+        growing = self._growing
+        if finished and growing is not None:
+            growing.confirm()
+            self.notes = growing.notes
         moments = self.moments
         assert moments is not None
         return Estimate(
@@ -470,7 +424,7 @@ class Session:
             moments,
             self.ends,
             self.looks,
-            None if self._growing is not None else self._replicates.sums,
+            None if growing is not None else self._replicates.sums,
             self.tolerances,
             self.room(),
             self.learner is not None,

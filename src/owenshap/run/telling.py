@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
@@ -81,7 +82,7 @@ class Telling:
         if not looks:
             return
         if self._shared is None:
-            ahead = sum(session.expected(look) - session.evaluations for session, look in looks)
+            ahead = sum(_ahead(session, look) for session, look in looks)
             self.expected = spent + max(ahead, 1)
         session, verdict = max(looks, key=lambda each: each[1].half_width)
         assert session.plan.until is not None
@@ -90,3 +91,11 @@ class Telling:
     def end(self, evaluations: int) -> None:
         """All is done."""
         self._report(evaluations, evaluations)
+
+
+def _ahead(session: Session, verdict: Verdict) -> int:
+    """Evaluations that a session still takes, as far as a look can tell."""
+    done = session.evaluations
+    more = verdict.replicates_needed - session.count
+    further = max(1.0, more) * session.cost if math.isfinite(more) else done
+    return int(min(done + further, session.plan.budget)) - done

@@ -4,8 +4,9 @@ A replicate x misses the total by the gap g, its sum over the players less v(N) 
 the shares β, which add up to 1, it becomes x − β g: the gap is gone whatever the shares are, and
 the mean stays as long as they come from *other* replicates. With β_i = Cov(x_i, g) / Var(g) it is a
 control variate: the error falls too. Few replicates tell little of covariances: they are shrunk
-towards those of players that vary independently. Replicate r belongs to fold r mod 10 and has its
-shares from the other nine folds, of which sums are enough: memory does not grow with the
+towards those of players that vary independently, which fewer than ten replicates tell by standard
+deviations, as those differ less by luck than variances. Replicate r belongs to fold r mod 10 and
+has its shares from the other nine folds, of which sums are enough: memory does not grow with the
 replicates.
 """
 
@@ -104,21 +105,42 @@ class Folds:
         """The players' shares of the gap of each fold, (folds, n, k), from the other folds.
 
         By covariance with the gap, of the others' replicates and of some more in which players vary
-        independently, so that it is their variance; by size where nothing varies; and evenly where
-        nobody has anything. One replicate has no others, and goes by itself.
+        independently. By size where nothing varies; by the fold's own size where the others show
+        nothing at all, so that whoever has nothing keeps nothing; evenly where nobody has anything.
         """
+        counts, others = _counts(self.count)
         if self.count == 1:
-            return _normed(np.abs(self.centre[None, :-1] + self.sums[:, 0, :-1]))
-        _, others = _counts(self.count)
+            return _normed(self._sizes(self.sums[:, 0, :-1]))
         rest = np.add.reduce(self.sums, axis=0) - self.sums
         deviations = rest[:, 0, :-1]
         variances = self._variances(deviations)
         products = rest[:, 1, :-1] - deviations * (rest[:, 0, -1:] / others)
-        if variances.any(axis=1).all():
-            return _normed(products + INDEPENDENT * variances)
-        sizes = np.abs(self.centre[:-1] + deviations / others)
+        weights = products + INDEPENDENT * self._independent(variances)
         varies = np.any(variances, axis=1, keepdims=True)
-        return _normed(np.where(varies, products + INDEPENDENT * variances, sizes))
+        if varies.all():
+            return _normed(weights)
+        sizes = self._sizes(deviations / others)
+        shown = np.any(sizes, axis=1, keepdims=True)
+        own = self._sizes(self.sums[:, 0, :-1] / counts)
+        return _normed(np.where(varies, weights, np.where(shown, sizes, own)))
+
+    def _independent(self, variances: FloatArray) -> FloatArray:
+        """What a replicate of players that vary independently adds to their covariances with the
+        gap, (folds, n, k): their variances.
+
+        Those of few replicates are mostly luck: standard deviations, which differ less from player
+        to player, stand in for them, as large in all (benchmarks/decisions.md#sums-that-add-up).
+        """
+        if self.count >= FOLDS:
+            return variances
+        spread = np.sqrt(variances)
+        added = sums_over_players(spread)
+        return spread * (sums_over_players(variances) / np.where(added > 0, added, 1))
+
+    def _sizes(self, deviations: FloatArray) -> FloatArray:
+        """Sizes of means that lie so far from the centre, 0 where only rounding is left of them."""
+        sizes = np.abs(self.centre[:-1] + deviations)
+        return np.where(sizes > ROUNDING * np.abs(deviations), sizes, 0)
 
     def _variances(self, rest: FloatArray) -> FloatArray:
         """Variances of a replicate in the other folds, (folds, n, k), by the means of folds: of

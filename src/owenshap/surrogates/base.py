@@ -15,6 +15,7 @@ from owenshap.support.bits import pack
 
 Notes: TypeAlias = tuple[str, ...] | None
 """What did not go as it should, a text for each output, '' where all is well; None: nowhere."""
+MIRRORED = 1e-6  # of the largest value: two outputs whose sum is constant but for single precision
 FOLDS = 5
 """Groups of pairs that are left out in turn, to see how much the values hang on each."""
 
@@ -145,6 +146,19 @@ class Pairs:
         """v(N) − v(∅), (k,)."""
         total: FloatArray = 2 * self.odd[0]
         return total
+
+    @property
+    def mirrors(self) -> list[int]:
+        """Outputs that are the one before, which is none of them, times −1 but for a constant: the
+        second of two classes.
+        """
+        found: list[int] = []
+        for k in range(1, len(self.centre)):
+            values = np.stack([self.odd[:, k - 1 : k + 1], self.even[:, k - 1 : k + 1]])
+            opposed = np.abs(values.sum(axis=2)).max() <= MIRRORED * np.abs(values).max()
+            if opposed and k - 1 not in found:
+                found.append(k)
+        return found
 
 
 def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:

@@ -41,12 +41,12 @@ class ArrayTable(Table):
     def of(cls, data: Any, names: list[str] | None) -> Self:
         array = _as_array(data, "data")
         if array.ndim < 2 or 0 in array.shape[1:]:
-            raise InputError(
-                "data",
-                "be a table of rows and features",
-                f"shape {array.shape}",
-                "For one row x give x[None]",
-            )
+            got = f"shape {array.shape}"
+            advice = "For one row x give x[None]"
+            if array.ndim == 0 and array.dtype.kind not in "biuf":  # a file's name, a dictionary
+                got = repr(data) if isinstance(data, str) else type(data).__name__
+                advice = "Give an array or a DataFrame"
+            raise InputError("data", "be a table of rows and features", got, advice)
         if array.dtype.kind not in "biufO":
             raise InputError(
                 "data",

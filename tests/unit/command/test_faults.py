@@ -134,13 +134,18 @@ def test_a_large_file_that_would_have_to_be_read_at_once_is_told(files, tmp_path
     assert "save it as Parquet" in told
 
 
-def test_a_background_that_does_not_fit_into_memory_is_told(files, tmp_path, monkeypatch):
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_background_that_does_not_fit_into_memory_is_told(kind, files, tmp_path, monkeypatch):
+    background = tmp_path / f"training.{kind}"
+    training = pd.read_csv(files / "training.csv")
+    training.to_csv(background, index=False) if kind == "csv" else training.to_parquet(background)
     monkeypatch.setattr("owenshap.command.table_files.IN_MEMORY", 100)
     told = refused(
         *(files / "boosted.ubj", files / "data.csv"),
-        *("--background", files / "training.csv", "--out", tmp_path / "o"),
+        *("--background", background, "--out", tmp_path / "o"),
     )
     assert "--background must be a file that fits into memory" in told
+    assert f"training.{kind} with" in told
 
 
 @pytest.mark.slow

@@ -758,3 +758,15 @@ def test_a_forest_is_asked_once_for_a_few_rows(monkeypatch: pytest.MonkeyPatch) 
     again = explainer(X[:1, :-1])
     assert batches[1:] == [1]
     np.testing.assert_array_equal(again.values, found.values)
+
+
+def test_a_number_as_baseline_keeps_tables_from_call_to_call():
+    X = DIABETES.to_numpy()
+    model = RandomForestRegressor(10, random_state=0).fit(X, PROGRESS)
+    explainer = owenshap.Explainer(model, baseline=0.0)
+    explainer(X[:1])
+    found = explainer(X[1:2])
+    assert found.model_rows.tolist() == [1]
+    np.testing.assert_array_equal(
+        found.values, owenshap.Explainer(model, baseline=0.0)(X[1:2]).values
+    )

@@ -106,6 +106,15 @@ def test_a_gap_has_a_line_where_it_can_be_seen():
     assert len(rows_of(explanation_of([1.0, 2.0], gap=1e-12))) == 2
 
 
+def test_a_table_of_one_row_is_shown_as_that_row():
+    rows = np.array([[1.0, -2.0], [3.0, 4.0]])
+    found = Explainer(lambda batch: batch.sum(axis=1), baseline=0.0)(rows)
+    assert str(found[:1]) == str(found[0])
+    assert html(found[:1]) == html(found[0])
+    assert "mean |value| over 2 rows" in str(found)
+    assert str(found[:0]).startswith("Explanation of 0 rows")
+
+
 def test_many_rows_show_mean_strength():
     values = np.random.default_rng(0).normal(size=(40, 2)) * [1, 10]
     explanation = explanation_of(values, 0.0)
@@ -199,5 +208,6 @@ def test_notebooks_call_it():
 def test_nothing_that_is_shown_can_inject(name):
     evil = "<img src=x onerror=alert(1)>"
     explanation = explanation_of([[1.0, 2.0]], half=None)
-    page = html(replace(explanation, **{name: evil}))
+    words = np.array([evil], object) if name == "doubtful" else evil
+    page = html(replace(explanation, **{name: words}))
     assert "<img" not in page

@@ -152,6 +152,43 @@ def test_a_batch_that_was_kept_waiting_does_not_tell(monkeypatch):
         assert Trial(known, 3, predict, counts=True).seconds(lambda _: True, 36_000) < 3e-6
 
 
+@pytest.mark.parametrize("waits", [[20e-3, 20e-3, 45e-3], [20e-3, 20e-3, 0.0, 45e-3]])
+def test_batches_that_only_waited_are_timed_again(monkeypatch, waits):
+    """A busy machine kept the first calls waiting, one of 1 row and then batches: what they took by
+    the clock is a hundred times what they computed.
+    """
+    model = Timed(monkeypatch, 1e-6, 1e-4)
+    waited, calls = [0.0], []
+    monkeypatch.setattr(pace, "clock", lambda: model.now + waited[0])
+
+    def predict(which):
+        waited[0] += waits[len(calls)] if len(calls) < len(waits) else 0.0
+        calls.append(len(which))
+        return model(ROWS[which])
+
+    known = Pace()
+    trial = Trial(known, 3, predict, counts=True)
+    known.note(1, pace.timed(predict, np.arange(1))[1])
+    assert known.seconds == pytest.approx(0.02, rel=0.01)
+    assert trial.seconds(lambda _: True, 36_000) < 3e-6
+    assert calls[1:3] == [16, 16]
+
+
+def test_a_model_elsewhere_is_asked_once_more_and_no_oftener(monkeypatch):
+    model = Timed(monkeypatch, 1e-6)
+    waited, calls = [0.0], []
+    monkeypatch.setattr(pace, "clock", lambda: model.now + waited[0])
+
+    def predict(which):
+        waited[0] += 0.02 + 1e-3 * len(which)
+        calls.append(len(which))
+        return model(ROWS[which])
+
+    seconds = Trial(Pace(), 3, predict, counts=True).seconds(lambda _: True, 36_000)
+    assert seconds == pytest.approx(1e-3, rel=0.3)
+    assert calls[:3] == [16, 16, 64]
+
+
 def test_computing_counts_and_waiting_only_where_it_is_by_far_the_most(monkeypatch):
     for computing, elapsed, seconds in ((1.0, 5.0, 1.0), (0.01, 5.0, 5.0), (4.0, 2.0, 2.0)):
         times = {"clock": [0.0, elapsed], "processor_clock": [0.0, computing]}

@@ -144,6 +144,37 @@ def test_certainty_has_no_logit():
         owenshap.Explainer(lambda batch: np.ones(len(batch)), BACKGROUND, output="logit")(ROWS)
 
 
+def test_an_output_that_is_not_finite_is_traced_to_the_data():
+    def summed(batch):
+        return batch.sum(axis=1)
+
+    background = np.arange(12.0).reshape(4, 3)
+    rows = np.full((2, 3), 50.0)
+    background[2, 1] = np.nan
+    with pytest.raises(ModelError, match=r"got \[nan\] .* Row 2 of the background has nan in 'fea"):
+        owenshap.Explainer(summed, background)(rows)
+    background[2, 1] = 0
+    rows[1, 2] = np.inf
+    with pytest.raises(ModelError, match=r"got \[inf\] .* Row 1 has inf in 'feature 2': fill it"):
+        owenshap.Explainer(summed, background)(rows)
+    rows[1, 2] = 0
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ModelError, match=r"got \[nan\] .* Mend the model, or explain another"),
+    ):
+        owenshap.Explainer(lambda batch: np.log(-summed(batch)), background)(rows)
+
+
+def test_a_function_of_one_row_is_told_that_it_is_given_a_batch():
+    with pytest.raises(ModelError, match=r"IndexError\(.* A function is given all rows of a batch"):
+        owenshap.Explainer(lambda row: row[0] * row[7], BACKGROUND)(ROWS[:1])
+
+
+def test_a_function_that_returns_nothing_is_told():
+    with pytest.raises(ModelError, match="predictions must be real numbers; got None"):
+        owenshap.Explainer(lambda batch: None, BACKGROUND)(ROWS)
+
+
 @pytest.mark.parametrize(
     ("raw", "shape"),
     [

@@ -1,5 +1,6 @@
 """Runs on disk in one process: what comes out, going on, and what is refused."""
 
+import io
 import json
 import os
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -16,6 +17,7 @@ from run_models import OutOfMemory, Raises, background, product, two_outputs
 
 import owenshap
 from owenshap.explain.explanation import AXES_OF, Explanation
+from owenshap.support.progress import Bar
 
 
 @pytest.mark.parametrize(
@@ -304,6 +306,30 @@ def test_a_callable_sees_progress_and_another_process_can(tmp_path):
     finished(tmp_path, progress=look)
     assert seen == [(each, 100, each, True) for each in (30, 60, 90, 100)]
     assert "rows/s" in str(owenshap.open_run(tmp_path / "run"))
+
+
+class Recorded(Bar):
+    """A bar that keeps what it is told."""
+
+    def __init__(self):
+        super().__init__("explaining", io.StringIO())
+        self.shares = []
+
+    def __call__(self, done, expected):
+        self.shares.append(done / expected)
+        super().__call__(done, expected)
+
+
+@pytest.mark.parametrize("part_rows", [30, 100])
+def test_a_bar_moves_inside_a_part(tmp_path, part_rows):
+    bar = Recorded()
+    finished(tmp_path, progress=bar, part_rows=part_rows)
+    ends = [*np.arange(part_rows, 100, part_rows) / 100, 1]
+    for start, end in zip([0, *ends], ends, strict=False):
+        inside = [share for share in bar.shares if start < share < end - 1e-4]
+        assert len(inside) >= 3, (start, end, bar.shares)
+    assert (np.diff(bar.shares) >= 0).all()
+    assert bar.shares[-1] == 1
 
 
 @pytest.mark.parametrize(

@@ -146,10 +146,16 @@ def test_what_nobody_knows_gets_an_error_that_says_how_to_wrap_it():
         def score(self, rows):
             return rows[:, 0]
 
-    for model in (Strange(), Strange, LinearRegression, "model.pkl", None):
+    for model in (Strange(), "model.pkl", None):
         with pytest.raises(
             InputError,
             match=r"model must be of a known kind or a function; .*lambda rows: your_model\(rows\)",
+        ):
+            owenshap.Explainer(model, baseline=0.0)
+    for model in (Strange, LinearRegression):
+        name = model.__name__
+        with pytest.raises(
+            InputError, match=rf"got the class {name}\. Give one .*{name}\(\.\.\.\)\.fit"
         ):
             owenshap.Explainer(model, baseline=0.0)
     found = owenshap.Explainer(Strange().score, baseline=0.0)(ROWS[:2])

@@ -3,7 +3,15 @@ import pytest
 
 from owenshap import Castro, HalvedOwen, estimate
 from owenshap.games.game import Declared, FunctionGame, is_compact, is_drawing
-from owenshap.run.blocks import DRAWN_TOGETHER, LARGEST_BLOCK, all_drawn, block_sizes, in_draws
+from owenshap.run.blocks import (
+    DRAWN_TOGETHER,
+    LARGEST_BLOCK,
+    all_drawn,
+    block_sizes,
+    blocks_smaller,
+    in_draws,
+)
+from owenshap.run.evaluate import Ends
 from owenshap.run.plan import make_plan
 
 
@@ -30,6 +38,21 @@ def test_blocks_are_drawn_together_in_bounded_draws(method, budget):
     assert all(sum(draw.sizes) * cost <= DRAWN_TOGETHER or len(draw.sizes) == 1 for draw in draws)
     if cost < LARGEST_BLOCK:
         assert len(draws[0].sizes) > 1
+
+
+def test_blocks_begin_small_and_double_up_to_a_bound():
+    """The first snapshot comes early, and later blocks drown their overhead."""
+    cost = 8
+    sizes = list(block_sizes(make_plan(cost + 1, "castro", 2 + cost * 4000), cost + 1))
+    assert [size * cost for size in sizes[:5]] == [1024, 2048, 4096, 8192, 8192]
+    assert sum(sizes) == 4000
+
+
+@pytest.mark.parametrize(("outputs", "smaller"), [(1, 1), (16, 1), (17, 2), (48, 3)])
+def test_blocks_of_many_outputs_are_smaller(outputs, smaller):
+    """So that they take no more memory."""
+    ends = Ends(np.zeros(outputs), np.ones(outputs), scalar=False)
+    assert blocks_smaller(game(), ends) == smaller
 
 
 def test_what_others_draw_is_not_cut():

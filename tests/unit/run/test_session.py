@@ -10,7 +10,7 @@ import owenshap
 from owenshap import Castro, FunctionGame, HalvedOwen, estimate
 from owenshap.run.plan import make_plan
 from owenshap.run.session import Session
-from owenshap.run.task import Plan, Settings
+from owenshap.run.task import Plan, Settings, check_feasible
 from owenshap.statistics.goal import Until
 
 RNG = np.random.default_rng(0)
@@ -156,3 +156,20 @@ def test_a_subclass_that_changes_nothing_gives_the_same_bits():
         for each in (HalvedOwen(), Mine())
     )
     np.testing.assert_array_equal(found, again)
+
+
+@pytest.mark.parametrize(("made", "size"), [(0, 1), (80, 10), (10**6, 1024)])
+def test_blocks_grow_with_what_is_made_where_a_clock_may_end_the_run(made, size):
+    """So that little of the time stays unused when the next one would be late."""
+    plan = make_plan(9, "castro", None, until=Until(seconds=60.0))
+    assert Session(GAME, plan, Settings())._block_size(made) == size
+
+
+@pytest.mark.parametrize(("budget", "enough"), [(300, True), (1000, False)])
+def test_a_fit_that_takes_as_little_as_any_run_needs_no_more_memory(budget, enough):
+    plan = make_plan(12, "gaussian-process", budget)
+    if enough:
+        check_feasible(plan, 12, 10**6)
+    else:
+        with pytest.raises(owenshap.InputError, match="about 49MB"):
+            check_feasible(plan, 12, 10**6)

@@ -25,14 +25,18 @@ def spread_by_hand(replicates, total):
     corrected = np.empty_like(replicates)
     for fold in np.unique(folds):
         others = replicates[folds != fold]
+        own = replicates[folds == fold]
         away = others - others.mean(axis=0)
         weights = (away * away.sum(axis=1, keepdims=True)).sum(axis=0)
         parts = [away[folds[folds != fold] == other] for other in set(folds) - {fold}]
         between = sum(len(part) * np.square(part.mean(axis=0)) for part in parts)
-        weights += INDEPENDENT * between / (len(parts) - 1)
+        if len(replicates) < FOLDS and between.any():
+            between = np.sqrt(between) * between.sum(axis=0) / np.sqrt(between).sum(axis=0)
+        weights += INDEPENDENT * between / max(1, len(parts) - 1)
         if not weights.any():
             weights = np.abs(others.mean(axis=0))
-        own = replicates[folds == fold]
+        if not weights.any():
+            weights = np.abs(own.mean(axis=0))
         gaps = own.sum(axis=1, keepdims=True) - total
         corrected[folds == fold] = own - weights / weights.sum(axis=0) * gaps
     return corrected
@@ -82,6 +86,26 @@ def test_whoever_has_nothing_keeps_nothing(count):
     replicates = draws(count, 4, 2, seed=1)
     replicates[:, 2] = 0
     assert (spread(replicates, [1.0, -2.0]).mean[2] == 0).all()
+
+
+@pytest.mark.parametrize("count", [2, 3, 9, 12])
+@pytest.mark.parametrize("size", [0.1, 1.0, 1 / 3])
+def test_whoever_has_nothing_keeps_nothing_where_one_replicate_alone_has_something(count, size):
+    replicates = np.zeros((count, 6, 1))
+    replicates[1, :3, 0] = np.arange(1, 4) * size
+    found = spread(replicates, [1.0])
+    assert (found.mean[3:] == 0).all()
+    np.testing.assert_allclose(found.mean.sum(), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_few_replicates_gain_where_players_vary_independently(count):
+    # 4,000 spreads of 12 players, as outputs side by side. By standard deviation the squared error
+    # is 0.95 and 0.92 times the raw one; by variance 1.06 and 0.98.
+    rng = np.random.default_rng(3)
+    replicates = rng.normal(size=(count, 12, 4_000)) * np.linspace(0.5, 2, 12)[:, None]
+    found = spread(replicates, np.zeros(4_000))
+    assert np.square(found.mean).sum() < 0.96 * np.square(found.raw.mean).sum()
 
 
 @pytest.mark.parametrize("count", [3, 9, 12, 13, 40])

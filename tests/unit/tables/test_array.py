@@ -118,6 +118,8 @@ def test_cells_that_cannot_be_compared_are_taken_to_differ():
         ([1.0, 2.0], "be a table of rows and features; got shape"),
         (3.0, "be a table of rows and features; got shape"),
         (np.ones((2, 0)), "be a table of rows and features; got shape"),
+        ("rows.csv", "be a table of rows and features; got 'rows.csv'. Give an array or a Data"),
+        ({"a": [1]}, "be a table of rows and features; got dict. Give an array or a DataFrame"),
         ([[1, 2], [3]], "be a table; got rows of different lengths"),
         ([["a", "b"]], "hold numbers or objects; got dtype <U1"),
         (np.array([["2024-01-01"]], "datetime64[D]"), "hold numbers or objects"),
@@ -196,3 +198,18 @@ def test_cells_are_compared_without_a_warning_however_often():
     other = np.array([[1.5, float("nan"), 3.5]] * 50, object)
     for _ in range(200):
         assert same_objects(one, other)[0].tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("other", "alike"),
+    [
+        (np.ones((5, 3)), True),
+        (np.ones((2, 3), np.float32), False),
+        (np.ones((2, 1, 3)), False),
+        (np.ones((2, 4)), False),
+        (pd.DataFrame(np.ones((2, 3))), False),
+    ],
+)
+def test_tables_are_alike_in_shape_and_dtype(other, alike):
+    assert as_table(np.zeros((2, 3))).alike(as_table(other)) is alike
+    assert not as_table(np.zeros((2, 3)), ["a", "b", "c"]).alike(as_table(np.zeros((2, 3))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -94,7 +94,8 @@ class GaussianProcessSurrogate(Surrogate):
         scales = np.sqrt(np.mean(np.square(odd), axis=1))
         # elsewhere there is nothing but rounding
         live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))
-        targets = {k: odd[k] / scales[k] for k in live.tolist()}
+        mirrors = [] if self.pooled else pairs.mirrors
+        targets = {k: odd[k] / scales[k] for k in live.tolist() if k not in mirrors}
         evens = {k: _standard(pairs.even[: MOST_PAIRS + 1, k], scales[k]) for k in targets}
         learned = self._learned(learner, targets, evens, start or {})
         mixtures = {}
@@ -103,6 +104,9 @@ class GaussianProcessSurrogate(Surrogate):
             if not self.pooled and learner.errors_tell:
                 mixtures[k] = learner.by_errors(mixtures[k], target, float(scales[k]))
             pulse(fitted=0.5 / len(targets))
+        for k in mirrors:
+            if k - 1 in mixtures:
+                mixtures[k] = [_negative(member) for member in mixtures[k - 1]]
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -127,6 +131,17 @@ class GaussianProcessSurrogate(Surrogate):
         return learned | {
             k: choices.learned(targets[k], evens[k]) for k in keys if k not in learned
         }
+
+
+def _negative(member: Member) -> Member:
+    """That of the values times −1."""
+    return replace(
+        member,
+        weights=-member.weights,
+        left_out=-member.left_out,
+        fold_left_out=-member.fold_left_out,
+        by_fold=-member.by_fold,
+    )
 
 
 def _counted(learned: list[Learned], outputs: int) -> list[Learned]:

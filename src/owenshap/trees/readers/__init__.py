@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from owenshap.errors import UnreadableModelError
@@ -22,12 +22,19 @@ def all_readers() -> list[type[Reader]]:
 
 def reader_of(model: Any) -> type[Reader]:
     """The reader that knows the type of the model; raises UnreadableModelError where none does."""
-    for reader in all_readers():
-        if reader.knows(model):
-            return reader
-    raise UnreadableModelError(
-        "model", "be made of trees", type(model).__name__, "It can be sampled instead"
-    )
+    kind: Any = type(model)
+    reader = _reader_of_type(kind)
+    if reader is None:
+        raise UnreadableModelError(
+            "model", "be made of trees", type(model).__name__, "It can be sampled instead"
+        )
+    return reader
+
+
+@lru_cache
+def _reader_of_type(kind: Any) -> type[Reader] | None:
+    """The reader that knows objects of this type, kept: every call of an explainer asks."""
+    return next((reader for reader in all_readers() if reader.knows(kind)), None)
 
 
 def read(model: Any) -> TreeEnsemble:

@@ -22,11 +22,11 @@ class Reader(ABC):
     """Names of the classes it reads, by top-level package."""
 
     @classmethod
-    def knows(cls, model: object) -> bool:
-        """Whether the object, or one of its ancestors, is of a class that this reader knows."""
+    def knows(cls, kind: type) -> bool:
+        """Whether the type, or one of its ancestors, is a class that this reader knows."""
         return any(
             each.__name__ in cls.types.get(each.__module__.partition(".")[0], ())
-            for each in type(model).__mro__
+            for each in kind.__mro__
         )
 
     @classmethod
