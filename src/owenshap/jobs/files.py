@@ -185,10 +185,12 @@ def _listed(path: Path) -> list[Path]:
         files = sorted(file for file in path.rglob("*") if file.is_file())
         files = [file for file in files if not file.name.startswith((".", "_"))]
         if not files:
-            raise InputError("X", "be a folder with files of rows", f"{path}, which is empty", MEND)
+            got = f"{path}, which is empty"
+            raise InputError("X", "be a folder with files of rows", got, "Give another, or a file")
         return files
     if not path.is_file():
-        raise InputError("X", "be rows, or the path of rows", f"{path}, which is not there", MEND)
+        got = f"{path}, which is not there"
+        raise InputError("X", "be rows, or the path of rows", got, "Mind its spelling")
     return [path]
 
 

@@ -72,7 +72,7 @@ def check_same(
     manifest = manifest | {"settings": {**manifest["settings"], "part_rows": there}}
     here = here | {"settings": {**here["settings"], "part_rows": part_rows or there}}
     differs = [
-        f"{NAMES[group]}{name} {_words(manifest[group].get(name), value)}"
+        f"{NAMES[group]}{_words(name, manifest[group].get(name), value)}"
         for group, settings in here.items()
         for name, value in settings.items()
         if not _same(manifest[group].get(name), value)
@@ -93,10 +93,12 @@ def _same(there: Any, here: Any) -> bool:
     return all(map(_same, there, here))
 
 
-def _words(there: Any, here: Any) -> str:
+def _words(name: str, there: Any, here: Any) -> str:
+    if name == "digest":
+        return "cells not the same"
     if any(isinstance(setting, (list, dict)) for setting in (there, here)):
-        return "not the same"
-    return f"{shown(there)} there and {shown(here)} here"
+        return f"{name} not the same"
+    return f"{name} {shown(there)} there and {shown(here)} here"
 
 
 def settled(

@@ -49,8 +49,8 @@ def run(
     path = Path(out)
     workers = checked_executor(executor)
     arrow()
+    source = source_of(rows, asked.ids, explainer.example())  # first: a wrong path makes no folder
     with held(path):
-        source = source_of(rows, asked.ids, explainer.example())
         folder = _folder(path, explainer, source, asked, workers_of(workers))
         manifest = folder.manifest
         at_pace = explainer.at_pace(manifest["pace"])

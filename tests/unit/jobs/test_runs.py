@@ -342,7 +342,7 @@ def test_a_bar_moves_inside_a_part(tmp_path, part_rows):
         ({"method": "castro"}, "method 'halved-owen' there and 'castro' here"),
         ({"method": owenshap.HalvedOwen(levels=20)}, "method not the same"),
         ({"part_rows": 10}, "part_rows 30 there and 10 here"),
-        ({"rows": ROWS.iloc[::-1]}, "the data's digest"),
+        ({"rows": ROWS.iloc[::-1]}, "the data's cells not the same"),
         ({"rows": ROWS[:50]}, "the data's rows 100 there and 50 here"),
         ({"model": lambda batch: product(batch) + 1e-3}, "the model's predictions not the same"),
     ],
@@ -681,3 +681,15 @@ def test_what_is_said_of_a_row_depends_on_no_other(tmp_path, method, budget):
         False
     ] * 2
     assert "outputs" not in said[0][1]
+
+
+def test_a_column_that_is_no_feature_is_told_before_anything_is_made(tmp_path):
+    table = ROWS.assign(customer=range(100))
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    told = r"got also customer. Name columns that are no features: ids=\['customer'\]"
+    for rows in (table, tmp_path / "rows.csv"):
+        with pytest.raises(owenshap.InputError, match=told):
+            explainer().run(rows, tmp_path / "run", **SETTINGS)
+    with pytest.raises(owenshap.InputError, match=r"which is not there. Mind its spelling"):
+        explainer().run(tmp_path / "rows.scv", tmp_path / "run", **SETTINGS)
+    assert not (tmp_path / "run").exists()
