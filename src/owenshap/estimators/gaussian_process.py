@@ -15,7 +15,7 @@ from owenshap.estimators.base import FittedPairs, with_complements
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import pack
 from owenshap.support.draws import Draws
-from owenshap.surrogates import FittedSurrogate, Surrogate
+from owenshap.surrogates import FittedSurrogate, Notes, Surrogate
 from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.forward import Forward, design_of, of_pairs
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS, GaussianProcessSurrogate
@@ -266,10 +266,12 @@ class Growing(Forward):
         self.grows = False
 
     @property
-    def note(self) -> str | None:
+    def notes(self) -> Notes:
         if self.grows:
-            return super().note
-        return "growing more would not be enough: further pairs correct the process"
+            return super().notes
+        assert self._fitted is not None
+        outputs = self._fitted.shapley_values.shape[1]
+        return ("growing more would not be enough: further pairs correct the process",) * outputs
 
     def state(self) -> dict[str, Any]:
         return super().state() | {

@@ -94,7 +94,7 @@ def _pays(
     def learning(row_seconds: float) -> float:
         return PILOTS * (fit + (2 * pairs + 2) * len(absent) * row_seconds)
 
-    if rows * fit < WORTH * learning(planner.row_seconds):
+    if rows * fit < WORTH * learning(groups.row_seconds):
         return False
     # by the clock, unless that is not asked for (nan), only what is sure counts
     return not learning(trial.known) > SURE * rows * fit
@@ -125,8 +125,7 @@ def _played(
     one = more_pairs(np.zeros((0, n_players), np.bool_), count, rng)
     ends = np.array([[True], [False]]).repeat(n_players, axis=1)
     coalitions = np.concatenate([ends, one, ~one])
-    outputs = pilots.output.gives or 1
-    game = pilots.game(np.array([at]), None, outputs, call.settings.memory)
+    game = pilots.game(np.array([at]), None, call.settings.memory)
     values = game.values(coalitions)[:, :MOST_OUTPUTS]
     trial.also(len(coalitions) * len(pilots.absent))
     if multiples((values[2 : 2 + count] - values[2 + count :]) / 2) is not None:

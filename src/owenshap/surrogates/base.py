@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.bits import pack
 
+Notes: TypeAlias = tuple[str, ...] | None
+"""What did not go as it should, a text for each output, '' where all is well; None: nowhere."""
 FOLDS = 5
 """Groups of pairs that are left out in turn, to see how much the values hang on each."""
 
@@ -20,8 +22,8 @@ FOLDS = 5
 class FittedSurrogate(ABC):
     """A game that is like the one its values came from, with Shapley values in closed form."""
 
-    note: str | None = None
-    """What did not go as it should, in words; None where all is well."""
+    notes: Notes = None
+    """What did not go as it should."""
 
     start: Any = None
     """What another fit may start from."""

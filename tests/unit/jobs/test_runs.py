@@ -653,3 +653,31 @@ def test_large_frames_are_read_a_piece_at_a_time(tmp_path):
         [*range(500, 540)],
         [*range(980, 1000)],
     ]
+
+
+SEATS = np.random.default_rng(1).integers(1, 10, 12)
+
+
+def votes_or_not(batch):
+    """A vote where a cell is 1, which few pairs cannot tell; else smooth."""
+    votes = batch @ SEATS > SEATS.sum() / 2
+    return np.where(batch.max(axis=1) == 1, votes, np.tanh(batch @ np.linspace(-0.4, 0.6, 12)))
+
+
+@pytest.mark.parametrize(
+    ("method", "budget"), [("gaussian-process", 44), ("gaussian-process-corrected", 400)]
+)
+def test_what_is_said_of_a_row_depends_on_no_other(tmp_path, method, budget):
+    rows = np.full((5, 12), 0.5)
+    rows[[1, 2]] = 1.0
+    made = owenshap.Explainer(votes_or_not, baseline=0.0)
+    asked = {"method": method, "budget": budget, "progress": False}
+    said = [made(rows, **asked).because.tolist()]
+    for part_rows in (1, 2, 5):
+        run = made.run(rows, tmp_path / str(part_rows), part_rows=part_rows, **asked)
+        said.append(run.explanation().because.tolist())
+    assert said == [said[0]] * 4
+    assert ["values are those of equal" in each for each in said[0]] == [False, True, True] + [
+        False
+    ] * 2
+    assert "outputs" not in said[0][1]

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from owenshap import Explainer, FunctionGame, GaussianProcess, estimate
 from owenshap.designs.pairs import MOST_CHOSEN
-from owenshap.explain.sampling import LINEAR_SECONDS
+from owenshap.explain.grouping import LINEAR_SECONDS
 from owenshap.models import Model, as_model
 from owenshap.models.base import ROW_SECONDS
 from owenshap.models.onnx import OnnxModel

@@ -66,7 +66,7 @@ class FittedPairs(Estimator):
         ]
         return Reduced(
             np.stack([fit.shapley_values for fit in fits]),
-            combined_notes(fit.note for fit in fits),
+            combined_notes(fit.notes for fit in fits),
             np.stack([fit.standard_errors for fit in fits]),
         )
 

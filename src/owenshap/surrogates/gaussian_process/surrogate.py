@@ -16,6 +16,7 @@ from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
+    Notes,
     Pairs,
     Surrogate,
     efficient,
@@ -145,13 +146,13 @@ class FittedProcess(FittedSurrogate):
     mixtures: dict[int, list[Member]] = field(repr=False)
 
     @property
-    def note(self) -> str | None:  # type: ignore[override]
+    def notes(self) -> Notes:  # type: ignore[override]
         """Which outputs no process could be fitted to."""
-        failed = [k for k, members in self.mixtures.items() if not members]
-        return (
-            f"no Gaussian process could be fitted to outputs {failed}: equal shares instead"
-            if failed
-            else None
+        if all(self.mixtures.values()):
+            return None
+        told = "no Gaussian process could be fitted: equal shares instead"
+        return tuple(
+            "" if self.mixtures.get(k, [None]) else told for k in range(len(self.pairs.total))
         )
 
     @property
