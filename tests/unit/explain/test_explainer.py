@@ -526,7 +526,7 @@ def test_a_baseline_of_wrong_shape_is_told(baseline):
             lambda batch: batch[:-1, 0],
             r"must have one row for each of the 12 rows of the batch; got shape \(11,\)",
         ),
-        (lambda batch: None, "must be real numbers; got dtype object"),
+        (lambda batch: None, "must be real numbers; got None"),
         (
             lambda batch: 1 / 0,
             r"predict the rows to explain; got ZeroDivisionError\(division by zero\) on rows 0 to 11",
