@@ -23,11 +23,13 @@ def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
     seconds = LOSSES * first * _loss(_seen(few, pairs))
     if pairs > 1.5 * few:
         seconds += LOSSES * later * _loss(min(more, pairs))
+    many = errors_tell(pairs, n_players)
     if pairs >= TRIPLES.pairs_each * n_players and 3 <= n_players <= TRIPLES.most_players:
-        seen = _seen(ERRORS.pairs if errors_tell(pairs, n_players) else few, pairs)
-        # few games need all rounds
-        seconds += TRIPLES.rounds / 2 * (LOSSES * later * _loss(seen) + _factor(pairs))
-    if errors_tell(pairs, n_players):
+        # few games need all rounds while pairs are few
+        rounds = TRIPLES.rounds if many else TRIPLES.rounds / 3
+        seen = _seen(ERRORS.pairs if many else few, pairs)
+        seconds += rounds * (LOSSES * later * _loss(seen) + _factor(pairs))
+    if many:
         # two searches, twice as long each
         seconds += 4 * LOSSES * later * _loss(_seen(ERRORS.pairs, pairs))
     levels = min((n_players + 1) // 2, LEVELS)
