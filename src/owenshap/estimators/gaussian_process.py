@@ -15,7 +15,7 @@ from owenshap.estimators.base import FittedPairs, with_complements
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import pack
 from owenshap.support.draws import Draws
-from owenshap.surrogates import FittedSurrogate, Surrogate
+from owenshap.surrogates import FittedSurrogate, Notes, Surrogate
 from owenshap.surrogates.base import has_few_levels
 from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.forward import Forward, design_of, of_pairs
@@ -238,7 +238,7 @@ class Growing(Forward):
         any.
         """
         assert self._fitted is not None
-        fitted = self._fitted.confirmed(within)
+        fitted = self._fitted.confirmed(None if within is None else within / self._wider)
         self._confirmed = self._confirmed or within is None
         if fitted is self._fitted:
             return False
@@ -247,10 +247,18 @@ class Growing(Forward):
 
     @property
     def fitted(self) -> tuple[FloatArray, FloatArray]:
-        """The values (n, k) of the last fit, and their standard errors."""
+        """The values (n, k) of the last fit, and their standard errors: wider where very many
+        players have fewer pairs each than a first fit usually has, which left-out folds do not
+        show.
+        """
         assert self._fitted is not None
         assert self._errors is not None
-        return self._fitted.shapley_values, self._errors
+        return self._fitted.shapley_values, self._errors * self._wider
+
+    @property
+    def _wider(self) -> float:
+        # benchmarks/decisions.md#many-players
+        return max(1.0, FIRST_FIT * self._n_players / self._seen) ** 0.5
 
     def is_grown(self, needed: float) -> bool:
         """Whether further pairs should correct it: it has as many as it may, or knows its lengths
@@ -264,10 +272,12 @@ class Growing(Forward):
         self.grows = False
 
     @property
-    def note(self) -> str | None:
+    def notes(self) -> Notes:
         if self.grows:
-            return super().note
-        return "growing more would not be enough: further pairs correct the process"
+            return super().notes
+        assert self._fitted is not None
+        outputs = self._fitted.shapley_values.shape[1]
+        return ("growing more would not be enough: further pairs correct the process",) * outputs
 
     def state(self) -> dict[str, Any]:
         return super().state() | {

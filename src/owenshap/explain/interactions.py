@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS
 from owenshap.explain.indexing import resolve
+from owenshap.explain.tables import html_table, text_table
+from owenshap.explain.words import counted, fitted, named_outputs
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.extras import needed
+from owenshap.support.units import PREDICTION
 
 if TYPE_CHECKING:
     import pandas
     import shap
 
+MOST_TEXT = 6  # pairs in plain text: a glance
 PARTNERS = "partners"
 PAIR_AXES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -32,7 +37,7 @@ PAIR_AXES: Mapping[str, tuple[str, ...]] = {
 """The axes of each array, where none is sliced away."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Interactions:
     """What pairs of players add to each row's prediction together.
 
@@ -53,15 +58,15 @@ class Interactions:
     """The value of the empty coalition, (rows,) or (rows, outputs)."""
     predictions: FloatArray
     """The value of the grand coalition, (rows,) or (rows, outputs)."""
-    data: NDArray[Any] | None = field(repr=False)
+    data: NDArray[Any] | None
     """The explained rows, (rows, players); None of a game."""
     feature_names: list[str]
     """Names of the players."""
     output_names: list[str] | None
-    standard_errors: FloatArray = field(repr=False)
+    standard_errors: FloatArray
     """As values."""
-    lower: FloatArray = field(repr=False)
-    upper: FloatArray = field(repr=False)
+    lower: FloatArray
+    upper: FloatArray
     doubtful: NDArray[Any]
     """Why the intervals of a row may mislead, (rows,) or (rows, outputs); '' where nothing says
     so.
@@ -193,3 +198,57 @@ class Interactions:
         from owenshap.explain.saving import write
 
         write(self, path)
+
+    def _strongest(self) -> dict[str, Any]:
+        """Columns of a small table: of one row its pairs with their intervals, of many rows pairs
+        by their mean strength.
+        """
+        one = self[0] if ROWS in self.axes and len(self) == 1 else self
+        place = one.axes.index(PLAYERS)
+        first, second = np.triu_indices(len(one.feature_names), 1)
+        known = {"value": one.values}
+        if not np.array_equal(one.lower, one.upper):  # exact ones have no intervals to tell
+            known |= {"lower": one.lower, "upper": one.upper}
+        for name, array in known.items():
+            both = np.moveaxis(array, (place, place + 1), (0, 1))
+            known[name] = 2 * both[first, second]  # (pairs[, rows][, outputs])
+        if ROWS in one.axes:
+            known = {f"mean |value| over {len(one):,} rows": np.abs(known["value"]).mean(axis=1)}
+        sizes = np.abs(next(iter(known.values())))
+        order = np.argsort(-sizes, axis=None, kind="stable")
+        at = np.unravel_index(order, sizes.shape)
+        names = fitted(one.feature_names)
+        columns: dict[str, Any] = {
+            "first": [names[player] for player in first[at[0]]],
+            "second": [names[player] for player in second[at[0]]],
+        }
+        if OUTPUTS in one.axes:
+            outputs = named_outputs(one.output_names, sizes.shape[-1])
+            columns["output"] = [outputs[number] for number in at[-1]]
+        return columns | {name: each[at] for name, each in known.items()}
+
+    def _title(self) -> str:
+        counts = dict(zip(self.axes, self.shape, strict=True))
+        parts = [counted(counts[ROWS], "row")] if ROWS in counts else []
+        parts.append(counted(counts[PLAYERS], "feature"))
+        parts += [counted(counts[OUTPUTS], "output")] if OUTPUTS in counts else []
+        unit = "" if self.unit in (None, PREDICTION) else f", in {self.unit}"
+        return f"Interactions of {', '.join(parts)}{unit}"
+
+    def _notes(self) -> list[str]:
+        index = [] if self.index == SHAPLEY.name else [f"index {self.index}"]
+        low, high = int(np.min(self.evaluations)), int(np.max(self.evaluations))
+        cost = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        parts = [*index, self.method, f"{cost} evaluations{' per row' * (ROWS in self.axes)}"]
+        doubts = [each for each in np.ravel(self.doubtful).tolist() if each]
+        return [" · ".join(parts), *(f"doubtful: {each}" for each in doubts[:1])]
+
+    def __repr__(self) -> str:
+        if 0 in self.shape:
+            return self._title()
+        return text_table(self._title(), self._strongest(), self._notes(), MOST_TEXT)
+
+    def _repr_html_(self) -> str:
+        if 0 in self.shape:
+            return f"<div>{self._title()}</div>"
+        return html_table(self._title(), self._strongest(), self._notes())

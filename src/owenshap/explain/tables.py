@@ -14,9 +14,11 @@ CELL = "padding:1px 12px 1px 0;border:0;background:none;white-space:nowrap;text-
 FAINT = "opacity:.65"
 
 
-def text_table(title: str, columns: dict[str, Any], notes: list[str]) -> str:
+def text_table(
+    title: str, columns: dict[str, Any], notes: list[str], most: int = MOST_LINES
+) -> str:
     """The table in plain text, names at the left and numbers at the right."""
-    cells = [[name, *_written(column)] for name, column in columns.items()]
+    cells = [[name, *_written(column, most)] for name, column in columns.items()]
     widths = [max(map(len, column)) for column in cells]
     lines = [
         "  ".join(
@@ -25,7 +27,7 @@ def text_table(title: str, columns: dict[str, Any], notes: list[str]) -> str:
         ).rstrip()
         for line in zip(*cells, strict=True)
     ]
-    return "\n".join([title, *lines, *_more(columns), *notes])
+    return "\n".join([title, *lines, *_more(columns, most), *notes])
 
 
 def html_table(title: str, columns: dict[str, Any], notes: list[str]) -> str:
@@ -50,13 +52,13 @@ def html_table(title: str, columns: dict[str, Any], notes: list[str]) -> str:
     )
 
 
-def _written(column: Any) -> list[str]:
+def _written(column: Any, most: int = MOST_LINES) -> list[str]:
     if _is_text(column):
-        return [str(each) for each in column[:MOST_LINES]]
+        return [str(each) for each in column[:most]]
     digits = Digits.of(np.nan_to_num(np.asarray(column, float)))
     return [
         "–" if np.isnan(each) else digits.unsigned(float(each)) + digits.suffix
-        for each in column[:MOST_LINES]
+        for each in column[:most]
     ]
 
 
@@ -64,7 +66,10 @@ def _is_text(column: Any) -> bool:
     return not isinstance(column, np.ndarray)
 
 
-def _more(columns: dict[str, Any]) -> list[str]:
+def _more(columns: dict[str, Any], most: int = MOST_LINES) -> list[str]:
     """How many lines are not shown."""
-    rest = len(next(iter(columns.values()))) - MOST_LINES
-    return [f"… and {rest:,} more lines; to_frame() has all"] if rest > 0 else []
+    rest = len(next(iter(columns.values()))) - most
+    if rest <= 0:
+        return []
+    where = "pairs()" if "second" in columns else "to_frame()"
+    return [f"… and {rest:,} more lines; {where} has all"]

@@ -202,13 +202,20 @@ def _doubt(left: float) -> str:
 def _pairs_among(kept: Kept) -> Pairs:
     """The pairs among the evaluations; an error where these are stars or chains."""
     coalitions = kept.coalitions
-    pairs = None if len(coalitions) <= 2 else pairs_of(coalitions, kept.values)
+    if len(coalitions) <= 2:
+        raise InputError(
+            "budget",
+            "be enough for coalitions beside v(∅) and v(N)",
+            f"{len(coalitions)} evaluations",
+            f"Use at least 4; about {10 * kept.n_players:,} tell something of pairs",
+        )
+    pairs = pairs_of(coalitions, kept.values)
     # of stars and chains hardly any coalition has its complement
-    if pairs is None or 4 * len(pairs.odd) < len(coalitions):
+    if 4 * len(pairs.odd) < len(coalitions):
         raise InputError(
             "evaluations",
             "be of pairs of a coalition and its complement, or of all coalitions, for this",
-            "stars or chains" if pairs is not None else "none but v(∅) and v(N)",
+            "stars or chains",
             f"Use method={METHODS}",
         )
     return pairs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.bits import pack
 
+Notes: TypeAlias = tuple[str, ...] | None
+"""What did not go as it should, a text for each output, '' where all is well; None: nowhere."""
+MIRRORED = 1e-6  # of the largest value: two outputs whose sum is constant but for single precision
 # levels for each pair that are few, and how far apart levels are, of the largest
 FEW_LEVELS, APART = 1 / 3, 1e-3
 FOLDS = 5
@@ -22,8 +25,8 @@ FOLDS = 5
 class FittedSurrogate(ABC):
     """A game that is like the one its values came from, with Shapley values in closed form."""
 
-    note: str | None = None
-    """What did not go as it should, in words; None where all is well."""
+    notes: Notes = None
+    """What did not go as it should."""
 
     start: Any = None
     """What another fit may start from."""
@@ -145,6 +148,19 @@ class Pairs:
         """v(N) − v(∅), (k,)."""
         total: FloatArray = 2 * self.odd[0]
         return total
+
+    @property
+    def mirrors(self) -> list[int]:
+        """Outputs that are the one before, which is none of them, times −1 but for a constant: the
+        second of two classes.
+        """
+        found: list[int] = []
+        for k in range(1, len(self.centre)):
+            values = np.stack([self.odd[:, k - 1 : k + 1], self.even[:, k - 1 : k + 1]])
+            opposed = np.abs(values.sum(axis=2)).max() <= MIRRORED * np.abs(values).max()
+            if opposed and k - 1 not in found:
+                found.append(k)
+        return found
 
 
 def pairs_of(coalitions: BoolArray, values: FloatArray) -> Pairs:

@@ -14,6 +14,7 @@ from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
+    Notes,
     Pairs,
     Surrogate,
     fold_of,
@@ -227,39 +228,31 @@ class FittedChoice(FittedSurrogate):
         return self if self.confirm is None else self.confirm(within)
 
     @property
-    def note(self) -> str | None:  # type: ignore[override]
+    def notes(self) -> Notes:  # type: ignore[override]
         """Which outputs have other values than those of the preferred fit, and why; else what that
         fit says.
         """
-        notes = [
-            self._told(at, which)
-            for at in (1, 2)
-            if len(which := np.flatnonzero(self.chosen == at))
-        ]
-        if len(known := np.flatnonzero(self.by_heart & self._poor)):
-            outputs = self._of_outputs(known)
-            notes.append(
-                f"{self.preferred} knows its pairs by heart{outputs}: errors are those of fits "
-                "made again"
-            )
-        return "; ".join(notes) or self.candidates[0].note
+        by_heart = self.by_heart & self._poor
+        if not (self.chosen.any() or by_heart.any()):
+            return self.candidates[0].notes
+        return tuple(self._told(k, by_heart[k]) for k in range(len(self.chosen)))
 
-    def _told(self, at: int, which: IntArray) -> str:
-        found, better = (np.sqrt(self.errors[each, which[0]]) for each in (0, at))
+    def _told(self, output: int, by_heart: bool) -> str:
+        if by_heart:
+            again = "errors are those of fits made again"
+            return f"{self.preferred} knows its pairs by heart: {again}"
+        at = self.chosen[output]
+        if at == 0:
+            notes = self.candidates[0].notes
+            return "" if notes is None else notes[output]
+        found, better = np.sqrt(self.errors[[0, at], output])
         reason = (
             f"predicts left-out pairs no better than {NAMES[at]} (error {found:.2g} against "
             f"{better:.2g})"
         )
         if not np.isfinite(found):
             reason = "could not be fitted"
-        outputs = self._of_outputs(which)
-        return f"{self.preferred} {reason}{outputs}: the values are those of {NAMES[at]}"
-
-    def _of_outputs(self, which: IntArray) -> str:
-        """Which outputs, in words; nothing where there is only one."""
-        if len(self.chosen) == 1:
-            return ""
-        return f" in {len(which)} of {len(self.chosen)} outputs, the first is {which[0]}"
+        return f"{self.preferred} {reason}: the values are those of {NAMES[at]}"
 
     @property
     def start(self) -> Any:

@@ -11,7 +11,7 @@ from owenshap.designs.design import Design, Sets
 from owenshap.designs.pairs import draw_independent_pairs, random_sets
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.draws import Draws
-from owenshap.surrogates.base import FittedSurrogate, Surrogate, pairs_of
+from owenshap.surrogates.base import FittedSurrogate, Notes, Surrogate, pairs_of
 
 CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
 FIRST_FIT = 2  # pairs for each player
@@ -83,9 +83,9 @@ class Forward:
         self._highest = state["highest"]
 
     @property
-    def note(self) -> str | None:
-        """What did not go as planned with the latest fit, in words."""
-        return None if self._fitted is None else self._fitted.note
+    def notes(self) -> Notes:
+        """What did not go as planned with the latest fit."""
+        return None if self._fitted is None else self._fitted.notes
 
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
         """A design of the ends, pairs' coalitions and complements; sizes at which the surrogate

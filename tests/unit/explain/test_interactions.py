@@ -1,6 +1,8 @@
 """Interactions: of games and of rows, under every index, against all coalitions and closed forms."""
 
+import re
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -307,6 +309,32 @@ def test_what_cannot_be_asked_is_refused():
         owenshap.interactions(random_unanimity_sum(13, 20, 4, seed=0), budget=200, executor=pool)
     with refuses("index", "rows"):
         owenshap.interactions(smooth(4))[0]
+    with refuses("budget", "v(∅)", "at least 4", "about 140"):
+        owenshap.interactions(smooth(14), "gaussian-process", budget=3)
+    for budget in (4, 5, 8, 12):
+        few = owenshap.interactions(smooth(14), "gaussian-process", budget=budget)
+        assert np.isfinite(few.lower).all()
+
+
+def test_they_are_told_in_a_few_lines():
+    found = owenshap.Explainer(model, BACKGROUND).interactions(ROWS)
+    title, heads, strongest, *others = repr(found).splitlines()
+    assert title == "Interactions of 3 rows, 5 features"
+    assert " ".join(heads.split()) == "first second mean |value| over 3 rows"
+    sizes = off_diagonal(np.abs(found.values).mean(axis=0))
+    names = [found.feature_names[at] for at in np.unravel_index(sizes.argmax(), sizes.shape)]
+    first, second, value = re.split(r"  +", strongest)
+    assert [first, second] == names
+    assert float(value) == pytest.approx(sizes.max(), rel=0.01)
+    assert len(others) == 7
+    assert "lower" not in repr(found[0])  # exact
+    unsure = repr(owenshap.interactions(smooth(14), "gaussian-process", budget=60))
+    assert "lower" in unsure
+    assert "60 evaluations" in unsure
+    assert repr(found[:0]) == "Interactions of 0 rows, 5 features"
+    hostile = replace(found, feature_names=["<i>", *found.feature_names[1:]])
+    assert "<i>" not in hostile._repr_html_()
+    assert "pairs() has all" in repr(found)
 
 
 def boosted():

@@ -7,12 +7,13 @@ import pytest
 
 from owenshap.designs.indices import as_index
 from owenshap.run.keeping import SizeSums
-from owenshap.surrogates.base import jackknife, pairs_of
+from owenshap.surrogates.base import Pairs, jackknife, pairs_of
 from owenshap.surrogates.gaussian_process.even_kernel import Beside, EvenLikelihood, bends_of
 from owenshap.surrogates.gaussian_process.even_process import EvenMean, fit_even
 from owenshap.surrogates.gaussian_process.even_products import EvenProducts
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.semivalues import Mean, pairs, values
+from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.surrogates.gaussian_process.triples import Triples
 
 N_PLAYERS = 6
@@ -195,3 +196,33 @@ def test_two_classes_are_fitted_once():
     assert np.array_equal(whole[..., 0], -whole[..., 1])
     assert np.array_equal(without[..., 0], -without[..., 1])
     assert even.means[0][0].vector is even.means[1][0].vector
+
+
+def test_two_classes_share_an_odd_process():
+    rng = np.random.default_rng(3)
+    sets = rng.random((40, 8)) < 0.5
+    sets = np.concatenate([np.zeros((1, 8), bool), np.ones((1, 8), bool), sets, ~sets])
+    chance = 1 / (1 + np.exp(-(sets @ rng.normal(size=8)) + sets[:, 0] * sets[:, 1]))
+    third = np.sin(sets @ rng.normal(size=8))
+    fitted = GaussianProcessSurrogate().fit(sets, np.stack([third, chance, 1 - chance], axis=1))
+    alone = GaussianProcessSurrogate().fit(sets, (1 - chance)[:, None])
+    assert fitted.mixtures[2][0].learned is fitted.mixtures[1][0].learned
+    assert fitted.mixtures[0][0].learned is not fitted.mixtures[1][0].learned
+    # the numbers are those of a fit of its own
+    for name in ("shapley_values", "without_folds", "leave_one_out", "leave_fold_out"):
+        own = getattr(alone, name)[..., 0]
+        assert np.allclose(getattr(fitted, name)[..., 2], own, atol=1e-6 * np.abs(own).max())
+    assert np.allclose(fitted.values(sets)[:, 2], alone.values(sets)[:, 0], atol=1e-6)
+
+
+def test_of_outputs_in_a_row_every_other_one_is_a_mirror_and_a_constant_is_not_fitted():
+    signs = np.where(np.random.default_rng(0).random((20, 5)) < 0.5, 1.0, -1.0)
+    values = np.concatenate([np.ones((1, 5)), signs])[:, :1]
+    nothing = np.zeros_like(values)
+    columns = [values, -values, values, -values, values, nothing, nothing]
+    table = np.concatenate(columns, axis=1)
+    known = Pairs(signs, table, table / 2, np.full(7, 0.5), np.full(21, 3))
+    assert known.mirrors == [1, 3, 6]
+    sets = np.concatenate([[np.zeros(5, bool)], signs > 0, signs < 0])
+    sets = np.concatenate([[np.ones(5, bool)], sets])
+    assert GaussianProcessSurrogate().fit(sets, np.full((42, 2), 0.5)).note is None

@@ -15,6 +15,7 @@ from owenshap.designs.indices import SHAPLEY, Index
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.base import FOLDS, Pairs, fold_of
 from owenshap.surrogates.gaussian_process import semivalues
+from owenshap.surrogates.gaussian_process.even import BOUNDS, FIRST, OWN, EvenPart
 from owenshap.surrogates.gaussian_process.even_kernel import (
     DIRECTION_MEAN,
     Beside,
@@ -24,6 +25,7 @@ from owenshap.surrogates.gaussian_process.even_kernel import (
 )
 from owenshap.surrogates.gaussian_process.even_products import EvenSearch, how_many
 from owenshap.surrogates.gaussian_process.factor import Factor
+from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.learning import (
     first_guess,
     lowest_from,
@@ -31,7 +33,8 @@ from owenshap.surrogates.gaussian_process.learning import (
 )
 from owenshap.surrogates.gaussian_process.link import coefficients, fit_link
 from owenshap.surrogates.gaussian_process.members import without_folds
-from owenshap.surrogates.gaussian_process.settings import INDEX
+from owenshap.surrogates.gaussian_process.parameters import OTHERS, bounds
+from owenshap.surrogates.gaussian_process.settings import INDEX, LEARNING
 
 # pairs that parameters are learned from, and steps: benchmarks/decisions.md#even-process has all
 # numbers here
@@ -49,7 +52,6 @@ MOST_SEARCHED = 60  # players: of more there are too many products of four
 NOTHING = 1e-9  # of the odd part: an even part below it is rounding
 NEGLIGIBLE = 1e-3  # a share
 ROUNDING = 1e-8  # of the root mean square, as of the odd process
-MIRRORED = 1e-6  # of the largest value: two outputs whose sum is constant but for single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,25 +142,14 @@ def fit_even(pairs: Pairs) -> FittedEven:
         signs, odd, even = pairs.signs[some], pairs.odd[some], pairs.even[some]
         pairs = replace(pairs, signs=signs, odd=odd, even=even, sizes=pairs.sizes[some])
     means: dict[int, tuple[EvenMean, ...]] = {}
+    mirrors = pairs.mirrors
     for k in range(len(pairs.centre)):
-        mirror = _mirror_of(pairs, k)
-        if mirror is not None:
-            if mirror in means:
-                means[k] = tuple(mean.negative() for mean in means[mirror])
-            continue
         found = _Output(pairs.signs, pairs.odd[:, k], pairs.even[:, k])
-        if not found.constant:
+        if k in mirrors and k - 1 in means:
+            means[k] = tuple(mean.negative() for mean in means[k - 1])
+        elif not found.constant:
             means[k] = found.means()
     return FittedEven(pairs, means)
-
-
-def _mirror_of(pairs: Pairs, output: int) -> int | None:
-    """An output before this one with which it sums to a constant, as two classes do."""
-    for other in range(output):
-        values = np.stack([pairs.odd[:, [other, output]], pairs.even[:, [other, output]]])
-        if np.abs(values.sum(axis=2)).max() <= MIRRORED * np.abs(values).max():
-            return other
-    return None
 
 
 class _Fit(NamedTuple):
@@ -197,18 +188,27 @@ class _Output:
         return tuple(self._counted(mean, share) for mean, share in shared if share > 0)
 
     def _fits(self) -> Iterator[_Fit | None]:
-        """One after the other, so that few factors exist at once."""
-        guess, beside = first_guess(self._signs, self._odd), Beside.none(self._signs.shape[1])
-        plain = self._learned(guess, beside, STEPS)
+        """One after the other, so that few factors exist at once.
+
+        With few pairs also with lengths that the odd part has a say in; many teach them without it.
+        """
+        plain = self._learned(
+            first_guess(self._signs, self._odd), Beside.none(self._signs.shape[1]), STEPS
+        )
         if plain is None:
             return
         yield plain
-        yield self._alike(plain)
+        yield self._in_proportion(plain, np.zeros(self._signs.shape[1]))
         yield self._with_products(plain)
         along = self._with_directions(plain)
-        del plain
         yield along
-        if along is not None and self._many:
+        if not self._many:
+            lengths = self._of_both_parts()
+            yield self._in_proportion(plain, lengths)
+            del plain
+            yield None if along is None else self._in_proportion(along, lengths)
+        elif along is not None:
+            del plain
             yield self._with_products(along)
 
     @property
@@ -223,11 +223,27 @@ class _Output:
         factor = EvenLikelihood(self._signs, beside).factor(vector)
         return None if factor is None else _Fit(vector, beside, factor)
 
-    def _alike(self, plain: _Fit) -> _Fit | None:
-        """The plain one with the same length for all players."""
-        vector, n_players = plain.vector.copy(), self._signs.shape[1]
-        vector[:n_players] = vector[:n_players].mean()
-        return self._of(vector, plain.beside)
+    def _of_both_parts(self) -> FloatArray:
+        """Log lengths (n,) under which both parts of the game are likely, as the odd process learns
+        them; the even part alone says less of them.
+        """
+        n_players = self._signs.shape[1]
+        which = np.sort(spread_order(len(self._target))[: LEARNING.stages[0][0]])
+        likelihood, odd = Likelihood(self._signs[which]), self._odd[which]
+        part = EvenPart(self._target[which])
+
+        def loss(vector: FloatArray) -> tuple[float, FloatArray]:
+            return likelihood.loss_of_both(vector[:-OWN], vector[-OWN:], odd, part)
+
+        start = np.append(first_guess(self._signs, self._odd), FIRST)
+        limits = bounds(n_players, False) + BOUNDS
+        return lowest_from(loss, start, limits, LEARNING.stages[0][1])[:n_players]
+
+    def _in_proportion(self, fit: _Fit, lengths: FloatArray) -> _Fit | None:
+        """A fit with log lengths of the same mean in other proportions; all 0 is players alike."""
+        vector, own = fit.vector.copy(), slice(-OTHERS - len(lengths), -OTHERS)
+        vector[own] = lengths - lengths.mean() + vector[own].mean()
+        return self._of(vector, fit.beside)
 
     def _with_directions(self, plain: _Fit) -> _Fit | None:
         """Along the sum that the odd part is a function of, where it is one, and along those sums
@@ -280,7 +296,7 @@ class _Output:
     def _counted(self, mean: EvenMean, share: float) -> EvenMean:
         """The mean times its share, with fits made again where pairs are few."""
         again: tuple[EvenMean, ...] = ()
-        if len(self._target) <= DOUBTED * self._signs.shape[1]:
+        if FOLDS < len(self._target) <= DOUBTED * self._signs.shape[1]:  # a fold less leaves some
             again = self._again(mean, share)
         weights, left_out = share * mean.weights, share * mean.left_out
         return replace(mean, weights=weights, left_out=left_out, again=again)

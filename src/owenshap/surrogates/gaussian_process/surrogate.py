@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
+    Notes,
     Pairs,
     Surrogate,
     efficient,
@@ -91,7 +92,8 @@ class GaussianProcessSurrogate(Surrogate):
         scales = np.sqrt(np.mean(np.square(odd), axis=1))
         # elsewhere there is nothing but rounding
         live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))
-        targets = {k: odd[k] / scales[k] for k in live.tolist()}
+        mirrors = [] if self.pooled else pairs.mirrors
+        targets = {k: odd[k] / scales[k] for k in live.tolist() if k not in mirrors}
         evens = {k: _standard(pairs.even[: MOST_PAIRS + 1, k], scales[k]) for k in targets}
         learned = self._learned(learner, targets, evens, start or {})
         mixtures = {}
@@ -100,6 +102,9 @@ class GaussianProcessSurrogate(Surrogate):
             if not self.pooled and learner.errors_tell:
                 mixtures[k] = learner.by_errors(mixtures[k], target, float(scales[k]))
             pulse(fitted=0.5 / len(targets))
+        for k in mirrors:
+            if k - 1 in mixtures:
+                mixtures[k] = [_negative(member) for member in mixtures[k - 1]]
         return FittedProcess(learner.full, pairs, mixtures)
 
     def _learned(
@@ -126,6 +131,17 @@ class GaussianProcessSurrogate(Surrogate):
         }
 
 
+def _negative(member: Member) -> Member:
+    """That of the values times −1."""
+    return replace(
+        member,
+        weights=-member.weights,
+        left_out=-member.left_out,
+        fold_left_out=-member.fold_left_out,
+        by_fold=-member.by_fold,
+    )
+
+
 def _counted(learned: list[Learned], outputs: int) -> list[Learned]:
     """What was learned of one of so many outputs; a bar hears of it."""
     pulse(fitted=0.5 / outputs)  # the rest when its parameters are settled
@@ -143,13 +159,13 @@ class FittedProcess(FittedSurrogate):
     mixtures: dict[int, list[Member]] = field(repr=False)
 
     @property
-    def note(self) -> str | None:  # type: ignore[override]
+    def notes(self) -> Notes:  # type: ignore[override]
         """Which outputs no process could be fitted to."""
-        failed = [k for k, members in self.mixtures.items() if not members]
-        return (
-            f"no Gaussian process could be fitted to outputs {failed}: equal shares instead"
-            if failed
-            else None
+        if all(self.mixtures.values()):
+            return None
+        told = "no Gaussian process could be fitted: equal shares instead"
+        return tuple(
+            "" if self.mixtures.get(k, [None]) else told for k in range(len(self.pairs.total))
         )
 
     @property
