@@ -87,3 +87,25 @@ def test_the_weights_behind_a_steep_wave_are_found():
     assert all(has_index(member.learned.vector, n_players) for member in fitted.mixtures[0])
     error = np.square(fitted.shapley_values - exact).sum() / np.square(exact).sum()
     assert error < 1e-4
+
+
+def test_nothing_is_tried_beside_a_link_that_is_far_likelier(monkeypatch):
+    """Triples would be looked for to no avail: on a network they are."""
+    tried, with_triples = [], Learner._with_triples
+
+    def watched(learner, vector, target, triples):
+        tried.append(len(vector))
+        return with_triples(learner, vector, target, triples)
+
+    monkeypatch.setattr(Learner, "_with_triples", watched)
+    rng = np.random.default_rng(5)
+    weights, others = rng.normal(size=(12, 1)), rng.normal(size=(12, 6))
+    coalitions = some_pairs(12, 90)
+    linked = np.tanh((coalitions - 0.5) @ weights * 1.5 + 0.3)
+    network = np.tanh((coalitions - 0.5) @ others).sum(axis=1, keepdims=True)
+    counts = []
+    for values in (linked, network):
+        tried.clear()
+        GaussianProcessSurrogate().fit(coalitions, values)
+        counts.append(len(tried))
+    assert counts == [0, 1]

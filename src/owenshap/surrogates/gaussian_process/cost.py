@@ -9,8 +9,7 @@ from owenshap.surrogates.gaussian_process.settings import ERRORS, LEARNING, TRIP
 # for each pair, player and level (benchmarks/decisions.md#what-a-fit-takes).
 LOSS, NUMBER, PRODUCT, LEVEL = 4.5e-4, 1.6e-8, 4.1e-12, 1.4e-8
 LOSSES = 4 / 3  # of a step
-# rounds of triples, factors of all members and levels of their Shapley values, about
-ROUNDS, FACTORS, LEVELS = 3, 6, 18
+FACTORS, LEVELS = 6, 18  # of all members, and levels of their Shapley values, about
 
 
 def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
@@ -24,10 +23,13 @@ def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
     seconds = LOSSES * first * _loss(_seen(few, pairs))
     if pairs > 1.5 * few:
         seconds += LOSSES * later * _loss(min(more, pairs))
+    many = errors_tell(pairs, n_players)
     if pairs >= TRIPLES.pairs_each * n_players and 3 <= n_players <= TRIPLES.most_players:
-        seen = _seen(ERRORS.pairs if errors_tell(pairs, n_players) else few, pairs)
-        seconds += ROUNDS * (LOSSES * later * _loss(seen) + _factor(pairs))
-    if errors_tell(pairs, n_players):
+        # few games need all rounds while pairs are few
+        rounds = TRIPLES.rounds if many else TRIPLES.rounds / 3
+        seen = _seen(ERRORS.pairs if many else few, pairs)
+        seconds += rounds * (LOSSES * later * _loss(seen) + _factor(pairs))
+    if many:
         # two searches, twice as long each
         seconds += 4 * LOSSES * later * _loss(_seen(ERRORS.pairs, pairs))
     levels = min((n_players + 1) // 2, LEVELS)

@@ -167,14 +167,18 @@ class Learner:
         which, likelihood = self.part(TRIPLES.most_searched)
         values = target[which]
         search = Search(likelihood.signs, values)
-        count = ERRORS.pairs if self.errors_tell else LEARNING.stages[0][0]
+        count, gain = LEARNING.stages[0][0], np.inf
+        if self.errors_tell:
+            count, gain = ERRORS.pairs, TRIPLES.gain * len(values)
+        loss = np.inf
         for left in reversed(range(TRIPLES.rounds + 1)):
             factor = likelihood.with_triples(triples).factor(vector)
             if factor is None:
                 break
-            before = len(triples)
+            before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
             triples = search.found(factor, triples)
-            if not left or len(triples) - before < max(1, before / 10):
+            more = len(triples) - before >= max(1, before / 10) or loss < loss_before - gain
+            if not left or not len(triples) or not more:
                 break
             nearby, limits = _nearby(vector, n_players)
             seen, steps = self._seen(count, target), LEARNING.stages[1][1]
