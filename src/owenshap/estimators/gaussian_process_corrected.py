@@ -35,7 +35,6 @@ GROWTH = 1.5  # of what a process is fitted on, from one to the next
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
 # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
 AT_ODDS, SHORTEST = 6.0, 4
-LEANING = 1.0  # weight of a batch: the pairs that its process was fitted on, to this power
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,8 @@ class GaussianProcessCorrected(Estimator):
                     + corrections(drawn[which], odd[which] - expected(drawn[which]), end - some)
                 )
             notes.append(noted)
-            weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
+            # as many as its process was fitted on (benchmarks/decisions.md#intervals-of-a-process)
+            weights += [float(first) if batches > 1 else 1.0] * (last - first)
         return Reduced(_spread(np.concatenate(corrected), np.array(weights)), notes[-1])
 
     def bytes_needed(self, n_players: int, replicates: int) -> int:

@@ -30,9 +30,11 @@ from owenshap.surrogates.multiples import multiples
 # first guess is likelier than, of one row half of the others learn little
 # (benchmarks/decisions.md#taught-rows).
 PILOTS, PAIRS = 4, 4
-# times the time that learning takes must rows save, as both are guesses
+# times the time that learning takes must rows save, as both are guesses: 4 to 9 rows earn it back,
+# and 8 and more are taught (benchmarks/decisions.md#taught-rows)
 WORTH = 2
-MOST_OUTPUTS = 3  # that teach: of more the first ones
+# that teach: of more the first ones, as every row tries all that is taught; one is too few
+MOST_OUTPUTS = 3
 
 
 def own_plans(

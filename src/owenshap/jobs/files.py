@@ -15,7 +15,7 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.jobs.layout import NUMBER, TEXT, arrow, kinds_of
-from owenshap.jobs.sources import Chunk, Source, check_ids, no_ids
+from owenshap.jobs.sources import UNIT, Chunk, Source, check_ids, no_ids
 from owenshap.support.extras import needed
 from owenshap.tables import as_table
 
@@ -23,7 +23,6 @@ Wanted: TypeAlias = deque[tuple[int, int]]
 """First and last row of each chunk that is still to come, in ascending order."""
 Types: TypeAlias = Callable[[list[str]], dict[str, Any]]
 
-BATCH = 1 << 14  # rows that are read at a time: little memory, and no time lost
 MEND = "Mend or remove it: what is done is kept"
 ALL_ALIKE = "Give files of the same columns, or a run for each kind"
 
@@ -127,7 +126,7 @@ class ParquetFile(File):
             for group, rows in enumerate(self._groups):
                 if _is_wanted(wanted, first + rows):
                     at = first
-                    for batch in file.iter_batches(BATCH, row_groups=[group]):
+                    for batch in file.iter_batches(UNIT, row_groups=[group]):
                         yield at, pa.Table.from_batches([batch])
                         at += len(batch)
                 first += rows

@@ -12,8 +12,8 @@ from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.layout import CONVERGENCE, ERROR, ROW, Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.runnable import NO_CLOCK, Runnable
-from owenshap.jobs.sources import Chunk, MemorySource, check_features
-from owenshap.jobs.work import UNIT, Explained, Explaining, Piece, pieces, tables, units
+from owenshap.jobs.sources import UNIT, Chunk, MemorySource, check_features
+from owenshap.jobs.work import Explained, Explaining, Piece, pieces, tables, units
 from owenshap.support.extras import needed
 
 

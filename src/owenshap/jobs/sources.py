@@ -17,6 +17,12 @@ from owenshap.jobs.layout import NUMBER, arrow, kinds_of
 from owenshap.support.arrays import IntArray
 from owenshap.tables import as_table
 
+UNIT = 4096
+"""Rows that are read, and explained, in one call, whatever the size of a part: a model whose
+arithmetic depends on its batch then gives the same bits for parts of any multiple of it
+(decisions.md#parts-of-a-run).
+"""
+
 
 @dataclass(frozen=True)
 class Chunk:

@@ -221,7 +221,9 @@ def _ways(n_players: int, until: Until, cost: Cost) -> dict[str, tuple[float, fl
         # two fits to few pairs, or three, and what they expect of all pairs that correct them
         "gaussian-process-corrected": (BY_CORRECTED * n_players, 5 * fits(3)),
     }
-    if BY_PROCESS * n_players <= 4 * MOST_CHOSEN:
+    # with fewer pairs than players a fit says nothing of most of them
+    # (benchmarks/decisions.md#many-players)
+    if n_players <= MOST_CHOSEN:
         # the first fit, the last one, and as much again for those in between and for checks
         growing = fits(2.5) + 3 * fits(BY_PROCESS / 2)
         ways["gaussian-process"] = (BY_PROCESS * n_players, growing)

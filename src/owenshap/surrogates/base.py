@@ -16,6 +16,8 @@ from owenshap.support.bits import pack
 Notes: TypeAlias = tuple[str, ...] | None
 """What did not go as it should, a text for each output, '' where all is well; None: nowhere."""
 MIRRORED = 1e-6  # of the largest value: two outputs whose sum is constant but for single precision
+# levels for each pair that are few, and how far apart levels are, of the largest
+FEW_LEVELS, APART = 1 / 3, 1e-3
 FOLDS = 5
 """Groups of pairs that are left out in turn, to see how much the values hang on each."""
 
@@ -61,8 +63,8 @@ class FittedSurrogate(ABC):
         """
 
     @property
-    def learned_without_folds(self) -> FloatArray:
-        """The same where parameters that are flexible are learned without each fold, too."""
+    def moved_without_folds(self) -> FloatArray:
+        """The same where flexible parameters move some steps on without each fold, too."""
         return self.without_folds
 
     @property
@@ -217,6 +219,16 @@ def jackknife(
     squares = unseen * (FOLDS - 1) / FOLDS * np.square(without_folds - values).sum(axis=0)
     errors: FloatArray = np.sqrt((squares + column_sums(squares) / len(squares)) / 2)
     return errors
+
+
+def has_few_levels(odd: FloatArray) -> BoolArray:
+    """Outputs (k,) whose odd parts (N, k) are mostly as large as others are: thresholds decide
+    there, and what half of the pairs says of those holds little for the other half.
+    """
+    sizes = np.sort(np.abs(odd), axis=0)
+    levels = 1 + np.count_nonzero(np.diff(sizes, axis=0) > APART * sizes[-1], axis=0)
+    few: BoolArray = levels <= FEW_LEVELS * len(odd)
+    return few
 
 
 def sizes_of(coalitions: BoolArray) -> IntArray:

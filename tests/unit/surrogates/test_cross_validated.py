@@ -125,6 +125,26 @@ def test_only_what_is_in_doubt_is_fitted_again():
     assert counts == [2, 1 + FOLDS]
 
 
+def test_with_many_pairs_only_levels_that_few_pairs_tell_are_fitted_again():
+    """A link that weights find from many pairs moves little without a fold; so do weights that
+    separate these votes by heart, and err by a fifth of the largest value.
+    """
+    votes = np.random.default_rng(3).integers(1, 30, 15)
+    game = weighted_voting(votes.tolist(), int(votes.sum()) // 2 + 1)
+    linked, voted = pairs_for(12, 120), pairs_for(15, 90, seed=3)
+    sums = linked @ np.random.default_rng(3).normal(size=12)
+    counts = []
+    for coalitions, values in ((linked, np.tanh(sums - 0.5)), (voted, game.values(voted))):
+        Counting.fits = 0
+        fitted = CrossValidated(Counting()).fit(coalitions, values[:, None])
+        assert fitted.candidates[0].flexible.tolist() == [True]
+        counts.append(Counting.fits)
+    assert counts == [1, 1 + FOLDS]
+    away = np.abs(fitted.shapley_values[:, 0] - game.shapley_values)
+    assert np.mean(away < 2 * fitted.candidates[0].standard_errors[:, 0]) < 0.5
+    assert np.mean(away < 2 * fitted.standard_errors[:, 0]) > 0.9
+
+
 def test_each_output_is_judged_by_itself():
     game, coalitions = voting(1), pairs_for(40, 75, seed=1)
     values = np.column_stack(
