@@ -159,8 +159,8 @@ def growth() -> dict[str, Any]:
     folder = Folder.begun(_made(fresh("journal")), {"part_rows": 1, "rows": 1})
     content = np.random.default_rng(0).bytes(12_000_000)
     part = Part(0, 1, 0, 1, 1, "0" * 64, 1, 1.0)
-    writes = [seconds(lambda: folder.add(part, content)) for _ in range(10)]
-    notes = [seconds(lambda: folder.add(part, b"")) for _ in range(50)]
+    writes = [seconds(lambda: folder.add(part, content, None)) for _ in range(10)]
+    notes = [seconds(lambda: folder.add(part, b"", None)) for _ in range(50)]
     line = (folder.path / "journal.jsonl").read_bytes().splitlines()[0] + b"\n"
     (folder.path / "journal.jsonl").write_bytes(line * 100_000)
     return {

@@ -7,8 +7,10 @@ result of a task, which Dask keeps on its workers and makes again where all that
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
+import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, ThreadPoolExecutor
@@ -31,6 +33,9 @@ Submit: TypeAlias = Callable[[Chunk, IntArray], Any]
 
 TRIES = 3  # of a part, before a worker that fails it ends the run
 AHEAD = 2  # parts handed out for each worker: the next one is there when one is done
+# seconds between two looks at how many workers there are: on a cluster the answer takes as long as
+# a task (decisions.md#parts-of-a-run)
+COUNTED = 1.0
 KEPT = "What is done is kept: call it again to go on"
 
 
@@ -57,7 +62,20 @@ def completed(
             end_child()
         return
     with _delivered(work, executor, folder) as submit:
-        yield from _as_completed(submit, tasks, lambda: AHEAD * workers_of(executor))
+        yield from _as_completed(submit, tasks, _most(executor))
+
+
+def _most(executor: Executor) -> Callable[[], int]:
+    """How many parts may be handed out; a cluster may grow meanwhile."""
+    most, counted = 0, -math.inf
+
+    def now() -> int:
+        nonlocal most, counted
+        if time.monotonic() - counted > COUNTED:
+            most, counted = AHEAD * workers_of(executor), time.monotonic()
+        return most
+
+    return now
 
 
 def _as_completed(

@@ -52,6 +52,18 @@ def test_a_worker_without_memory_is_tried_again(tmp_path, client):
     assert_same(run.explanation(), explainer()(ROWS, **SETTINGS))
 
 
+def test_workers_are_not_counted_for_every_part(tmp_path, client, monkeypatch):
+    counted, count = [], client.nthreads
+
+    def nthreads():
+        counted.append(time.monotonic())
+        return count()
+
+    monkeypatch.setattr(client, "nthreads", nthreads)
+    finished(tmp_path, executor=client, part_rows=1)
+    assert len(counted) <= 3 + counted[-1] - counted[0]  # seconds; 100 parts are made
+
+
 class Counted:
     """Says where it was unpickled."""
 
