@@ -278,9 +278,10 @@ def gpu(folder: Path | None, run: Run) -> None:
         "deeper models": lambda: more.models(folder, run, lambda each: mlp(each, run)),
         "error against time": lambda: more.against_time(cc, mlp(cc, run), run),
         "search on MNIST": lambda: search.experiment(digits, run),
-        "tolerances on MNIST": lambda: more.asked(digits, mlp(digits, run), run),
-        "the field on MNIST": lambda: more.field(digits, mlp(digits, run), run),
         "CC": lambda: experiments(cc, folder, run),
+        "tolerances and the field": lambda: more.experiments(
+            ["tolerance", "field"], folder, run, lambda each: mlp(each, run)
+        ),
     }
     for name, step in steps.items():
         try:

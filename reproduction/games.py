@@ -8,6 +8,7 @@ once is here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from owenshap.designs.design import Chains, Design, Stars
 from owenshap.estimators import Estimator
 from reproduction.networks import Network
+from reproduction.pool import spread_on
 
 AT_ONCE = 1 << 18  # numbers of one working array on the host: what stays in a cache
 # numbers of one working array of a network: what stays in a cache, what fills a GPU
@@ -36,6 +38,11 @@ def table(network: Network, rows: Any, device: str = "cpu", members: Any = None)
     """
     if device == "cpu" and members is None and network.architecture.startswith("mlp"):
         return _table_in_numpy(network, rows)
+    work = partial(_table_in_torch, network, device, members)
+    return np.concatenate(list(spread_on(device, work, rows[:, None])), axis=1)
+
+
+def _table_in_torch(network: Network, device: str, members: Any, rows: Any) -> Any:
     import torch
 
     outputs = explained_outputs(network, rows, device)

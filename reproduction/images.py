@@ -25,12 +25,13 @@ from reproduction.games import (
     total,
 )
 from reproduction.networks import Network
-from reproduction.pool import spread
-from reproduction.steps import Result, Run
+from reproduction.pool import spread, spread_on
+from reproduction.steps import Result, Run, Size
 from reproduction.tabular import DRAWS_SEED, about, some_rows, spread_so_far
 from reproduction.variants import VARIANTS
 
 STRONGEST = 20
+IN_A_PART = 30  # digits or rows: a round or two on many cores
 STARS_AT_ONCE = 4000
 
 
@@ -58,30 +59,14 @@ def curves(dataset: Dataset, network: Network, run: Run) -> None:
     name = f"{dataset.name}-{network.architecture.partition(' ')[0]}-curves"
     rows = some_rows(dataset, run.size.rows)
 
-    def piece(place: int) -> Result:
-        rng = np.random.default_rng((DRAWS_SEED, place))
-        game = game_of(network, rows[place], run.device)
-        truth = near_exact(game, run.size.near_exact, rng)
-        squared, spread = {}, {}
-        for key, variant in VARIANTS.items():
-            designs = [
-                estimator.draw(game.n_players, rng, replicates)
-                for estimator, replicates in map(variant.make, run.size.samples)
-            ]
-            found = estimate_all(game, designs)
-            # Null players, whose pixel is black, are estimated exactly by all methods: they count
-            # as 0, as in the paper.
-            squared[key] = np.sum((found - truth) ** 2, axis=1) / rows.shape[1]
-            spread[key] = spread_so_far(found).sum(axis=1) / rows.shape[1]
-        return {
-            "squared_error": squared,
-            "spread": spread,
-            "power": float(np.sum(truth**2) / rows.shape[1]),
-            "players": game.n_players,
-        }
+    def piece(start: int) -> Result:
+        places = range(start, min(start + IN_A_PART, len(rows)))
+        work = partial(_curves_of_row, network, run.size, run.device)
+        found = spread_on(run.device, work, places, rows[start:])
+        return {f"row {place}": each for place, each in zip(places, found, strict=True)}
 
     def join(parts: dict[str, Result]) -> Result:
-        every = list(parts.values())
+        every = [each for part in parts.values() for each in part.values()]
         return {
             "samples": run.size.samples,
             **{
@@ -97,7 +82,32 @@ def curves(dataset: Dataset, network: Network, run: Run) -> None:
         }
 
     settings = run.settings("rows", "every", "near_exact", **about(network))
-    run.whole(name, settings, {f"row {k}": partial(piece, k) for k in range(len(rows))}, join)
+    pieces = {f"from {k}": partial(piece, k) for k in range(0, len(rows), IN_A_PART)}
+    run.whole(name, settings, pieces, join)
+
+
+def _curves_of_row(network: Network, size: Size, device: str, place: int, row: Any) -> Result:
+    """Squared error and statistic of every variant by step, for one row."""
+    rng = np.random.default_rng((DRAWS_SEED, place))
+    game = game_of(network, row, device)
+    truth = near_exact(game, size.near_exact, rng)
+    squared, spread_of = {}, {}
+    for key, variant in VARIANTS.items():
+        designs = [
+            estimator.draw(game.n_players, rng, replicates)
+            for estimator, replicates in map(variant.make, size.samples)
+        ]
+        found = estimate_all(game, designs)
+        # Null players, whose pixel is black, are estimated exactly by all methods: they count as 0,
+        # as in the paper.
+        squared[key] = np.sum((found - truth) ** 2, axis=1) / len(row)
+        spread_of[key] = spread_so_far(found).sum(axis=1) / len(row)
+    return {
+        "squared_error": squared,
+        "spread": spread_of,
+        "power": float(np.sum(truth**2) / len(row)),
+        "players": game.n_players,
+    }
 
 
 SALIENCY_SEED = 4
@@ -130,7 +140,6 @@ PROCESS_IMAGES = 50
 """Digits of those not shown that the process explains: a fit takes a second."""
 COSTLY = 0.1
 """Seconds of an evaluation of a model whose evaluations are what counts."""
-IN_A_PART = 30  # digits: a round or two of fits on many cores
 
 
 def saliency(dataset: Dataset, network: Network, run: Run) -> None:
@@ -150,7 +159,8 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> None:
         process = [place < len(shown) + PROCESS_IMAGES for place in places]
         begun = spread(partial(by_budget, network), digits, process)  # beside what is drawn here
         rngs = [np.random.default_rng((SALIENCY_SEED, place)) for place in places]
-        found = [drawn(network, *each, run) for each in zip(digits, rngs, process, strict=True)]
+        work = partial(drawn, network, run.size.truth_samples, run.device)
+        found = list(spread_on(run.device, work, digits, rngs, process))
         parts = [digit.scored(fits) for digit, fits in zip(found, begun, strict=True)]
         columns: Result = {
             "scores": {
@@ -277,19 +287,21 @@ class Digit:
         return scores, maps, self.due
 
 
-def drawn(network: Network, row: Any, rng: np.random.Generator, second: bool, run: Run) -> Digit:
+def drawn(
+    network: Network, samples: int, device: str, row: Any, rng: np.random.Generator, second: bool
+) -> Digit:
     """A digit by the rules that draw, and by Castro with very many permutations; a second ground
     truth tells how far the first is off.
     """
-    game = game_of(network, row, run.device)
-    draw = owenshap.Castro().draw(game.n_players, rng, run.size.truth_samples)
+    game = game_of(network, row, device)
+    draw = owenshap.Castro().draw(game.n_players, rng, samples)
     truth = estimate_all(game, [draw])[0]
     found = {}
     for name, make in MAPS.items():
         estimator, replicates = make(game.n_players, halved_budget(game.n_players))
         design = estimator.draw(game.n_players, rng, replicates)
         found[name] = estimate_all(game, [design])[0], evaluations(design)
-    other = near_exact(game, run.size.truth_samples, rng) if second else None
+    other = near_exact(game, samples, rng) if second else None
     places = game.live + len(row) - network.inputs
     return Digit(places, len(row), total(game), truth, found, other)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -23,7 +24,7 @@ from reproduction.deeper import patch_members
 from reproduction.games import LinearFirstGame, RowGame, TableRow, estimates, table
 from reproduction.images import COSTLY, chosen, game_of, near_exact
 from reproduction.networks import Network
-from reproduction.pool import spread
+from reproduction.pool import spread, spread_on
 from reproduction.steps import Result, Run
 from reproduction.tabular import DRAWS_SEED, ROWS_SEED, exact, some_rows
 from reproduction.timing import clock_of
@@ -90,37 +91,40 @@ def field_truth(dataset: Dataset, network: Network, run: Run) -> list[Any]:
     def truths() -> Result:
         if dataset.side is None:
             return {f"row {k}": each for k, each in enumerate(exact(table(network, rows)).T)}
-        found = {}
-        for place, row in enumerate(rows):
-            rng = np.random.default_rng((DRAWS_SEED, place))
-            found[f"row {place}"] = near_exact(
-                game_of(network, row, run.device), run.size.near_exact, rng
-            )
-        return found
+        work = partial(_near_exact_of_row, network, run.size.near_exact, run.device)
+        found = spread_on(run.device, work, range(len(rows)), rows)
+        return {f"row {place}": each for place, each in enumerate(found)}
 
     settings = run.settings("near_exact", network=network.digest, rows=len(rows), seed=ROWS_SEED)
     kept = run.step(f"{dataset.name}-field-truth", settings, truths)
     return [np.asarray(kept[f"row {place}"], np.float64) for place in range(len(rows))]
 
 
-def rows_with_truth(dataset: Dataset, network: Network, run: Run) -> Callable[[int], Any]:
-    """From the place of a row to its game, its values and its budgets."""
-    rows = some_rows(dataset, FIELD_ROWS[dataset.name])
-    every = field_truth(dataset, network, run)
+def _near_exact_of_row(network: Network, stars: int, device: str, place: int, row: Any) -> Any:
+    rng = np.random.default_rng((DRAWS_SEED, place))
+    return near_exact(game_of(network, row, device), stars, rng)
 
-    def one(place: int) -> tuple[RowGame, Any, tuple[int, ...]]:
-        truth = every[place]
-        if dataset.side is None:
-            values = table(network, rows[place : place + 1])
+
+@dataclass(frozen=True)
+class FieldRows:
+    """From the place of a row to its game, its values and its budgets."""
+
+    network: Network
+    rows: Any
+    truths: list[Any]
+    table: bool
+    """Whether all coalitions are valued beforehand."""
+
+    def __call__(self, place: int) -> tuple[RowGame, Any, tuple[int, ...]]:
+        truth, row = self.truths[place], self.rows[place]
+        if self.table:
+            values = table(self.network, row[None])
             return TableRow(np.ascontiguousarray(values[:, 0])), truth, CC_BUDGETS
+        without_torch = find_spec("torch") is None
         game: RowGame = (
-            numpy_row(network, rows[place])
-            if find_spec("torch") is None
-            else game_of(network, rows[place], run.device)
+            numpy_row(self.network, row) if without_torch else game_of(self.network, row, "cpu")
         )
         return game, truth, tuple(times * game.n_players for times in MNIST_BUDGETS)
-
-    return one
 
 
 def numpy_row(network: Network, row: Any) -> ValuesRow:
@@ -142,22 +146,28 @@ def contend(
     """Squared errors (budgets, rows), relative to the power of φ, the mean over repetitions; and
     processor seconds (budgets, rows) of one estimate.
     """
-    errors, seconds = [], []
-    for place in range(FIELD_ROWS[dataset]):
-        game, truth, budgets = made(place)
-        power = np.sum(truth**2)
-        of_row, taken = [], []
-        for budget in budgets:
-            began = time.process_time()
-            found = [
-                method(game, budget, 1000 * place + seed)
-                for seed in range(FIELD_REPETITIONS[dataset])
-            ]
-            taken.append((time.process_time() - began) / len(found))
-            of_row.append(np.mean([np.sum((each - truth) ** 2) for each in found]) / power)
-        errors.append(of_row)
-        seconds.append(taken)
+    work = partial(_contend_row, method, made, FIELD_REPETITIONS[dataset])
+    found = list(spread(work, range(FIELD_ROWS[dataset])))
+    errors, seconds = zip(*found, strict=True)
     return {"errors": np.array(errors).T, "seconds": np.array(seconds).T}
+
+
+def _contend_row(
+    method: Callable[[RowGame, int, int], Any],
+    made: Callable[[int], Any],
+    repetitions: int,
+    place: int,
+) -> tuple[list[float], list[float]]:
+    """The same of one row, by budget."""
+    game, truth, budgets = made(place)
+    power = np.sum(truth**2)
+    errors, seconds = [], []
+    for budget in budgets:
+        began = time.process_time()
+        found = [method(game, budget, 1000 * place + seed) for seed in range(repetitions)]
+        seconds.append((time.process_time() - began) / len(found))
+        errors.append(float(np.mean([np.sum((each - truth) ** 2) for each in found]) / power))
+    return errors, seconds
 
 
 def by_variant(key: str, game: RowGame, budget: int, seed: int) -> Any:
@@ -183,7 +193,9 @@ def by_peer(name: str, game: RowGame, budget: int, seed: int) -> Any:
 
 def field(dataset: Dataset, network: Network, run: Run) -> None:
     """Ours; in the environment that has them, the peers."""
-    made = rows_with_truth(dataset, network, run)
+    rows = some_rows(dataset, FIELD_ROWS[dataset.name])
+    truths = field_truth(dataset, network, run)
+    made = FieldRows(network, rows, truths, dataset.side is None)
     name = dataset.name
     known = {
         "network": network.digest,
@@ -344,7 +356,7 @@ ASKED: dict[str, Any] = {
     "gaussian-process-corrected": "gaussian-process-corrected",
     "default": "auto",
 }
-MOST_EVALUATIONS = {"cc": 2_000_000, "mnist": 400_000}
+MOST_EVALUATIONS = 2_000_000
 
 
 def asked(dataset: Dataset, network: Network, run: Run) -> None:
@@ -377,9 +389,7 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
     def join(parts: dict[str, Result]) -> Result:
         n_players = len(truths[0])
         until = Until(tolerance=TOLERANCES[-1])
-        choices = [
-            chosen(n_players, MOST_EVALUATIONS[name], seconds, until) for seconds in (0.0, COSTLY)
-        ]
+        choices = [chosen(n_players, MOST_EVALUATIONS, seconds, until) for seconds in (0.0, COSTLY)]
         found = {"tolerances": list(TOLERANCES), "rows": len(rows), "chosen": choices}
         return {**found, "methods": parts}
 
@@ -388,7 +398,7 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         "rows": len(rows),
         "seed": ROWS_SEED,
         "methods": list(ASKED),
-        "most": MOST_EVALUATIONS[name],
+        "most": MOST_EVALUATIONS,
         "kept": "what was allowed, what the default takes",
     }
     pieces = {key: partial(piece, method) for key, method in ASKED.items()}
@@ -404,9 +414,8 @@ def one_asked(
     else:
         drawn = game_of(network, row, "cpu")
         game = owenshap.FunctionGame(drawn.values, drawn.n_players)
-    most = MOST_EVALUATIONS[name]
     found = owenshap.estimate(
-        game, method, tolerance=tolerance, budget=most, seed=seed, progress=False
+        game, method, tolerance=tolerance, budget=MOST_EVALUATIONS, seed=seed, progress=False
     )
     held = (found.lower <= truth) & (truth <= found.upper)
     return {
@@ -414,7 +423,7 @@ def one_asked(
         "off": float(np.abs(found.values - truth).max()),
         "allowed": float(np.max(found.tolerances)),
         "inside": float(np.mean(held)),
-        "reached": float(found.evaluations < most // 2),
+        "reached": float(str(found.stopped_by).startswith("tolerance")),
     }
 
 

@@ -394,9 +394,9 @@ def times(results: Results) -> Iterator[str]:
     if 0 < len({f"cc-timing-{device}" for device in devices} & _older(results)) < len(devices):
         yield "\nThe two devices were timed with different code: compare ratios down a column, not across."
     yield from _profiles(devices)
-    first = next(iter(devices.values()))["result"]
-    if "building" in first:
-        copied, at_once = (np.min(first["building"][way]) for way in ("copied", "at_once"))
+    building = results("cc-building")
+    if building:
+        copied, at_once = (min(building[way]) for way in ("copied", "at_once"))
         factors = [
             1000 * each["program"]["seconds_of_50"] / 50 / each["paper"]["ms"]
             for each in results.expected["table"].values()
@@ -690,6 +690,7 @@ def deeper(results: Results) -> Iterator[str]:
     if not any(results(name) for name, _ in parts):
         return
     yield "## Deeper networks\n"
+    yield "One network each, with Table I's rows and repetitions; ratios over three networks of either kind are under [other models](#beyond-the-paper-other-models).\n"
     for name, title in parts:
         found = results(name)
         if found:
@@ -854,13 +855,13 @@ def models(results: Results) -> Iterator[str]:
     if not there:
         return
     yield "## Beyond the paper: other models\n"
-    yield "Squared error to Castro's at equal evaluations, 200 permutations' worth; exact values by enumeration where nothing else is said. Every column has several models,"
-    yield "from seeds of their own and, on CC, on splits of their own; intervals are over models and rows.\n"
+    yield "Squared error to Castro's at equal evaluations, 200 permutations' worth; exact values by enumeration where nothing else is said. Models"
+    yield "have seeds of their own and, on CC, splits of their own; intervals are over models and rows.\n"
     yield from header("", *(MODELS[name] for name in there))
-    told = [np.shape(found["errors"]["castro evaluations"]) for found in there.values()]
+    told = [np.atleast_2d(found["errors"]["castro evaluations"]).shape for found in there.values()]
     yield row("models, rows of each", *(f"{models_}, {rows}" for models_, rows in told))
     tests = (
-        "–".join(f"{each:.3f}" for each in sorted({min(found["test"]), max(found["test"])}))
+        "–".join(f"{each:.3f}" for each in sorted({np.min(found["test"]), np.max(found["test"])}))
         for found in there.values()
     )
     yield row("test accuracy", *tests)
@@ -870,7 +871,7 @@ def models(results: Results) -> Iterator[str]:
         cells = []
         for found in there.values():
             upper, lower = (
-                np.asarray(found["errors"][f"{each} evaluations"], np.float64)
+                np.atleast_2d(np.asarray(found["errors"][f"{each} evaluations"], np.float64))
                 for each in (key, "castro")
             )
             cells.append(judging.ratio_of_networks(upper, lower).text(".2g"))

@@ -14,6 +14,7 @@ from reproduction import images, splits
 from reproduction.data import Dataset, credit_cards
 from reproduction.games import estimate_all, table, total
 from reproduction.networks import Network
+from reproduction.pool import spread_on
 from reproduction.steps import Result, Run
 from reproduction.tabular import (
     DRAWS,
@@ -87,34 +88,45 @@ def one_of_images(seed: int, architecture: str, dataset: Dataset, run: Run) -> R
     network = fit(architecture, dataset, seed=seed, device=run.device)
     n_rows, n_digits = (max(2, each * run.size.rows // 50) for each in (IMAGE_ROWS, IMAGE_DIGITS))
     stars = max(100, run.size.near_exact // FEWER_STARS)
-    rows = some_rows(dataset, n_digits)
-    errors: dict[str, list[float]] = {}
-    overlaps: dict[str, list[float]] = {}
-    gaps = []
-    for place, row in enumerate(rows):
-        rng = np.random.default_rng((DRAWS_SEED, seed, place))
-        game = images.game_of(network, row, run.device)
-        truth = images.near_exact(game, stars, rng)
-        if place < n_rows:
-            for key, variant in VARIANTS.items():
-                for samples in IMAGE_SAMPLES:
-                    estimator, replicates = variant.make(samples)
-                    found = estimate_all(game, [estimator.draw(game.n_players, rng, replicates)])
-                    errors.setdefault(f"{key} {samples}", []).append(np.sum((found - truth) ** 2))
-        pixels = game.live > 0  # the bias player is no pixel
-        for key in ("castro-12", "halved-printed", "halved-program"):
-            estimator, replicates = images.MAPS[key](game.n_players, 0)
-            found = estimate_all(game, [estimator.draw(game.n_players, rng, replicates)])[0]
-            overlap = images.agreement(found[pixels], truth[pixels])["overlap"]
-            overlaps.setdefault(key, []).append(overlap)
-            if key == "halved-program":
-                gaps.append(abs(float(found.sum()) - total(game)))
+    work = partial(_of_digit, network, stars, run.device, seed)
+    digits = some_rows(dataset, n_digits)
+    places = range(n_digits)
+    wanted = [place < n_rows for place in places]
+    found = list(spread_on(run.device, work, places, digits, wanted))
     return {
-        "errors": {key: np.asarray(each) for key, each in errors.items()},
-        "overlap": {key: np.asarray(each) for key, each in overlaps.items()},
-        "gaps": np.asarray(gaps),
+        "errors": {
+            key: np.array([each["errors"][key] for each in found[:n_rows]])
+            for key in found[0]["errors"]
+        },
+        "overlap": {
+            key: np.array([each["overlap"][key] for each in found]) for key in found[0]["overlap"]
+        },
+        "gaps": np.array([each["gap"] for each in found]),
         "test": score(network, dataset.test, run.device),
     }
+
+
+def _of_digit(
+    network: Network, stars: int, device: str, seed: int, place: int, row: Any, with_errors: bool
+) -> dict[str, Any]:
+    """One digit of it: squared errors of every variant where they are wanted, overlaps and the gap."""
+    rng = np.random.default_rng((DRAWS_SEED, seed, place))
+    game = images.game_of(network, row, device)
+    truth = images.near_exact(game, stars, rng)
+    errors = {}
+    for key, variant in VARIANTS.items() if with_errors else ():
+        for samples in IMAGE_SAMPLES:
+            estimator, replicates = variant.make(samples)
+            found = estimate_all(game, [estimator.draw(game.n_players, rng, replicates)])
+            errors[f"{key} {samples}"] = float(np.sum((found - truth) ** 2))
+    pixels = game.live > 0  # the bias player is no pixel
+    overlap, gap = {}, 0.0
+    for key in ("castro-12", "halved-printed", "halved-program"):
+        estimator, replicates = images.MAPS[key](game.n_players, 0)
+        found = estimate_all(game, [estimator.draw(game.n_players, rng, replicates)])[0]
+        overlap[key] = images.agreement(found[pixels], truth[pixels])["overlap"]
+        gap = abs(float(found.sum()) - total(game))  # of the last, the program's
+    return {"errors": errors, "overlap": overlap, "gap": gap}
 
 
 def of_images(dataset: Dataset, architecture: str, run: Run) -> None:

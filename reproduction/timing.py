@@ -68,7 +68,6 @@ def timings(dataset: Dataset, network: Network, run: Run) -> Result:
             call()
             taken[name].append(clock() - began)
     milliseconds = {name: 1000 * min(each) / len(rows) for name, each in taken.items()}
-    built = [building(rows[0], run.size.table_samples) for _ in range(ATTEMPTS)]
     shares = {name: profile(call) for name, call in calls.items()}
     return {
         "milliseconds": milliseconds,
@@ -77,7 +76,6 @@ def timings(dataset: Dataset, network: Network, run: Run) -> Result:
         },
         "shares": shares,
         "paths": probes.walked(*calls.values()),
-        "building": {way: [each[way] for each in built] for way in ("copied", "at_once")},
         "rows": len(rows),
         "samples": run.size.table_samples,
     }
@@ -153,7 +151,6 @@ def experiment(dataset: Dataset, network: Network, run: Run) -> None:
         device=run.device,
         clock=clock_of(run.device).__name__,
         attempts=ATTEMPTS,
-        building=ATTEMPTS,
     )
     run.step(
         f"{dataset.name}-timing-{run.device}",
@@ -161,3 +158,11 @@ def experiment(dataset: Dataset, network: Network, run: Run) -> None:
         lambda: timings(dataset, network, run),
         code="times",
     )
+
+    def built() -> Result:
+        row = some_rows(dataset, run.size.rows)[0].astype("float32")
+        every = [building(row, run.size.table_samples) for _ in range(ATTEMPTS)]
+        return {way: [each[way] for each in every] for way in every[0]}
+
+    settings = run.settings("table_samples", attempts=ATTEMPTS)
+    run.step(f"{dataset.name}-building", settings, built, code="other")

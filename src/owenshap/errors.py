@@ -11,16 +11,20 @@ if TYPE_CHECKING:
     from owenshap.run.result import Estimate
 
 
-MOST_SHOWN = 300  # characters of what was given: more are not read
+MOST_SHOWN = 300  # characters of what was given, or may be: more are not read
+
+
+def cut(text: str, longest: int = MOST_SHOWN) -> str:
+    """The text, or its beginning where it is longer."""
+    return text if len(text) <= longest else f"{text[:longest]}…"
 
 
 def shown(value: object) -> str:
     """What was given as it is typed, shortened; its type where it cannot be, as 10**5000."""
     try:
-        text = repr(value)
+        return cut(repr(value))
     except Exception:
         return f"{type(value).__name__}, which cannot be shown"
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
 
 
 class OwenshapError(Exception):

@@ -668,7 +668,7 @@ def test_claims_of_work_and_levels_rest_on_intervals():
         return {
             "cc-choice": {"cells": cells, "by_row": {"halved-owen-program": by_row}},
             "cc-mlp-table": {"spent": spent},
-            "cc-timing-cpu": {"building": {"copied": copied}},
+            "cc-building": {"copied": copied},
         }[step]
 
     def verdict(part, **changed):

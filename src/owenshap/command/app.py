@@ -229,12 +229,12 @@ def methods(as_json: bool) -> None:
     with told():
         from owenshap.command.screens import listed_methods
 
-        found = listed_methods()
+        listed = listed_methods()
         if as_json:
-            click.echo(json.dumps(found, indent=1, ensure_ascii=False))
+            click.echo(json.dumps(listed, indent=1, ensure_ascii=False))
             return
-        width = max(len(each["name"]) for each in found)
-        for each in found:
+        width = max(len(each["name"]) for each in listed)
+        for each in listed:
             click.echo(f"{each['name']:{width}}  {each['what']}")
 
 

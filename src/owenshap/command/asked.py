@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,36 +16,36 @@ GROUPS = 'A line is as address = ["city", "zip"]'
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line asks for."""
+    """What the command line asks for; its options have the defaults."""
 
     model: str
     data: Path
-    background: Path | None = None
-    rows: str | None = None
-    ids: tuple[str, ...] = ()
-    output: str | None = None
-    predict: str | None = None
-    players: Path | None = None
-    method: str = "auto"
-    tolerance: str | None = None
-    budget: int | None = None
-    seconds: float | None = None
-    index: str = "shapley"
-    interactions: bool = False
-    confidence: float = 0.95
-    seed: int = 0
-    out: Path = Path("explained")
-    force: bool = False
-    retry: bool = False
-    check: Path | None = None
-    min_change: str = "5%"
-    trust: Trust = field(default_factory=Trust)
-    encoding: str | None = None
-    arrays: bool = False
-    title: str | None = None
-    bars: bool | None = None
+    background: Path | None
+    rows: str | None
+    ids: tuple[str, ...]
+    output: str | None
+    predict: str | None
+    players: Path | None
+    method: str
+    tolerance: str | None
+    budget: int | None
+    seconds: float | None
+    index: str
+    interactions: bool
+    confidence: float
+    seed: int
+    out: Path
+    force: bool
+    retry: bool
+    check: Path | None
+    min_change: str
+    trust: Trust
+    encoding: str | None
+    arrays: bool
+    title: str | None
+    bars: bool | None
     """Whether progress is shown; None: where somebody sees it."""
-    command: tuple[str, ...] = ()
+    command: tuple[str, ...]
     """How it was asked for, to be repeated."""
 
 

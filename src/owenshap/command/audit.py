@@ -33,13 +33,13 @@ def versions() -> str:
     """Of what bears on the numbers, as far as it is loaded."""
     from owenshap import __version__
 
-    found = [
+    packages = [
         f"{name} {_version(module, name)}"
         for module, name in PACKAGES.items()
         if module in sys.modules
     ]
     python = f"Python {platform.python_version()} on {platform.machine()}"
-    return ", ".join([f"owenshap {__version__}", python, *found])
+    return ", ".join([f"owenshap {__version__}", python, *packages])
 
 
 def _version(module: str, name: str) -> str:

@@ -58,7 +58,7 @@ def changes(before: Explanation, after: Explanation, least: float | str) -> list
         importance of all players together.
     """
     try:
-        found = compare(before, after, least=least, rows="fixed")
+        comparison = compare(before, after, least=least, rows="fixed")
     except InputError as error:
         what, rule, got, advice = error.args
         if what == "least":
@@ -66,15 +66,15 @@ def changes(before: Explanation, after: Explanation, least: float | str) -> list
         rule = f"be of the same {what.replace('_', ' ')}"
         advice = "Give an explanation of the same rows, columns and outputs"
         raise InputError("--check", rule, got, advice) from error
-    names = found.output_names if found.before.ndim > 1 else None
-    limits = np.broadcast_to(found.least, found.before.shape)
+    names = comparison.output_names if comparison.before.ndim > 1 else None
+    limits = np.broadcast_to(comparison.least, comparison.before.shape)
     listed = [
         Change(
-            found.feature_names[place[0]],
+            comparison.feature_names[place[0]],
             names[place[1]] if names else (str(place[1]) if len(place) > 1 else None),
-            *(float(each[place]) for each in (found.before, found.after)),
-            *(float(each[place]) for each in (found.lower, found.upper, limits)),
+            *(float(each[place]) for each in (comparison.before, comparison.after)),
+            *(float(each[place]) for each in (comparison.lower, comparison.upper, limits)),
         )
-        for place in np.ndindex(*found.before.shape)
+        for place in np.ndindex(*comparison.before.shape)
     ]
     return sorted(listed, key=lambda each: -abs(each.change))

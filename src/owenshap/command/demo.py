@@ -6,13 +6,16 @@ import shlex
 import warnings
 from pathlib import Path
 
-from owenshap.command.asked import Asked
+from owenshap.command.app import app
 from owenshap.command.explaining import explain
+from owenshap.command.screens import asked_by
 from owenshap.command.words import summary
 from owenshap.errors import InputError
 from owenshap.support.extras import needed
 
-MODEL, TRAINING, PATIENTS = "model.skops", "training.csv", "patients.csv"
+MODEL = "model.skops"
+TRAINING = "training.csv"
+PATIENTS = "patients.csv"
 OUT = "explained"
 ROWS = "0:40"
 """Of 143 patients, to 1 %: from start to report some 11 s on two cores, of which 15 may pass."""
@@ -31,19 +34,10 @@ def run_demo(path: Path, force: bool) -> None:
     print(f"A network that tells tumours apart: {right:.1%} of the patients' are right.")
     asked = [str(model), str(patients), "--background", str(training), "--output", "malignant"]
     command = ["explain", *asked, "--rows", ROWS, "--out", str(out)]
+    command += ["--force"] * out.exists()
     print(f"\n$ owenshap {shlex.join(command)}\n", flush=True)
-    done = explain(
-        Asked(
-            str(model),
-            patients,
-            background=training,
-            output="malignant",
-            rows=ROWS,
-            out=out,
-            force=out.exists(),
-            command=tuple(command),
-        )
-    )
+    options = app.commands["explain"].make_context(command[0], command[1:]).params
+    done = explain(asked_by(options, command))
     print(summary(done.told))
     print(f"\nReport: {done.files[-1].resolve()}\nOpen it in a browser.")
 

@@ -15,7 +15,7 @@ from owenshap.command.asked import Asked, as_number
 from owenshap.command.check import Change, changes
 from owenshap.command.faults import CHANGED, DONE, INTERRUPTED, MODEL, say
 from owenshap.command.folder import OutFolder, opened
-from owenshap.command.results import write_pairs, write_table
+from owenshap.command.results import in_memory, write_pairs, write_table
 from owenshap.command.words import Told
 from owenshap.command.work import Work
 from owenshap.errors import InputError
@@ -25,9 +25,6 @@ from owenshap.jobs.explainer import Explainer
 from owenshap.jobs.run import Run
 from owenshap.report import write
 from owenshap.report.pairs import summaries
-
-MOST_CELLS = 1 << 22  # rows × players × outputs that are written in one file: 200 MB of arrays
-SUMMARISED = 10_000  # rows that the summary of a larger table is of
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,6 @@ class Done:
     audit: dict[str, str]
     notes: list[str]
     changes: list[Change] | None
-    interrupted: bool = False
 
     @property
     def exit_code(self) -> int:
@@ -62,14 +58,14 @@ def explain(asked: Asked) -> Done:
         folder = OutFolder.prepared(asked.out, asked.force)
         folder.mark({"audit": work.audit(None)})
         try:
-            found: Run | Explanation
+            explained: Run | Explanation
             pairs: Run | Interactions | None
             if asked.seconds is None:
-                found = _run(work, explainer, folder)
-                pairs = found if asked.interactions else None
+                explained = _run(work, explainer, folder)
+                pairs = explained if asked.interactions else None
             else:
-                found, pairs = _within(work, explainer, folder)
-            return _finished(work, found, pairs, folder, baseline)
+                explained, pairs = _within(work, explainer, folder)
+            return _finished(work, explained, pairs, folder, baseline)
         except KeyboardInterrupt as stop:
             so_far = getattr(stop, "explanation", None)
             if asked.seconds is not None and isinstance(so_far, Explanation):
@@ -139,33 +135,35 @@ def _within(
 
 def _finished(
     work: Work,
-    found: Run | Explanation,
+    explained: Run | Explanation,
     pairs: Run | Interactions | None,
     folder: OutFolder,
     baseline: Run | Explanation | None,
 ) -> Done:
     """The files of an explanation, its summary, and what has changed."""
-    explanation, whole = in_memory(found)
+    explanation, whole = in_memory(explained)
     failed = 0
     evaluations = int(np.sum(explanation.evaluations))
-    if isinstance(found, Run):
-        progress = found.progress
-        failed, evaluations = progress.failed, progress.evaluations
-        work.notes.extend(_failures(found))
-    audit = work.audit(_plan(found))
+    if isinstance(explained, Run):
+        progress = explained.progress
+        failed = progress.failed
+        evaluations = progress.evaluations
+        work.notes.extend(_failures(explained))
+    audit = work.audit(_plan(explained))
     folder.record({"audit": audit})
     files = []
     if whole:
         explanation.save(folder.explanation)
-        write_table(work, found, folder.table)
+        write_table(work, explained, folder.table)
         files += [folder.table, folder.explanation]
         if pairs is not None:
             write_pairs(pairs, explanation, folder.interactions)
             files.append(folder.interactions)
     else:
         files.append(folder.run)
-    files += write_report(found, folder.report, audit, work.asked.title, pairs)
-    rows = len(explanation) if isinstance(found, Explanation) else found.progress.rows
+    title = work.asked.title
+    files.append(write(explained, folder.report, title=title, audit=audit, interactions=pairs))
+    rows = len(explanation) if isinstance(explained, Explanation) else explained.progress.rows
     model = f"{work.loaded.kind} {work.asked.model}" if work.loaded.path else work.asked.model
     together = [] if pairs is None else summaries(pairs)
     told = Told(explanation, rows, failed, model, str(work.asked.data), evaluations, together)
@@ -175,35 +173,10 @@ def _finished(
     return Done(told, files, audit, work.notes, compared)
 
 
-def in_memory(found: Run | Explanation) -> tuple[Explanation, bool]:
-    """The explanation of all rows, or of some where they are too many; and whether it is of all."""
-    if isinstance(found, Explanation):
-        return found, True
-    layout = found.manifest["layout"]
-    progress = found.progress
-    cells = progress.rows * len(layout["players"]) * len(layout["outputs"] or [""])
-    if progress.done < progress.rows or cells <= MOST_CELLS:
-        return found.explanation(), True
-    spread = np.unique(np.linspace(0, progress.rows - 1, SUMMARISED).astype(np.int64))
-    failed = {each.row for each in found.errors}
-    return found.explanation([each for each in spread.tolist() if each not in failed]), False
-
-
-def write_report(
-    found: Run | Explanation,
-    path: Path,
-    audit: dict[str, str],
-    title: str | None,
-    pairs: Run | Interactions | None,
-) -> list[Path]:
-    """The report beside the explanation."""
-    return [write(found, path, title=title, audit=audit, interactions=pairs)]
-
-
-def _plan(found: Run | Explanation) -> str | None:
-    if isinstance(found, Run):
-        return found.manifest["plan"]
-    return None if found.because is None else str(found.because[0])
+def _plan(explained: Run | Explanation) -> str | None:
+    if isinstance(explained, Run):
+        return explained.manifest["plan"]
+    return None if explained.because is None else str(explained.because[0])
 
 
 def _failures(run: Run) -> list[str]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from owenshap.errors import GameError, OwenshapError
+from owenshap.errors import GameError, OwenshapError, cut
 
 DONE = 0  # all rows are explained, and nothing has changed
 CHANGED = 1  # --check found that importance has changed
-USAGE = 2  # the command line itself: click's own code
 INPUT = 3  # a file, a folder or a setting cannot be used
 MODEL = 4  # the model failed, or some rows could not be explained
 INTERNAL = 70  # a fault of this program: EX_SOFTWARE of sysexits.h
-INTERRUPTED = 130  # Ctrl-C: 128 + SIGINT, as shells have it
+INTERRUPTED = 128 + signal.SIGINT  # Ctrl-C, as shells have it
 
 TRACEBACK = "OWENSHAP_TRACEBACK"  # set to anything, the whole traceback is printed
 LONGEST = 2000  # characters of a message: libraries may quote whole files
@@ -46,24 +46,27 @@ def told() -> Iterator[None]:
 
 def _told(error: Exception) -> int:
     """Print what is wrong; the code to exit with."""
-    if isinstance(error, GameError):
-        code, words = MODEL, str(error)
-    elif isinstance(error, OwenshapError):
-        code, words = INPUT, str(error)
-    elif isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename is not None else ""
-        code, words = INPUT, f"{place}{error.strerror or error}."
-    elif isinstance(error, MemoryError):
-        code, words = INPUT, "memory must suffice; got too little. Explain fewer rows: --rows."
-    else:
-        advice = f"This is a fault of owenshap; {TRACEBACK}=1 shows where."
-        code, words = INTERNAL, f"{type(error).__name__}: {error}. {advice}"
+    code, words = _code_and_words(error)
     say(f"Error: {one_line(words)}")
     return code
+
+
+def _code_and_words(error: Exception) -> tuple[int, str]:
+    if isinstance(error, GameError):
+        return MODEL, str(error)
+    if isinstance(error, OwenshapError):
+        return INPUT, str(error)
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return INPUT, f"{place}{error.strerror or error}."
+    if isinstance(error, MemoryError):
+        return INPUT, "memory must suffice; got too little. Explain fewer rows: --rows."
+    advice = f"This is a fault of owenshap; {TRACEBACK}=1 shows where."
+    return INTERNAL, f"{type(error).__name__}: {error}. {advice}"
 
 
 def one_line(words: str) -> str:
     """Text of any length and form as a line that a terminal can show."""
     line = " ".join(words.split())
     line = "".join(each if each.isprintable() else "�" for each in line)
-    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    return cut(line, LONGEST)

@@ -19,8 +19,11 @@ from owenshap.jobs.layout import Layout
 from owenshap.jobs.locking import in_use
 from owenshap.jobs.run import Run, open_run
 
-RECORD, RUN, REPORT = "owenshap.json", "run", "report.html"
-EXPLANATION, TABLE = "explanation.npz", "explanation.parquet"
+RECORD = "owenshap.json"
+RUN = "run"
+REPORT = "report.html"
+EXPLANATION = "explanation.npz"
+TABLE = "explanation.parquet"
 INTERACTIONS = "interactions.parquet"
 OURS = (RECORD, RUN, REPORT, EXPLANATION, TABLE, INTERACTIONS)
 """All that the command ever writes there, or removes with --force."""
@@ -38,9 +41,9 @@ class OutFolder:
         """The folder, made where it is missing; an error where it holds anything else."""
         if path.exists() and not path.is_dir():
             raise InputError("--out", "be a folder", f"the file {path}", "Give another")
-        found = sorted(os.listdir(path)) if path.exists() else []
-        if found and RECORD not in found and not force:
-            got = f"{path} with {', '.join(found[:3])}"
+        there = sorted(os.listdir(path)) if path.exists() else []
+        if there and RECORD not in there and not force:
+            got = f"{path} with {', '.join(there[:3])}"
             raise InputError("--out", "be empty, or made by this command", got, ELSEWHERE)
         folder = cls(path)
         if force:
@@ -101,16 +104,16 @@ class OutFolder:
 
 def _recorded(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads((path / RECORD).read_bytes())
+        record = json.loads((path / RECORD).read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return record if isinstance(record, dict) else {}
 
 
 def _audit(path: Path) -> dict[str, str]:
     """The lines of an audit, where there are any."""
-    found = _recorded(path).get("audit")
-    return {str(key): str(each) for key, each in found.items()} if isinstance(found, dict) else {}
+    audit = _recorded(path).get("audit")
+    return {str(key): str(each) for key, each in audit.items()} if isinstance(audit, dict) else {}
 
 
 @contextmanager

@@ -19,14 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from owenshap.command.faults import one_line
-from owenshap.errors import InputError, OwenshapError
+from owenshap.errors import InputError, OwenshapError, cut
 
 ENDINGS = ".onnx, .skops, .json or .ubj (xgboost), .txt (lightgbm) or .cbm (catboost)"
 PICKLES = (".pkl", ".pickle", ".joblib")
 PICKLE = "a pickle, which can run any program as soon as it is read"
 FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 AS_IT_WAS = "Save the model again"
-LONGEST_REASON = 300  # characters of what a library says of a broken file
 TRIAL_SECONDS = 60  # in which any small file is read, on a busy machine too
 TRIAL_PACE = 1e6  # bytes a second that a large one may take: a hundredth of what lightgbm reads
 TRIALS = {
@@ -59,10 +58,10 @@ with tempfile.TemporaryDirectory() as folder:
 class Trust:
     """What a model file may do beyond what is known to be harmless."""
 
-    types: tuple[str, ...] = ()
+    types: tuple[str, ...]
     """Of a skops file, which are then loaded."""
-    pickle: bool = False
-    memory: int = 10**9
+    pickle: bool
+    memory: int
     """Bytes that it may unpack to."""
 
 
@@ -153,14 +152,16 @@ def _of_xgboost(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
     if "c" in (booster.feature_types or ()):
         known = booster.get_categories(export_to_arrow=True).to_arrow()
         categories = {name: each.to_pylist() for name, each in known if each is not None}
-    names, width = booster.feature_names, booster.num_features()
+    names = booster.feature_names
+    width = booster.num_features()
     return LoadedModel(booster, "xgboost Booster", path, names, width, categories)
 
 
 def _of_lightgbm(path: Path, trust: Trust) -> LoadedModel:  # noqa: ARG001
     lightgbm = _library("lightgbm")
     booster = lightgbm.Booster(model_file=str(path))
-    names, width = booster.feature_name(), booster.num_feature()
+    names = booster.feature_name()
+    width = booster.num_feature()
     nameless = names == [f"Column_{place}" for place in range(width)]
     # its own list of lists has no names: in the order of the columns that are categorical
     infos = booster.dump_model(num_iteration=1)["feature_infos"]
@@ -199,16 +200,16 @@ def _of_module(given: str) -> LoadedModel:
     if os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     try:
-        found = importlib.import_module(name)
+        model = importlib.import_module(name)
         for each in inside.split("."):
-            found = getattr(found, each)
+            model = getattr(model, each)
     except Exception as error:
         got = f"{given} ({type(error).__name__}: {error})"
         advice = "Call the command where Python finds the module"
         raise InputError("MODEL", "be something that can be imported", got, advice) from error
-    names = getattr(found, "feature_names_in_", None)
-    width = getattr(found, "n_features_in_", None)
-    return LoadedModel(found, given, None, None if names is None else [*map(str, names)], width)
+    names = getattr(model, "feature_names_in_", None)
+    width = getattr(model, "n_features_in_", None)
+    return LoadedModel(model, given, None, None if names is None else [*map(str, names)], width)
 
 
 LOADERS: dict[str, tuple[str, Callable[[Path, Trust], LoadedModel]]] = {
@@ -273,7 +274,6 @@ def _readable(path: Path, package: str) -> Iterator[None]:
     except OwenshapError:
         raise
     except Exception as error:
-        said = one_line(f"{type(error).__name__}: {error}")
-        said = said if len(said) <= LONGEST_REASON else f"{said[:LONGEST_REASON]}…"
+        said = cut(one_line(f"{type(error).__name__}: {error}"))
         rule = f"be a file that {package} reads"
         raise InputError("MODEL", rule, f"{path} ({said})", AS_IT_WAS) from error

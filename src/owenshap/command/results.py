@@ -1,4 +1,6 @@
-"""Explanations and interactions as Parquet files, in the columns that the parts of a run have."""
+"""Explanations and interactions in memory, and as Parquet files in the columns that the parts of a
+run have.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from owenshap.command.table_files import IN_MEMORY
 from owenshap.command.work import Work
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
@@ -16,10 +19,26 @@ from owenshap.jobs.run import Run
 from owenshap.jobs.sources import no_ids
 from owenshap.support.extras import needed
 
+MOST_CELLS = IN_MEMORY // 64  # rows × players × outputs in one file: eight numbers for each
 
-def write_table(work: Work, found: Run | Explanation, path: Path) -> None:
+
+def in_memory(explained: Run | Explanation) -> tuple[Explanation, bool]:
+    """The explanation of all rows, or of some where they are too many; and whether it is of all."""
+    if isinstance(explained, Explanation):
+        return explained, True
+    layout = explained.manifest["layout"]
+    progress = explained.progress
+    fitting = max(1, MOST_CELLS // (len(layout["players"]) * len(layout["outputs"] or [""])))
+    if progress.done < progress.rows or progress.rows <= fitting:
+        return explained.explanation(), True
+    spread = np.linspace(0, progress.rows - 1, fitting).astype(np.int64)
+    failed = {each.row for each in explained.errors}
+    return explained.explanation([each for each in spread.tolist() if each not in failed]), False
+
+
+def write_table(work: Work, explained: Run | Explanation, path: Path) -> None:
     """All rows in one file."""
-    table = found.table() if isinstance(found, Run) else _table(work, found)
+    table = explained.table() if isinstance(explained, Run) else _table(work, explained)
     needed("pyarrow.parquet", extra="cli").write_table(table, path)
 
 

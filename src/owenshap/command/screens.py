@@ -5,40 +5,42 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 from owenshap.command.asked import Asked
 from owenshap.command.check import Change
-from owenshap.command.explaining import Done, explain, write_report
+from owenshap.command.explaining import Done, explain
 from owenshap.command.faults import say
 from owenshap.command.folder import REPORT, RUN, opened, readable
 from owenshap.command.model_files import Trust
-from owenshap.command.words import as_data, summary
+from owenshap.command.words import as_data, first_lines, summary
 from owenshap.errors import InputError
 from owenshap.jobs.folder import MANIFEST
 from owenshap.jobs.run import Run
+from owenshap.report import write
 from owenshap.support.checks import parse_bytes
-
-FEW_CHANGES = 10  # lines of changes on a screen
 
 
 def explained(options: dict[str, Any]) -> int:
     """`owenshap explain`: the work, what is printed of it, and the exit code."""
-    as_json, quiet = options.pop("as_json"), options.pop("quiet")
-    trust = Trust(
-        tuple(options.pop("trust")),
-        options.pop("trust_pickle"),
-        parse_bytes(options.pop("memory")),
-    )
-    bars = False if quiet else None
-    done = explain(Asked(**options, trust=trust, bars=bars, command=tuple(sys.argv[1:])))
-    if as_json:
+    done = explain(asked_by(options, sys.argv[1:]))
+    if options["as_json"]:
         print(json.dumps(_as_data(done), ensure_ascii=False, indent=1))
-    elif not quiet:
+    elif not options["quiet"]:
         print(_screen(done))
     return done.exit_code
+
+
+def asked_by(options: dict[str, Any], command: list[str]) -> Asked:
+    """What the options of `explain` ask for."""
+    given: dict[str, Any] = {field.name: options.get(field.name) for field in fields(Asked)}
+    memory = parse_bytes(options["memory"])
+    given["trust"] = Trust(tuple(options["trust"]), options["trust_pickle"], memory)
+    given["bars"] = False if options["quiet"] else None
+    given["command"] = tuple(command)
+    return Asked(**given)
 
 
 def _screen(done: Done) -> str:
@@ -51,15 +53,15 @@ def _screen(done: Done) -> str:
 
 
 def _as_data(done: Done) -> dict[str, Any]:
-    found = as_data(done.told) | {
+    data = as_data(done.told) | {
         "files": [str(each) for each in done.files],
         "notes": done.notes,
         "audit": done.audit,
     }
     if done.changes is not None:
-        found["changes"] = [each.state() for each in done.changes]
-        found["changed"] = any(each.changed for each in done.changes)
-    return found
+        data["changes"] = [each.state() for each in done.changes]
+        data["changed"] = any(each.changed for each in done.changes)
+    return data
 
 
 def told_changes(changes: list[Change]) -> str:
@@ -69,10 +71,9 @@ def told_changes(changes: list[Change]) -> str:
         largest = changes[0]
         return f"No importance has changed; the largest difference is {_told_change(largest)}."
     what = "features" if changes[0].output is None else "features of outputs"
-    lines = [f"The importance of {len(changed)} of {len(changes)} {what} has changed:"]
-    lines += [f"  {_told_change(each)}" for each in changed[:FEW_CHANGES]]
-    hidden = len(changed) - FEW_CHANGES
-    return "\n".join(lines + ([f"  and {hidden} more"] if hidden > 0 else []))
+    lines = first_lines([_told_change(each) for each in changed], "more")
+    head = f"The importance of {len(changed)} of {len(changes)} {what} has changed:"
+    return "\n".join([head, *(f"  {each}" for each in lines)])
 
 
 def _told_change(each: Change) -> str:
@@ -87,17 +88,17 @@ def _told_change(each: Change) -> str:
 
 def reported(source: Path, out: Path | None, title: str | None, force: bool) -> None:
     """`owenshap report`: the page of something on disk."""
-    found, audit = opened(source, "EXPLANATION|RUN")
+    loaded, audit = opened(source, "EXPLANATION|RUN")
     place = out or (source if source.is_dir() else source.parent) / REPORT
     if place.exists() and not force:
         advice = "Give another by --out, or --force"
         raise InputError("--out", "be a new file", f"{place}, which is there", advice)
-    if isinstance(found, Run) and found.progress.done < found.progress.rows:
-        say(f"The run is not finished: {found.progress}.")
+    if isinstance(loaded, Run) and loaded.progress.done < loaded.progress.rows:
+        say(f"The run is not finished: {loaded.progress}.")
     with readable(source, "EXPLANATION|RUN"):
-        written = write_report(found, place, audit, title, _pairs_beside(source))
-    for each in written:
-        print(f"Wrote {each}")
+        pairs = _pairs_beside(source)
+        written = write(loaded, place, title=title, audit=audit, interactions=pairs)
+    print(f"Wrote {written}")
 
 
 def _pairs_beside(source: Path) -> Run | None:
@@ -115,7 +116,8 @@ def status_of(path: Path, as_json: bool) -> str:
         raise InputError("RUN", "be the folder of a run", str(path), "owenshap explain makes one")
     with readable(place, "RUN"):
         run = Run(place)
-        progress, errors = run.progress, run.errors
+        progress = run.progress
+        errors = run.errors
     if as_json:
         about: dict[str, Any] = {
             key: None if isinstance(each, float) and math.isnan(each) else each
@@ -126,8 +128,8 @@ def status_of(path: Path, as_json: bool) -> str:
     state = "running" if progress.running else "stopped: the same command goes on"
     state = "finished" if progress.done == progress.rows else state
     lines = [f"{run.path}: {progress} ({state})", f"Plan: {run.manifest.get('plan')}"]
-    lines += [f"Row {each.row:,} failed: {each.error}" for each in errors[:FEW_CHANGES]]
-    return "\n".join(lines)
+    failed = [f"Row {each.row:,} failed: {each.error}" for each in errors]
+    return "\n".join(lines + first_lines(failed, "more rows failed"))
 
 
 def listed_methods() -> list[dict[str, str]]:
@@ -140,12 +142,12 @@ def listed_methods() -> list[dict[str, str]]:
         "auto": "The best for the model and the accuracy: trees, exact, or sampled with intervals.",
         "trees": "Exact values of tree ensembles from the trees themselves.",
     }
-    found = []
+    listed = []
     for name in methods():
         kind = kinds.get(name)
         text = others.get(name, "") if kind is None else _first_sentence(kind.__doc__ or "")
-        found.append({"name": name, "what": text, "from": getattr(kind, "citation", "")})
-    return found
+        listed.append({"name": name, "what": text, "from": getattr(kind, "citation", "")})
+    return listed
 
 
 def _first_sentence(text: str) -> str:

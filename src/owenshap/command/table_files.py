@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 
 from owenshap.command.model_files import LoadedModel
-from owenshap.errors import InputError
+from owenshap.errors import InputError, cut
 from owenshap.jobs.layout import arrow
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
 
 IN_MEMORY = 1 << 28  # bytes of a table: a larger one is read a piece at a time
-BLOCK = 1 << 24  # bytes of a CSV file read at a time: a line of 10,000 columns fits many times
-MOST_LISTED = 8  # columns in an error: more are not read
 ROW_IN_FILE = "row_in_file"
 """The column that says which rows of the file were chosen."""
 BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -76,7 +74,8 @@ def open_table(path: Path, what: str, encoding: str | None) -> TableFile:
         elif endings[-1:] in ([".csv"], [".tsv"]):
             opened = _of_csv(path, what, encoding)
         else:
-            rule, advice = "be a .csv or .parquet file", "Save it as one"
+            rule = "be a .csv or .parquet file"
+            advice = "Save it as one"
             raise InputError(what, rule, str(path), advice)
     except arrow().ArrowException as error:
         raise _unreadable(path, what, error) from error
@@ -90,7 +89,8 @@ def _of_parquet(path: Path, what: str) -> TableFile:
     parquet = needed("pyarrow.parquet", extra="cli")
     try:
         with parquet.ParquetFile(path) as file:
-            about, schema = file.metadata, file.schema_arrow
+            about = file.metadata
+            schema = file.schema_arrow
             small = about.num_rows * max(1, len(schema.names)) * 8 <= IN_MEMORY
             table = file.read() if small else None
     except (OSError, ValueError) as error:
@@ -124,7 +124,8 @@ def _of_csv(path: Path, what: str, encoding: str | None) -> TableFile:
 def _read_csv(path: Path, what: str, encoding: str, separator: str) -> Any:
     """A CSV file; where columns are not separated by commas, those may be in numbers: 1,5."""
     reader = needed("pyarrow.csv", extra="cli")
-    options = reader.ReadOptions(block_size=BLOCK, encoding=encoding)
+    # in one piece: a line may be longer than a block of the library
+    options = reader.ReadOptions(block_size=1 + path.stat().st_size, encoding=encoding)
     parse = reader.ParseOptions(delimiter=separator)
     table = reader.read_csv(path, read_options=options, parse_options=parse)
     if separator == "," or not _has_decimal_commas(table):
@@ -238,8 +239,7 @@ def _no_column(what: str, name: str, table: TableFile) -> InputError:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
-    return ", ".join([*names][:MOST_LISTED]) + more
+    return cut(", ".join(names))
 
 
 def alike(data: TableFile, background: TableFile, features: list[str]) -> dict[str, Any]:
@@ -247,7 +247,8 @@ def alike(data: TableFile, background: TableFile, features: list[str]) -> dict[s
     pa = arrow()
     types = {}
     for name in features:
-        ours, theirs = data.types[name], background.types[name]
+        ours = data.types[name]
+        theirs = background.types[name]
         both = {_kind(ours), _kind(theirs)} - {"nothing"}
         if both == {"text", "number"}:
             raise _mixed(name, background if _kind(theirs) == "text" else data)
@@ -293,7 +294,8 @@ def _is_number(cell: str) -> bool:
 
 def frame_of(what: str, table: Any, types: dict[str, Any], categories: dict[str, list[Any]]) -> Any:
     """A pandas frame of an Arrow table, with columns of these types, and of these categories."""
-    pa, pandas = arrow(), needed("pandas", extra="cli")
+    pa = arrow()
+    pandas = needed("pandas", extra="cli")
     for place, (name, type_) in enumerate((each.name, each.type) for each in table.schema):
         wanted = types.get(name, type_)
         if pa.types.is_null(wanted) or pa.types.is_decimal(wanted):

@@ -16,12 +16,9 @@ from owenshap.explain.summary import (
     told_unit,
 )
 from owenshap.explain.words import Digits, shorten
+from owenshap.report.lists import MOST_LINES, NAMED
 from owenshap.report.pairs import Summary
-
-MOST_LINES = 10  # features or pairs on a screen, with the line of all others
-BAR = 24  # characters of the longest bar
-MOST_OUTPUTS = 8  # that are told, the others are counted
-FEW = 3  # features that are told of each of several outputs
+from owenshap.support.progress import WIDTH
 
 
 @dataclass(frozen=True)
@@ -54,27 +51,32 @@ def summary(told: Told) -> str:
         count = explanation.shape[-1]
         shown = names or [f"output {each}" for each in range(count)]
         body = [_one_line(explanation[..., each], shown[each]) for each in range(count)]
-        hidden = len(body) - MOST_OUTPUTS
-        body = body[:MOST_OUTPUTS] + ([f"and {hidden:,} more outputs"] if hidden > 0 else [])
+        body = first_lines(body, "more outputs")
     else:
         body = _bars(explanation)
     if names and len(names) == 1:
         head[0] = head[0].removesuffix(".") + f": {names[0]}."
-    together = [_strongest(each) for each in told.together[:MOST_OUTPUTS]]
+    together = [_strongest(each) for each in told.together[:MOST_LINES]]
     return "\n".join([*head, "", *body, "", *together, _how_sure(told)])
 
 
-def _strongest(found: Summary) -> str:
+def first_lines(lines: list[str], others: str) -> list[str]:
+    """As many of these lines as one reads, and how many others there are."""
+    hidden = len(lines) - MOST_LINES
+    return lines[:MOST_LINES] + ([f"and {hidden:,} {others}"] if hidden > 0 else [])
+
+
+def _strongest(summarised: Summary) -> str:
     """The pairs that add most together, in a line."""
-    pairs = found.pairs.strongest_pairs(FEW)
-    of = "" if found.output is None else f" for {shorten(found.output)}"
+    pairs = summarised.pairs.strongest_pairs(NAMED)
+    of = "" if summarised.output is None else f" for {shorten(summarised.output)}"
     if not pairs:
         return f"No two features add anything together{of}."
-    values = [float(found.pairs.matrix[pair]) for pair in pairs]
+    values = [float(summarised.pairs.matrix[pair]) for pair in pairs]
     digits = Digits.of(values)
-    shown = digits.signed if found.pairs.signed else digits.unsigned
+    shown = digits.signed if summarised.pairs.signed else digits.unsigned
     parts = [
-        f"{shorten(found.pairs.names[first])} and {shorten(found.pairs.names[second])} "
+        f"{shorten(summarised.pairs.names[first])} and {shorten(summarised.pairs.names[second])} "
         f"{shown(value)}{digits.suffix}"
         for (first, second), value in zip(pairs, values, strict=True)
     ]
@@ -93,14 +95,14 @@ def _bars(explanation: Explanation) -> list[str]:
     rows = [f"{'':{width}}  mean |contribution| {over}{sure}"]
     for each in shown:
         value, doubt = each.written(digits, signed=False)
-        length = round(BAR * min(1.0, each.value / longest)) if longest else 0
+        length = round(WIDTH * min(1.0, each.value / longest)) if longest else 0
         bar = "━" * length if each.players == 1 else ""
-        rows.append(f"{each.label:{width}}  {bar:{BAR}} {value} {doubt}".rstrip())
+        rows.append(f"{each.label:{width}}  {bar:{WIDTH}} {value} {doubt}".rstrip())
     return rows
 
 
 def _one_line(explanation: Explanation, name: str) -> str:
-    shown = [each for each in lines(explanation, FEW + 1) if each.players == 1][:FEW]
+    shown = [each for each in lines(explanation, NAMED + 1) if each.players == 1][:NAMED]
     digits = Digits.of([each.value for each in shown])
     parts = [f"{each.label} {' '.join(each.written(digits, signed=False))}" for each in shown]
     return f"{shorten(name)}: {', '.join(part.strip() for part in parts)}"
@@ -117,7 +119,8 @@ def _how_sure(told: Told) -> str:
     elif not np.nanmax(half):
         sure = "Values are exact: all that is unsure is what other rows would have given."
     else:
-        usual, widest = float(np.nanmedian(half)), float(np.nanmax(half))
+        usual = float(np.nanmedian(half))
+        widest = float(np.nanmax(half))
         level = f"{100 * explanation.confidence:g} % intervals"
         sure = f"{level} of single values: ± {usual:.2g} as a rule, ± {widest:.2g} at most."
     doubts = told_doubts(explanation)

@@ -39,7 +39,8 @@ class Work:
     """All that one call of the command does, a step at a time."""
 
     def __init__(self, asked: Asked, notes: list[str]) -> None:
-        self.asked, self.notes = asked, notes
+        self.asked = asked
+        self.notes = notes
         self.stands_in = ""
         self.loaded = load_model(asked.model, asked.trust)
         self.data = open_table(asked.data, "DATA", asked.encoding)
@@ -77,7 +78,8 @@ class Work:
     def _check_streamed(self) -> None:
         """An error where rows must be changed to fit the model: they are read as they are."""
         if self.asked.seconds is not None:
-            rule, advice = "be given for rows that fit into memory", "Choose some by --rows"
+            rule = "be given for rows that fit into memory"
+            advice = "Choose some by --rows"
             raise InputError("--seconds", rule, self.data.path, advice)
         in_order = self.columns.features == self.data.without(self.columns.carried)
         if self.background is None and (self.loaded.categories or not in_order):
@@ -145,7 +147,8 @@ class Work:
 
     def audit(self, plan: str | None) -> dict[str, str]:
         """Labelled lines: by what the explanation can be repeated, and by what it is known."""
-        asked, loaded = self.asked, self.loaded
+        asked = self.asked
+        loaded = self.loaded
         lines = {
             "command": shlex.join(["owenshap", *asked.command]),
             "model": f"{loaded.kind}, {asked.model}",

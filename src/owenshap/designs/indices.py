@@ -21,7 +21,6 @@ from owenshap.designs.levels import Levels, gauss_legendre
 from owenshap.errors import InputError
 from owenshap.support.arrays import FloatArray
 
-CLOSE = 1e-9  # of 1, that weights which are given may sum to
 # of a and b in beta(a, b): far beyond what anybody uses, and roots of the rule are still right
 MOST_BETA = 1000.0
 NAMES = "'shapley', 'banzhaf', 'beta(a, b)', or (nodes, weights)"
@@ -62,7 +61,8 @@ class Index:
 
         m = n − 1 others for a value, n − 2 for a pair.
         """
-        levels, sizes = self.levels(others), np.arange(others + 1)
+        levels = self.levels(others)
+        sizes = np.arange(others + 1)
         nodes = levels.lower[:, None]
         weights: FloatArray = levels.weights @ (nodes**sizes * (1 - nodes) ** (others - sizes))
         return weights
@@ -134,7 +134,8 @@ def of_levels(nodes: Any, weights: Any) -> Index:
     """The index of these nodes in [0, 1] and their weights, which sum to 1."""
     advice = "As in index=([0.25, 0.75], [0.5, 0.5])"
     try:
-        at, counts = np.array(nodes, np.float64), np.array(weights, np.float64)
+        at = np.array(nodes, np.float64)
+        counts = np.array(weights, np.float64)
     except (TypeError, ValueError):
         raise InputError("index", f"be {NAMES}", (nodes, weights), advice) from None
     if at.ndim != 1 or not at.size or at.shape != counts.shape:
@@ -142,7 +143,7 @@ def of_levels(nodes: Any, weights: Any) -> Index:
         raise InputError("index", "have as many nodes as weights", got, advice)
     if not ((at >= 0) & (at <= 1)).all():
         raise InputError("index", "have nodes between 0 and 1", nodes, advice)
-    if not (counts >= 0).all() or not abs(counts.sum() - 1) <= CLOSE:
+    if not (counts >= 0).all() or not np.isclose(counts.sum(), 1):
         rule = "have weights of at least 0 that sum to 1"
         raise InputError("index", rule, weights, "Divide them by their sum")
     order = np.argsort(at, kind="stable")

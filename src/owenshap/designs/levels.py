@@ -147,7 +147,8 @@ def drawn_levels(rule: Levels, levels: int) -> Levels:
     unbiased as the rule, whatever the number, where the rule itself may have too many levels for a
     pass.
     """
-    strata, ends = stratified(levels), np.cumsum(rule.weights)
+    strata = stratified(levels)
+    ends = np.cumsum(rule.weights)
     return replace(strata, degree=rule.degree, nodes=rule.lower, ends=ends / ends[-1])
 
 

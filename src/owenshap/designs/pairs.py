@@ -9,20 +9,19 @@ import numpy as np
 from scipy.linalg import blas
 
 from owenshap.designs.levels import gauss_legendre
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.support.arrays import CACHED, BoolArray, FloatArray, IntArray
 from owenshap.support.bits import pack
-from owenshap.support.draws import DRAWN_AT_ONCE
 
 # pairs one by one, which takes longer the more there are; others are drawn at random
 MOST_CHOSEN = 500
 # with more of them than pairs the prior asks for little but single players, and random pairs tell
 # more
 MOST_PLAYERS = 100
-FEW_CHOSEN = 4  # times as many pairs, and choosing some of them is not worth its time
 LEAST_SHARE = 0.3  # of the pairs that every size would have if all had as many
-CANDIDATES = 4  # random pairs for each that is chosen
+# random pairs for each that is chosen; where more are wanted, choosing some is not worth its time
+CANDIDATES = 4
 SHORT_LIST = 64  # pairs that tell most, from which the next few are chosen
-AT_ONCE = 16  # pairs chosen from a short list, before all are looked at again
+AT_ONCE = SHORT_LIST // 4  # pairs chosen from a short list, before all are looked at again
 # The prior under which pairs are chosen, beside a product part of 1:
 LENGTHS = 6.0  # sum of the lengths of all players
 LINEAR = 0.13  # variance of the linear part
@@ -43,7 +42,7 @@ def draw_pairs(n_players: int, count: int, rng: np.random.Generator) -> BoolArra
     error of random pairs, on all kinds of games.
     """
     if (
-        count > FEW_CHOSEN * MOST_CHOSEN
+        count > CANDIDATES * MOST_CHOSEN
         or n_players > MOST_PLAYERS
         or count >= all_pairs(n_players)
     ):
@@ -328,7 +327,7 @@ def random_sets(n_players: int, sizes: IntArray, rng: np.random.Generator) -> Bo
     notice.
     """
     sets = np.empty((len(sizes), n_players), np.bool_)
-    step = max(1, DRAWN_AT_ONCE // n_players)
+    step = max(1, CACHED // n_players)
     for at in range(0, len(sizes), step):
         some = sizes[at : at + step, None]
         order = rng.permuted(np.tile(np.arange(n_players), (len(some), 1)), axis=1)

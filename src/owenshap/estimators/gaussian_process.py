@@ -15,7 +15,8 @@ from owenshap.estimators.base import FittedPairs, with_complements
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import pack
 from owenshap.support.draws import Draws
-from owenshap.surrogates import FittedSurrogate, Surrogate
+from owenshap.surrogates import FittedSurrogate, Notes, Surrogate
+from owenshap.surrogates.base import has_few_levels
 from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.forward import Forward, design_of, of_pairs
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS, GaussianProcessSurrogate
@@ -27,9 +28,6 @@ from owenshap.surrogates.multiples import OncePerGame
 # each player, from so many players on (with fewer there is nothing to choose from), and among so
 # many random pairs.
 MOST_ADAPTIVE, FEWEST_PLAYERS, CANDIDATES = 2.0, 10, 400
-# Not so where pairs have few differences, for then thresholds decide, of which half of the pairs
-# says little: distinct ones for each pair, and how far apart they are, of the largest.
-FEW_DIFFERENCES, APART = 1 / 3, 1e-3
 # of cross-validation then: pairs that were chosen because they say most are those that the others
 # cannot tell
 MARGIN = 0.5
@@ -240,7 +238,7 @@ class Growing(Forward):
         any.
         """
         assert self._fitted is not None
-        fitted = self._fitted.confirmed(within)
+        fitted = self._fitted.confirmed(None if within is None else within / self._wider)
         self._confirmed = self._confirmed or within is None
         if fitted is self._fitted:
             return False
@@ -249,10 +247,18 @@ class Growing(Forward):
 
     @property
     def fitted(self) -> tuple[FloatArray, FloatArray]:
-        """The values (n, k) of the last fit, and their standard errors."""
+        """The values (n, k) of the last fit, and their standard errors: wider where very many
+        players have fewer pairs each than a first fit usually has, which left-out folds do not
+        show.
+        """
         assert self._fitted is not None
         assert self._errors is not None
-        return self._fitted.shapley_values, self._errors
+        return self._fitted.shapley_values, self._errors * self._wider
+
+    @property
+    def _wider(self) -> float:
+        # benchmarks/decisions.md#many-players
+        return max(1.0, FIRST_FIT * self._n_players / self._seen) ** 0.5
 
     def is_grown(self, needed: float) -> bool:
         """Whether further pairs should correct it: it has as many as it may, or knows its lengths
@@ -266,10 +272,12 @@ class Growing(Forward):
         self.grows = False
 
     @property
-    def note(self) -> str | None:
+    def notes(self) -> Notes:
         if self.grows:
-            return super().note
-        return "growing more would not be enough: further pairs correct the process"
+            return super().notes
+        assert self._fitted is not None
+        outputs = self._fitted.shapley_values.shape[1]
+        return ("growing more would not be enough: further pairs correct the process",) * outputs
 
     def state(self) -> dict[str, Any]:
         return super().state() | {
@@ -302,9 +310,7 @@ def takes_few_differences(values: FloatArray) -> bool:
     of their complements.
     """
     one, other = np.split(values[2:], 2)
-    sizes = np.sort(np.abs(one - other), axis=None)
-    distinct = 1 + int(np.count_nonzero(np.diff(sizes) > APART * sizes[-1]))
-    return distinct <= FEW_DIFFERENCES * len(sizes)
+    return bool(has_few_levels((one - other) / 2).all())
 
 
 def next_pairs(coalitions: BoolArray, values: FloatArray, count: int) -> BoolArray:

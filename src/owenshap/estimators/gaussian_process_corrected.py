@@ -35,7 +35,6 @@ GROWTH = 1.5  # of what a process is fitted on, from one to the next
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
 # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
 AT_ODDS, SHORTEST = 6.0, 4
-LEANING = 1.0  # weight of a batch: the pairs that its process was fitted on, to this power
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class GaussianProcessCorrected(Estimator):
             return Reduced(np.broadcast_to(total, (batches, 1, len(total))).copy())
         odd = (values[2 : 2 + count] - values[2 + count :]) / 2
         corrected, weights, notes = [], [], []
-        for first, last, (expected, shares, note) in self._forward(coalitions, values, batches):
+        for first, last, (expected, shares, noted) in self._forward(coalitions, values, batches):
             step = max(1, CORRECTED_AT_ONCE // ((self.pairs or 1) * design.n_players))
             for some in range(first, last, step):
                 end = min(some + step, last)
@@ -121,8 +120,9 @@ class GaussianProcessCorrected(Estimator):
                     shares
                     + corrections(drawn[which], odd[which] - expected(drawn[which]), end - some)
                 )
-            notes.append(note)
-            weights += [float(first) ** LEANING if batches > 1 else 1.0] * (last - first)
+            notes.append(noted)
+            # as many as its process was fitted on (benchmarks/decisions.md#intervals-of-a-process)
+            weights += [float(first) if batches > 1 else 1.0] * (last - first)
         return Reduced(_spread(np.concatenate(corrected), np.array(weights)), notes[-1])
 
     def bytes_needed(self, n_players: int, replicates: int) -> int:
@@ -160,7 +160,7 @@ class GaussianProcessCorrected(Estimator):
     def _forward(
         self, coalitions: BoolArray, values: FloatArray, batches: int
     ) -> Iterator[tuple[int, int, Any]]:
-        """First and last batch of each stretch, and the odd part, Shapley values and note of the
+        """First and last batch of each stretch, and the odd part, Shapley values and notes of the
         surrogate for it.
         """
         count = (len(coalitions) - 2) // 2
@@ -181,7 +181,7 @@ class GaussianProcessCorrected(Estimator):
                 surrogate = self._surrogate.fit(coalitions[known], values[known], start)
                 start, centre = surrogate.start, (values[0] + values[1]) / 2
                 odd = partial(_odd_values, surrogate, centre)
-                fitted = (odd, surrogate.shapley_values, surrogate.note)
+                fitted = (odd, surrogate.shapley_values, surrogate.notes)
             at, after = after, max(after + 1, int(GROWTH * after))
 
 

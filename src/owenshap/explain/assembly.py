@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -105,7 +105,7 @@ class Assembly:
         values: FloatArray,
         base: FloatArray,
         live: BoolArray,
-        counts: dict[str, IntArray],
+        counts: Mapping[str, IntArray],
         not_exact: str | None,
     ) -> Explanation:
         """Values without an error, and with the reason why; players that are not live have value
@@ -203,7 +203,7 @@ class Assembly:
             half_widths[at] = _by_row(estimate.half_widths, len(which))
             doubtful[which] = estimate.doubts.reshape(len(which), -1)
             stopped_by[which] = estimate.stopped_by
-            because[which] = _because(estimate, not_exact)
+            because[which] = _because(estimate, len(which), not_exact)
             evaluations[which] = estimate.evaluations
             for row in which.tolist():
                 courses[row] = estimate.course
@@ -277,9 +277,10 @@ def _worded(live: BoolArray, words: str) -> NDArray[Any]:
     return np.where(live, np.array(words, object), np.array(NOTHING_TO_DO, object))
 
 
-def _because(estimate: Estimate, not_exact: str | None) -> str:
-    reasons = (estimate.plan.because, not_exact, estimate.note)
-    return f"{estimate.method}: {'; '.join(reason for reason in reasons if reason)}"
+def _because(estimate: Estimate, rows: int, not_exact: str | None) -> list[str]:
+    """Why each row of a game was explained as it was, by its own outputs alone."""
+    reasons = ((estimate.plan.because, not_exact, note) for note in estimate.notes_of_rows(rows))
+    return [f"{estimate.method}: {'; '.join(filter(None, each))}" for each in reasons]
 
 
 def _as_array(courses: Sequence[Course]) -> FloatArray | None:

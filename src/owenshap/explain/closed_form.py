@@ -11,32 +11,11 @@ from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import Predictor
 from owenshap.fast.additive import additive_values
 from owenshap.fast.sklearn_kernels import kernel_machine_of
-from owenshap.run.plan import LARGE_BACKGROUND
+from owenshap.run.plan import LARGE_BACKGROUND, checked_budget
 from owenshap.support.arrays import FloatArray
 
 
-def _asked_for(call: Call, groups: RowGroups) -> bool:
-    """Whether values are to be had in the best way there is, and nothing else is asked for."""
-    plain = call.method == "auto" and call.shared is None and not call.asks_for_pairs
-    return plain and not groups.absent.per_row
-
-
-def of_linear(
-    call: Call, groups: RowGroups, assembly: Assembly, not_exact: str | None
-) -> Explanation | None:
-    """The explanation where the model is linear in its features, nothing else is asked for, and
-    the values add up to the predictions; else None.
-    """
-    linear, absent, output = groups.linear, groups.absent, groups.output
-    if linear is None or not _asked_for(call, groups) or not groups.additive:
-        return None
-    values, base = additive_values(linear, output, groups.rows, absent, groups.players)
-    if not assembly.adds_up(values, base):
-        return None
-    return assembly.of_linear(values, base, groups.live, len(absent), not_exact)
-
-
-def of_kernels(
+def in_closed_form(
     call: Call,
     predictor: Predictor,
     groups: RowGroups,
@@ -44,8 +23,38 @@ def of_kernels(
     predictions: FloatArray,
     not_exact: str | None,
 ) -> tuple[Explanation | None, int]:
-    """The explanation where the model is a sum of products over its features, which gives its
-    predictions, and nothing else is asked for; else None. And rows that it predicted for that.
+    """The explanation where the model has one that adds up to its predictions and nothing else is
+    asked for; else None. And rows that it predicted for that.
+    """
+    checked_budget(call.budget)  # it is an error even where none is needed
+    if call.shared is not None or call.asks_for_pairs or groups.absent.per_row:
+        return None, 0
+    if groups.linear is not None:
+        return _of_linear(groups, assembly, not_exact), 0
+    return _of_kernels(call, predictor, groups, assembly, predictions, not_exact)
+
+
+def _of_linear(groups: RowGroups, assembly: Assembly, not_exact: str | None) -> Explanation | None:
+    """The explanation of a model that is linear in its features; else None."""
+    linear, absent, output = groups.linear, groups.absent, groups.output
+    if linear is None or not groups.additive:
+        return None
+    values, base = additive_values(linear, output, groups.rows, absent, groups.players)
+    if not assembly.adds_up(values, base):
+        return None
+    return assembly.of_linear(values, base, groups.live, len(absent), not_exact)
+
+
+def _of_kernels(
+    call: Call,
+    predictor: Predictor,
+    groups: RowGroups,
+    assembly: Assembly,
+    predictions: FloatArray,
+    not_exact: str | None,
+) -> tuple[Explanation | None, int]:
+    """The explanation of a model that is a sum of products over its features; else None. And rows
+    that it predicted for that.
     """
     absent, output = groups.absent, groups.output
     machine = kernel_machine_of(predictor.model) if _may_be_of_kernels(call, groups) else None
@@ -73,4 +82,4 @@ def _may_be_of_kernels(call: Call, groups: RowGroups) -> bool:
     output = groups.output
     plain = output.function is None and output.predicted is None
     few = call.draws is None and len(groups.absent) <= LARGE_BACKGROUND
-    return plain and few and _asked_for(call, groups)
+    return plain and few

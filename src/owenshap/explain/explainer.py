@@ -215,7 +215,7 @@ class Explainer:
             beside = None
             if by_trees and self._output is None:
                 beside = self._trees.ahead(method, by_default, rows, absent)
-            predictions, compared = self._predictor.timed_predictions(rows, beside)
+            predictions, ahead = self._predictor.timed_predictions(rows, beside)
             output, output_names = self._predictor.chosen(self._output, predictions)
             players = self._inputs.players(rows)
             unit = self._predictor.unit(output)
@@ -227,7 +227,6 @@ class Explainer:
             not_exact = None
             if by_trees:
                 levels = None if call.index.efficient else call.index.as_rule()
-                ahead = None if beside is None or compared is None else (beside, compared)
                 exact, not_exact = self._trees.chosen(
                     method,
                     by_default,

@@ -28,6 +28,7 @@ from owenshap.tables import Table
 ROWS_TOGETHER = 256
 # of a value, while its game runs: sums of ten folds, moments, and as much again while they change
 KEPT_BYTES = 40 * 8
+LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,22 @@ class RowGroups:
         return self.players.any_of(self.absent.differs(self.rows))
 
     @cached_property
+    def counts(self) -> IntArray:
+        """How many live players each row has."""
+        return self.live.sum(axis=1)
+
+    @property
+    def outputs(self) -> int:
+        """Of the model."""
+        assert self.output.takes is not None
+        return self.output.takes
+
+    @property
+    def row_seconds(self) -> float:
+        """That the model usually takes for a row."""
+        return self.model.row_seconds if self.linear is None else LINEAR_SECONDS
+
+    @cached_property
     def additive(self) -> bool:
         """Whether what is explained is known to be linear in the features."""
         return self.linear is not None and is_additive(self.linear, self.output)
@@ -66,7 +83,6 @@ class RowGroups:
         plans: Mapping[int, Plan],
         draws: Mapping[int, int | None],
         ranges: FloatArray | None,
-        outputs: int,
         memory: int,
         keeps: bool = False,
         plan_of: Callable[[Plan, IntArray], Plan] | None = None,
@@ -78,19 +94,19 @@ class RowGroups:
         many rows fit into memory together. Where a call `keeps` evaluations, games do. A row that
         learns for itself has the plan of its own live players.
         """
-        counts = self.live.sum(axis=1)
+        outputs = self.outputs
         # from columns a game takes as much memory as it is given, however many rows it has
         most = ROWS_TOGETHER
         if self.linear is None:
             most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
         tasks = []
         for n_players, plan in plans.items():
-            same = np.flatnonzero(counts == n_players)
+            same = np.flatnonzero(self.counts == n_players)
             alone = plan.learns(n_players) or plan.estimator.adaptive(n_players, outputs)
             fitting = max(1, memory // (KEPT_BYTES * n_players * outputs))
             step = 1 if alone else min(most, fitting)  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):
-                game: Game = self.game(which, draws[n_players], outputs, memory)
+                game: Game = self.game(which, draws[n_players], memory)
                 if keeps:
                     game = _keeping(game, plan)
                 own = plan
@@ -99,10 +115,10 @@ class RowGroups:
                 tasks.append(Task(game, own, None if ranges is None else ranges[which]))
         return tasks
 
-    def game(self, which: IntArray, draws: int | None, outputs: int, memory: int) -> ModelGame:
+    def game(self, which: IntArray, draws: int | None, memory: int) -> ModelGame:
         """The game of these rows, which have as many live players."""
         rows = self.rows if len(which) == len(self.live) else self.rows.take(which)
-        fitting = memory // 2 // (4 * rows.row_bytes + 16 * outputs)
+        fitting = memory // 2 // (4 * rows.row_bytes + 16 * self.outputs)
         game = ModelGame(
             model=self.model,
             rows=rows,

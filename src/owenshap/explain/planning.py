@@ -12,9 +12,9 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.estimators.base import ClosedForm
+from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import LITTLE, Trial
-from owenshap.games.outputs import Output
 from owenshap.run.cost import Cost
 from owenshap.run.plan import (
     DRAWN,
@@ -28,7 +28,6 @@ from owenshap.run.plan import (
 from owenshap.run.semivalues import method_under, settled_method
 from owenshap.run.task import Plan, Shared, check_feasible
 from owenshap.statistics.goal import ENDLESS, LEARNER_LOOK, Until, next_look
-from owenshap.support.arrays import IntArray
 from owenshap.support.progress import clock, silent
 
 # of a time, for a batch that tells what a prediction takes; the rest is what evaluations have that
@@ -43,18 +42,8 @@ class Planner:
     """Plans for the rows of a call."""
 
     call: Call
-    live: IntArray = field(repr=False)
-    """How many live players each row has."""
-    background: int
-    """Background rows that an evaluation averages over."""
-    row_seconds: float
-    """That the model usually takes for a row."""
-    outputs: int
-    """Of the model."""
-    output: Output
-    """What is explained of them."""
-    additive: bool
-    """Whether the model is known to be linear in its features."""
+    groups: RowGroups = field(repr=False)
+    """The rows."""
     trial: Trial = field(repr=False)
     """How to find out what a prediction takes."""
 
@@ -62,7 +51,7 @@ class Planner:
         """What is done for a row with so many live players."""
         share = self._share
         memory = self.call.settings.memory
-        if self.additive and self.call.method == "auto":
+        if self.groups.additive and self.call.method == "auto":
             check_feasible(LINEAR, n_players, memory)
             return LINEAR
         plan = self._plan(n_players)
@@ -77,8 +66,8 @@ class Planner:
             return None
         predictions = 0
         for n_players, plan in plans.items():
-            averaged = self.draws(n_players) or self.background
-            rows = int((self.live == n_players).sum())
+            averaged = self.draws(n_players) or self._background
+            rows = int((self.groups.counts == n_players).sum())
             predictions += rows * averaged * least_ahead(plan, n_players)
         seconds = predictions * self.trial.known
         limit = math.inf if self.call.until is None else self.call.until.seconds or math.inf
@@ -90,6 +79,11 @@ class Planner:
         )
 
     @property
+    def _background(self) -> int:
+        """Background rows that an evaluation averages over."""
+        return len(self.groups.absent)
+
+    @property
     def shared(self) -> Shared | None:
         """What the rows that are to be estimated share: a row without live players has had its
         evaluation.
@@ -97,7 +91,7 @@ class Planner:
         shared = self.call.shared
         if shared is None or shared.total is None:
             return shared
-        before = int((self.live == 0).sum())
+        before = int((self.groups.counts == 0).sum())
         return replace(shared, total=shared.total - before, before=before)
 
     def _plan(self, n_players: int) -> Plan:
@@ -141,11 +135,11 @@ class Planner:
         if call.draws is not None or call.method != "auto" or call.asks_for_pairs:
             return call.draws
         accurate = call.until is not None and call.until.tolerance is not None
-        return DRAWN if accurate and drawn_pays(n_players, self.background) else None
+        return DRAWN if accurate and drawn_pays(n_players, self._background) else None
 
     def _because_drawn(self, draws: int) -> str:
         return (
-            f"{draws:,} of {self.background:,} background rows are drawn for each star, and their "
+            f"{draws:,} of {self._background:,} background rows are drawn for each star, and their "
             "error is in the interval; a method by name averages over all of them"
             if self.call.draws is None
             else f"{draws:,} background rows are drawn for each star, as asked for"
@@ -162,13 +156,14 @@ class Planner:
         better.
         """
         call = self.call
-        chosen = self.output.column is not None or self.output.predicted is not None
+        output = self.groups.output
+        chosen = output.column is not None or output.predicted is not None
         # two are most often two classes, which are one game
-        outputs = 1 if chosen or self.outputs == 2 else self.outputs
+        outputs = 1 if chosen or self.groups.outputs == 2 else self.groups.outputs
 
         def cost_of(seconds: float) -> Cost:
-            rows = self.background
-            return Cost(seconds * rows, outputs, self.row_seconds * rows)
+            rows = self._background
+            return Cost(seconds * rows, outputs, self.groups.row_seconds * rows)
 
         def matters(seconds: float) -> bool:
             if math.isinf(seconds):
@@ -178,14 +173,14 @@ class Planner:
             )
             return dear.estimator.name != cheap.estimator.name
 
-        ahead = least_ahead(cheap, n_players) * len(self.live) * self.background
+        ahead = least_ahead(cheap, n_players) * len(self.groups.counts) * self._background
         cost = cost_of(self.trial.seconds(matters, ahead))
         return replace(cost, at_most=math.isnan(self.trial.known))
 
     @property
     def _averaged(self) -> int:
         """Background rows that an evaluation of the largest game averages over."""
-        return self.draws(int(self.live.max())) or self.background
+        return self.draws(int(self.groups.counts.max())) or self._background
 
     @cached_property
     def _share(self) -> float:
@@ -193,14 +188,14 @@ class Planner:
         be too little.
         """
         shared = self.shared
-        rows = int((self.live > 0).sum())
+        rows = int((self.groups.counts > 0).sum())
         if shared is None or not rows:
             return math.inf
         share = math.inf if shared.total is None else shared.total // rows
         if shared.seconds is None:
             return share
         budget = self.call.budget
-        plenty = 4 * default_budget(int(self.live.max())) if budget is None else budget
+        plenty = 4 * default_budget(int(self.groups.counts.max())) if budget is None else budget
         # seconds for one row of the model per evaluation
         whole = shared.seconds / (rows * self._averaged)
         little = min(LITTLE, TRIED * shared.seconds)

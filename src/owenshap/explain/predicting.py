@@ -107,9 +107,9 @@ class Predictor:
 
     def timed_predictions(
         self, rows: Table, beside: Table | None = None
-    ) -> tuple[FloatArray, FloatArray | None]:
+    ) -> tuple[FloatArray, tuple[Table, FloatArray] | None]:
         """The same, and how long they took is noted; in one batch with other rows where these will
-        be asked for next, and theirs; None where they did not go together.
+        be asked for next, and these with theirs; None where they did not go together.
         """
         if beside is not None and (both := rows.with_rows_of(beside)) is not None:
             try:
@@ -118,7 +118,7 @@ class Predictor:
                 pass  # the rows alone say what is wrong with them, or nothing is
             else:
                 self._pace.note(len(both), took)
-                return predictions[: len(rows)], predictions[len(rows) :]
+                return predictions[: len(rows)], (beside, predictions[len(rows) :])
         predictions, took = timed(self.predictions, rows)
         self._pace.note(len(rows), took)
         return predictions, None

@@ -8,7 +8,7 @@ import numpy as np
 
 from owenshap.errors import OwenshapError
 from owenshap.explain.assembly import Assembly
-from owenshap.explain.closed_form import of_kernels, of_linear
+from owenshap.explain.closed_form import in_closed_form
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
@@ -19,8 +19,6 @@ from owenshap.explain.teaching import own_plans
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
 from owenshap.support.arrays import FloatArray
-
-LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
 
 
 def sampled(
@@ -36,7 +34,6 @@ def sampled(
     from trees.
     """
     rows = assembly.rows
-    outputs = predictions.shape[1]
     linear, checked = predictor.linear(rows, absent, predictions, output)
     explained = explained_of(linear, output, rows, predictions, np.arange(len(predictions)))
     assembly = replace(assembly, explained=explained)
@@ -51,22 +48,20 @@ def sampled(
         predictor.rows_at_once(rows),
         linear,
     )
-    if linear is not None:
-        explanation = of_linear(call, groups, assembly, not_exact)
-    else:
-        explanation, more = of_kernels(call, predictor, groups, assembly, predictions, not_exact)
+    if call.method == "auto":
+        closed, more = in_closed_form(call, predictor, groups, assembly, predictions, not_exact)
+        if closed is not None:
+            return closed
         checked += more
-    if explanation is not None:
-        return explanation
     trial = predictor.trial(rows, linear, checked)
-    done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
+    done = _estimated(call, groups, predictor, trial, assembly, not_exact)
     # where a function of the predictions is explained, this was asked beforehand
     asked = linear is None or output.function is not None
     if not asked and not assembly.agrees(done):
         # the model is not what it was when its first step was found linear
         groups = replace(groups, linear=None)
         trial = predictor.trial(rows, None, checked)
-        done = _estimated(call, groups, predictor, trial, outputs, assembly, not_exact)
+        done = _estimated(call, groups, predictor, trial, assembly, not_exact)
     return assembly.of_games(done, groups.live, trial.predicted, not_exact)
 
 
@@ -75,31 +70,24 @@ def _estimated(
     groups: RowGroups,
     predictor: Predictor,
     trial: Trial,
-    outputs: int,
     assembly: Assembly,
     not_exact: str | None,
 ) -> list[Estimated]:
     """All games with their estimates; an error has the explanation of the rows that are done."""
-    counts = groups.live.sum(axis=1)
-    background = len(groups.absent)
-    linear = groups.linear
-    row_seconds = groups.model.row_seconds if linear is None else LINEAR_SECONDS
-    planner = Planner(
-        call, counts, background, row_seconds, outputs, groups.output, groups.additive, trial
-    )
-    plans = {each: planner.plan(each) for each in sorted({*counts.tolist()} - {0})}
+    planner = Planner(call, groups, trial)
+    plans = {each: planner.plan(each) for each in sorted({*groups.counts.tolist()} - {0})}
     ranges = None
     # of one row that stands in for absent features the game itself tells the range
     shares = any(plan.until is not None and plan.until.share is not None for plan in plans.values())
-    if shares and background > 1:
+    if shares and len(groups.absent) > 1:
         trial.also(len(groups.absent.table))
-        ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, linear)
+        ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, groups.linear)
     draws = {each: planner.draws(each) for each in plans}
     keeps = call.asks_for_pairs
     plan_of = None
     if call.method == "auto":
         plan_of = own_plans(call, groups, planner, plans, predictor, trial)
-    tasks = groups.tasks(plans, draws, ranges, outputs, call.settings.memory, keeps, plan_of)
+    tasks = groups.tasks(plans, draws, ranges, call.settings.memory, keeps, plan_of)
     done: list[Estimated] = []
     try:
         done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))

@@ -30,9 +30,11 @@ from owenshap.surrogates.multiples import multiples
 # first guess is likelier than, of one row half of the others learn little
 # (benchmarks/decisions.md#taught-rows).
 PILOTS, PAIRS = 4, 4
-# times the time that learning takes must rows save, as both are guesses
+# times the time that learning takes must rows save, as both are guesses: 4 to 9 rows earn it back,
+# and 8 and more are taught (benchmarks/decisions.md#taught-rows)
 WORTH = 2
-MOST_OUTPUTS = 3  # that teach: of more the first ones
+# that teach: of more the first ones, as every row tries all that is taught; one is too few
+MOST_OUTPUTS = 3
 
 
 def own_plans(
@@ -92,7 +94,7 @@ def _pays(
     def learning(row_seconds: float) -> float:
         return PILOTS * (fit + (2 * pairs + 2) * len(absent) * row_seconds)
 
-    if rows * fit < WORTH * learning(planner.row_seconds):
+    if rows * fit < WORTH * learning(groups.row_seconds):
         return False
     # by the clock, unless that is not asked for (nan), only what is sure counts
     return not learning(trial.known) > SURE * rows * fit
@@ -123,8 +125,7 @@ def _played(
     one = more_pairs(np.zeros((0, n_players), np.bool_), count, rng)
     ends = np.array([[True], [False]]).repeat(n_players, axis=1)
     coalitions = np.concatenate([ends, one, ~one])
-    outputs = pilots.output.gives or 1
-    game = pilots.game(np.array([at]), None, outputs, call.settings.memory)
+    game = pilots.game(np.array([at]), None, call.settings.memory)
     values = game.values(coalitions)[:, :MOST_OUTPUTS]
     trial.also(len(coalitions) * len(pilots.absent))
     if multiples((values[2 : 2 + count] - values[2 + count :]) / 2) is not None:

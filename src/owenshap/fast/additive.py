@@ -24,7 +24,8 @@ def additive_values(
     """
     steps, left = settled(linear, output)
     arrays = steps.arrays
-    weights, bias = arrays.get(steps.weights), arrays.get(steps.bias)
+    weights = arrays.get(steps.weights)
+    bias = arrays.get(steps.bias)
     explained, background = (arrays.get(arrays.of_table(each)) for each in (rows, absent.table))
     # distances from a row of the background are small where its numbers are large and alike
     one = background[0]
@@ -33,7 +34,8 @@ def additive_values(
     away = explained - one - shift
     base = np.tile(weights @ (one + shift) + bias, (len(away), 1))
     if left.column is not None:
-        weights, base = weights[[left.column]], base[:, [left.column]]
+        weights = weights[[left.column]]
+        base = base[:, [left.column]]
     if left.predicted is None:
         of_features = away[:, :, None] * weights.T
     else:

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from owenshap.designs.design import Design
-from owenshap.fast.linear_first import CACHED, Arrays, LinearFirst, times
+from owenshap.fast.linear_first import Arrays, LinearFirst, times
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output, logit
 from owenshap.games.players import Players
-from owenshap.support.arrays import IntArray
+from owenshap.support.arrays import CACHED, IntArray
 from owenshap.tables import Table
 
 OfPairs = Callable[[slice, Any], Any]

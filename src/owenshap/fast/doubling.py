@@ -13,8 +13,8 @@ from owenshap.designs.design import Subsets, size_weights
 from owenshap.fast import fused_stars as _fused_stars
 from owenshap.fast import fused_subsets as _fused_subsets
 from owenshap.fast.columns import Pairs
-from owenshap.fast.linear_first import CACHED, Arrays
-from owenshap.support.arrays import FloatArray
+from owenshap.fast.linear_first import Arrays
+from owenshap.support.arrays import CACHED, FloatArray
 from owenshap.support.bits import from_codes
 
 

@@ -18,12 +18,12 @@ from owenshap.fast.torch_linear import TorchArrays
 from owenshap.support.extras import needed
 
 # `kernel_settings` of benchmarks/speed tries others on a device:
-PLAYERS_AT_ONCE = 64  # neighbours of a program
+PLAYERS_AT_ONCE = 64  # neighbours of a program, or coalitions where it goes through all of them
 WIDTH_AT_ONCE = 32  # numbers of h that a program takes in one step
 WARPS = 4  # of a program
 STAGES = 3  # loads that a program has on their way
 MOST_MIDDLE = 64  # numbers of the second layer that a program keeps in registers
-MOST_OUTPUTS = 32  # outputs that a program keeps in registers
+MOST_OUTPUTS = 32  # outputs, or numbers of a narrow layer, that a program keeps in registers
 # of h in a call: below, the plain way is done before a kernel is compiled or looked up
 FEWEST_NUMBERS = 1 << 24
 ACTIVATIONS = {"sigmoid": 0, "tanh": 1, "relu": 2}

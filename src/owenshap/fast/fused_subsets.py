@@ -12,28 +12,26 @@ from itertools import accumulate
 from typing import Any
 
 from owenshap.designs.design import size_weights
-from owenshap.fast.fused_stars import ACTIVATIONS, WARPS, has_triton
+from owenshap.fast.fused_stars import ACTIVATIONS, MOST_OUTPUTS, PLAYERS_AT_ONCE, WARPS, has_triton
 from owenshap.fast.linear_first import LinearFirst, Step
 from owenshap.fast.torch_linear import TorchArrays
 from owenshap.support.extras import needed
 
-COALITIONS_AT_ONCE = 64  # of a program
 PROGRAMS = 1 << 12  # that fill a device some times over
-MOST_WIDE = 32  # numbers of a layer that a program keeps in registers
-MOST_OUTPUTS = 16  # outputs that a program keeps in registers
+FEW_OUTPUTS = 16  # that a program keeps in registers beside its players
 NOTHING = len(ACTIVATIONS)  # the number of none of them
 
 
 def fits(linear: LinearFirst, n_players: int) -> bool:
     """Whether the kernel can do this model's steps for so many players here."""
-    if not isinstance(linear.arrays, TorchArrays) or 1 << n_players < COALITIONS_AT_ONCE:
+    if not isinstance(linear.arrays, TorchArrays) or 1 << n_players < PLAYERS_AT_ONCE:
         return False
     weights = linear.weights
     layers = _layers(linear)
     if layers is None or not weights.is_cuda or weights.element_size() != 4 or not has_triton():
         return False
     outputs = layers[0][-1].weights.shape[0] if layers[0] else linear.width
-    return linear.widest <= MOST_WIDE and outputs <= MOST_OUTPUTS
+    return linear.widest <= MOST_OUTPUTS and outputs <= FEW_OUTPUTS
 
 
 def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
@@ -55,7 +53,7 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
     parts = [part.flatten() for layer in layers for part in (layer.weights, _bias(layer))]
     outputs = widths[-1]
     starts = list(accumulate((part.numel() for part in parts), initial=0))
-    blocks = (1 << n_players) // COALITIONS_AT_ONCE
+    blocks = (1 << n_players) // PLAYERS_AT_ONCE
     programs = min(blocks, triton.next_power_of_2(triton.cdiv(PROGRAMS, pairs)))
     padded = triton.next_power_of_2(outputs) if chosen is None else 1
     made = torch.empty(
@@ -81,7 +79,7 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
         OUTPUTS=outputs,
         OUTPUTS_PADDED=padded,
         PLAYERS=players,
-        COALITIONS=COALITIONS_AT_ONCE,
+        COALITIONS=PLAYERS_AT_ONCE,
         num_warps=WARPS,
     )
     return made.sum(1)[:, : outputs if chosen is None else 1, :n_players].swapaxes(0, 1)

@@ -17,18 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.models.mlp import ACTIVATIONS
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import CACHED, FloatArray
 from owenshap.tables import Table
 
-CACHED = 1 << 17  # numbers of one tile: a megabyte, about what stays close to a core
 SHORT = 16  # numbers along an axis
-# Columns of every product on a host. The last bits of a product depend on its shape, and in some
-# kernels on where a column stands; kernels take 4 to 48 columns at once, which divide these, so
-# that no column is ever one that is left over.
-PANEL = 192
+# Columns of every product with the first layer on a host. The last bits of a product depend on its
+# shape, and in some kernels on where a column stands; kernels take 4 to 48 columns at once, which
+# divide these, so that no column is ever one that is left over.
+FIRST_PANEL = 48
+PANEL = 4 * FIRST_PANEL  # the same for later layers, of which a call has many columns
 # numbers up to which filling up a panel takes less as one copy than as a call of its own
-COPIED = 1 << 16
-FIRST_PANEL = 48  # the same for products with the first layer, of which a call may have few columns
+COPIED = CACHED // 2
 CLOSE = 1e-3  # of the largest prediction: further off, the structure was not what it looked like
 
 

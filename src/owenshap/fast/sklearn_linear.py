@@ -83,7 +83,8 @@ def linear_first_of(estimator: Any, method: str) -> LinearFirst | None:
         if affine is None:
             return None
         scale, shift = affine  # z = scale · x + shift
-        first, bias = first * scale, bias + first @ np.broadcast_to(shift, first.shape[1:])
+        bias = bias + first @ np.broadcast_to(shift, first.shape[1:])
+        first = first * scale
     return layered([first, *weights[1:]], [bias, *biases[1:]], activations)
 
 

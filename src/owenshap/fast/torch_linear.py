@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from owenshap.fast.linear_first import Arrays, LinearFirst, Step, in_halves
 from owenshap.fast.torch_watched import watched
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import ON_DEVICE, FloatArray
 from owenshap.support.extras import needed
 from owenshap.tables import Table
 from owenshap.tables.tensor import TensorTable, sent, submodules
 
 ON_HOST = 1 << 20  # numbers of one tile: four megabytes for the cores
-ON_DEVICE = 1 << 28  # numbers of one tile: what memory allows on a device
 IN_PLACE = {"Sigmoid": "sigmoid_", "Tanh": "tanh_", "ReLU": "relu_"}
 BY_ELEMENT = frozenset(
     [

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from owenshap.errors import ModelError
+from owenshap.errors import ModelError, cut
 from owenshap.games.game import Declared
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output, as_predictions, logit
@@ -251,10 +251,8 @@ class ModelGame(Declared):
     def _describe(self, row: int, coalition: BoolArray) -> str:
         everyone = self._of_all_players(np.array([row]), coalition[None])[0]
         present = [name for name, here in zip(self.players.names, everyone, strict=True) if here]
-        shown = ", ".join(present[:20]) + (
-            f" and {len(present) - 20} more" if len(present) > 20 else ""
-        )
-        return f"row {self.labels[row]} with {f'{{{shown}}}' if present else 'nothing'} present"
+        names = f"{{{cut(', '.join(present))}}}" if present else "nothing"
+        return f"row {self.labels[row]} with {names} present"
 
 
 def _mean(finish: Callable[[], FloatArray], weights: FloatArray | None) -> FloatArray:

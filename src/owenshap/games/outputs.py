@@ -13,15 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from owenshap.errors import InputError, ModelError, shown
+from owenshap.errors import InputError, ModelError, cut, shown
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.tables import as_array
 
 Choice: TypeAlias = Any
 """A label may be of any type: what a choice can be, `choose` tells."""
-
-MOST_SHOWN = 20  # labels in an error: more are not read
 
 _warned = False
 """Whether this process was told that labels come before positions."""
@@ -90,9 +88,8 @@ class Names:
         of_model = self.of_model if self.labels is None else self.labels
         every = [*(self.given or ()), *(of_model or ())]
         names = list(dict.fromkeys(_typed(name) for name in every))
-        listed = ", ".join(names[:MOST_SHOWN]) + (", …" if len(names) > MOST_SHOWN else "")
         positions = [f"a number from 0 to {outputs - 1}"] if self.labels is None else []
-        return ", ".join(positions + ([f"one of {listed}"] if listed else []))
+        return ", ".join(positions + ([f"one of {cut(', '.join(names))}"] if names else []))
 
 
 def logit(probabilities: FloatArray) -> FloatArray:
@@ -186,7 +183,8 @@ def _several(
     choices: Sequence[Choice], predictions: FloatArray, names: Names
 ) -> tuple[Output, list[str] | None]:
     """The outputs asked for, each by its label, name or position, in the order given."""
-    outputs, shown = predictions.shape[1], names.shown
+    outputs = predictions.shape[1]
+    shown = names.shown
     places = [choose(each, predictions, names)[0].column for each in choices]
     for choice, place in zip(choices, places, strict=True):
         if place is None:
@@ -202,7 +200,8 @@ def _several(
 
 def _check_probabilities(predictions: FloatArray) -> None:
     """An error where there are no log-odds: predictions are no probabilities."""
-    low, high = predictions.min(), predictions.max()
+    low = predictions.min()
+    high = predictions.max()
     if low < 0 or high > 1:
         rule = "not be 'logit' for a model whose predictions are no probabilities"
         got = f"predictions from {low:.4g} to {high:.4g}"
@@ -256,7 +255,7 @@ def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> No
         "model; "
         f"owenshap.position({number}) is the output at that position, class {other}."
     )
-    warnings.warn(message, UserWarning, stacklevel=5)
+    warnings.warn(message, UserWarning, stacklevel=6)
 
 
 def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> Any:

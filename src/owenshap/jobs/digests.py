@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from owenshap.tables import as_array
 
-ROWS = 1 << 16  # of data that are turned into bytes at a time
+ROWS_AT_A_TIME = 1 << 16  # of data in memory, where what is made of them takes as much again
 
 
 def digest_of(data: Any) -> str:
@@ -24,8 +24,8 @@ def digest_of(data: Any) -> str:
     digest = hashlib.sha256()
     names = [str(name) for name in getattr(data, "columns", [])]
     digest.update(repr((names, _dtypes(data), tuple(data.shape))).encode())
-    for start in range(0, len(data), ROWS):
-        _update(digest, data, start, min(start + ROWS, len(data)))
+    for start in range(0, len(data), ROWS_AT_A_TIME):
+        _update(digest, data, start, min(start + ROWS_AT_A_TIME, len(data)))
     return digest.hexdigest()
 
 

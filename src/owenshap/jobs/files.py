@@ -15,7 +15,7 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.jobs.layout import NUMBER, TEXT, arrow, kinds_of
-from owenshap.jobs.sources import Chunk, Source, check_ids, no_ids
+from owenshap.jobs.sources import UNIT, Chunk, Source, check_ids, no_ids
 from owenshap.support.extras import needed
 from owenshap.tables import as_table
 
@@ -23,7 +23,6 @@ Wanted: TypeAlias = deque[tuple[int, int]]
 """First and last row of each chunk that is still to come, in ascending order."""
 Types: TypeAlias = Callable[[list[str]], dict[str, Any]]
 
-BATCH = 1 << 14  # rows that are read at a time: little memory, and no time lost
 MEND = "Mend or remove it: what is done is kept"
 ALL_ALIKE = "Give files of the same columns, or a run for each kind"
 
@@ -127,7 +126,7 @@ class ParquetFile(File):
             for group, rows in enumerate(self._groups):
                 if _is_wanted(wanted, first + rows):
                     at = first
-                    for batch in file.iter_batches(BATCH, row_groups=[group]):
+                    for batch in file.iter_batches(UNIT, row_groups=[group]):
                         yield at, pa.Table.from_batches([batch])
                         at += len(batch)
                 first += rows
@@ -186,10 +185,12 @@ def _listed(path: Path) -> list[Path]:
         files = sorted(file for file in path.rglob("*") if file.is_file())
         files = [file for file in files if not file.name.startswith((".", "_"))]
         if not files:
-            raise InputError("X", "be a folder with files of rows", f"{path}, which is empty", MEND)
+            got = f"{path}, which is empty"
+            raise InputError("X", "be a folder with files of rows", got, "Give another, or a file")
         return files
     if not path.is_file():
-        raise InputError("X", "be rows, or the path of rows", f"{path}, which is not there", MEND)
+        got = f"{path}, which is not there"
+        raise InputError("X", "be rows, or the path of rows", got, "Mind its spelling")
     return [path]
 
 

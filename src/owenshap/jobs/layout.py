@@ -286,11 +286,11 @@ def _floats_hold(cells: NDArray[Any]) -> bool:
     return cells.dtype.kind != "i" or bool((np.abs(cells) <= 1 << 53).all())
 
 
-def exact_rows(found: Explanation | Interactions) -> BoolArray:
+def exact_rows(explained: Explanation | Interactions) -> BoolArray:
     """Rows whose values are certain, all of them."""
-    same = (found.lower == found.values) & (found.upper == found.values)
-    same &= found.standard_errors == 0
-    return same.reshape(len(found), -1).all(axis=1)
+    same = (explained.lower == explained.values) & (explained.upper == explained.values)
+    same &= explained.standard_errors == 0
+    return same.reshape(len(explained), -1).all(axis=1)
 
 
 def _looks(courses: FloatArray | None, rows: int) -> Any:

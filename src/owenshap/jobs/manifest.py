@@ -15,15 +15,15 @@ import numpy as np
 from owenshap.errors import InputError, shown
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.predicting import timed
-from owenshap.jobs.digests import described
+from owenshap.jobs.digests import ROWS_AT_A_TIME, described
 from owenshap.jobs.layout import Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.runnable import NO_CLOCK, Runnable
-from owenshap.jobs.sources import Chunk, Source
-from owenshap.jobs.work import UNIT, Explained, Explaining, pieces
+from owenshap.jobs.sources import UNIT, Chunk, Source
+from owenshap.jobs.work import Explained, Explaining, pieces
+from owenshap.models import ROUNDING
 from owenshap.support.arrays import IntArray
 
-ROUNDING = 1e-5  # of predictions of one model, from one machine or batch to another
 NAMES = {
     "settings": "",
     "explainer": "the explainer's ",
@@ -33,11 +33,8 @@ NAMES = {
 }
 # decisions.md#parts-of-a-run
 LONG_PART = 10.0  # seconds: about what is lost of each worker where a run is killed
-LARGEST_PART = 1 << 16  # rows
 PART_BYTES = 1 << 22  # of the rows of a part, which go to a worker as they are
 PARTS_A_WORKER = 4  # at least, of parts that are not small: the last ones end at about one time
-# first rows, one of which must be explained before a run begins, and which tell how long one takes
-FIRST_ROWS = 32
 QUICK = 0.05  # seconds of a row: where it takes more, one alone tells it
 
 
@@ -75,7 +72,7 @@ def check_same(
     manifest = manifest | {"settings": {**manifest["settings"], "part_rows": there}}
     here = here | {"settings": {**here["settings"], "part_rows": part_rows or there}}
     differs = [
-        f"{NAMES[group]}{name} {_words(manifest[group].get(name), value)}"
+        f"{NAMES[group]}{_words(name, manifest[group].get(name), value)}"
         for group, settings in here.items()
         for name, value in settings.items()
         if not _same(manifest[group].get(name), value)
@@ -96,21 +93,26 @@ def _same(there: Any, here: Any) -> bool:
     return all(map(_same, there, here))
 
 
-def _words(there: Any, here: Any) -> str:
+def _words(name: str, there: Any, here: Any) -> str:
+    if name == "digest":
+        return "cells not the same"
     if any(isinstance(setting, (list, dict)) for setting in (there, here)):
-        return "not the same"
-    return f"{shown(there)} there and {shown(here)} here"
+        return f"{name} not the same"
+    return f"{name} {shown(there)} there and {shown(here)} here"
 
 
 def settled(
     explaining: Explaining, source: Source, first: Chunk, ids: list[str], workers: int
 ) -> dict[str, Any]:
-    """What is settled before the first part: what 'auto' takes, and what parts look like."""
+    """What is settled before the first part: what 'auto' takes, and what parts look like.
+
+    One of the first rows must be explained for that; they also tell how long a row takes.
+    """
     row, pace, explained = _first_explained(explaining, first)
     explanation = explained.values
     seconds = _row_seconds(_at_pace(explaining, pace), first, row)
     layout = Layout.of(explanation, source.kinds, ids)
-    most = LARGEST_PART if explained.interactions is None else PairLayout.of(layout).unit(UNIT)
+    most = ROWS_AT_A_TIME if explained.interactions is None else PairLayout.of(layout).unit(UNIT)
     return {
         "rows": source.rows,
         "part_rows": _part_rows(seconds, source.rows, explanation, workers, most),
@@ -127,7 +129,7 @@ def _first_explained(
 ) -> tuple[IntArray, dict[str, float], Explained]:
     """The first row that can be explained, the pace of its model, and what is known of it."""
     error: Exception | None = None
-    for row in np.arange(min(FIRST_ROWS, len(first)))[:, None]:
+    for row in np.arange(len(first))[:, None]:
         rows = first.taken(row)
         try:
             explained = _at_pace(explaining, NO_CLOCK)(rows)
@@ -150,7 +152,7 @@ def _row_seconds(explaining: Explaining, first: Chunk, row: IntArray) -> float:
     one = timed(explaining, first.taken(row))[1]
     if one > QUICK or explaining.timeout is not None:
         return one
-    few = np.arange(min(FIRST_ROWS, len(first)))
+    few = np.arange(len(first))
 
     def explain(rows: IntArray) -> None:
         for _ in pieces(explaining, first, rows):
@@ -163,7 +165,7 @@ def _row_seconds(explaining: Explaining, first: Chunk, row: IntArray) -> float:
 
 
 def _part_rows(
-    seconds: float, rows: int, explained: Explanation, workers: int, largest: int = LARGEST_PART
+    seconds: float, rows: int, explained: Explanation, workers: int, largest: int = ROWS_AT_A_TIME
 ) -> int:
     """Rows of a part: those of some seconds, of some bytes, and a few parts for every worker."""
     most = min(LONG_PART / max(seconds, 1e-9), largest)

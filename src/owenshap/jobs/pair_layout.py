@@ -18,10 +18,8 @@ from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.interactions import PARTNERS, Interactions
 from owenshap.explain.pairing import ARRAYS
 from owenshap.jobs.layout import DOUBT, ROW, SINGULAR, Layout, arrow, exact_rows
-from owenshap.support.arrays import IntArray
+from owenshap.support.arrays import WORKING, IntArray
 
-# of the matrices that are made at a time: decisions.md#parts-of-a-run
-BYTES = 1 << 26
 NUMBERS = ("values", *DOUBT)
 
 
@@ -41,7 +39,7 @@ class PairLayout:
     def unit(self, most: int) -> int:
         """Rows whose matrices are made at a time: a power of two, at most so many."""
         cells = len(self.players) ** 2 * len(self.outputs or [""])
-        fitting = BYTES // (8 * ARRAYS * cells)
+        fitting = WORKING // (8 * ARRAYS * cells)
         return min(most, 1 << max(0, fitting.bit_length() - 1))
 
     def table(

@@ -12,8 +12,8 @@ from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.layout import CONVERGENCE, ERROR, ROW, Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.runnable import NO_CLOCK, Runnable
-from owenshap.jobs.sources import Chunk, MemorySource
-from owenshap.jobs.work import UNIT, Explained, Explaining, Piece, pieces, tables, units
+from owenshap.jobs.sources import UNIT, Chunk, MemorySource, check_features
+from owenshap.jobs.work import Explained, Explaining, Piece, pieces, tables, units
 from owenshap.support.extras import needed
 
 
@@ -25,7 +25,9 @@ def explained_partition(
         advice = "For an array, put it into one with the names of its columns"
         raise InputError("frame", "be a DataFrame", type(frame).__name__, advice)
     explaining = Explaining(explainer.at_pace(NO_CLOCK), settings)
-    chunk = next(iter(MemorySource(frame, ids).chunks([0], max(1, len(frame)))))
+    source = MemorySource(frame, ids)
+    check_features(source, explainer.example(), "frame")  # else it were the fault of every row
+    chunk = next(iter(source.chunks([0], max(1, len(frame)))))
     if settings[INTERACTIONS]:
         return _pairs(explaining, frame, chunk)
     made = [

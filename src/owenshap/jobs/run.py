@@ -47,7 +47,7 @@ class Progress:
     """At that pace; 0 at the end, nan where nothing is known."""
     running: bool
     """Whether a process works on it."""
-    seconds: float = 0.0
+    seconds: float
     """That its starts took together, each up to the part that it finished last."""
 
     def __str__(self) -> str:
@@ -187,8 +187,10 @@ class Run:
         memory = self.manifest["explainer"]["memory"]
         check_size(len(layout.players), len(table), len(layout.outputs or [""]), memory)
         numbers = table.column(ROW).to_numpy()
-        found = self._interactions(table, np.unique(numbers // self.manifest["part_rows"]).tolist())
-        return found if wanted is None else found[_places(table, wanted)]
+        interactions = self._interactions(
+            table, np.unique(numbers // self.manifest["part_rows"]).tolist()
+        )
+        return interactions if wanted is None else interactions[_places(table, wanted)]
 
     def interaction_parts(self) -> Iterator[Interactions]:
         """The interactions, part after part, so that all rows need not fit into memory; rows that
@@ -206,8 +208,8 @@ class Run:
         rows = table.column(ROW).to_numpy()
         lines = []
         for number in parts:
-            found = unpacked(self._folder.interactions_file(number).read_bytes())
-            lines.append(found.filter(pa.array(np.isin(found.column(ROW).to_numpy(), rows))))
+            part = unpacked(self._folder.interactions_file(number).read_bytes())
+            lines.append(part.filter(pa.array(np.isin(part.column(ROW).to_numpy(), rows))))
         explanation = self._layout.explanation(table)
         together = pa.concat_tables(lines).unify_dictionaries()
         return PairLayout.of(self._layout).interactions(together, explanation)

@@ -12,7 +12,7 @@ from owenshap.explain.interacting import Interacting
 from owenshap.jobs.digests import described, digest_of
 from owenshap.tables import Table
 
-PROBED = 128  # rows of the background, or of the data, that a model is known by
+PROBED = 32  # rows of the background, or first ones of the data, that a model is known by
 NO_CLOCK = {"model": 0.0}
 """Predictions count as cheap: what 'auto' takes then depends on no machine."""
 

@@ -24,8 +24,6 @@ from owenshap.support.arrays import IntArray
 from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Bar, Meter, close, meter, note
 
-FINE = 1000  # steps of a bar for each row: one row may take minutes
-
 
 @dataclass(frozen=True)
 class Asked:
@@ -51,8 +49,8 @@ def run(
     path = Path(out)
     workers = checked_executor(executor)
     arrow()
+    source = source_of(rows, asked.ids, explainer.example())  # first: a wrong path makes no folder
     with held(path):
-        source = source_of(rows, asked.ids, explainer.example())
         folder = _folder(path, explainer, source, asked, workers_of(workers))
         manifest = folder.manifest
         at_pace = explainer.at_pace(manifest["pace"])
@@ -125,7 +123,9 @@ class _Inside:
     """Moves a bar while a part is made, by the share that is done of its calls."""
 
     def __init__(self, bar: Bar, rows: int, done: int) -> None:
-        self.bar, self.rows, self.done = bar, rows, done
+        self.bar = bar
+        self.rows = rows
+        self.done = done
 
     def begun(self, rows: int) -> Meter:
         """What is told how far the next call is, of so many rows."""
@@ -133,8 +133,9 @@ class _Inside:
         self.done = min(before + rows, self.rows)  # what fails is tried again: no more than all
 
         def tell(done: int, expected: int) -> None:
-            here = FINE * (before + rows * done / max(expected, 1))
-            self.bar(min(int(here), FINE * self.rows - 1), FINE * self.rows)  # its end is told last
+            steps = max(expected, 1)  # of a row: one may take minutes
+            here = min(before * steps + rows * done, self.rows * steps - 1)  # its end is told last
+            self.bar(here, self.rows * steps)
 
         return tell
 

@@ -17,6 +17,12 @@ from owenshap.jobs.layout import NUMBER, arrow, kinds_of
 from owenshap.support.arrays import IntArray
 from owenshap.tables import as_table
 
+UNIT = 4096
+"""Rows that are read, and explained, in one call, whatever the size of a part: a model whose
+arithmetic depends on its batch then gives the same bits for parts of any multiple of it
+(decisions.md#parts-of-a-run).
+"""
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -46,6 +52,8 @@ class Source(ABC):
     """How many there are."""
     kinds: dict[str, str]
     """What columns hold, by name; empty where all are numbers."""
+    named: bool = True
+    """Whether its columns have names of their own."""
 
     @property
     @abstractmethod
@@ -78,6 +86,7 @@ def source_of(data: Any, ids: list[str], like: Any) -> Source:
         source = MemorySource(data, ids)
     if source.rows == 0:
         raise InputError("X", "have at least one row", "none", "Give the rows to explain")
+    check_features(source, like, "X")
     return source
 
 
@@ -90,7 +99,7 @@ class MemorySource(Source):
         self._data = data
         self._ids = ids
         self.rows = len(data)
-        named = hasattr(data, "columns")
+        self.named = named = hasattr(data, "columns")
         if ids and not named:
             raise InputError("ids", "be None for rows without names", ids, "Give a DataFrame")
         if named:
@@ -129,6 +138,25 @@ def no_ids(rows: int) -> Any:
     """A table of so many rows without a column."""
     pa = arrow()
     return pa.table({"": pa.nulls(rows)}).select([])
+
+
+def check_features(source: Source, like: Any, what: str) -> None:
+    """An error where columns are no features of the model, or such are missing; it cannot be told
+    where one of the two has no names.
+    """
+    if not source.named or not hasattr(like, "columns"):
+        return
+    wanted = [str(column) for column in like.columns]
+    rule = "have the background's columns"
+    names = [str(name) for name in source.kinds]
+    more = [name for name in names if name not in wanted]
+    if more:
+        advice = f"Name columns that are no features: ids={more[:20]}"
+        raise InputError(what, rule, f"also {', '.join(more[:20])}", advice)
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        advice = "Give the columns that the model takes, in any order"
+        raise InputError(what, rule, f"no {', '.join(missing[:20])}", advice)
 
 
 def check_ids(ids: list[str], columns: list[str], where: str) -> None:

@@ -15,7 +15,7 @@ from owenshap.jobs.folder import INTERACTIONS
 from owenshap.jobs.layout import ERROR, Layout, arrow
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.runnable import Runnable
-from owenshap.jobs.sources import Chunk
+from owenshap.jobs.sources import UNIT, Chunk
 from owenshap.support.arrays import IntArray
 from owenshap.support.extras import needed
 from owenshap.support.progress import Meter
@@ -31,12 +31,6 @@ class Explained(NamedTuple):
 Piece: TypeAlias = tuple[IntArray, Explained | str]
 """Rows of a chunk, and what is known of them or the error of those that have none."""
 
-UNIT = 4096
-"""Rows that are explained in one call, whatever the size of a part: a model whose arithmetic
-depends on its batch then gives the same bits for parts of any multiple of it
-(decisions.md#parts-of-a-run).
-"""
-WIDE = 1000  # columns from which on threads take longer to begin than to read
 PATIENCE = 4  # times what rows usually take, before those of a call are taken one half at a time
 NOT_OF_A_ROW = (MemoryError, ImportError)
 """Errors that are no row's fault: its part is made again, elsewhere or later."""
@@ -88,14 +82,14 @@ class Work:
         """The part of these rows of a chunk."""
         pa = arrow()
         pairs = PairLayout.of(self.layout) if self.explaining.settings.get(INTERACTIONS) else None
-        found: list[Any] = []
+        rows: list[Any] = []
         lines: list[Any] = [] if pairs is None else [pairs.none()]
         for unit in units(which, UNIT if pairs is None else pairs.unit(UNIT)):
             made = [*pieces(self.explaining, chunk, unit)]
-            found += tables(self.layout, chunk, made)
+            rows += tables(self.layout, chunk, made)
             if pairs is not None:
                 lines += pair_tables(pairs, chunk, made)
-        content = packed(pa.concat_tables(found))
+        content = packed(pa.concat_tables(rows))
         return content if pairs is None else content.with_interactions(pa.concat_tables(lines))
 
 
@@ -156,7 +150,7 @@ def unpacked(content: bytes, columns: list[str] | None = None) -> Any:
     """The table of a part, or of some columns of it."""
     parquet = needed("pyarrow.parquet", extra="runs")
     file = parquet.ParquetFile(arrow().BufferReader(content))
-    return file.read(columns, use_threads=file.metadata.num_columns < WIDE)
+    return file.read(columns, use_threads=False)  # they take longer to begin than to read
 
 
 def units(which: IntArray, most: int = UNIT) -> list[IntArray]:

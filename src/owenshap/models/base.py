@@ -24,6 +24,10 @@ ROW_SECONDS = {
 """Seconds that a row of a large batch takes, about, by where the type of a model is defined:
 kinds that are far from the usual (benchmarks/decisions.md#by-the-clock-or-by-count).
 """
+ROUNDING = 1e-5
+"""How far predictions of one model may differ, from one batch or machine to another: by what
+models that calculate in float32 lose.
+"""
 IN_A_CACHE = 1 << 18
 """Rows × features of a batch whose layers stay near the processor: larger ones take up to three
 times as long a row (benchmarks/decisions.md#batches).

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     Colormap: TypeAlias = matplotlib.colors.Colormap
 
 DISTINCT = (NEGATIVE, "#e8910c", "#12a078", POSITIVE, "#a768d9", "#8a8f98", "#c9a400")
-WIDTH, HEIGHT = 7.2, 4.4  # inches; pictures of lines of text are as high as these
+WIDTH = 7.2  # inches
+HEIGHT = 4.4  # inches; pictures of lines of text are as high as these
 ABREAST = 3  # pictures of outputs, which a screen is wide enough for
-MOST_PANELS = 12  # of them in all: more cannot be read
-ROW_HEIGHT, FRAME_HEIGHT = 0.33, 0.85  # inches, of a line of text and of what frames them
+READABLE = 14  # pictures, names along an axis or round a circle: more cannot be read
+ROW_HEIGHT = 0.33  # inches of a line of text
+FRAME_HEIGHT = 0.85  # inches of what frames them
 PALE = 0.38  # of the strength that other intervals have: doubtful ones
 
 #: Figures of the default size that were made larger, and the size they were given.
@@ -71,7 +73,8 @@ def _grow(ax: Axes, height: float, width: float) -> None:
     """In a grid whose size nobody chose, a panel gets the size that its plot has alone: a quarter
     of matplotlib's default figure is too small for names, numbers and bars.
     """
-    figure, place = ax.get_figure(root=True), ax.get_subplotspec()
+    figure = ax.get_figure(root=True)
+    place = ax.get_subplotspec()
     if figure is None or place is None:
         return
     default = tuple(needed("matplotlib", extra="plots").rcParams["figure.figsize"])
@@ -96,9 +99,9 @@ def drawn(
     if OUTPUTS not in explanation.axes:
         return draw(explanation, ax)
     count = explanation.shape[-1]
-    if ax is not None or count > MOST_PANELS:
+    if ax is not None or count > READABLE:
         pick = repr(explanation.output_names[0]) if explanation.output_names else "0"
-        rule = f"be of at most {MOST_PANELS} outputs" if ax is None else "be of one output for ax"
+        rule = f"be of at most {READABLE} outputs" if ax is None else "be of one output for ax"
         advice = f"Pick one, as in explanation[..., {pick}], or some"
         raise InputError("explanation", rule, f"{count} outputs", advice)
     columns = min(count, ABREAST)
@@ -170,7 +173,8 @@ def picture(ax: Axes, values: Any, behind: Any, limit: float) -> None:
     """
     if behind is not None:
         faint = np.empty((*behind.shape, 4))
-        faint[..., :3], faint[..., 3] = muted(ax, 0.6), 0.22 * behind
+        faint[..., :3] = muted(ax, 0.6)
+        faint[..., 3] = 0.22 * behind
         ax.imshow(faint, interpolation="nearest")
     ax.imshow(values, cmap=about_zero(), vmin=-limit, vmax=limit, interpolation="nearest")
     ax.set(xticks=[], yticks=[])

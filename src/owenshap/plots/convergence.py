@@ -17,7 +17,7 @@ from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-STRONGEST = 6  # players by default: as many as there are colours that are not grey
+STRONGEST = len(canvas.DISTINCT) - 1  # players by default: one for each colour but grey
 OPACITY = 0.2  # of a band
 
 
@@ -71,7 +71,8 @@ def convergence(
     canvas.tidy(ax, grid="y")
     colors = np.resize(canvas.DISTINCT, len(shown)).tolist()
     for color, player in zip(colors, shown.tolist(), strict=True):
-        line, reach = values[:, player], half[:, player]
+        line = values[:, player]
+        reach = half[:, player]
         known = np.isfinite(reach)
         _band(ax, evaluations[known], line[known], reach[known], doubtful[known], color)
         ax.plot(

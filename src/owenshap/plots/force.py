@@ -161,7 +161,8 @@ def _labels(ax: Axes, texts: list[str], middles: FloatArray, colors: list[str]) 
 def _rows(shares: FloatArray, wide: FloatArray) -> tuple[list[int], list[float]]:
     """The row that each label goes to, the first where it lies on no other, and its middle."""
     taken: list[list[tuple[float, float]]] = []
-    rows, places = [], []
+    rows = []
+    places = []
     for share, width in zip(shares.tolist(), wide.tolist(), strict=True):
         half = width / 2
         place = min(max(share, half), 1 - half) if width < 1 else 0.5

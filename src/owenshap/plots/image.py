@@ -162,7 +162,8 @@ def _behind(
         rule = f"be {rows:,} images of {shape[0]} × {shape[1]} pixels"
         raise InputError("behind", rule, f"shape {images.shape}", "Give one for each explained row")
     images = images.reshape(rows, *shape)
-    low, high = np.nanmin(images), np.nanmax(images)
+    low = np.nanmin(images)
+    high = np.nanmax(images)
     return (images - low) / ((high - low) or 1.0)
 
 

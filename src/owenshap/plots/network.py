@@ -16,8 +16,6 @@ from owenshap.plots import canvas
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-MOST_PLAYERS = 16  # on the circle, whose names can be read
-
 
 def network(interactions: Interactions, *, max_display: int = 10, ax: Axes | None = None) -> Axes:
     """The strongest pairs as lines between players on a circle: the wider, the more they add
@@ -62,7 +60,8 @@ def network(interactions: Interactions, *, max_display: int = 10, ax: Axes | Non
     together = max((abs(summary.matrix[pair]) for pair in pairs), default=0.0) or 1.0
     for first, second in reversed(pairs):  # the strongest on top
         value = float(summary.matrix[first, second])
-        (x0, y0), (x1, y1) = places[first], places[second]
+        x0, y0 = places[first]
+        x1, y1 = places[second]
         sure = bool(summary.known[first, second])
         ax.plot(
             [x0, x1],
@@ -91,5 +90,5 @@ def _players(summary: PairSummary, pairs: list[tuple[int, int]]) -> dict[int, No
     """The players of these pairs, and the strongest others where there is room, by number."""
     in_pairs = dict.fromkeys(player for pair in pairs for player in pair)
     others = summary.strongest_players(len(summary.matrix)).tolist()
-    kept = [*in_pairs, *(player for player in others if player not in in_pairs)][:MOST_PLAYERS]
+    kept = [*in_pairs, *(player for player in others if player not in in_pairs)][: canvas.READABLE]
     return dict.fromkeys(sorted(kept))

@@ -16,8 +16,6 @@ from owenshap.support.arrays import BoolArray, FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-MOST_WRITTEN = 14  # players beside whose cells numbers can be read
-
 
 def pairs(interactions: Interactions, *, max_display: int = 10, ax: Axes | None = None) -> Axes:
     """Every pair's interaction once, and on the diagonal what each player adds alone.
@@ -64,7 +62,7 @@ def pairs(interactions: Interactions, *, max_display: int = 10, ax: Axes | None 
     ax.set_yticks(range(len(shown)), names, parse_math=False)
     ax.set_xticks(range(len(shown)), names, rotation=40, ha="right", parse_math=False)
     ax.tick_params(length=0, pad=5)
-    if len(shown) <= MOST_WRITTEN:
+    if len(shown) <= canvas.READABLE:  # so can the numbers in cells
         _write(ax, matrix, known, below, summary.signed)
     bar = ax.figure.colorbar(ax.images[-1], ax=ax, aspect=32, pad=0.03, fraction=0.04)
     bar.outline.set_visible(False)

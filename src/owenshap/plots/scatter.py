@@ -23,8 +23,6 @@ from owenshap.support.arrays import FloatArray
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
 
-MOST_ON_AXIS = 14  # categories whose names can be read
-
 
 def scatter(
     explanation: Explanation,
@@ -77,7 +75,7 @@ def _drawn(
     color: str | int | Interactions | None,
 ) -> Axes:
     player = _player(explanation, feature, "feature")
-    column = Column.of(explanation.data[:, player], MOST_ON_AXIS)
+    column = Column.of(explanation.data[:, player], canvas.READABLE)
     ax = canvas.new_axes(ax, canvas.HEIGHT)
     places = _places(column)
     canvas.tidy(ax, grid="y", zero="y")
@@ -135,7 +133,8 @@ def _places(column: Column) -> FloatArray:
 def _whiskers(ax: Axes, explanation: Explanation, player: int, places: FloatArray) -> None:
     if not has_intervals(explanation[:, [player]]):
         return
-    low, high = explanation.lower[:, player], explanation.upper[:, player]
+    low = explanation.lower[:, player]
+    high = explanation.upper[:, player]
     opacity = float(np.clip(5 / np.sqrt(len(places)), 0.25, 0.7))
     doubtful = is_doubtful(explanation)
     for which, alpha in ((~doubtful, opacity), (doubtful, canvas.PALE * opacity)):

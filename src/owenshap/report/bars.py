@@ -65,7 +65,8 @@ class _Drawing:
     signed: bool
 
     def bar(self, player: int) -> Bar:
-        value, half = float(self.values[player]), float(self.importance.half[player])
+        value = float(self.values[player])
+        half = float(self.importance.half[player])
         reach = half if np.isfinite(half) else 0.0
         unsure = bool(self.importance.unsure_of_zero[player])
         low = value - reach if self.signed else max(0.0, value - reach)

@@ -11,9 +11,9 @@ from owenshap.report.material import Material, half_widths
 from owenshap.support.arrays import FloatArray
 
 POINTS = 60  # of a line: one for every 6 pixels of a phone's width
-LOWEST = 0.1  # tolerances at the foot of the picture: what is narrower is narrow enough
-HIGHEST = 1e3  # at its top: a wider interval says nothing
 MARKS = 4  # numbers of evaluations below it, at most
+HEIGHTS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 100, 300, 1000)
+"""Half-widths that are marked, in tolerances; lines stay between the first and the last."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,12 @@ def convergence_of(material: Material) -> Convergence:
     if courses is None:
         return Convergence(_without_looks(material), None)
     courses = courses[np.isfinite(courses[:, 0, 0])]
-    usual, worst = _reached(courses, 0.5), _reached(courses, 1.0)
+    usual = _reached(courses, 0.5)
+    worst = _reached(courses, 1.0)
     rows = f"the {len(courses):,} rows that were looked at" if len(courses) > 1 else "the row"
     words = [_told_ends(len(courses), rows, usual, worst, courses)]
-    first, last = courses[:, 0, 0].min(), np.nanmax(courses[..., 0])
+    first = courses[:, 0, 0].min()
+    last = np.nanmax(courses[..., 0])
     return Convergence(words, _curve(courses) if last > first else None)
 
 
@@ -74,8 +76,8 @@ def _told_ends(
 def _last(courses: FloatArray) -> FloatArray:
     """The half-width at the last look of each row."""
     ends = np.isfinite(courses[..., 0]).sum(axis=1) - 1
-    found: FloatArray = courses[np.arange(len(courses)), ends, 1]
-    return found
+    last: FloatArray = courses[np.arange(len(courses)), ends, 1]
+    return last
 
 
 def _reached(courses: FloatArray, share: float) -> float | None:
@@ -95,14 +97,18 @@ def _curve(courses: FloatArray) -> Curve:
     """Half-widths over evaluations, both on scales on which a root is a straight line."""
     firsts = np.sort(courses[:, 0, 0])
     # from where on most rows were looked at
-    start, stop = firsts[len(firsts) // 2], np.nanmax(courses[..., 0])
+    start = firsts[len(firsts) // 2]
+    stop = np.nanmax(courses[..., 0])
     start = min(start, stop / 2)
     evaluations = np.geomspace(start, stop, POINTS)
     now = np.stack([_at(courses, each) for each in evaluations])  # (points, rows)
     seen = np.isfinite(now).any(axis=1)
-    evaluations, now = evaluations[seen], np.clip(now[seen], LOWEST, HIGHEST)
-    usual, worst = np.nanmedian(now, axis=1), np.nanmax(now, axis=1)
-    low, high = min(LOWEST * 5, usual.min() / 1.2, 0.5), max(worst.max() * 1.2, 2.0)
+    evaluations = evaluations[seen]
+    now = np.clip(now[seen], HEIGHTS[0], HEIGHTS[-1])
+    usual = np.nanmedian(now, axis=1)
+    worst = np.nanmax(now, axis=1)
+    low = min(usual.min() / 1.2, 0.5)
+    high = max(worst.max() * 1.2, 2.0)
 
     def across(number: float) -> float:
         return round(100 * math.log(number / evaluations[0]) / math.log(stop / evaluations[0]), 2)
@@ -115,7 +121,7 @@ def _curve(courses: FloatArray) -> Curve:
         return " ".join(f"{across(x):g},{up(y):g}" for x, y in places)
 
     marks = np.unique(np.geomspace(evaluations[0], stop, MARKS).astype(np.int64)).tolist()
-    heights = [each for each in (0.2, 0.5, 1, 2, 5, 10, 30, 100, 300) if low <= each <= high]
+    heights = [each for each in HEIGHTS if low <= each <= high]
     return Curve(
         line(usual),
         line(worst),

@@ -31,7 +31,8 @@ class Importance:
         their errors may all go the same way. From ten rows on, the interval is about the mean over
         all rows that these were drawn from, as in `plots.bar`.
         """
-        mean, rows = totals.size[:, output] / totals.rows, totals.rows
+        mean = totals.size[:, output] / totals.rows
+        rows = totals.rows
         known = totals.known[:, output]
         estimation = np.divide(
             totals.half[:, output], known, out=np.full(len(mean), np.nan), where=known > 0
@@ -67,7 +68,8 @@ class Importance:
         place is possible.
         """
         half = np.where(np.isfinite(self.half), self.half, np.inf)
-        lower, upper = self.mean - half, self.mean + half
+        lower = self.mean - half
+        upper = self.mean + half
         above = len(lower) - np.searchsorted(np.sort(lower), upper, side="right")
         below = np.searchsorted(np.sort(upper), lower, side="left")
         return 1 + above, len(lower) - below

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,13 @@ from numpy.typing import NDArray
 from owenshap.errors import InputError
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, ROWS, Explanation
 from owenshap.explain.summary import checked, with_axes
-from owenshap.jobs.layout import Layout
+from owenshap.jobs.digests import ROWS_AT_A_TIME
 from owenshap.jobs.run import Run
+from owenshap.report.lists import MOST_LINES
 from owenshap.support.arrays import FloatArray, IntArray
 
 MOST_ROWS = 1000  # that a page shows, not tuned: decisions.md#a-page-that-needs-nothing-else
-MOST_OUTPUTS = 12  # of which the strongest are shown: a selector that can be read
 MOST_BYTES = 1_600_000  # of the rows in a page: decisions.md#a-page-that-needs-nothing-else
-SPECIAL = 8  # rows that are named as least certain, and as most unusual
-CHUNK = 1 << 16  # rows of an explanation that are summed up at a time
-SMALL = 1 << 18  # rows × players × outputs of a run that is read at once: 10 MB of arrays
 NUMBERS = re.compile(r"\d[\d.,]*")
 Chunk = tuple[IntArray, dict[str, NDArray[Any]]]
 
@@ -78,24 +75,25 @@ class Material:
 class Reasons:
     """How many rows have each reason; those that differ by their numbers alone count together."""
 
-    def __init__(self) -> None:
-        self._kinds: dict[str, tuple[int, str]] = {}
+    def __init__(self, texts: Iterable[str]) -> None:
+        kinds = [(NUMBERS.sub("#", text), text) for text in texts]
+        self._counts = Counter(kind for kind, _ in kinds)
+        self._examples = dict(reversed(kinds))  # the first of each kind
 
-    def add(self, texts: list[str]) -> None:
-        """The reasons of some rows."""
-        for text, count in Counter(texts).items():
-            kind = NUMBERS.sub("#", text)
-            before, example = self._kinds.get(kind, (0, text))
-            self._kinds[kind] = (before + count, example)
+    def __add__(self, other: Reasons) -> Reasons:
+        both = Reasons(())
+        both._counts = self._counts + other._counts
+        both._examples = other._examples | self._examples
+        return both
 
     @property
     def rows(self) -> int:
         """How many have one."""
-        return sum(count for count, _ in self._kinds.values())
+        return self._counts.total()
 
     def commonest(self, most: int) -> list[tuple[int, str]]:
         """How many rows, and an example, of the commonest."""
-        return sorted(self._kinds.values(), key=lambda each: -each[0])[:most]
+        return [(count, self._examples[kind]) for kind, count in self._counts.most_common(most)]
 
     @property
     def first(self) -> str:
@@ -103,56 +101,65 @@ class Reasons:
         return next((example for _, example in self.commonest(1)), "")
 
 
-@dataclass
+@dataclass(frozen=True)
 class Totals:
-    """Sums over all rows; arrays are (players, outputs) or (outputs,)."""
+    """Sums over rows; arrays are (players, outputs)."""
 
-    rows: int = 0
-    size: Any = 0.0
+    rows: int
+    size: FloatArray
     """Of |value|."""
-    square: Any = 0.0
+    square: FloatArray
     """Of value²."""
-    value: Any = 0.0
-    half: Any = 0.0
+    value: FloatArray
+    half: FloatArray
     """Of half-widths that are known."""
-    known: Any = 0
+    known: IntArray
     """How many are."""
-    widest: float = 0.0
-    doubtful: Reasons = field(default_factory=Reasons)
+    widest: float
+    evaluations: int
+    model_rows: int
+    doubtful: Reasons
     """Rows by why their intervals may mislead; a row that has several outputs counts once."""
-    evaluations: int = 0
-    model_rows: int = 0
-    stopped_by: Reasons = field(default_factory=Reasons)
-    because: Reasons = field(default_factory=Reasons)
+    stopped_by: Reasons
+    because: Reasons
 
     @property
     def exact(self) -> bool:
         """Whether every value of every row is."""
         return bool(np.all(self.known == self.rows)) and self.widest == 0
 
-    def add(self, arrays: dict[str, NDArray[Any]], half: FloatArray) -> None:
-        """Some rows more."""
-        values, known = arrays["values"], np.isfinite(half)
-        self.rows += len(values)
-        self.size = self.size + np.abs(values).sum(axis=0)
-        self.square = self.square + np.square(values).sum(axis=0)
-        self.value = self.value + values.sum(axis=0)
-        self.half = self.half + np.where(known, half, 0).sum(axis=0)
-        self.known = self.known + known.sum(axis=0)
-        self.widest = max(self.widest, float(np.max(half, initial=0.0, where=known)))
-        self.doubtful.add(_first_texts(arrays["doubtful"]))
-        self.evaluations += int(arrays["evaluations"].sum())
-        self.model_rows += int(arrays["model_rows"].sum())
-        for name in ("stopped_by", "because"):
-            if arrays.get(name) is not None:
-                getattr(self, name).add(arrays[name].tolist())
+    @classmethod
+    def of(cls, arrays: dict[str, NDArray[Any]], half: FloatArray) -> Totals:
+        """Those of some rows."""
+        values = arrays["values"]
+        known = np.isfinite(half)
+        return cls(
+            len(values),
+            np.abs(values).sum(axis=0),
+            np.square(values).sum(axis=0),
+            values.sum(axis=0),
+            np.where(known, half, 0).sum(axis=0),
+            known.sum(axis=0),
+            float(np.max(half, initial=0.0, where=known)),
+            int(arrays["evaluations"].sum()),
+            int(arrays["model_rows"].sum()),
+            Reasons(_first_texts(arrays["doubtful"])),
+            Reasons(arrays.get("stopped_by", ())),
+            Reasons(arrays.get("because", ())),
+        )
+
+    def __add__(self, other: Totals) -> Totals:
+        both = {
+            each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)
+        }
+        return Totals(**both | {"widest": max(self.widest, other.widest)})
 
 
 def gathered(explained: Explanation | Run, rows: int | None) -> Material:
     """What the page of an explanation or of a run is made of, with so many rows at most."""
     source = _source(explained)
     totals, numbers, uncertain = _summed(source)
-    outputs = _strongest(totals.size, MOST_OUTPUTS)
+    outputs = _strongest(totals.size, MOST_LINES)
     unusual = _farthest(source, totals)
     # a contribution is two bytes, in base64; the data comes on top
     fitting = int(MOST_BYTES / (8 / 3 * len(totals.size) * len(outputs)))
@@ -177,8 +184,8 @@ class _InMemory:
         self.explanation = _whole(explanation)
 
     def chunks(self, *names: str) -> Iterator[Chunk]:
-        for start in range(0, len(self.explanation), CHUNK):
-            stop = min(start + CHUNK, len(self.explanation))
+        for start in range(0, len(self.explanation), ROWS_AT_A_TIME):
+            stop = min(start + ROWS_AT_A_TIME, len(self.explanation))
             arrays = {name: getattr(self.explanation, name) for name in names}
             yield (
                 np.arange(start, stop),
@@ -213,36 +220,9 @@ class _OnDisk:
         return [", ".join(str(each) for each in row) for row in zip(*ids.values(), strict=True)]
 
 
-class _SmallRun(_InMemory):
-    """A run that fits into memory: its parts are read once."""
-
-    def __init__(self, run: Run) -> None:
-        super().__init__(run.explanation())
-        self.run = run
-
-    def chunks(self, *names: str) -> Iterator[Chunk]:
-        for places, arrays in super().chunks(*names):
-            yield self._numbers[places], arrays
-
-    def taken(self, rows: IntArray) -> Explanation:
-        return super().taken(np.searchsorted(self._numbers, rows))
-
-    def labels(self, rows: IntArray) -> list[str] | None:
-        return _OnDisk(self.run).labels(rows)
-
-    @property
-    def _numbers(self) -> IntArray:
-        """Of its rows in the run, ascending: some may have failed."""
-        assert self.explanation.row_ids is not None
-        return self.explanation.row_ids
-
-
 def _source(explained: Explanation | Run) -> _InMemory | _OnDisk:
     if isinstance(explained, Run):
-        layout = Layout(**explained.manifest["layout"])
-        cells = explained.progress.done * len(layout.players) * len(layout.outputs or [""])
-        done = explained.progress.done > explained.progress.failed
-        return _SmallRun(explained) if done and cells <= SMALL else _OnDisk(explained)
+        return _OnDisk(explained)
     if not isinstance(explained, Explanation):
         advice = "An Explainer returns the one, its method run the other"
         got = type(explained).__name__
@@ -253,21 +233,25 @@ def _source(explained: Explanation | Run) -> _InMemory | _OnDisk:
 
 def _summed(source: _InMemory | _OnDisk) -> tuple[Totals, IntArray, list[int]]:
     """The sums, the numbers of all rows, and the least certain of them."""
-    totals, seen, best = Totals(), [], _Best()
+    totals: Totals | None = None
+    seen = []
+    best = _Best()
     names = ("values", "lower", "upper", "doubtful", "evaluations", "model_rows")
     for rows, arrays in source.chunks(*names, "stopped_by", "because"):
         half = half_widths(arrays["values"], arrays["lower"], arrays["upper"])
-        totals.add(arrays, half)
+        part = Totals.of(arrays, half)
+        totals = part if totals is None else totals + part
         seen.append(rows)
         best.add(rows, np.where(np.isfinite(half), half, 0).reshape(len(rows), -1).max(axis=1))
-    if not seen:
+    if totals is None:
         raise InputError("run", "have an explained row", "none", "Let it go on")
     return totals, np.concatenate(seen), best.rows(above=0.0)
 
 
 def _farthest(source: _InMemory | _OnDisk, totals: Totals) -> list[int]:
     """Rows whose contributions are farthest from the mean over rows."""
-    mean, best = totals.value / totals.rows, _Best()
+    mean = totals.value / totals.rows
+    best = _Best()
     for rows, arrays in source.chunks("values"):
         best.add(rows, np.square(arrays["values"] - mean).reshape(len(rows), -1).sum(axis=1))
     return best.rows(above=1e-24 * float(np.square(totals.size / totals.rows).sum()))
@@ -281,9 +265,11 @@ class _Best:
         self._scores: FloatArray = np.empty(0)
 
     def add(self, rows: IntArray, scores: FloatArray) -> None:
-        rows, scores = np.append(self._rows, rows), np.append(self._scores, scores)
-        first = np.argsort(-scores, kind="stable")[:SPECIAL]
-        self._rows, self._scores = rows[first], scores[first]
+        rows = np.append(self._rows, rows)
+        scores = np.append(self._scores, scores)
+        first = np.argsort(-scores, kind="stable")[:MOST_LINES]
+        self._rows = rows[first]
+        self._scores = scores[first]
 
     def rows(self, above: float) -> list[int]:
         return [int(row) for row in self._rows[self._scores > above]]

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from owenshap.errors import MOST_SHOWN
 from owenshap.explain.cells import CATEGORIES, NUMBERS, Column, text_of
+from owenshap.explain.words import shorten
 from owenshap.report.importance import Importance
 from owenshap.report.material import Material, half_widths
 from owenshap.support.arrays import FloatArray
 
 LARGEST = np.iinfo(np.int16).max
 NO_INTERVAL = np.iinfo(np.uint16).max  # no half-width is: they go to LARGEST
-LONGEST = 200  # characters of a name: a longer one is cut in its middle
-LONGEST_CELL = 60  # characters of a text that is shown whole
 SAFE = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
 """Nothing of JSON itself has these, so that in texts they can be written in this way."""
 
@@ -60,8 +60,10 @@ def packed(material: Material) -> str:
     return text.translate(SAFE)
 
 
-def clean(text: object, longest: int = LONGEST) -> str:
-    """Text in one line, without characters that control a screen, that any file can hold."""
+def clean(text: object, longest: int = MOST_SHOWN) -> str:
+    """Text in one line, without characters that control a screen, that any file can hold; what is
+    longer is cut in its middle.
+    """
     line = str(text).encode(errors="replace").decode()
     line = "".join("�" if unicodedata.category(each) == "Cc" else each for each in _lined(line))
     if len(line) <= longest:
@@ -88,7 +90,8 @@ def output_names(material: Material) -> list[str]:
 
 def row_names(material: Material) -> list[str]:
     """What rows are called: by what they are known, with their number where that is of several."""
-    numbers, labels = material.numbers.tolist(), material.labels
+    numbers = material.numbers.tolist()
+    labels = material.labels
     if labels is None:
         return [f"row {number:,}" for number in numbers]
     shown = [named(label) for label in labels]
@@ -149,5 +152,4 @@ def _fit_32_bits(places: FloatArray) -> bool:
 
 def _cell(cell: Any) -> str:
     """A cell as text, whole where it is short."""
-    whole = isinstance(cell, str) and len(cell) <= LONGEST_CELL
-    return clean(cell if whole else text_of(cell)) or "(empty)"
+    return clean(shorten(cell) if isinstance(cell, str) else text_of(cell)) or "(empty)"

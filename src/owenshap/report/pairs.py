@@ -12,10 +12,9 @@ from owenshap.explain.interactions import Interactions
 from owenshap.explain.pair_summary import PairSummary
 from owenshap.explain.words import Digits
 from owenshap.jobs.run import Run
+from owenshap.report.lists import MOST_LINES
 from owenshap.report.packing import clean
 from owenshap.support.arrays import FloatArray
-
-SHOWN = 10  # pairs, the strongest: more would push what follows off the page
 
 
 def told_pairs(
@@ -75,7 +74,9 @@ def _of_run(run: Run) -> list[Summary]:
         values = np.abs(part.values).sum(axis=0)
         if OUTPUTS in part.axes:
             outputs = part.output_names or [str(k) for k in range(part.shape[-1])]
-        total, rows, names = total + values, rows + len(part), part.feature_names
+        total = total + values
+        rows = rows + len(part)
+        names = part.feature_names
     mean = (total / rows).reshape(len(names), len(names), len(outputs))
     twice = 2 - np.eye(len(names))  # both cells of a pair
     known = np.ones(2 * [len(names)], np.bool_)
@@ -85,9 +86,10 @@ def _of_run(run: Run) -> list[Summary]:
     ]
 
 
-def _told(found: Summary) -> dict[str, Any]:
-    summary, half = found.pairs, found.half
-    pairs = summary.strongest_pairs(SHOWN)
+def _told(summarised: Summary) -> dict[str, Any]:
+    summary = summarised.pairs
+    half = summarised.half
+    pairs = summary.strongest_pairs(MOST_LINES)
     at = tuple(np.array(pairs, np.int64).reshape(-1, 2).T)
     values = summary.matrix[at]
     digits = Digits.of(values)
@@ -104,5 +106,5 @@ def _told(found: Summary) -> dict[str, Any]:
                 "number": number if summary.known[first, second] else f"({number})",
             }
         )
-    output = None if found.output is None else clean(found.output)
+    output = None if summarised.output is None else clean(summarised.output)
     return {"output": output, "signed": summary.signed, "rows": rows}

@@ -15,14 +15,13 @@ from owenshap.report.material import Material, Reasons
 from owenshap.report.packing import clean
 from owenshap.support.progress import clock
 
-LONG = 10  # seconds from which on tenths say nothing
-
 
 def costs_of(material: Material) -> list[tuple[str, str]]:
     """Labels and what it took."""
     totals = material.totals
     counts = material.shown.evaluations
-    middle, most = int(np.median(counts)), int(counts.max())
+    middle = int(np.median(counts))
+    most = int(counts.max())
     lines = [("Method", clean(material.shown.method))]
     lines += [("Why", clean(text, 2000)) for _, text in totals.because.commonest(2)]
     lines += [
@@ -33,12 +32,9 @@ def costs_of(material: Material) -> list[tuple[str, str]]:
         spent = f"{middle:,}" if middle == most else f"{middle:,} in the middle, {most:,} at most"
         lines.append(("Evaluations of a row", spent))
     if material.run is not None:
-        lines.append(("Time", _told_seconds(material.run.progress.seconds)))
+        seconds = material.run.progress.seconds
+        lines.append(("Time", f"{seconds:.2g} s" if seconds < 60 else clock(seconds)))
     return lines
-
-
-def _told_seconds(seconds: float) -> str:
-    return f"{seconds:.2g} s" if seconds < LONG else clock(seconds)
 
 
 def told_reasons(reasons: Reasons) -> list[tuple[str, str]]:

@@ -9,7 +9,9 @@ from typing import Any
 
 from owenshap.support.extras import needed
 
-STYLE, SCRIPT, TEMPLATE = "style.css", "script.js", "page.html"
+STYLE = "style.css"
+SCRIPT = "script.js"
+TEMPLATE = "page.html"
 
 
 def rendered(content: dict[str, Any], data: str) -> str:
@@ -22,7 +24,8 @@ def rendered(content: dict[str, Any], data: str) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    style, script = _text(STYLE), _text(SCRIPT)
+    style = _text(STYLE)
+    script = _text(SCRIPT)
     # Nothing is fetched and no other script runs, whatever a name holds.
     policy = (
         "default-src 'none'; base-uri 'none'; form-action 'none'; "

@@ -13,15 +13,13 @@ from owenshap.explain.words import Digits, counted, shorten
 from owenshap.report.bars import bars_of, doubt_text
 from owenshap.report.convergence import convergence_of
 from owenshap.report.importance import Importance
+from owenshap.report.lists import MOST_LINES, NAMED
 from owenshap.report.material import Material
 from owenshap.report.packing import clean, named, output_names
 from owenshap.report.record import audit_of, costs_of, told_reasons
 
 Piece = tuple[Literal["text", "name"], str]
 """Of a sentence: plain text, or a name, which is set apart."""
-FIRST_BARS = 12  # that fit a screen with the sentences
-NAMED = 3  # features that the sentence names
-LONGEST_NAME = 60  # characters in a sentence
 
 
 def told(
@@ -71,18 +69,19 @@ def _output(material: Material, place: int) -> dict[str, Any]:
         ],
         "has_unsure": bool(importance.unsure_of_zero.any()),
         "has_open": importance.has_intervals and not settled,
-        "bars": bars[:FIRST_BARS],
-        "more": bars[FIRST_BARS:],
+        "bars": bars[:MOST_LINES],
+        "more": bars[MOST_LINES:],
     }
 
 
 def _what(material: Material, output: str) -> list[Piece]:
-    rows, shown = material.totals.rows, material.shown
+    rows = material.totals.rows
+    shown = material.shown
     unit = told_unit(shown)
     has_name = shown.output_names is not None and output != "predicted"
     pieces: list[Piece] = [("text", f"{counted(rows, 'prediction')} of the model")]
     if has_name:
-        pieces += [("text", " for "), ("name", shorten(output, LONGEST_NAME))]
+        pieces += [("text", " for "), ("name", shorten(output))]
     elif len(material.outputs) > 1:
         pieces += [("text", f" for {output}")]
     unit = f", in {clean(unit)}," if unit else ""
@@ -158,7 +157,8 @@ def _known_within(material: Material, importance: Importance) -> str:
 
 
 def _settled(material: Material, importance: Importance) -> list[Piece]:
-    settled, players = importance.settled, len(importance.mean)
+    settled = importance.settled
+    players = len(importance.mean)
     if settled == players:
         return [("text", "the order of all features is settled")]
     if settled:
@@ -176,7 +176,7 @@ def _listed(material: Material, players: list[int], last: str) -> list[Piece]:
     pieces: list[Piece] = []
     for place, player in enumerate(players):
         between = "" if place == 0 else last if place == len(players) - 1 else ", "
-        name = shorten(named(material.shown.feature_names[player]), LONGEST_NAME)
+        name = shorten(named(material.shown.feature_names[player]))
         pieces += [("text", between), ("name", name)]
     return pieces
 
@@ -184,7 +184,8 @@ def _listed(material: Material, players: list[int], last: str) -> list[Piece]:
 def _sampling(material: Material) -> str:
     if not material.sampled:
         return ""
-    shown, rows = len(material.numbers), material.totals.rows
+    shown = len(material.numbers)
+    rows = material.totals.rows
     special = len(set(material.uncertain) | set(material.unusual))
     others = f"{shown - special:,} drawn at random (always the same) and {special:,} that stand out"
     return f"Importance is over all {rows:,} rows. Below are {shown:,} of them: {others}."

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from owenshap.designs.design import Design
-from owenshap.estimators import Estimator, combined_notes
+from owenshap.estimators.base import Estimator, Notes, combined_notes
 from owenshap.games.game import (
     CompactGame,
     Game,
@@ -57,14 +57,14 @@ class Worked(NamedTuple):
     evaluations: int
     last: bool
     """Whether it ends its block."""
-    note: str | None = None
-    """What did not go as planned, in words."""
+    notes: Notes = None
+    """What did not go as planned."""
     fit_errors: FloatArray | None = None
     """Standard errors (r, n, k) that replicates which are fits have of their own."""
 
-    def noted(self, before: str | None) -> str | None:
+    def noted(self, before: Notes) -> Notes:
         """What did not go as planned before and here."""
-        return before if self.note is None else combined_notes((before, self.note))
+        return before if self.notes is None else combined_notes((before, self.notes))
 
 
 class Blocks(NamedTuple):
@@ -256,8 +256,8 @@ def _work_adaptively(
 def _reduced(
     estimator: Estimator, part: Design, last: bool, values: FloatArray, evaluations: int
 ) -> Worked:
-    replicates, note, fit_errors = estimator.reduced(part, values)
-    return Worked(replicates, evaluations, last, note, fit_errors)
+    replicates, notes, fit_errors = estimator.reduced(part, values)
+    return Worked(replicates, evaluations, last, notes, fit_errors)
 
 
 def _work_ahead(

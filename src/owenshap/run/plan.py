@@ -75,6 +75,14 @@ def drawn_pays(n_players: int, background: int) -> bool:
     return background * BY_PROCESS * n_players > DRAWN_WORTH * drawn
 
 
+def checked_budget(budget: int | None) -> int | None:
+    """A budget that is one, or none."""
+    if budget is None:
+        return None
+    advice = "It counts evaluations, the empty and the grand coalition among them"
+    return whole_number("budget", budget, 2, advice)
+
+
 def make_plan(
     n_players: int,
     method: str | Estimator,
@@ -86,13 +94,7 @@ def make_plan(
     """The plan for a game of n players; what an evaluation was measured to cost, and memory, bear
     on 'auto' alone.
     """
-    if budget is not None:
-        budget = whole_number(
-            "budget",
-            budget,
-            2,
-            "It counts evaluations, the empty and the grand coalition among them",
-        )
+    budget = checked_budget(budget)
     if until is not None and until.usual:
         budget = usual_cap(n_players)
         if not _stops(method, n_players):
@@ -219,7 +221,9 @@ def _ways(n_players: int, until: Until, cost: Cost) -> dict[str, tuple[float, fl
         # two fits to few pairs, or three, and what they expect of all pairs that correct them
         "gaussian-process-corrected": (BY_CORRECTED * n_players, 5 * fits(3)),
     }
-    if BY_PROCESS * n_players <= 4 * MOST_CHOSEN:
+    # with fewer pairs than players a fit says nothing of most of them
+    # (benchmarks/decisions.md#many-players)
+    if n_players <= MOST_CHOSEN:
         # the first fit, the last one, and as much again for those in between and for checks
         growing = fits(2.5) + 3 * fits(BY_PROCESS / 2)
         ways["gaussian-process"] = (BY_PROCESS * n_players, growing)

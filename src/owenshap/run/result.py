@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.designs.indices import SHAPLEY
+from owenshap.estimators.base import Notes, told
 from owenshap.run.evaluate import Ends
 from owenshap.run.keeping import Kept
 from owenshap.run.task import Plan
@@ -64,9 +65,9 @@ class Estimate:
     """Whether a surrogate learned on the way."""
     fit_errors: FloatArray | None = field(default=None, repr=False)
     """Standard errors (n, k) of values that are read off fits, by jackknife."""
-    note: str | None = None
-    """What did not go as planned, in words; None where all did. `plan.because` says why it was
-    planned so.
+    notes: Notes = None
+    """What did not go as planned, a text for each output; None where all did. `plan.because` says
+    why it was planned so.
     """
     state: Mapping[str, Any] | None = field(default=None, repr=False)
     """The session as plain data, where `resume` goes on; None for rows of an explanation."""
@@ -78,6 +79,18 @@ class Estimate:
     """How its accuracy went: evaluations and half-widths, in units of the tolerance, at some of
     the looks at it; nothing where none was asked for.
     """
+
+    @property
+    def note(self) -> str | None:
+        """What did not go as planned, in words; None where all did."""
+        return told(self.notes)
+
+    def notes_of_rows(self, rows: int) -> list[str | None]:
+        """The same of each of so many rows that played the game together."""
+        if self.notes is None:
+            return [None] * rows
+        outputs = len(self.notes) // rows
+        return [told(self.notes[outputs * row :][:outputs]) for row in range(rows)]
 
     @property
     def method(self) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.estimators.base import GrowingLearner, Learner
+from owenshap.estimators.base import GrowingLearner, Learner, Notes
 from owenshap.games.game import Game
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
 from owenshap.run.clock import Clock, never, timed_ends
@@ -77,8 +77,8 @@ class Session:
         """Looks so far, over which the error rate of `top` is spent."""
         self.ranges: FloatArray = np.abs(self.ends.grand - self.ends.empty)
         """Of each output (k,), at least: a relative tolerance is a share of it."""
-        self.note: str | None = None
-        """What did not go as planned, in words."""
+        self.notes: Notes = None
+        """What did not go as planned."""
         self.course: Course = ()
         """How its accuracy went, look by look."""
         self.report: Callable[[int], None] = _nothing
@@ -212,7 +212,7 @@ class Session:
         if self._growing is not None and self._made > made:
             assert self.learning is not None
             self.learning.grow(self._growing)
-            self.note = self._growing.note
+            self.notes = self._growing.notes
 
     def _go_on(self, replicates: int) -> Iterator[None]:
         """Make blocks up to so many replicates, or to the end of that before the one that would be
@@ -249,7 +249,7 @@ class Session:
         ):
             self.evaluations += part.evaluations
             block = part.replicates if block is None else block + part.replicates
-            self.note = part.noted(self.note)
+            self.notes = part.noted(self.notes)
             self.report(self.evaluations)
             if part.last:
                 self._replicates.add(block, part.fit_errors)
@@ -271,7 +271,7 @@ class Session:
             self.report(self.evaluations)
             if self._growing is None:
                 self._replicates.add(learner.replicates(design, values))
-                self.note = learner.note
+                self.notes = learner.notes
             else:
                 self._growing.see(design, values)
             self.blocks += 1
@@ -359,7 +359,7 @@ class Session:
         left = self.affordable - self.count
         learning.relearn(self.count, needed, left, self.moments, seconds)
         self._replicates = self._nothing_yet()
-        self.note = learning.learner.note
+        self.notes = learning.learner.notes
         return True
 
     def room(self) -> FloatArray | None:
@@ -382,7 +382,7 @@ class Session:
         growing = self._growing
         if growing is not None:
             verdict = look_at_growing(growing, total, *goal, self.count >= self.all_affordable)
-            self.note = growing.note
+            self.notes = growing.notes
             return verdict
         room = self.room()
         return look(
@@ -412,7 +412,7 @@ class Session:
         growing = self._growing
         if finished and growing is not None:
             growing.confirm()
-            self.note = growing.note
+            self.notes = growing.notes
         moments = self.moments
         assert moments is not None
         return Estimate(
@@ -429,7 +429,7 @@ class Session:
             self.room(),
             self.learner is not None,
             self.fit_errors,
-            self.note,
+            self.notes,
             self.state() if self.resumable else None,
             course=self.course,
         )
@@ -499,7 +499,7 @@ class Session:
             "blocks": self.blocks,
             "looks": self.looks,
             "made": self._made,
-            "note": self.note,
+            "note": self.notes,
             "ranges": self.ranges,
             "replicates": self._replicates.state(),
             "learner": None if self.learner is None else self.learner.state(),
@@ -529,7 +529,7 @@ class Session:
         self.evaluations = state["evaluations"]
         self.blocks = state["blocks"]
         self.looks = state["looks"]
-        self.note = state["note"]
+        self.notes = _notes(state["note"], self.ends.outputs)
         if self.learning is not None and state["learner"] is not None:
             self.learning.learner.restore(state["learner"])
         self._replicates.restore(state["replicates"], self.ends.grand - self.ends.empty)
@@ -537,3 +537,10 @@ class Session:
 
 def _nothing(evaluations: int) -> None:
     """Tell nobody."""
+
+
+def _notes(state: Any, outputs: int) -> Notes:
+    """Notes from plain data; one text was for all outputs before each had its own."""
+    if isinstance(state, str):
+        return (state,) * outputs
+    return None if state is None else tuple(state)

@@ -15,7 +15,9 @@ from owenshap.run.task import Shared, Task
 from owenshap.statistics.goal import FIRST_LOOK, LEARNER_LOOK, next_look
 from owenshap.statistics.stopping import Verdict, width_to_rank
 
-NEAR = 0.9  # of the greatest need: rows from there on are taken on together
+# of the greatest need: rows from there on are taken on together
+# (benchmarks/decisions.md#what-rows-share)
+NEAR = 0.9
 
 
 @dataclass(eq=False)

@@ -17,7 +17,7 @@ from owenshap.games.game import Game, is_of_rows, rows_of
 from owenshap.run.clock import Clock
 from owenshap.run.methods import named
 from owenshap.statistics.goal import ENDLESS, Until
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import USUAL_MEMORY, FloatArray
 from owenshap.support.checks import checked_confidence, parse_bytes, whole_number
 
 # per player of a coalition: the boolean, and two float64 rows that a model makes of it
@@ -48,7 +48,7 @@ class Settings:
     seed: int = 0
     confidence: float = 0.95
     efficient: bool = True
-    memory: int = 256_000_000
+    memory: int = USUAL_MEMORY
 
     @classmethod
     def checked(cls, seed: int, confidence: float, efficient: bool, memory: str | int) -> Settings:

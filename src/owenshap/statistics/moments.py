@@ -14,7 +14,6 @@ from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 ROUNDING = 1e-12  # of the numbers that a difference is taken of: what is smaller is rounding
 # numbers of an output worked on at once: they drown the overhead and fit a cache, ten folds too
 AT_ONCE = 1 << 12
-FEW_OUTPUTS = 32  # of which numpy's loops along the last axis are all overhead
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,11 +236,14 @@ def sums_over_players(replicates: FloatArray) -> FloatArray:
     """Sums of replicates (r, n, k) over the players, (r, 1, k), player after player whatever the
     number of outputs.
     """
-    if replicates.shape[0] * replicates.shape[2] == 1:  # numpy would add them by pairs
+    sums: FloatArray
+    if replicates.shape[2] > 1:
+        sums = np.einsum("rpk->rk", np.ascontiguousarray(replicates))
+        return sums[:, None]
+    # what lies side by side numpy would add by pairs
+    if len(replicates) == 1:
         return np.add.accumulate(replicates, axis=1)[:, -1:]
-    if replicates.shape[2] >= FEW_OUTPUTS:
-        return replicates.sum(axis=1, keepdims=True)
-    sums: FloatArray = np.add.reduce(np.ascontiguousarray(replicates.swapaxes(0, 1)), axis=0)
+    sums = np.add.reduce(np.ascontiguousarray(replicates.swapaxes(0, 1)), axis=0)
     return sums[:, None]
 
 

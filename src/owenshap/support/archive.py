@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -23,7 +24,6 @@ HEADER = re.compile(
 )
 """Read by its form, not evaluated: other dtypes than numbers, objects above all, do not match."""
 SUFFIX = ".npy"
-PART = 1 << 20  # bytes unpacked at a time, few beside an array that is worth the bounds
 PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # zipfile unpacks only these two within bounds
 
 
@@ -80,15 +80,13 @@ class Packed:
 
     def unpacked(self) -> NDArray[Any]:
         """The array; zipfile checks its sum at the end."""
-        content = np.empty(self.nbytes, np.uint8)
+        unpacked = io.BytesIO()
         with self.archive.open(self.info) as file:
             file.read(self.start)
-            for start in range(0, self.nbytes, PART):
-                part = content[start : start + PART]
-                read = file.read(len(part))
-                if len(read) < len(part):
-                    raise ValueError(f"{self.info.filename} is shorter than it says")
-                part[:] = np.frombuffer(read, np.uint8)
+            shutil.copyfileobj(file, unpacked)  # a buffer at a time
+        content = np.frombuffer(unpacked.getbuffer(), np.uint8)
+        if len(content) < self.nbytes:
+            raise ValueError(f"{self.info.filename} is shorter than it says")
         if self.dtype.kind == "b" and content.max(initial=0) > 1:
             raise ValueError(f"{self.info.filename} has truth values that are neither")
         array = content.view(self.dtype).reshape(self.shape, order="F" if self.by_column else "C")

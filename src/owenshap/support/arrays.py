@@ -12,6 +12,11 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 ByteArray: TypeAlias = NDArray[np.uint8]
 
+USUAL_MEMORY = 256 * 10**6  # bytes of working arrays, where users do not say how many
+CACHED = 1 << 17  # numbers worked on at once: a megabyte, about what stays close to a core
+WORKING = 1 << 26  # bytes of large arrays that are made at once: a quarter of the usual memory
+ON_DEVICE = 1 << 28  # numbers worked on at once there: fewer would wait for kernels to start
+
 
 def column_sums(table: FloatArray) -> FloatArray:
     """Sums (k,) of the columns of a table (m, k), each added as it would be alone.

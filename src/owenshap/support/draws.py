@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-DRAWN_AT_ONCE = 1 << 20  # random numbers in memory at a time: 8 MB
-
 
 @dataclass(frozen=True)
 class Draws:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import sys
 import threading
@@ -19,11 +20,10 @@ Meter: TypeAlias = Callable[[int, int], None]
 
 Step = TypeVar("Step")
 
-WIDTH = 30  # characters of the bar
+WIDTH = 24  # characters of the longest bar
 FIRST = 0.3  # seconds after which a bar appears: shorter work is over before it is read
 EVERY = 0.1  # seconds between two looks of the bar, or two calls of a callable, at least
 TICK = 0.5  # seconds between two looks, at most: the clock of a bar never stands still
-MOST_SHOWN = 0.99  # of the bar, until the work is over
 
 
 def meter(progress: bool | Meter | None, label: str, rows: int = 0) -> Meter:
@@ -165,8 +165,10 @@ class Counted:
     """A listener that takes shares of the work for rows of it."""
 
     def __init__(self, report: Meter, rows: int) -> None:
-        self._report, self._rows = report, rows
-        self._share, self._heard = 0.0, 0.0
+        self._report = report
+        self._rows = rows
+        self._share = 0.0
+        self._heard = 0.0
 
     def __call__(self, _: int, share: float) -> None:
         """Some share more is done."""
@@ -209,11 +211,14 @@ class Bar:
     """
 
     def __init__(self, label: str, stream: TextIO, rows: int = 0) -> None:
-        self._label, self._stream, self._rows = label, stream, rows
+        self._label = label
+        self._stream = stream
+        self._rows = rows
         self._began = self._phase_began = time.monotonic()
         self._looked = 0.0
         self._share = 0.0
-        self._done, self._expected = 0, 0
+        self._done = 0
+        self._expected = 0
         self._fits = False
         self._shown = False
         self._lock = threading.RLock()
@@ -229,8 +234,10 @@ class Bar:
             self.close()
             return
         if self._fits and done < expected - 1:
-            self._fits, self._phase_began = False, self._began
-        self._done, self._expected = done, expected
+            self._fits = False
+            self._phase_began = self._began
+        self._done = done
+        self._expected = expected
         if not self._fits:
             self._share = done / expected
         self.look()
@@ -238,7 +245,8 @@ class Bar:
     def fitting(self, share: float) -> None:
         """So much is fitted, after all is evaluated."""
         if not self._fits:
-            self._fits, self._phase_began = True, time.monotonic()
+            self._fits = True
+            self._phase_began = time.monotonic()
         self._share = share
         self.look()
 
@@ -263,7 +271,8 @@ class Bar:
         with self._lock:
             if not self._over.is_set():
                 self._looked = now
-                self._draw(min(self._share, MOST_SHOWN), self._told(now))
+                # in whole per cent, rounded down: all is done when the bar is gone
+                self._draw(math.floor(100 * self._share) / 100, self._told(now))
                 self._shown = True
 
     def _told(self, now: float) -> list[str]:

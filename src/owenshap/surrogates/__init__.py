@@ -1,5 +1,5 @@
 """One file or folder per surrogate."""
 
-from owenshap.surrogates.base import FittedSurrogate, Surrogate
+from owenshap.surrogates.base import FittedSurrogate, Notes, Surrogate
 
-__all__ = ["FittedSurrogate", "Surrogate"]
+__all__ = ["FittedSurrogate", "Notes", "Surrogate"]

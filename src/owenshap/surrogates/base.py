@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,11 @@ from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.bits import pack
 
+Notes: TypeAlias = tuple[str, ...] | None
+"""What did not go as it should, a text for each output, '' where all is well; None: nowhere."""
 MIRRORED = 1e-6  # of the largest value: two outputs whose sum is constant but for single precision
+# levels for each pair that are few, and how far apart levels are, of the largest
+FEW_LEVELS, APART = 1 / 3, 1e-3
 FOLDS = 5
 """Groups of pairs that are left out in turn, to see how much the values hang on each."""
 
@@ -21,8 +25,8 @@ FOLDS = 5
 class FittedSurrogate(ABC):
     """A game that is like the one its values came from, with Shapley values in closed form."""
 
-    note: str | None = None
-    """What did not go as it should, in words; None where all is well."""
+    notes: Notes = None
+    """What did not go as it should."""
 
     start: Any = None
     """What another fit may start from."""
@@ -59,8 +63,8 @@ class FittedSurrogate(ABC):
         """
 
     @property
-    def learned_without_folds(self) -> FloatArray:
-        """The same where parameters that are flexible are learned without each fold, too."""
+    def moved_without_folds(self) -> FloatArray:
+        """The same where flexible parameters move some steps on without each fold, too."""
         return self.without_folds
 
     @property
@@ -215,6 +219,16 @@ def jackknife(
     squares = unseen * (FOLDS - 1) / FOLDS * np.square(without_folds - values).sum(axis=0)
     errors: FloatArray = np.sqrt((squares + column_sums(squares) / len(squares)) / 2)
     return errors
+
+
+def has_few_levels(odd: FloatArray) -> BoolArray:
+    """Outputs (k,) whose odd parts (N, k) are mostly as large as others are: thresholds decide
+    there, and what half of the pairs says of those holds little for the other half.
+    """
+    sizes = np.sort(np.abs(odd), axis=0)
+    levels = 1 + np.count_nonzero(np.diff(sizes, axis=0) > APART * sizes[-1], axis=0)
+    few: BoolArray = levels <= FEW_LEVELS * len(odd)
+    return few
 
 
 def sizes_of(coalitions: BoolArray) -> IntArray:

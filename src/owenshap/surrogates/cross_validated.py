@@ -14,9 +14,11 @@ from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
+    Notes,
     Pairs,
     Surrogate,
     fold_of,
+    has_few_levels,
     jackknife,
     pairs_of,
 )
@@ -28,17 +30,17 @@ MOST_REFITTED, EACH = 150, 3
 # is cruder: equal shares of white noise predict better than any fit, and are worse, because a fit
 # keeps what it has seen.
 LINEAR, EQUAL = 0.7, 0.6
-# Times the squared error of equal shares, below which a surrogate is beyond doubt: leaving one out
-# of the one fit, and also at the first fifth of the pairs, because with a weight for each player
-# a fit can be perfect by chance.
-SUSPECT, SUSPECT_APART = 0.003, 0.3
-# Times the squared error of a surrogate that seemed beyond doubt until it was fitted again; equal
-# shares alone replace it.
-BY_CHANCE = 2.0
+# Times the squared error of sizes alone: a fit without the first fifth of the pairs that errs more
+# there is compared at all of them, however perfect it seemed: with a weight for each player that
+# may be by chance.
+SUSPECT = 0.3
 # Times the squared errors at folds that are left out with the parameters kept: where those of
 # fits made again are larger, the parameters know the pairs by heart. They were 1.0–4.6 times as
 # large on networks, trees and sums of unanimity games, and 800 times and more in votes.
 BY_HEART = 6.0
+# Of the squared error of equal shares beside a surrogate that knows its pairs by heart: what that
+# keeps of them is worth nothing.
+BY_CHANCE = 0.5
 # Of what the process leaves of the game, as a share of what sizes alone leave: so much more is the
 # squared error of its values than folds tell, because what it does not explain it draws to equal
 # shares without each fold as well as with it.
@@ -105,25 +107,16 @@ class CrossValidated(Surrogate):
     ) -> FittedChoice:
         count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
         fitted = candidates[0]
+        few = count <= most_refitted(n_players)
+        again = self._again(pairs, fitted, few, within) if self._refits(pairs, fitted) else None
         errors = _nothing_told(pairs, fitted)
-        again = None
-        if count >= n_players:
+        if again is not None and few:
+            errors = np.where(again.suspect, again.squares / count, errors)
+        elif count >= n_players:
             # Of one fit: without the largest, because a pair that nothing else is near to is far
             # off where all is well.
-            of_one = np.stack(
-                [
-                    np.quantile(np.square(each.leave_one_out[1:]), TYPICAL, axis=0)
-                    for each in candidates
-                ]
-            )
-            few = count <= most_refitted(n_players)
-            if self._refits(pairs, fitted):
-                suspect = few & (of_one[0] > SUSPECT * of_one[2])
-                again = self._again(pairs, fitted, suspect, few, within)
-            if again is None or not few:
-                errors = of_one
-            else:
-                errors = np.where(again.suspect, again.squares / count, errors)
+            squares = [np.square(each.leave_one_out[1:]) for each in candidates]
+            errors = np.stack([np.quantile(each, TYPICAL, axis=0) for each in squares])
         errors[0, _failed(fitted, pairs)] = np.inf
         chosen = _chosen(errors, self.margin)
         left = partial(self._choice, pairs, candidates)
@@ -131,41 +124,40 @@ class CrossValidated(Surrogate):
         return FittedChoice(candidates, chosen, errors, self.surrogate.name, again, confirm)
 
     def _again(
-        self,
-        pairs: Pairs,
-        fitted: FittedSurrogate,
-        suspect: BoolArray,
-        few: bool,
-        within: FloatArray | None,
+        self, pairs: Pairs, fitted: FittedSurrogate, few: bool, within: FloatArray | None
     ) -> _Again:
-        """What fits without folds say, of all of them where any output (k,) is in doubt; unless the
-        first says by itself that standard errors are not within these (k,).
+        """What fits without folds say: of all of them where any output (k,) is in doubt, unless it
+        is plain before that standard errors are not within these (k,).
+
+        With few pairs one fold tells of doubts. With more, flexible parameters move without each
+        fold, which takes a fraction of a fit; they are in doubt where values take few levels.
         """
-        folds = [self._without_fold(pairs, 0)]
-        kept = np.square(fitted.leave_fold_out)
-        fold = fold_of(len(pairs.odd))
-        apart = folds[0].squares
-        by_chance = few & ~suspect & (apart[0] > SUSPECT_APART * apart[2])
-        suspect = suspect | by_chance
-        missed = apart[0] > BY_HEART * column_sums(kept[fold == 0])
-        doubted = suspect | (missed & (few | fitted.flexible))
+        folds, kept = list[_WithoutFold](), np.square(fitted.leave_fold_out)
+        suspect = np.zeros_like(fitted.flexible)
+        if few:
+            folds.append(self._without_fold(pairs, 0))
+            first, apart = folds[0].values[None], folds[0].squares
+            suspect = apart[0] > SUSPECT * apart[2]
+            missed = apart[0] > BY_HEART * column_sums(kept[fold_of(len(kept)) == 0])
+        else:
+            first = fitted.moved_without_folds
+            missed = fitted.flexible & has_few_levels(pairs.odd[1:])
+        squares = np.zeros((3, len(suspect)))
         if within is not None:
-            beyond = _standard_errors(fitted, folds).max(axis=0) > within
-            known = missed & (few | fitted.flexible)
-            if (known & beyond).any():
-                return _Again(apart, folds[0].values[None], np.zeros_like(known), known, ended=True)
+            errors = jackknife(fitted.shapley_values, first, len(kept) - 1)
+            if (missed & (errors.max(axis=0) > within)).any():
+                return _Again(squares, first, np.zeros_like(missed), missed, ended=True)
+        doubted = suspect | missed
         if doubted.any():
-            folds += [self._without_fold(pairs, each) for each in range(1, FOLDS)]
-        squares = np.sum([each.squares for each in folds], axis=0)
+            folds += [self._without_fold(pairs, each) for each in range(len(folds), FOLDS)]
+            squares = np.sum([each.squares for each in folds], axis=0)
         # of no other output, whatever fits were made for these
         by_heart = doubted & (squares[0] > BY_HEART * column_sums(kept))
-        squares[0, by_chance] *= BY_CHANCE
-        squares[1, by_chance] = np.inf
-        values = np.stack([each.values for each in folds])
-        moved = fitted.flexible & ~by_heart
-        if moved.any():
-            values = np.where(moved, fitted.learned_without_folds, values)
-        return _Again(squares, values, suspect, by_heart | moved)
+        squares[2, by_heart] *= BY_CHANCE
+        values = np.stack([each.values for each in folds]) if by_heart.any() else first
+        if not by_heart.all():
+            values = np.where(by_heart, values, fitted.moved_without_folds)
+        return _Again(squares, values, suspect, by_heart | fitted.flexible)
 
     def _without_fold(self, pairs: Pairs, number: int) -> _WithoutFold:
         """What comes out without this fold of the pairs."""
@@ -236,39 +228,31 @@ class FittedChoice(FittedSurrogate):
         return self if self.confirm is None else self.confirm(within)
 
     @property
-    def note(self) -> str | None:  # type: ignore[override]
+    def notes(self) -> Notes:  # type: ignore[override]
         """Which outputs have other values than those of the preferred fit, and why; else what that
         fit says.
         """
-        notes = [
-            self._told(at, which)
-            for at in (1, 2)
-            if len(which := np.flatnonzero(self.chosen == at))
-        ]
-        if len(known := np.flatnonzero(self.by_heart & self._poor)):
-            outputs = self._of_outputs(known)
-            notes.append(
-                f"{self.preferred} knows its pairs by heart{outputs}: errors are those of fits "
-                "made again"
-            )
-        return "; ".join(notes) or self.candidates[0].note
+        by_heart = self.by_heart & self._poor
+        if not (self.chosen.any() or by_heart.any()):
+            return self.candidates[0].notes
+        return tuple(self._told(k, by_heart[k]) for k in range(len(self.chosen)))
 
-    def _told(self, at: int, which: IntArray) -> str:
-        found, better = (np.sqrt(self.errors[each, which[0]]) for each in (0, at))
+    def _told(self, output: int, by_heart: bool) -> str:
+        if by_heart:
+            again = "errors are those of fits made again"
+            return f"{self.preferred} knows its pairs by heart: {again}"
+        at = self.chosen[output]
+        if at == 0:
+            notes = self.candidates[0].notes
+            return "" if notes is None else notes[output]
+        found, better = np.sqrt(self.errors[[0, at], output])
         reason = (
             f"predicts left-out pairs no better than {NAMES[at]} (error {found:.2g} against "
             f"{better:.2g})"
         )
         if not np.isfinite(found):
             reason = "could not be fitted"
-        outputs = self._of_outputs(which)
-        return f"{self.preferred} {reason}{outputs}: the values are those of {NAMES[at]}"
-
-    def _of_outputs(self, which: IntArray) -> str:
-        """Which outputs, in words; nothing where there is only one."""
-        if len(self.chosen) == 1:
-            return ""
-        return f" in {len(which)} of {len(self.chosen)} outputs, the first is {which[0]}"
+        return f"{self.preferred} {reason}: the values are those of {NAMES[at]}"
 
     @property
     def start(self) -> Any:
@@ -299,7 +283,7 @@ class FittedChoice(FittedSurrogate):
         """Outputs (k,) that the preferred fit made again predicts little better than sizes do."""
         if self.again is None:
             return np.zeros_like(self.chosen, np.bool_)
-        poor: BoolArray = self.again.squares[0] > SUSPECT_APART * self.again.squares[2]
+        poor: BoolArray = self.again.squares[0] > SUSPECT * self.again.squares[2]
         return poor
 
     @property
@@ -345,12 +329,6 @@ class FittedChoice(FittedSurrogate):
 def most_refitted(n_players: int) -> int:
     """The most pairs with which a surrogate is fitted again."""
     return min(MOST_REFITTED, EACH * n_players)
-
-
-def _standard_errors(fitted: FittedSurrogate, folds: list[_WithoutFold]) -> FloatArray:
-    """By fits without some of the folds: at least so much."""
-    values = np.stack([each.values for each in folds])
-    return jackknife(fitted.shapley_values, values, len(fitted.leave_one_out) - 1)
 
 
 def _nothing_told(pairs: Pairs, fitted: FittedSurrogate) -> FloatArray:

@@ -11,7 +11,7 @@ from owenshap.designs.design import Design, Sets
 from owenshap.designs.pairs import draw_independent_pairs, random_sets
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.draws import Draws
-from owenshap.surrogates.base import FittedSurrogate, Surrogate, pairs_of
+from owenshap.surrogates.base import FittedSurrogate, Notes, Surrogate, pairs_of
 
 CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
 FIRST_FIT = 2  # pairs for each player
@@ -20,13 +20,8 @@ MOST_FITTED = 600  # pairs: past them a fit takes too long
 # times the replicates made so far must still be needed, since a new surrogate makes them useless
 WORTH = 2.5
 FEWEST = 20  # replicates that must be left to make after a fit
-GAIN = 1.3  # by which the last fit must have lowered the replicates needed
-# times the replicates made so far: where more are needed, these are no loss, whatever the last fit
-# gained
-LITTLE = 10
 EVENLY = 0.5  # share of the pairs whose size is drawn evenly, however quiet a size looks
-# how far sizes learn from each other, and pairs' worth of the mean over all that each begins with
-NEAR, ALIKE = 1.0, 4.0
+ALIKE = 4.0  # pairs' worth of the mean over all sizes that each of them begins with
 
 
 class Forward:
@@ -48,7 +43,6 @@ class Forward:
         self._values: list[FloatArray] = []
         self._seen = self._fitted_on = 0
         self._fits: list[int] = []  # batches of pairs that each fit was of
-        self._needed_before = np.inf
         self._ends: tuple[BoolArray, FloatArray] | None = None
         self._fitted: FittedSurrogate | None = None
         self.surprises: FloatArray = np.zeros(1)
@@ -74,10 +68,7 @@ class Forward:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take up what `state` gave, and fit again as it was fitted: the same bits.
-
-        The goal may be another, so that the gain of the last fit says nothing.
-        """
+        """Take up what `state` gave, and fit again as it was fitted: the same bits."""
         self._ends = None if state["ends"] is None else tuple(state["ends"])
         coalitions, values = list(state["coalitions"]), list(state["values"])
         for batches in state["fits"]:
@@ -86,16 +77,15 @@ class Forward:
             self._fit()
         self._coalitions, self._values = coalitions, values
         self._seen = sum(map(len, coalitions)) // 2
-        self._needed_before = np.inf
         self.surprises = state["surprises"]
         self.before = state["before"]
         self._lowest = state["lowest"]
         self._highest = state["highest"]
 
     @property
-    def note(self) -> str | None:
-        """What did not go as planned with the latest fit, in words."""
-        return None if self._fitted is None else self._fitted.note
+    def notes(self) -> Notes:
+        """What did not go as planned with the latest fit."""
+        return None if self._fitted is None else self._fitted.notes
 
     def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
         """A design of the ends, pairs' coalitions and complements; sizes at which the surrogate
@@ -159,18 +149,14 @@ class Forward:
             return False
         if not self.begun:
             return self._seen >= min(self.first * self._pairs, MOST_FITTED)
-        gaining = self._needed_before > GAIN * needed
-        saves = needed > (WORTH if gaining else LITTLE) * count
         enough = MORE_EACH_TIME * self._fitted_on <= self._seen and self._fitted_on < MOST_FITTED
-        return saves and enough
+        return needed > WORTH * count and enough
 
     def relearn(self, count: int, needed: float, affordable: float) -> bool:
         """Fit to all pairs so far where that pays; whether it did."""
         if not self.pays(count, needed, affordable):
             return False
-        first = self._fitted is None
         self._fit()
-        self._needed_before = np.inf if first else needed
         return True
 
     def _fit(self) -> None:
@@ -231,7 +217,7 @@ def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> Fl
     squares = (np.square(errors)[:, scales > 0] / scales[scales > 0]).mean(axis=1)
     every = np.arange(1, n_players)
     apart = np.minimum(every, n_players - every)[:, None] - np.minimum(sizes, n_players - sizes)
-    weights = np.exp(-np.square(apart / NEAR) / 2)
+    weights = np.exp(-np.square(apart) / 2)
     expected = (weights @ squares + ALIKE) / (weights.sum(axis=1) + ALIKE)
     chances = np.sqrt(expected / (every * (n_players - every)))
     mixed: FloatArray = (1 - EVENLY) * chances / chances.sum() + EVENLY / (n_players - 1)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, column_sums
-from owenshap.surrogates.base import FittedSurrogate, Pairs, Surrogate, efficient, pairs_of
+from owenshap.surrogates.base import FittedSurrogate, Notes, Pairs, Surrogate, efficient, pairs_of
 
 # Of the largest odd part: what single precision, that many models predict in, leaves of the
 # difference between an output and a multiple of another.
@@ -66,9 +66,9 @@ class FittedMultiples(FittedSurrogate):
     pairs: Pairs = field(repr=False)
 
     @property
-    def note(self) -> str | None:  # type: ignore[override]
-        """That of the fit."""
-        return self.fitted.note
+    def notes(self) -> Notes:  # type: ignore[override]
+        """Those of the fit."""
+        return None if self.fitted.notes is None else self.fitted.notes * len(self.times)
 
     @property
     def start(self) -> Any:

@@ -56,12 +56,14 @@ class PandasTable(Table):
     def widened(self, rows: Self) -> Self:
         frame = self.frame
         place_of = {name: place for place, name in enumerate(rows.names)}
-        own, others = [*frame.dtypes], [*rows.frame.dtypes]
+        own = [*frame.dtypes]
+        others = [*rows.frame.dtypes]
         for place, name in enumerate(self.names):
             at = place_of.get(name)
             if at is None or own[place].kind not in "iu" or others[at].kind != "f":
                 continue
-            column, theirs = self.frame.iloc[:, place], rows.frame.iloc[:, at]
+            column = self.frame.iloc[:, place]
+            theirs = rows.frame.iloc[:, at]
             if _rounded(column).any():
                 continue
             plain = isinstance(column.dtype, np.dtype)  # others have room for what is missing

@@ -24,6 +24,8 @@ from owenshap.testing.trials import (
     AFFORDABLE,
     ALARM,
     LEARNING_REPLICATES,
+    PLAYERS,
+    RUN_REPLICATES,
     Counting,
     affordable,
     block_generator,
@@ -44,12 +46,10 @@ from owenshap.testing.trials import (
     well_behaved,
 )
 
-PLAYERS = 6  # the truth is enumerated, and every check takes seconds at most
 RUNS = 600  # whole estimates behind coverage and spread
-RUN_REPLICATES = 30  # of one such estimate at least
 BLOCKS = 8  # looked at where one has few replicates, which come together
 NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)
-NULL = 3  # the player that changes nothing, in the game that has one
+NULL = PLAYERS // 2  # the player that changes nothing, in the game that has one
 
 
 def check_estimator(estimator: Estimator) -> None:

@@ -12,16 +12,10 @@ import numpy as np
 from owenshap.explain.explainer import Explainer
 from owenshap.explain.explanation import Explanation
 from owenshap.games.outputs import as_predictions
-from owenshap.models import Model, as_model
+from owenshap.models import ROUNDING, Model, as_model
 from owenshap.support.arrays import FloatArray
 from owenshap.tables import Table, as_table
-from owenshap.testing.trials import pass_all, require
-
-MOST_ROWS = 6  # of an explanation: enough to see what goes wrong
-MOST_PLAYERS = 5  # of an explanation: 2⁵ evaluations of a row
-# times the largest prediction: models that calculate in float32 lose so much from one batch to
-# another
-ROUNDING = 1e-5
+from owenshap.testing.trials import PLAYERS, pass_all, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +33,8 @@ class Trial:
     def explained(self, rows: Table, background: Table, model: Model | None = None) -> Explanation:
         """An exact explanation, with the features put together into a few players."""
         names = rows.names
-        groups = {f"part {part}": names[part::MOST_PLAYERS] for part in range(MOST_PLAYERS)}
-        players = groups if len(names) > MOST_PLAYERS else None
+        groups = {f"part {part}": names[part::PLAYERS] for part in range(PLAYERS)}
+        players = groups if len(names) > PLAYERS else None
         explainer = Explainer(model or self.model, background.batch(), players=players)
         return explainer(rows.batch(), method="exact", progress=False)
 
@@ -297,7 +291,7 @@ def _snapshot(table: Table) -> str:
 
 
 def _first(table: Table) -> Table:
-    return table.take(np.arange(min(len(table), MOST_ROWS)))
+    return table.take(np.arange(min(len(table), PLAYERS)))
 
 
 def _require_same(trial: Trial, result: FloatArray, wanted: FloatArray, rule: str) -> None:

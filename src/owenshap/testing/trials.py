@@ -17,16 +17,18 @@ from owenshap.run.estimate import estimate
 from owenshap.run.plan import default_budget
 from owenshap.run.result import Estimate
 from owenshap.run.task import Plan
+from owenshap.statistics.moments import ROUNDING
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import from_codes
 from owenshap.testing.games import KnownGame, product, random_unanimity_sum
 
+PLAYERS = 6  # the truth is enumerated, and every check takes seconds at most
 # chance that one statistical check stops a correct estimator, were its seeds not fixed
 ALARM = 1e-6
-ROUNDING = 1e-12  # times the largest number involved
 AFFORDABLE = 500_000  # evaluations of one statistical check, about
+RUN_REPLICATES = 30  # of a whole estimate at least
 # where a replicate learns from those before it, which takes longer than evaluating it
-LEARNING_REPLICATES = 60
+LEARNING_REPLICATES = 2 * RUN_REPLICATES
 
 
 @dataclass(frozen=True, eq=False)

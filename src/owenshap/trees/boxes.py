@@ -13,11 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
-from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
+from owenshap.support.arrays import CACHED, BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.ensemble import TreeEnsemble
 
 NONE = -1  # no node, player or set of categories has this number
-AT_ONCE = 1 << 17  # numbers that are worked on: they stay in the processor's cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +206,7 @@ class Block:
         columns = np.ascontiguousarray(matrix.T)
         feature = self.ensemble.feature[nodes]
         answers = np.empty((len(nodes), len(matrix)), np.bool_)
-        step = max(1, AT_ONCE // max(1, len(matrix)))
+        step = max(1, CACHED // max(1, len(matrix)))
         for start in range(0, len(nodes), step):
             part = slice(start, start + step)
             answers[part] = self.ensemble.goes_left(nodes[part, None], columns[feature[part]])

@@ -13,13 +13,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
+from owenshap.support.arrays import WORKING, BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.work import EXPECTED_ROWS, WalkWork, cell_work, own_bits
 
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
-PART = 1 << 22  # entries of tables that are made at a time
+PART = WORKING // 16  # entries of tables that are made at a time: beside as much for their leaves
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,16 +15,14 @@ from typing import Any
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import ON_DEVICE, WORKING, FloatArray, IntArray
 from owenshap.support.extras import needed
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Plan
 from owenshap.trees.ensemble import NEARLY_ZERO, TreeEnsemble
 from owenshap.trees.tables import LOOKUPS, Table
 
-WORKING = 1 << 31  # bytes on a device: fewer rows at a time would wait for kernels to start
 SHARE = 4  # of a device's free memory at most one part in so many
-ON_HOST = 1 << 26  # bytes where torch's device is the host itself
 ROWS_OF_A_PROGRAM = 256  # two for each thread of four warps
 UNROLLED = 4  # slots whose loads are under way at a time
 
@@ -318,10 +316,10 @@ def room_on(device: str) -> int:
 def _working(device: Any) -> int:
     """Bytes that working arrays may take there."""
     if device.type != "cuda":
-        return ON_HOST
+        return WORKING
     torch = needed("torch", extra="torch")
     free, _ = torch.cuda.mem_get_info(device)
-    return min(WORKING, free // (2 * SHARE))
+    return min(8 * ON_DEVICE, free // (2 * SHARE))
 
 
 def _has_triton() -> bool:

@@ -12,7 +12,7 @@ from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 
 NEARLY_ZERO = 1e-35  # where zero means missing, lightgbm takes anything so small for zero
-SAME = 1e-14  # of the largest leaf: sums that differ by less differ by rounding
+SAME = 64 * float(np.finfo(np.float64).eps)  # of the largest leaf: by less, rounding differs
 ROUNDING = float(np.finfo(np.float32).eps)  # 2⁻²³: xgboost adds its leaves in float32
 
 

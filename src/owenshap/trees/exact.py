@@ -9,15 +9,13 @@ from itertools import pairwise
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import USUAL_MEMORY, WORKING, FloatArray, IntArray
 from owenshap.trees.boxes import Block
 from owenshap.trees.device import OnDevice, room_on
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.prepared import BLOCK_NODES, Prepared, parts_of
 from owenshap.trees.products import VALUES, Asked, Levels
 from owenshap.trees.work import EXPECTED_ROWS, PER_SPLIT
-
-WORKING = 64_000_000  # bytes that are needed beside tables that are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +41,7 @@ class TreeGame:
         background: object = None,
         weights: object = None,
         player_of: object = None,
-        memory: int = 256_000_000,
+        memory: int = USUAL_MEMORY,
         device: str | None = None,
     ) -> TreeGame:
         """The game of checked arguments; a device of torch's is where rows are looked up."""

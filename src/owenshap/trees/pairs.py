@@ -21,11 +21,11 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
+from owenshap.support.arrays import CACHED, BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.products import VALUES, Asked
 
-VISITS = 1 << 17  # of leaves at a time: enough to be quick, few enough for the cache
+VISITS = CACHED  # of leaves at a time: enough to be quick, few enough for the cache
 TREES = 64  # that a row and its own baseline walk through at a time
 FEW_ROWS = 8  # for fewer, fewer visits are made at a time
 BOTH = 3  # the left and the right child

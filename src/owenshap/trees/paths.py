@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csr_array
 
-from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import AT_ONCE, NONE, Block, inside
+from owenshap.support.arrays import CACHED, BoolArray, ByteArray, FloatArray, IntArray
+from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.leaves import LEAST_SHARE, levels
 from owenshap.trees.products import Asked, cover_differences_at
 
@@ -214,7 +214,7 @@ def add_cover_differences(
     bits[np.concatenate(turns)] = inside(block, turns, answers)
     for players in np.unique(block.players[leaves]).tolist():
         group = np.flatnonzero(block.players[leaves] == players)
-        step = max(1, AT_ONCE // (asked.count(players) * answers.shape[1]))
+        step = max(1, CACHED // (asked.count(players) * answers.shape[1]))
         for start in range(0, len(group), step):
             some = leaves[group[start : start + step]]
             edges = boxes[group[start : start + step], :players]

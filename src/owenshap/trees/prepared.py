@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import WORKING, FloatArray, IntArray
 from owenshap.support.progress import pulse
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
@@ -17,8 +17,10 @@ from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.tables import Table, histograms, interventional, path_dependent
 from owenshap.trees.work import pair_work, path_work, reached
 
-BLOCK_NODES = 1 << 15  # of a block of trees: its bits of ROWS rows take 8 MB
-ROWS = 256  # looked up at a time; fewer where a single tree is larger than a block
+BLOCK_NODES = 1 << 15  # of a block of trees
+# looked up at a time, whose bits take an eighth of the working memory; fewer where a single tree is
+# larger than a block
+ROWS = WORKING // (8 * BLOCK_NODES)
 FEW_ROWS = 16  # so far: for more, it is sooner to fill tables of 2^7 entries than to do without
 
 

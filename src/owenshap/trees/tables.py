@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from owenshap.support.arrays import ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import AT_ONCE, NONE, Block
+from owenshap.support.arrays import CACHED, ByteArray, FloatArray, IntArray
+from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import Cells
 from owenshap.trees.leaves import (
     WHOLE_PLAYERS,
@@ -230,7 +230,7 @@ def _table(
     for players in np.unique(players_of).tolist():
         group = np.flatnonzero(players_of == players)
         count = asked.count(players)
-        step = max(1, AT_ONCE // (count << cells.bits))
+        step = max(1, CACHED // (count << cells.bits))
         for start in range(0, len(group), step):
             leaves = group[start : start + step]
             maps = _maps(cells, leaves, players)
@@ -285,7 +285,7 @@ def _chunks(count: int, entries: int) -> list[slice]:
     """So many cells with so many entries each, some at a time. Filled or not, tables are made of
     the same parts: the bits of a matrix product may depend on its size.
     """
-    step = max(1, AT_ONCE // entries)
+    step = max(1, CACHED // entries)
     return [slice(start, start + step) for start in range(0, count, step)]
 
 

@@ -71,7 +71,7 @@ def tried(path, data):
         elif kind == ".npz":
             opened(path, "EXPLANATION")
         else:
-            loaded = load_model(str(path), Trust())
+            loaded = load_model(str(path), Trust((), pickle=False, memory=10**9))
             Explainer(loaded.model, data)(data[:2], budget=200, seed=0)
     except (OwenshapError, OSError, MemoryError):
         pass

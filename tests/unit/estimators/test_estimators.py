@@ -313,7 +313,7 @@ def test_players_of_a_star_share_their_level():
 def test_a_long_pass_is_drawn_in_pieces(monkeypatch):
     estimator = Owen(levels=50, per_level=2, rule="gauss-legendre")
     whole = estimator.draw(5, np.random.default_rng(0), 2).centres
-    monkeypatch.setattr("owenshap.estimators.base.passes.DRAWN_AT_ONCE", 50)
+    monkeypatch.setattr("owenshap.estimators.base.passes.CACHED", 50)
     pieces = estimator.draw(5, np.random.default_rng(0), 2).centres
     assert pieces.shape == whole.shape == (2, 100, 5)
     by_level = pieces.reshape(2, 50, 2, 5).mean(axis=(0, 2, 3))

@@ -116,6 +116,14 @@ def test_other_questions_are_evaluated(asked):
     assert owenshap.Explainer(MACHINES["SVR"], X[:10])(X[20:21], **asked).method != KERNELS
 
 
+@pytest.mark.parametrize("budget", [1, 2.5])
+def test_a_budget_must_be_one_even_where_none_is_needed(budget):
+    explainer = owenshap.Explainer(MACHINES["SVR"], X[:10])
+    with pytest.raises(owenshap.errors.InputError, match="budget"):
+        explainer(X[20:21], budget=budget)
+    assert explainer(X[20:21], budget=50).method == KERNELS
+
+
 def test_it_is_used_only_where_it_is_fast():
     assert owenshap.Explainer(MACHINES["SVR"], X[:10], fast=False)(X[20:21]).method == "exact"
     large = np.tile(X, (20, 1))

@@ -91,6 +91,11 @@ def test_what_is_no_partition_is_told():
         owenshap.Explainer(product, baseline=0.0).explain_partition(ROWS[:0])
     with pytest.raises(owenshap.InputError, match="ids must be columns of X; got z"):
         explained(ids=["z"])
+    told = r"frame must have the background's columns; got also id. .*ids=\['id'\]"
+    with pytest.raises(owenshap.InputError, match=told):
+        explained(ROWS.assign(id=0))
+    with pytest.raises(owenshap.InputError, match=r"frame must have .* columns; got no a"):
+        explained(ROWS.drop(columns="a"))
 
 
 def test_dask_frames_call_it():

@@ -342,7 +342,7 @@ def test_a_bar_moves_inside_a_part(tmp_path, part_rows):
         ({"method": "castro"}, "method 'halved-owen' there and 'castro' here"),
         ({"method": owenshap.HalvedOwen(levels=20)}, "method not the same"),
         ({"part_rows": 10}, "part_rows 30 there and 10 here"),
-        ({"rows": ROWS.iloc[::-1]}, "the data's digest"),
+        ({"rows": ROWS.iloc[::-1]}, "the data's cells not the same"),
         ({"rows": ROWS[:50]}, "the data's rows 100 there and 50 here"),
         ({"model": lambda batch: product(batch) + 1e-3}, "the model's predictions not the same"),
     ],
@@ -653,3 +653,43 @@ def test_large_frames_are_read_a_piece_at_a_time(tmp_path):
         [*range(500, 540)],
         [*range(980, 1000)],
     ]
+
+
+SEATS = np.random.default_rng(1).integers(1, 10, 12)
+
+
+def votes_or_not(batch):
+    """A vote where a cell is 1, which few pairs cannot tell; else smooth."""
+    votes = batch @ SEATS > SEATS.sum() / 2
+    return np.where(batch.max(axis=1) == 1, votes, np.tanh(batch @ np.linspace(-0.4, 0.6, 12)))
+
+
+@pytest.mark.parametrize(
+    ("method", "budget"), [("gaussian-process", 44), ("gaussian-process-corrected", 400)]
+)
+def test_what_is_said_of_a_row_depends_on_no_other(tmp_path, method, budget):
+    rows = np.full((5, 12), 0.5)
+    rows[[1, 2]] = 1.0
+    made = owenshap.Explainer(votes_or_not, baseline=0.0)
+    asked = {"method": method, "budget": budget, "progress": False}
+    said = [made(rows, **asked).because.tolist()]
+    for part_rows in (1, 2, 5):
+        run = made.run(rows, tmp_path / str(part_rows), part_rows=part_rows, **asked)
+        said.append(run.explanation().because.tolist())
+    assert said == [said[0]] * 4
+    assert ["values are those of equal" in each for each in said[0]] == [False, True, True] + [
+        False
+    ] * 2
+    assert "outputs" not in said[0][1]
+
+
+def test_a_column_that_is_no_feature_is_told_before_anything_is_made(tmp_path):
+    table = ROWS.assign(customer=range(100))
+    table.to_csv(tmp_path / "rows.csv", index=False)
+    told = r"got also customer. Name columns that are no features: ids=\['customer'\]"
+    for rows in (table, tmp_path / "rows.csv"):
+        with pytest.raises(owenshap.InputError, match=told):
+            explainer().run(rows, tmp_path / "run", **SETTINGS)
+    with pytest.raises(owenshap.InputError, match=r"which is not there. Mind its spelling"):
+        explainer().run(tmp_path / "rows.scv", tmp_path / "run", **SETTINGS)
+    assert not (tmp_path / "run").exists()

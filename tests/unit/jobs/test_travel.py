@@ -1,14 +1,20 @@
 """What goes to workers goes once: a model and a background stay on the device where they are."""
 
+import multiprocessing
 import os
 import uuid
+from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 
 import owenshap
+from owenshap.jobs.executors import completed
+from owenshap.jobs.sources import Chunk
 from owenshap.tables.tensor import TensorTable
 
 ROWS = torch.tensor(np.random.default_rng(0).normal(size=(40, 5)), dtype=torch.float32)
@@ -67,3 +73,54 @@ def test_a_background_is_placed_once(tmp_path, monkeypatch):
         made.run(ROWS, tmp_path / "run", executor=executor, **SETTINGS)
     assert placed.count(3) == 1
     assert placed.count(4) >= 10  # the rows of each part
+
+
+@dataclass
+class Parts:
+    """What a worker of a run is given, but for the files: they need pyarrow, which a machine with
+    a device may not have.
+    """
+
+    explainer: owenshap.Explainer
+
+    def part(self, chunk, which):
+        """Values of rows, who made them, and where model and background lie in that process."""
+        asked = {each: SETTINGS[each] for each in ("method", "budget", "progress")}
+        explanation = self.explainer(chunk.taken(which), **asked)
+        module = self.explainer._model.module
+        table = self.explainer._inputs.background.table
+        weight, background = module.first.weight, table.tensor
+        places = [(str(each.device), each.data_ptr()) for each in (weight, background)]
+        return explanation.values, os.getpid(), tuple(places)
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        pytest.param("cpu", marks=pytest.mark.slow),
+        pytest.param("cuda:0", marks=pytest.mark.device),
+    ],
+)
+def test_workers_keep_model_and_background_on_their_device(tmp_path, device):
+    """In processes that begin anew: a process that is forked cannot use a device."""
+    (tmp_path / "left").mkdir()
+    module = Counted(tmp_path / "left").to(device)
+    moved = len(left(tmp_path / "left", "moved"))
+    work = Parts(owenshap.Explainer(module, ROWS[:3]))
+    chunks = [Chunk(first, ROWS[first : first + 4], None) for first in range(0, 40, 4)]
+    alone = {chunk.first: work.part(chunk, np.arange(4))[0] for chunk in chunks}
+    tasks = ((chunk.first, chunk, np.arange(4)) for chunk in chunks)
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
+        made = dict(completed(work, tasks, executor, tmp_path))
+    assert made.keys() == alone.keys()
+    places = defaultdict(set)
+    for first, (values, process, of_process) in made.items():
+        assert values.tobytes() == alone[first].tobytes()
+        places[process].add(of_process)
+    assert os.getpid() not in places
+    for of_process in places.values():
+        assert len(of_process) == 1  # the same memory for every part
+        assert [where for where, _ in next(iter(of_process))] == [device] * 2
+    unpickled = left(tmp_path / "left", "unpickled")
+    assert sorted(unpickled) == sorted(map(str, places))  # once for each process
+    assert len(left(tmp_path / "left", "moved")) == moved

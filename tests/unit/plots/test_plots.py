@@ -669,8 +669,8 @@ def test_several_outputs_stand_side_by_side(draw, rows):
 
 @pytest.mark.parametrize(("draw", "rows"), SEVERAL)
 def test_one_of_many_outputs_must_be_picked(draw, rows):
-    many = explanation_of(np.ones((12, 2, 13)), output_names=[f"o{i}" for i in range(13)])[rows]
-    with refuses("explanation", "13 outputs", "explanation[..., 'o0']"):
+    many = explanation_of(np.ones((12, 2, 15)), output_names=[f"o{i}" for i in range(15)])[rows]
+    with refuses("explanation", "15 outputs", "explanation[..., 'o0']"):
         draw(many)
     _, ax = plt.subplots()
     with refuses("explanation", "one output for ax", "2 outputs"):

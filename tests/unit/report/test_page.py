@@ -236,7 +236,7 @@ def test_small_doubts_are_written_so_that_they_can_be_read(scale, written):
 def test_chunks_change_nothing(monkeypatch):
     explanation = rows_and_players(rows=100)
     whole = report.page(explanation, rows=30).html
-    monkeypatch.setattr("owenshap.report.material.CHUNK", 7)
+    monkeypatch.setattr("owenshap.report.material.ROWS_AT_A_TIME", 7)
     apart = report.page(explanation, rows=30).html
     assert Parts(apart).data == Parts(whole).data
 
@@ -277,12 +277,12 @@ def test_data_of_any_kind_comes_back():
 
 def test_of_many_outputs_the_strongest_are_shown():
     values = (
-        np.random.default_rng(0).normal(size=(30, 4, 40)) * np.r_[np.ones(28), np.full(12, 5.0)]
+        np.random.default_rng(0).normal(size=(30, 4, 40)) * np.r_[np.ones(30), np.full(10, 5.0)]
     )
     page = page_of(explanation_of(values, output_names=[f"class {i}" for i in range(40)]))
-    assert page.data["outputs"] == [f"class {i}" for i in range(28, 40)]
+    assert page.data["outputs"] == [f"class {i}" for i in range(30, 40)]
     unnamed = page_of(explanation_of(values))
-    assert unnamed.data["outputs"][0] == "output 28"
+    assert unnamed.data["outputs"][0] == "output 30"
 
 
 def test_names_and_cells_that_cannot_be_seen_are_named():

@@ -12,7 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from owenshap import Explainer, FunctionGame, GaussianProcess, estimate
 from owenshap.designs.pairs import MOST_CHOSEN
-from owenshap.explain.sampling import LINEAR_SECONDS
+from owenshap.estimators.gaussian_process import Growing
+from owenshap.explain.grouping import LINEAR_SECONDS
 from owenshap.models import Model, as_model
 from owenshap.models.base import ROW_SECONDS
 from owenshap.models.onnx import OnnxModel
@@ -129,6 +130,7 @@ JOBS = {
     "a slow function": (1e-3, USUALLY, 20, 1, GROWING),
     "8 features": (5e-6, USUALLY, 8, 1, "exact"),
     "150 features": (1e-6, USUALLY, 150, 1, GROWING),
+    "400 features": (3e-6, USUALLY, 400, 1, GROWING),
     "1,000 features": (3e-6, USUALLY, 1000, 1, CORRECTED),
 }
 
@@ -149,6 +151,30 @@ def test_a_busy_machine_changes_no_choice(job):
         for factor in np.geomspace(1 / 5, 5, 11)
     }
     assert taken == {expected}
+
+
+def test_very_many_players_are_corrected_from_the_start():
+    """One fit of 500 pairs is the first and the last that grows: with fewer of them than players it
+    says nothing of most.
+    """
+    dear = Cost(0.1, 1, 0.1)
+    taken = [make_plan(n, "auto", None, dear, USUAL, 256e6).estimator.name for n in (30, 500, 501)]
+    assert taken == ["gaussian-process", "gaussian-process", "gaussian-process-corrected"]
+
+
+@pytest.mark.parametrize("n_players", [60, 400])
+def test_errors_are_wider_where_players_have_few_pairs_each(monkeypatch, n_players):
+    """A first fit has 2.5 pairs for each player; 500 pairs are all that it may have."""
+    weights = np.random.default_rng(0).normal(size=n_players) / n_players**0.5
+    game = FunctionGame(lambda sets: np.tanh(sets @ weights), n_players)
+    found = estimate(game, "gaussian-process", tolerance=1.0)
+    pairs = (found.evaluations - 2) // 2
+    assert pairs <= MOST_CHOSEN
+    monkeypatch.setattr(Growing, "_wider", 1.0)
+    plain = estimate(game, "gaussian-process", tolerance=1.0)
+    assert plain.evaluations == found.evaluations
+    wider = max(1.0, 2.5 * n_players / pairs) ** 0.5
+    np.testing.assert_allclose(found.standard_errors, wider * plain.standard_errors)
 
 
 def test_what_a_row_takes_is_known_by_the_kind_of_model():

@@ -142,7 +142,7 @@ def test_a_process_that_knows_its_pairs_by_heart_is_fitted_again_for_its_errors(
         coalitions, game.values(coalitions)[:, None]
     )
     assert fitted.by_heart.tolist() == [True]
-    assert "knows its pairs by heart: errors are" in fitted.note
+    assert "knows its pairs by heart: errors are" in fitted.notes[0]
     kept = fitted.candidates[0].standard_errors
     away = np.abs(fitted.shapley_values[:, 0] - game.shapley_values)
     assert np.mean(away < 2 * kept[:, 0]) < 0.2

@@ -42,7 +42,7 @@ def test_what_is_known_of_one_is_known_of_its_multiples():
     wanted = alone.values(~coalitions) * TIMES + [0.0, 1.0, 3.0, 7.0]
     np.testing.assert_allclose(several.values(~coalitions), wanted, atol=1e-12)
     assert several.flexible.tolist() == [alone.flexible[0]] * 4
-    assert several.note == alone.note
+    assert several.notes == (alone.notes and alone.notes * 4)
     assert several.start.keys() == alone.start.keys()
 
 

@@ -11,8 +11,8 @@ from owenshap.surrogates.gaussian_process.even import EvenPart
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.members import Learned, Mean, mixture
-from owenshap.surrogates.gaussian_process.parameters import LEAN, Parameters
-from owenshap.surrogates.gaussian_process.settings import EVEN, TRIPLES
+from owenshap.surrogates.gaussian_process.parameters import Parameters
+from owenshap.surrogates.gaussian_process.settings import LEARNING, TRIPLES
 from owenshap.surrogates.gaussian_process.surrogate import GaussianProcessSurrogate
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 from owenshap.testing import random_unanimity_sum
@@ -162,13 +162,13 @@ def test_triples_pay_a_price_for_being_chosen():
 def test_the_gradient_of_the_even_part_is_that_of_finite_differences(lean):
     likelihood, even = (
         Likelihood(signs_of_pairs(7, 14)),
-        EvenPart(np.random.default_rng(1).normal(size=15), 0.5),
+        EvenPart(np.random.default_rng(1).normal(size=15)),
     )
     values, vector = (
         np.random.default_rng(2).normal(size=15),
         np.append(some_vector(7), [0.3, -2.0]),
     )
-    vector[7 + LEAN] = lean
+    vector[7 + 3] = lean
 
     def loss(at):
         return likelihood.loss_of_both(at[:-2], at[-2:], values, even)
@@ -179,8 +179,7 @@ def test_the_gradient_of_the_even_part_is_that_of_finite_differences(lean):
         )
 
 
-@pytest.mark.parametrize("share", [0.0, 0.5])
-def test_both_parts_count_as_much_as_they_shall(share):
+def test_both_parts_count_alike():
     likelihood, own, vector = (
         Likelihood(signs_of_pairs(7, 14)),
         np.array([0.3, -2.0]),
@@ -195,8 +194,8 @@ def test_both_parts_count_as_much_as_they_shall(share):
     kernel = np.exp(0.3 - p.lengths.sum() / 2) / 2 * kernel + 10 + np.exp(-2.0) * np.eye(15)
     of_even = mean @ np.linalg.solve(kernel, mean) / 2 + np.linalg.slogdet(kernel)[1] / 2
     apart = (own - _even.FIRST) / _even.SPREAD
-    expected = likelihood.loss(vector, values)[0] + share * of_even + apart @ apart / 2
-    assert likelihood.loss_of_both(vector, own, values, EvenPart(mean, share))[0] == pytest.approx(
+    expected = likelihood.loss(vector, values)[0] + of_even + apart @ apart / 2
+    assert likelihood.loss_of_both(vector, own, values, EvenPart(mean))[0] == pytest.approx(
         expected, rel=1e-6
     )
 
@@ -210,11 +209,7 @@ def test_the_even_part_tells_lengths():
     right[:2], wrong[2:4] = 0.0, 0.0
     vectors = [np.concatenate([each, [0.0, 0.0, -4.0, 0.0, 0.0, 0.0]]) for each in (right, wrong)]
     both = [
-        (
-            Likelihood(signs).loss_of_both(
-                each, np.array([0.0, -4.0]), 0 * values, EvenPart(values, 1.0)
-            )
-        )
+        (Likelihood(signs).loss_of_both(each, np.array([0.0, -4.0]), 0 * values, EvenPart(values)))
         for each in vectors
     ]
     losses = [
@@ -237,7 +232,7 @@ def test_fits_of_few_pairs_are_better_with_the_even_part(monkeypatch):
 
     with_it = [error(game) for game in games]
     monkeypatch.setattr(
-        "owenshap.surrogates.gaussian_process.learning.EVEN", replace(EVEN, share=0.0)
+        "owenshap.surrogates.gaussian_process.learning.LEARNING", replace(LEARNING, even_pairs=0)
     )
     gains = np.log([error(game) for game in games]) - np.log(with_it)
     assert gains.mean() > 0.05

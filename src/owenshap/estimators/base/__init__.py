@@ -1,10 +1,11 @@
 """What estimators have in common: the contract, and bases for stars and for fits to pairs."""
 
 from owenshap.estimators.base.closed_form import ClosedForm
-from owenshap.estimators.base.estimator import AXIOMS, Estimator, Reduced, combined_notes
+from owenshap.estimators.base.estimator import AXIOMS, Estimator, Reduced, combined_notes, told
 from owenshap.estimators.base.fitted_pairs import FittedPairs, with_complements
 from owenshap.estimators.base.learner import GrowingLearner, Learner
 from owenshap.estimators.base.passes import OKHRATI_LIPANI, Passes, RulePasses
+from owenshap.surrogates import Notes
 
 __all__ = [
     "AXIOMS",
@@ -14,9 +15,11 @@ __all__ = [
     "FittedPairs",
     "GrowingLearner",
     "Learner",
+    "Notes",
     "Passes",
     "Reduced",
     "RulePasses",
     "combined_notes",
+    "told",
     "with_complements",
 ]

@@ -14,6 +14,7 @@ from owenshap.designs.levels import Levels
 from owenshap.estimators.base.learner import Learner
 from owenshap.support.arrays import FloatArray
 from owenshap.support.draws import REPLICATES, Draws
+from owenshap.surrogates import Notes
 
 AXIOMS = frozenset({"efficiency", "symmetry", "linearity", "null player"})
 
@@ -23,8 +24,8 @@ class Reduced(NamedTuple):
 
     replicates: FloatArray
     """(r, n, k)."""
-    note: str | None = None
-    """What did not go as planned on the way, in words; None where all did."""
+    notes: Notes = None
+    """What did not go as planned on the way."""
     fit_errors: FloatArray | None = None
     """Standard errors (r, n, k) that replicates which are fits have of their own."""
 
@@ -197,9 +198,23 @@ class Estimator(ABC):
         )
 
 
-def combined_notes(notes: Iterable[str | None]) -> str | None:
-    """Several notes as one, each once; None where nothing is to be said."""
-    return "; ".join(dict.fromkeys(note for note in notes if note)) or None
+def combined_notes(notes: Iterable[Notes]) -> Notes:
+    """Several notes of the same outputs as one, each once."""
+    said = [each for each in notes if each is not None]
+    if not said:
+        return None
+    return tuple("; ".join(dict.fromkeys(filter(None, each))) for each in zip(*said, strict=True))
+
+
+def told(notes: Notes) -> str | None:
+    """Notes of some outputs in words: the first of them, where they differ."""
+    noted = [k for k, note in enumerate(notes or ()) if note]
+    if notes is None or not noted:
+        return None
+    first = notes[noted[0]]
+    if len(set(notes)) == 1:
+        return first
+    return f"in {len(noted)} of {len(notes)} outputs, the first is {noted[0]}: {first}"
 
 
 def _settings_of(estimator: Estimator) -> Iterable[Field[Any]]:

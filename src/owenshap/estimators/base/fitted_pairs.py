@@ -11,12 +11,11 @@ import numpy as np
 from owenshap.designs.design import Design, Sets
 from owenshap.designs.pairs import all_pairs, draw_pairs
 from owenshap.estimators.base.estimator import Estimator, Reduced, combined_notes
-from owenshap.support.arrays import BoolArray, FloatArray
+from owenshap.support.arrays import USUAL_MEMORY, BoolArray, FloatArray
 from owenshap.support.checks import whole_number
 from owenshap.surrogates import FittedSurrogate, Surrogate
 from owenshap.surrogates.linear import LinearSurrogate
 
-USUAL_MEMORY = 256 * 10**6  # bytes: whatever `memory` says, so that it does not change the answer
 ENOUGH_EACH = 2  # pairs for each player
 # pairs that are fitted at once, and exactly, where they are all there are: up to 18 players
 MOST_COMPLETE = 1 << 17
@@ -66,7 +65,7 @@ class FittedPairs(Estimator):
         ]
         return Reduced(
             np.stack([fit.shapley_values for fit in fits]),
-            combined_notes(fit.note for fit in fits),
+            combined_notes(fit.notes for fit in fits),
             np.stack([fit.standard_errors for fit in fits]),
         )
 
@@ -87,10 +86,11 @@ class FittedPairs(Estimator):
         return replace(self, pairs=affordable // fits)
 
     def _most_pairs(self, n_players: int) -> int:
-        """Pairs of one fit, no more than the usual memory holds; enough for all players whatever
-        that takes.
+        """Pairs of one fit, no more than the usual memory holds: what users allow does not change
+        the answer. Enough for all players, whatever that takes.
         """
-        most, needed = self.most_pairs, self.surrogate().bytes_needed
+        most = self.most_pairs
+        needed = self.surrogate().bytes_needed
         while most > ENOUGH_EACH * n_players and needed(most, n_players) > USUAL_MEMORY:
             most = max(ENOUGH_EACH * n_players, most * 19 // 20)
         return most

@@ -9,6 +9,7 @@ import numpy as np
 
 from owenshap.designs.design import Design
 from owenshap.support.arrays import FloatArray
+from owenshap.surrogates import Notes
 
 
 class Learner(Protocol):
@@ -34,8 +35,8 @@ class Learner(Protocol):
         """How far apart the values of an output (k,) were seen to lie."""
 
     @property
-    def note(self) -> str | None:
-        """What did not go as planned with the latest fit, in words."""
+    def notes(self) -> Notes:
+        """What did not go as planned with the latest fit."""
 
     @property
     def pairs(self) -> int:

@@ -14,9 +14,9 @@ from owenshap.designs.design import Design, Stars
 from owenshap.designs.levels import Levels, rule_levels, star_order
 from owenshap.errors import InputError
 from owenshap.estimators.base.estimator import Estimator
-from owenshap.support.arrays import BoolArray, FloatArray
+from owenshap.support.arrays import CACHED, BoolArray, FloatArray
 from owenshap.support.checks import whole_number
-from owenshap.support.draws import DRAWN_AT_ONCE, Draws
+from owenshap.support.draws import Draws
 
 OKHRATI_LIPANI = (
     "Okhrati & Lipani (2020), A Multilinear Sampling Algorithm to Estimate Shapley Values, ICPR"
@@ -141,7 +141,7 @@ def _bernoulli(
     Drawn a few levels at a time, so that a pass of any length fits into memory.
     """
     drawn = np.empty((replicates, len(levels), per_level, n_players), np.bool_)
-    step = max(1, DRAWN_AT_ONCE // (replicates * per_level * n_players))
+    step = max(1, CACHED // (replicates * per_level * n_players))
     for start in range(0, len(levels), step):
         which = slice(start, start + step)
         q = levels.draw(rng, (replicates, per_level), which).swapaxes(1, 2)[..., None]

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from owenshap.designs.pairs import LENGTHS, LINEAR, NOISE
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.parameters import LOWEST
 
-NOISE = 1e-3  # of the mean variance
-ALIKE = 0.4  # share of a prior with all players alike: what few pairs say of lengths may be wrong
-LENGTHS, LINEAR = 6.0, 0.13  # its sum of lengths, and its linear part beside a product part of 1
+# share of the prior that the first pairs are chosen under, with all players alike: what few pairs
+# say of lengths may be wrong (benchmarks/decisions.md#pairs-chosen-by-what-is-learned)
+ALIKE = 0.4
 
 
 @dataclass

@@ -8,13 +8,9 @@ from owenshap.surrogates.gaussian_process.settings import ERRORS, LEARNING, TRIP
 # for each number in its matrices and each in the products of a factor; and of the Shapley values
 # for each pair, player and level (benchmarks/decisions.md#what-a-fit-takes).
 LOSS, NUMBER, PRODUCT, LEVEL = 4.5e-4, 1.6e-8, 4.1e-12, 1.4e-8
-FIRST, LATER = (
-    30,
-    8,
-)  # losses of the first stage, the start of an index part among them, and of the next
-A_ROUND = 7  # of a round of triples
-BY_ERRORS = 32  # of both searches by errors, twice as long each
-MEMBERS, LEVELS = 3, 18  # of a mixture, and of the Shapley values, about
+LOSSES = 4 / 3  # of a step
+# rounds of triples, factors of all members and levels of their Shapley values, about
+ROUNDS, FACTORS, LEVELS = 3, 6, 18
 
 
 def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
@@ -24,26 +20,24 @@ def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
     Parameters do not depend on how many players there are as much as on how many pairs they are
     learned from; cross-validation, which may fit a process again for each fold, is not in it.
     """
-    few, more = LEARNING.stages[0][0], LEARNING.stages[1][0]
-    seconds = FIRST * _loss(_seen(few, pairs))
+    (few, first), (more, later) = LEARNING.stages
+    seconds = LOSSES * first * _loss(_seen(few, pairs))
     if pairs > 1.5 * few:
-        second = LEARNING.seen_of_few if pairs <= LEARNING.few_pairs else _seen(more, pairs)
-        seconds += LATER * _loss(second)
+        seconds += LOSSES * later * _loss(min(more, pairs))
     if pairs >= TRIPLES.pairs_each * n_players and 3 <= n_players <= TRIPLES.most_players:
-        many = pairs >= TRIPLES.many_each * n_players
-        rounds, seen, _ = TRIPLES.many if many else TRIPLES.few
-        seconds += rounds * (A_ROUND * _loss(_seen(seen, pairs)) + _factor(pairs))
+        seen = _seen(ERRORS.pairs if errors_tell(pairs, n_players) else few, pairs)
+        seconds += ROUNDS * (LOSSES * later * _loss(seen) + _factor(pairs))
     if errors_tell(pairs, n_players):
-        seconds += BY_ERRORS * _loss(_seen(ERRORS.pairs, pairs))
+        # two searches, twice as long each
+        seconds += 4 * LOSSES * later * _loss(_seen(ERRORS.pairs, pairs))
     levels = min((n_players + 1) // 2, LEVELS)
-    seconds += 2 * MEMBERS * (_factor(pairs) + LEVEL * pairs * n_players * levels)
+    seconds += FACTORS * (_factor(pairs) + LEVEL * pairs * n_players * levels)
     return outputs * seconds
 
 
 def errors_tell(pairs: int, n_players: int) -> bool:
     """Whether there are so many pairs that parameters can be learned by errors at left-out ones."""
-    least = min(ERRORS.more_than_each * n_players, ERRORS.more_than)
-    return pairs > max(ERRORS.never_below_each * n_players, least)
+    return pairs > ERRORS.more_than_each * n_players
 
 
 def _seen(count: int, pairs: int) -> int:

@@ -40,12 +40,9 @@ class EvenPart:
     ----------
     values : float (N,)
         At the pairs.
-    share : float
-        What its log likelihood counts.
     """
 
     values: FloatArray
-    share: float
 
     def loss(
         self, both: FloatArray, product: float, own: FloatArray, half: FloatArray
@@ -64,9 +61,9 @@ class EvenPart:
             return None
         loss, by_kernel = factor.loss(self.values)
         by_kernel *= half
-        by_noise = self.share * noise * float(np.trace(by_kernel))
-        by_kernel *= self.share * scale / product
+        by_noise = noise * float(np.trace(by_kernel))
+        by_kernel *= scale / product
         by_scale = float(np.vdot(by_kernel, both))
         apart = (own - FIRST) / SPREAD
         by_own = np.array([by_scale, by_noise]) + apart / SPREAD
-        return EvenLoss(self.share * loss + float(apart @ apart) / 2, by_kernel, by_scale, by_own)
+        return EvenLoss(loss + float(apart @ apart) / 2, by_kernel, by_scale, by_own)

@@ -34,7 +34,7 @@ from owenshap.surrogates.gaussian_process.learning import (
 from owenshap.surrogates.gaussian_process.link import coefficients, fit_link
 from owenshap.surrogates.gaussian_process.members import without_folds
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, bounds
-from owenshap.surrogates.gaussian_process.settings import EVEN, INDEX, LEARNING
+from owenshap.surrogates.gaussian_process.settings import INDEX, LEARNING
 
 # pairs that parameters are learned from, and steps: benchmarks/decisions.md#even-process has all
 # numbers here
@@ -232,7 +232,7 @@ class _Output:
         n_players = self._signs.shape[1]
         which = np.sort(spread_order(len(self._target))[: LEARNING.stages[0][0]])
         likelihood, odd = Likelihood(self._signs[which]), self._odd[which]
-        part = EvenPart(self._target[which], EVEN.share)
+        part = EvenPart(self._target[which])
 
         def loss(vector: FloatArray) -> tuple[float, FloatArray]:
             return likelihood.loss_of_both(vector[:-OWN], vector[-OWN:], odd, part)

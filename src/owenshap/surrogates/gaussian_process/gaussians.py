@@ -8,7 +8,7 @@ from owenshap.designs.levels import gauss_legendre
 from owenshap.support.arrays import FloatArray
 
 LARGEST_SUM = 25.0  # of weights in an index part: exp(±25²) is neither 0 nor infinite in float64
-AT_ONCE = 1 << 18  # frequencies × players
+AT_ONCE = 1 << 18  # numbers of a matrix that is made by parts: 2 MB
 HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
 

@@ -30,7 +30,7 @@ from owenshap.designs.levels import Levels, gauss_legendre
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.even import EvenPart
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
-from owenshap.surrogates.gaussian_process.gaussians import gaussians, odd_gaussian, waves
+from owenshap.surrogates.gaussian_process.gaussians import AT_ONCE, gaussians, odd_gaussian, waves
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, Parameters, penalty
 from owenshap.surrogates.gaussian_process.triples import Triples
 
@@ -39,7 +39,6 @@ HALVES = 650.0
 # Pairs: the matrices of more are filled by so many rows, without buffers for gradients, which no
 # step takes with more.
 FILLED_AT_ONCE, ROWS = 500, 64
-CROSSED_AT_ONCE = 1 << 18  # other coalitions × pairs
 
 
 class _Buffers(NamedTuple):
@@ -308,7 +307,7 @@ class Likelihood:
 
     def means(self, vector: FloatArray, weights: FloatArray, others: FloatArray) -> FloatArray:
         """Posterior means (m,) at other coalitions (m, n), from K⁻¹y; some coalitions at a time."""
-        step = max(1, CROSSED_AT_ONCE // len(weights))
+        step = max(1, AT_ONCE // len(weights))
         parts = [
             self.cross(vector, others[at : at + step]) @ weights
             for at in range(0, len(others), step)

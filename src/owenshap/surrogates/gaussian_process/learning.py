@@ -37,16 +37,15 @@ from owenshap.surrogates.gaussian_process.parameters import (
 from owenshap.surrogates.gaussian_process.settings import (
     ALIKE,
     ERRORS,
-    EVEN,
     INDEX,
     LEARNING,
     POOLED,
-    TAUGHT,
     TRIPLES,
 )
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.gaussian_process.triples import Search, Triples
 
+NEARBY = ((LEARNING.stages[0][0], LEARNING.steps_nearby),)
 OF_PARTS = 2_000_000  # numbers in matrices of the few pairs that parameters are first learned from
 
 
@@ -84,6 +83,10 @@ class Learner:
         guess = before[0].vector if before else first_guess(self._signs, target)
         first = self._even_steps(guess, target, even)
         index = self._with_index(first, target, few)
+        if index:
+            loss = partial(self._minus_log_likelihood, target, few)
+            if loss(first) - loss(index[0].vector) > INDEX.alone * n_players:
+                return [Learned(first), *index]
         first = self.steps(first, target, LEARNING.stages[1:], few)
         triples = self._with_triples(first, target, before[0].triples if before else Triples.none())
         return [*triples, Learned(first), *index]
@@ -114,7 +117,7 @@ class Learner:
     ) -> list[Learned]:
         """The same by few steps, from what was taught or from an earlier fit on."""
         n_players = self._signs.shape[1]
-        vector = self.steps(vector, target, ((LEARNING.stages[0][0], TAUGHT.steps),))
+        vector = self.steps(vector, target, NEARBY)
         triples = self._with_triples(
             vector, target, before[0].triples if before else Triples.none()
         )
@@ -130,7 +133,7 @@ class Learner:
             (np.clip(each, lowest + 0.5, highest - 0.5) for each in starts),
             key=partial(self._minus_log_likelihood, target, few),
         )
-        bent = self.steps(bent, target, ((LEARNING.stages[0][0], TAUGHT.index_steps),))
+        bent = self.steps(bent, target, NEARBY)
         return [*triples, Learned(vector), Learned(bent)]
 
     def _even_steps(
@@ -141,10 +144,10 @@ class Learner:
         """
         n_players = self._signs.shape[1]
         count, steps = LEARNING.stages[0]
-        if even is None or len(target) > min(EVEN.most_pairs, EVEN.most_pairs_each * n_players):
+        if even is None or len(target) > LEARNING.even_pairs:
             return self.steps(vector, target, LEARNING.stages[:1])
         which, likelihood = self.part(self._seen(count, target))
-        values, part = target[which], _even.EvenPart(even[which], EVEN.share)
+        values, part = target[which], _even.EvenPart(even[which])
 
         def loss(both: FloatArray) -> tuple[float, FloatArray]:
             return likelihood.loss_of_both(both[: -_even.OWN], both[-_even.OWN :], values, part)
@@ -158,31 +161,24 @@ class Learner:
         """Triples that stand out, and parameters some steps on, in turns: each makes the other
         easier. None where none do.
         """
-        count, n_players = self._signs.shape
-        if count < TRIPLES.pairs_each * n_players or not 3 <= n_players <= TRIPLES.most_players:
+        pairs, n_players = self._signs.shape
+        if pairs < TRIPLES.pairs_each * n_players or not 3 <= n_players <= TRIPLES.most_players:
             return []
         which, likelihood = self.part(TRIPLES.most_searched)
         values = target[which]
         search = Search(likelihood.signs, values)
-        loss = np.inf
-        rounds, seen, fewest = (
-            TRIPLES.many if count >= TRIPLES.many_each * n_players else TRIPLES.few
-        )
-        for left in reversed(range(rounds + 1)):
+        count = ERRORS.pairs if self.errors_tell else LEARNING.stages[0][0]
+        for left in reversed(range(TRIPLES.rounds + 1)):
             factor = likelihood.with_triples(triples).factor(vector)
             if factor is None:
                 break
-            before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
+            before = len(triples)
             triples = search.found(factor, triples)
-            more = len(triples) - before >= max(
-                fewest, before / 10
-            ) or loss < loss_before - TRIPLES.gain * len(values)
-            if not left or not len(triples) or not more:
+            if not left or len(triples) - before < max(1, before / 10):
                 break
             nearby, limits = _nearby(vector, n_players)
-            vector = self._minimised(
-                self._seen(seen, target), nearby, target, TRIPLES.steps, limits, triples=triples
-            )
+            seen, steps = self._seen(count, target), LEARNING.stages[1][1]
+            vector = self._minimised(seen, nearby, target, steps, limits, triples=triples)
         return [Learned(vector, triples)] if len(triples) else []
 
     def _with_index(self, vector: FloatArray, target: FloatArray, few: int) -> list[Learned]:
@@ -198,9 +194,8 @@ class Learner:
 
         def watch(intermediate_result: OptimizeResult) -> None:
             losses.append(float(intermediate_result.fun))
-            hopeless = (
-                before - losses[-1] < dict(INDEX.hopeless).get(len(losses), -np.inf) * n_players
-            )
+            steps, gain = INDEX.hopeless
+            hopeless = len(losses) == steps and before - losses[-1] < gain * n_players
             quiet = (
                 len(losses) > INDEX.quiet_steps
                 and losses[-INDEX.quiet_steps - 1] - losses[-1] < INDEX.quiet * n_players
@@ -247,11 +242,7 @@ class Learner:
                 break
             if seen:
                 vector, limits = _nearby(vector, n_players)
-            if seen and len(target) <= LEARNING.few_pairs:
-                return self._minimised(
-                    min(count, LEARNING.seen_of_few), vector, target, steps, limits
-                )
-            seen = self._seen(count, target)
+            seen = count if seen else self._seen(count, target)
             vector = self._minimised(seen, vector, target, steps, limits)
         return vector
 
@@ -317,7 +308,7 @@ class Learner:
         starts = [max(plain, key=lambda member: member.share).learned]
         if not has_index(starts[0].vector, n_players):
             starts.append(Learned(first_guess(self._signs, target)))
-        count, steps = self._seen(ERRORS.pairs, target), ERRORS.steps
+        count, steps = self._seen(ERRORS.pairs, target), LEARNING.stages[1][1]
         groups = [members]
         for start in starts:
             limits = bounds(n_players, has_index(start.vector, n_players))
@@ -330,12 +321,12 @@ class Learner:
 
     def _alike(self, target: FloatArray) -> FloatArray:
         """Parameters of a size part alone."""
-        n_players = self._signs.shape[1]
+        n_players, ((pairs, steps),) = self._signs.shape[1], NEARBY
         limits = bounds(n_players, False)
         vector = np.array([*([-1.0] * n_players), *LOWEST[:2], -1.0, 0.0, 0.0, 0.0])
         fixed = [(each, each) for each in vector.tolist()]
         fixed[NOISE], fixed[-2:] = limits[NOISE], limits[-2:]
-        return self._minimised(self._seen(ALIKE.pairs, target), vector, target, ALIKE.steps, fixed)
+        return self._minimised(self._seen(pairs, target), vector, target, steps, fixed)
 
     def part(self, count: int) -> tuple[IntArray, Likelihood]:
         """So many pairs, of all sizes, the grand coalition's first."""
@@ -370,7 +361,7 @@ class Choices:
             if best
             else 0.0
         )
-        self._which, likelihood = learner.part(POOLED.pairs)
+        self._which, likelihood = learner.part(NEARBY[0][0])
         vectors = [member.learned.vector[-(n_players + OTHERS) :] for member in best]
         factors = [(vector, likelihood.factor(vector)) for vector in vectors]
         self._factors = [(vector, factor) for vector, factor in factors if factor is not None]
@@ -385,15 +376,11 @@ class Choices:
                 self._factors,
                 key=lambda each: float(part @ each[1].solve(part)) + each[1].log_determinant,
             )[0]
-            learned = [Learned(self._learner.steps(best, target, ((POOLED.pairs, POOLED.steps),)))]
+            learned = [Learned(self._learner.steps(best, target, NEARBY))]
             if self._index:  # beside the other: what few steps make of it may be worse
                 bent = self._learner.index_guess(best, target)
                 if bent is not None:
-                    learned.append(
-                        Learned(
-                            self._learner.steps(bent, target, ((POOLED.pairs, POOLED.index_steps),))
-                        )
-                    )
+                    learned.append(Learned(self._learner.steps(bent, target, NEARBY)))
             members = mixture(self._learner.means(learned, target), len(best) - OTHERS, 1.0)
             if (
                 members

@@ -15,7 +15,6 @@ SHIFT = 0.5  # b in the beginning: at 0 nothing would tell which way it goes
 # of the diagonal: less after a step that gains, else more
 DAMPING, LEAST_DAMPING, DAMPED_MORE = 1e-2, 1e-8, 5.0
 SETTLED = 1e-4  # of the sum of squares, gained by a step: then it is the last
-NEXT_TO_NOTHING = 1e-12  # of the mean square: nothing is left but rounding
 
 
 class Link(NamedTuple):
@@ -93,7 +92,7 @@ def _fit(signs: FloatArray, values: FloatArray, weights: FloatArray, shape: _Sha
             break
         gained, vector, at = at.square - there.square, further, there
         damping = max(damping / DAMPED_MORE, LEAST_DAMPING)
-        if gained < SETTLED * at.square or at.square < NEXT_TO_NOTHING * count:
+        if gained < SETTLED * at.square:
             break
     left = at.square / max(count - len(vector), 1)
     return Link(

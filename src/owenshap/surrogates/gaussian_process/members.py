@@ -7,7 +7,6 @@ from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
 
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.base import FOLDS, fold_of
@@ -17,8 +16,8 @@ from owenshap.surrogates.gaussian_process.parameters import has_index
 from owenshap.surrogates.gaussian_process.triples import Triples
 
 # What the log likelihood must gain by an index part per player: so much it gains by learning
-# weights that mean nothing.
-WORTH, WORTH_SPREAD = 1.3, 0.15
+# weights that mean nothing (benchmarks/decisions.md#index-part).
+WORTH = 1.3
 NEGLIGIBLE = 1e-3  # a share
 
 
@@ -73,24 +72,17 @@ def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
     """Posterior means, mixed by their leave-one-out errors to the power −4.
 
     One with an index part comes last; it has so many parameters that its leave-one-out error is too
-    low, and what counts is how much likelier it is.
+    low, and what counts is how much likelier it is: then it is alone, else it is left out.
     """
     if not found:
         return []
-    count = len(found[0].left_out)
-    plain = [each for each in found if not has_index(each.learned.vector, n_players)]
     prices = [_price(each.learned, n_players) for each in found]
-    errors = np.array([np.mean(np.square(each.left_out)) for each in plain]) + 1e-300
-    errors *= np.exp([2 * price / count for price in prices[: len(plain)]])
-    shares = np.square(errors.min(initial=np.inf) / errors)
-    shares /= shares.sum()
-    if len(found) > len(plain):
+    if has_index(found[-1].learned.vector, n_players):
         fits = [each.fit + price for each, price in zip(found, prices, strict=True)]
-        gain = (min(fits[:-1], default=np.inf) - fits[-1]) / n_players
-        share = expit((gain - WORTH) / WORTH_SPREAD)
-        shares = np.append((1 - share) * shares, share)
-    shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
-    shares /= shares.sum()
+        alone = min(fits[:-1], default=np.inf) - fits[-1] > WORTH * n_players
+        kept = slice(-1, None) if alone else slice(-1)
+        found, prices = found[kept], prices[kept]
+    shares = _shares([each.left_out for each in found], prices)
     return [
         Member(
             each.learned,
@@ -100,7 +92,7 @@ def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
             scale * each.fold_left_out,
             scale * each.by_fold,
         )
-        for each, share in zip(found, shares.tolist(), strict=True)
+        for each, share in zip(found, shares, strict=True)
         if share > 0
     ]
 
@@ -119,17 +111,24 @@ def together(groups: list[list[Member]], n_players: int) -> list[Member]:
         sum(member.share * _price(member.learned, n_players) for member in group)
         for group in groups
     ]
+    return [
+        replace(member, share=member.share * share)
+        for group, share in zip(groups, _shares(left_out, prices), strict=True)
+        for member in group
+        if share > 0
+    ]
+
+
+def _shares(left_out: list[FloatArray], prices: list[float]) -> list[float]:
+    """By leave-one-out errors (N,) to the power −4, after what triples cost; 0 of what is
+    negligible.
+    """
     errors = np.array([np.mean(np.square(each)) for each in left_out]) + 1e-300
     errors *= np.exp([2 * price / len(left_out[0]) for price in prices])
     shares = np.square(errors.min() / errors)
     shares = np.where(shares > NEGLIGIBLE, shares, 0.0)
-    shares /= shares.sum()
-    return [
-        replace(member, share=member.share * share)
-        for group, share in zip(groups, shares.tolist(), strict=True)
-        for member in group
-        if share > 0
-    ]
+    found: list[float] = (shares / shares.sum()).tolist()
+    return found
 
 
 def _posterior_mean(learned: Learned, factor: Factor, target: FloatArray) -> Mean:

@@ -12,7 +12,6 @@ from owenshap.support.arrays import FloatArray
 OTHERS = 6
 NOISE = -4  # where that of the noise is
 SCALES = [-6, -5, -4, -2]  # where those are that say how large parts are, the noise among them
-LEAN = 3  # and of the lean, after the lengths
 LOWEST = np.array([-12.0, -12.0, -18.0, 0.0, -12.0, -4.0])
 HIGHEST = np.array([12.0, 12.0, 2.0, 1.0, 12.0, 3.0])
 PRIOR_MEAN = np.array([0.0, 0.0, np.log(1e-3), 0.0, 0.0, 0.0])
@@ -22,7 +21,6 @@ LENGTH_SPREAD = 2.0  # of log lengths under their prior (benchmarks/decisions.md
 # Of the index part: the weights, by the spread of their sum, and the logarithm of the scale.
 WEIGHT_BOUNDS, INDEX_BOUNDS = (-6.0, 6.0), (-12.0, 12.0)
 SUM_SPREAD = 1.5  # of the weights' sum, whatever the number of players
-INDEX_SPREAD = 3.0  # of the logarithm of the scale, as PRIOR_SPREAD has for other scales
 
 
 class Parameters(NamedTuple):
@@ -69,7 +67,7 @@ def penalty(vector: FloatArray, n_players: int) -> tuple[float, FloatArray]:
     their mean.
     """
     if has_index(vector, n_players):
-        spreads = np.append(np.full(n_players, SUM_SPREAD / np.sqrt(n_players)), INDEX_SPREAD)
+        spreads = np.append(np.full(n_players, SUM_SPREAD / np.sqrt(n_players)), PRIOR_SPREAD[0])
         scaled = vector[: n_players + 1] / spreads
         prior, gradient = penalty(vector[n_players + 1 :], n_players)
         return prior + float(scaled @ scaled) / 2, np.concatenate([scaled / spreads, gradient])

@@ -16,6 +16,7 @@ from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
+    Notes,
     Pairs,
     Surrogate,
     efficient,
@@ -26,8 +27,9 @@ from owenshap.surrogates.base import (
 from owenshap.surrogates.gaussian_process import semivalues
 from owenshap.surrogates.gaussian_process.choosing import most_telling
 from owenshap.surrogates.gaussian_process.gaussians import waves_needed
-from owenshap.surrogates.gaussian_process.kernel import Likelihood
+from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
 from owenshap.surrogates.gaussian_process.learning import (
+    NEARBY,
     Choices,
     Learner,
     is_alike,
@@ -35,14 +37,11 @@ from owenshap.surrogates.gaussian_process.learning import (
 )
 from owenshap.surrogates.gaussian_process.members import Learned, Member
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
-from owenshap.surrogates.gaussian_process.settings import INDEX, LEARNING
 from owenshap.surrogates.gaussian_process.taught import Taught
 
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
 # of the root mean square of the odd part: what jitter leaves of values that are exact otherwise
 ROUNDING = 1e-8
-# times the pairs that parameters are learned from: with more, pairs that they have not seen tell
-LEARNED_BY_HEART = 1.5
 MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
 # what a fit takes grows with their square: of so many a minute, of ten times as many hours
 MOST_PLAYERS = 10_000
@@ -160,13 +159,13 @@ class FittedProcess(FittedSurrogate):
     mixtures: dict[int, list[Member]] = field(repr=False)
 
     @property
-    def note(self) -> str | None:  # type: ignore[override]
+    def notes(self) -> Notes:  # type: ignore[override]
         """Which outputs no process could be fitted to."""
-        failed = [k for k, members in self.mixtures.items() if not members]
-        return (
-            f"no Gaussian process could be fitted to outputs {failed}: equal shares instead"
-            if failed
-            else None
+        if all(self.mixtures.values()):
+            return None
+        told = "no Gaussian process could be fitted: equal shares instead"
+        return tuple(
+            "" if self.mixtures.get(k, [None]) else told for k in range(len(self.pairs.total))
         )
 
     @property
@@ -189,8 +188,8 @@ class FittedProcess(FittedSurrogate):
         values, by_fold = self._whole_and_by_fold
         return np.stack([efficient(values - each, self.pairs.total) for each in by_fold])
 
-    @property
-    def learned_without_folds(self) -> FloatArray:
+    @cached_property
+    def moved_without_folds(self) -> FloatArray:
         """Index parts some steps on without each fold: bent a little wrong by all pairs, they err
         without a fold as they do with it. Other parameters stay.
         """
@@ -211,8 +210,7 @@ class FittedProcess(FittedSurrogate):
         for member in self.mixtures[k]:
             vector, triples = member.learned
             if has_index(vector, n_players):
-                stages = ((LEARNING.stages[0][0], INDEX.steps_without_fold),)
-                vector = learner.steps(vector, odd / scale, stages)
+                vector = learner.steps(vector, odd / scale, NEARBY)
             likelihood = learner.full.with_triples(triples)
             factor = likelihood.factor(vector)
             if factor is not None:
@@ -283,7 +281,7 @@ class FittedProcess(FittedSurrogate):
         """Those with an index part whose weights were learned from nearly all pairs."""
         count, n_players = self.likelihood.signs.shape
         found = np.zeros(len(self.pairs.centre), np.bool_)
-        if count > LEARNED_BY_HEART * LEARNING.stages[-1][0]:
+        if count > FILLED_AT_ONCE:  # pairs that they have not seen tell
             return found
         for k, members in self.mixtures.items():
             found[k] = any(has_index(member.learned.vector, n_players) for member in members)

@@ -22,7 +22,8 @@ def all_readers() -> list[type[Reader]]:
 
 def reader_of(model: Any) -> type[Reader]:
     """The reader that knows the type of the model; raises UnreadableModelError where none does."""
-    reader = _reader_of_type(type(model))
+    kind: Any = type(model)
+    reader = _reader_of_type(kind)
     if reader is None:
         raise UnreadableModelError(
             "model", "be made of trees", type(model).__name__, "It can be sampled instead"
@@ -30,8 +31,8 @@ def reader_of(model: Any) -> type[Reader]:
     return reader
 
 
-@lru_cache(maxsize=64)
-def _reader_of_type(kind: type) -> type[Reader] | None:
+@lru_cache
+def _reader_of_type(kind: Any) -> type[Reader] | None:
     """The reader that knows objects of this type, kept: every call of an explainer asks."""
     return next((reader for reader in all_readers() if reader.knows(kind)), None)
 
