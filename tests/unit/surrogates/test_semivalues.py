@@ -226,7 +226,7 @@ def test_of_outputs_in_a_row_every_other_one_is_a_mirror_and_a_constant_is_not_f
     assert known.mirrors == [1, 3, 6]
     sets = np.concatenate([[np.zeros(5, bool)], signs > 0, signs < 0])
     sets = np.concatenate([[np.ones(5, bool)], sets])
-    assert GaussianProcessSurrogate().fit(sets, np.full((42, 2), 0.5)).note is None
+    assert GaussianProcessSurrogate().fit(sets, np.full((42, 2), 0.5)).notes is None
 
 
 def test_with_few_pairs_lengths_come_from_both_parts_of_the_game():
