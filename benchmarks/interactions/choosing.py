@@ -135,6 +135,82 @@ def _friedman_tree() -> Model:
     return model.predict, features[[6, 30]], features[200]
 
 
+def _diabetes_neighbours() -> Model:
+    from sklearn.datasets import load_diabetes
+    from sklearn.neighbors import KNeighborsRegressor
+
+    features, target = load_diabetes(return_X_y=True)
+    features = _standard(features)
+    model = KNeighborsRegressor(5).fit(features, target)
+    return model.predict, features[[12, 77]], features[300]
+
+
+def _cancer_neighbours() -> Model:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    features, target = _cancer(slice(3, 17))
+    model = KNeighborsClassifier(7, weights="distance").fit(features, target)
+    return (
+        lambda rows: model.predict_proba(rows)[:, 1],
+        features[[25, 140]],
+        features[[50, 60, 300, 310]],
+    )
+
+
+def _stepped() -> Model:
+    """A network that predicts thirds."""
+    from sklearn.neural_network import MLPRegressor
+
+    features, target = _wine()
+    model = MLPRegressor(hidden_layer_sizes=(24,), max_iter=800, random_state=7)
+    model.fit(features, target)
+    return lambda rows: np.round(3 * model.predict(rows)) / 3, features[[15, 120]], np.zeros(13)
+
+
+def _noise_tree() -> Model:
+    from sklearn.tree import DecisionTreeRegressor
+
+    rng = np.random.default_rng(8)
+    features = rng.normal(size=(700, 12))
+    target = rng.normal(size=700) + features[:, 0] * features[:, 1]
+    model = DecisionTreeRegressor(random_state=8).fit(features, target)
+    return model.predict, features[[3, 9]], features[100:104]
+
+
+def _airport(seed: int) -> PairGame:
+    costs = np.random.default_rng(seed).gamma(2, 1, 12)
+    return enumerated(lambda sets: np.where(sets, costs, 0).max(axis=1), 12)
+
+
+def _number_of_largest(seed: int) -> PairGame:
+    """A number that goes with the largest of five sums."""
+    rng = np.random.default_rng(seed)
+    sums, numbers = rng.normal(size=(11, 5)), rng.normal(size=5)
+    return enumerated(lambda sets: numbers[(sets @ sums).argmax(axis=1)], 11)
+
+
+def _leaves(n_players: int, terms: int, seed: int) -> PairGame:
+    """A sum of products of at most six players who are in or out."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, (terms, 1))
+    used = rng.permuted(np.tile(np.arange(n_players), (terms, 1)), axis=1) < sizes
+    sides = rng.choice([-1.0, 1.0], (terms, n_players)) * used
+    weights, inside = rng.standard_normal(terms), sides > 0
+    pairs = np.zeros((n_players, n_players))
+    for node, weight in zip(*np.polynomial.legendre.leggauss(6), strict=True):
+        level = (node + 1) / 2
+        outs = (sides < 0).sum(axis=1)
+        product = weight / 2 * weights * level ** inside.sum(axis=1) * (1 - level) ** outs
+        ratio = sides * np.where(inside, 1 / level, 1 / (1 - level))
+        pairs += ratio.T @ (product[:, None] * ratio)
+    np.fill_diagonal(pairs, 0)
+
+    def fn(sets: np.ndarray) -> np.ndarray:
+        return ((2.0 * np.asarray(sets) - 1) @ sides.T > sizes[:, 0] - 0.5) @ weights
+
+    return PairGame(fn, n_players, pairs, {})
+
+
 def _votes(seed: int) -> PairGame:
     weights = np.random.default_rng(seed).integers(1, 12, 13)
     return enumerated(lambda sets: 1.0 * (sets @ weights >= weights.sum() * 0.6), 13)
@@ -159,7 +235,14 @@ MODELS: dict[str, dict[str, Callable[[], Model]]] = {
         "friedman-boosted-10": _friedman_boosted,
         "cancer-boosted-16": _cancer_boosted,
     },
-    "rough": {"wine-neighbours-13": _wine_neighbours, "friedman-tree-10": _friedman_tree},
+    "rough": {
+        "wine-neighbours-13": _wine_neighbours,
+        "friedman-tree-10": _friedman_tree,
+        "diabetes-neighbours-10": _diabetes_neighbours,
+        "cancer-neighbours-14": _cancer_neighbours,
+        "stepped-13": _stepped,
+        "noise-tree-12": _noise_tree,
+    },
 }
 OTHERS: dict[str, dict[str, Callable[[], list[PairGame]]]] = {
     "smooth": {"largest-12": lambda: [_largest(seed) for seed in (1, 2)]},
@@ -168,6 +251,13 @@ OTHERS: dict[str, dict[str, Callable[[], list[PairGame]]]] = {
         "votes-13": lambda: [_votes(seed) for seed in (1, 2)],
         "unanimity-14": lambda: [unanimity_sum(14, 40, 6, seed) for seed in (101, 102)],
         "unanimity-24": lambda: [unanimity_sum(24, 80, 7, seed) for seed in (103, 104)],
+        "unanimity-10": lambda: [unanimity_sum(10, 25, 6, seed) for seed in (301, 302)],
+        "unanimity-18": lambda: [unanimity_sum(18, 60, 9, seed) for seed in (303, 304)],
+        "unanimity-28": lambda: [unanimity_sum(28, 70, 8, seed) for seed in (305, 306)],
+        "airport-12": lambda: [_airport(seed) for seed in (1, 2)],
+        "number-of-largest-11": lambda: [_number_of_largest(seed) for seed in (5, 6)],
+        "leaves-14": lambda: [_leaves(14, 40, seed) for seed in (201, 202)],
+        "leaves-24": lambda: [_leaves(24, 60, seed) for seed in (203, 204)],
     },
 }
 

@@ -198,15 +198,17 @@ class _Output:
         if plain is None:
             return
         yield plain
-        yield self._in_proportion(plain, np.zeros(self._signs.shape[1]))
+        yield self._alike(plain)
         yield self._with_products(plain)
         along = self._with_directions(plain)
         yield along
         if not self._many:
             lengths = self._of_both_parts()
-            yield self._in_proportion(plain, lengths)
+            yield self._with_lengths(plain, lengths)
+            yield self._alike(plain, lengths)
+            yield self._with_lengths(plain, lengths, in_proportion=True)
             del plain
-            yield None if along is None else self._in_proportion(along, lengths)
+            yield None if along is None else self._with_lengths(along, lengths, in_proportion=True)
         elif along is not None:
             del plain
             yield self._with_products(along)
@@ -239,10 +241,18 @@ class _Output:
         limits = bounds(n_players, False) + BOUNDS
         return lowest_from(loss, start, limits, LEARNING.stages[0][1])[:n_players]
 
-    def _in_proportion(self, fit: _Fit, lengths: FloatArray) -> _Fit | None:
-        """A fit with log lengths of the same mean in other proportions; all 0 is players alike."""
-        vector, own = fit.vector.copy(), slice(-OTHERS - len(lengths), -OTHERS)
-        vector[own] = lengths - lengths.mean() + vector[own].mean()
+    def _alike(self, fit: _Fit, lengths: FloatArray | None = None) -> _Fit | None:
+        """A fit whose players all have the mean of its log lengths, or of these."""
+        known = fit.vector[_lengths_of(self._signs)] if lengths is None else lengths
+        return self._with_lengths(fit, np.full_like(known, known.mean()))
+
+    def _with_lengths(
+        self, fit: _Fit, lengths: FloatArray, in_proportion: bool = False
+    ) -> _Fit | None:
+        """A fit with these log lengths (n,), or with others of its own mean in their proportion."""
+        vector, at = fit.vector.copy(), _lengths_of(self._signs)
+        change = vector[at].mean() - lengths.mean() if in_proportion else 0.0
+        vector[at] = lengths + change
         return self._of(vector, fit.beside)
 
     def _with_directions(self, plain: _Fit) -> _Fit | None:
@@ -315,6 +325,11 @@ class _Output:
             nothing = np.zeros(len(weights))
             found.append(EvenMean(learned, mean.beside, weights[:, None], nothing))
         return tuple(found)
+
+
+def _lengths_of(signs: FloatArray) -> slice:
+    """Where log lengths are in a vector of parameters."""
+    return slice(-OTHERS - signs.shape[1], -OTHERS)
 
 
 def _fold(pairs: int) -> IntArray:
