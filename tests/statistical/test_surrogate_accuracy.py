@@ -110,9 +110,12 @@ def test_corrected_intervals_cover_and_are_unbiased(game):
 
 
 def test_the_corrected_process_is_more_accurate_than_stars():
-    game = network()
-    own = relative_error(game, "gaussian-process-corrected", 400, 4)
-    assert 4 * own < relative_error(game, "halved-owen", 400, 20)
+    logs = []
+    for seed in range(4):
+        game = network(seed=seed)
+        own = relative_error(game, "gaussian-process-corrected", 400, 4)
+        logs.append(np.log(relative_error(game, "halved-owen", 400, 20) / own))
+    assert np.exp(np.mean(logs)) > 3  # 6 with these seeds, 3 to 35 from one network to another
 
 
 def test_the_same_seed_gives_the_same_bits():
