@@ -39,7 +39,8 @@ def main() -> int:
     parser.add_argument("--commit", help="what is tested, where git is not there to say it")
     parser.add_argument("--out", type=Path, default=ROOT / "tests" / "device-results.json")
     asked = parser.parse_args()
-    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "unit")]
+    # the root, too: processes that begin anew find tests by their whole name
+    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "unit"), str(ROOT)]
     if importlib.util.find_spec("pytest") is None:
         sys.path.append(str(KIT))
     import pytest
