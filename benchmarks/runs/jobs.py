@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from sklearn.datasets import make_regression
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.neural_network import MLPRegressor
+from sklearn.svm import SVR
 
 import owenshap
 
@@ -55,6 +56,12 @@ def network() -> owenshap.Explainer:
 
 
 NETWORK = {"method": "halved-owen", "budget": 300}
+
+
+def support_vectors() -> owenshap.Explainer:
+    """Support vectors with a polynomial kernel, which nothing but their predictions explains."""
+    X, y = make_regression(500, FEATURES, n_informative=12, random_state=0)
+    return owenshap.Explainer(SVR(kernel="poly").fit(X, y / np.abs(y).max()), baseline=0.0)
 
 
 class Loop:
