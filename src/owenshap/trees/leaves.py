@@ -2,7 +2,7 @@
 
 A leaf with k players and value 1 is reached by a coalition where each player's bit is set in the
 explained row (members) or in the background row (others). With p and b the two patterns, and h(b)
-the share of background rows with pattern b, the multilinear extension at level q is F(p, q) = Σ_b
+the number of background rows with pattern b, the multilinear extension at level q is F(p, q) = Σ_b
 h(b) q^(k−|b|) (1−q)^(k−|p|) over the b with p | b = all ones, so that
 
     φ_j(p) = Σ_{b: p|b = all, j not in b} h(b) ∫ q^(k−|b|−1) (1−q)^(k−|p|) dq    where j is in p
@@ -12,18 +12,24 @@ The second is the same for all j outside p. The first is first(p) − second(p w
 that do not know j. So three numbers per pattern give all k · 2^k values. They come from one sum
 over supersets per Gauss–Legendre level; ⌈k/2⌉ levels are exact. Another weight on the levels would
 give another semivalue from the same sums.
+
+Every integral is a whole number divided by lcm(1, …, k). Sums are multiplied by that and rounded to
+whole numbers, so that they are the same to the last bit however they were reached. What a leaf adds
+is each of its three numbers times a factor, rounded to one grid for the whole ensemble: then all
+further sums are exact, and the order of additions leaves no trace.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
+from math import frexp, lcm
 from typing import NamedTuple
 
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
 
-WHOLE_PLAYERS = 6  # up to so many players one matrix product gives whole tables soonest
 MATRIX_PLAYERS = 7  # up to so many players one matrix product is faster than sums level by level
 SHORT_RUN = 4  # numbers that lie together: place by place, tables of 2^7 fill in 0.7 of the time
 FEW = 4  # players whose sums are short enough for a matrix product
@@ -43,60 +49,113 @@ def sizes(players: int) -> IntArray:
     return np.bitwise_count(np.arange(1 << players, dtype=np.uint32)).astype(np.int64)
 
 
+class LeafSums(NamedTuple):
+    """The three numbers per pattern that leaves' tables are made of; each (leaves, ..., 2^k)."""
+
+    first: FloatArray
+    second: FloatArray
+    outside: FloatArray
+
+
+def common(players: int) -> int:
+    """What integrals of so many players are multiplied by to be whole numbers."""
+    return lcm(*range(1, players + 1))
+
+
+def rounder(largest: float) -> float:
+    """A number that rounds others, of this size at most, to one grid where it is added to them and
+    taken away again; sums of twice that size are exact on the grid.
+    """
+    return 3 * 2.0 ** frexp(largest)[1]
+
+
+def rounded(sums: FloatArray, factors: FloatArray, grid: float) -> FloatArray:
+    """Sums times the factors of their leaves (leaves,), on a grid from `rounder`."""
+    product = sums * factors.reshape(-1, *[1] * (sums.ndim - 1))
+    product += grid
+    product -= grid
+    return product
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """How the background's rows are counted, and the grid that leaves' numbers are rounded to.
+
+    Parameters
+    ----------
+    total : float
+        Of all rows; of their weights 1.
+    whole : bool
+        Whether each row counts 1.
+    grid : float
+        As `rounder` gives it.
+    """
+
+    total: float
+    whole: bool
+    grid: float
+
+    def scale(self, players: int) -> float:
+        """What sums of leaves with so many players, times their values, are divided by."""
+        return common(players) * self.total
+
+
 @lru_cache(maxsize=16)
 def _matrices(players: int) -> tuple[FloatArray, FloatArray]:
     """`first` and `outside` as matrices over the background's patterns, transposed (2^k, 2^k)."""
-    first, _, outside = _by_levels(np.eye(1 << players), players)
+    first, _, outside = _by_levels(np.eye(1 << players), players, counted=True)
     return first, outside
 
 
-@lru_cache(maxsize=16)
-def _whole(players: int) -> FloatArray:
-    """Leaves' tables as one matrix (2^k, k · 2^k) over the background's patterns."""
-    sums = leaf_sums(np.eye(1 << players), players)
-    return table_of_sums(sums).reshape(1 << players, -1)
+def leaf_sums(counts: FloatArray, players: int, counted: bool) -> LeafSums:
+    """The three numbers per pattern of leaves, times `common`.
 
-
-def leaf_table(shares: FloatArray, players: int) -> FloatArray:
-    """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from shares of patterns (leaves, 2^k)."""
-    if players > WHOLE_PLAYERS:
-        return table_of_sums(leaf_sums(shares, players))
-    return (shares @ _whole(players)).reshape(len(shares), players, -1)
-
-
-def leaf_sums(shares: FloatArray, players: int) -> LeafSums:
-    """The three numbers per pattern of leaves (leaves, 2^k), from shares of patterns."""
+    Parameters
+    ----------
+    counts : float (leaves, 2^k)
+        How many background rows have each pattern, or their weight.
+    players : int
+        k.
+    counted : bool
+        Whether these are whole numbers.
+    """
     if players > MATRIX_PLAYERS:
-        return LeafSums(*_by_levels(shares, players))
+        return _by_levels(counts, players, counted)
     by_first, by_outside = _matrices(players)
-    first = shares @ by_first
-    outside = shares @ by_outside
-    zeros = players - sizes(players)
-    second = first + outside - shares[:, -1:] / np.maximum(zeros, 1)
-    return LeafSums(first, second, outside)
+    first = counts @ by_first
+    outside = counts @ by_outside
+    return LeafSums(first, first + outside - _in_all(counts, players), outside)
 
 
-def _by_levels(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _in_all(counts: FloatArray, players: int) -> FloatArray:
+    """∫ (1 − q)^(zeros − 1) dq of the background rows in all boxes, times `common`."""
+    return counts[:, -1:] * (common(players) // np.maximum(players - sizes(players), 1))
+
+
+def _by_levels(counts: FloatArray, players: int, counted: bool) -> LeafSums:
     """`first`, `second` and `outside` of leaves, level by level."""
-    second, first = _integrals(shares, players, True, True)
-    zeros = players - sizes(players)
-    return first, second, second - first + shares[:, -1:] / np.maximum(zeros, 1)
+    second, first = _integrals(counts, players, True, True, counted)
+    return LeafSums(first, second, second - first + _in_all(counts, players))
 
 
 def _integrals(
-    shares: FloatArray, players: int, over_q: bool, over_rest: bool
+    counts: FloatArray, players: int, over_q: bool, over_rest: bool, counted: bool
 ) -> tuple[FloatArray, FloatArray]:
     """∫T dq per pattern with T divided by q, by 1 − q or by both; and the same times 1 − q, or
-    times q where it was divided by that alone. Without background rows in all boxes.
+    times q where it was divided by that alone. Without background rows in all boxes; times the
+    `common` of leaves, which have a player more where T is divided by one of the two.
     """
-    divided = np.zeros(shares.shape)
-    whole = np.zeros(shares.shape)
+    divided = np.zeros(counts.shape)
+    whole = np.zeros(counts.shape)
     for level, before, after in _powers(players, over_q, over_rest):
-        sums = _superset_sums(shares * before, players)
+        sums = _superset_sums(counts * before, players)
         sums *= after
         divided += sums
         sums *= 1 - level if over_rest else level
         whole += sums
+    if counted:
+        np.rint(divided, out=divided)
+        np.rint(whole, out=whole)
     # Sums were by the players that the row lacks: its pattern is the complement.
     return divided[:, ::-1], whole[:, ::-1]
 
@@ -107,11 +166,13 @@ def _powers(
 ) -> list[tuple[float, FloatArray, FloatArray]]:
     """Each level, and the patterns' factors (2^k,) before and after the sum over supersets."""
     size = sizes(players)
+    of_leaf = players + 2 - over_q - over_rest
     powers = []
-    for level, weight in zip(*levels(players + 2 - over_q - over_rest), strict=True):
+    for level, weight in zip(*levels(of_leaf), strict=True):
         before = level ** (players - size - float(over_q))
         before[-1] = 0  # a background row in all boxes gives nothing to the players of the row
-        powers.append((float(level), before, weight * (1 - level) ** (size - float(over_rest))))
+        after = common(of_leaf) * weight * (1 - level) ** (size - float(over_rest))
+        powers.append((float(level), before, after))
     return powers
 
 
@@ -132,14 +193,6 @@ def _supersets(players: int) -> FloatArray:
     return ((pattern[:, None] & pattern) == pattern).astype(np.float64)
 
 
-def table_of_sums(sums: LeafSums) -> FloatArray:
-    """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from their three numbers per pattern."""
-    count, patterns = sums.first.shape
-    table = np.empty((count, patterns.bit_length() - 1, patterns))
-    fill(table, *sums)
-    return table
-
-
 def fill(table: FloatArray, first: FloatArray, second: FloatArray, outside: FloatArray) -> None:
     """Write φ_j(p) into a table (leaves, k, ..., 2^k), from three numbers per pattern (leaves, ...,
     2^k).
@@ -158,136 +211,93 @@ def fill(table: FloatArray, first: FloatArray, second: FloatArray, outside: Floa
             np.subtract(one[..., 1, place], two[..., 0, place], out=mine[..., 1, place])
 
 
-class SplitSums(NamedTuple):
-    """What tables of subtrees that ask one player more, their own, are made of; each (subtrees,
-    2^d).
+class Split(NamedTuple):
+    """The sums of two leaves of one split, for every pattern of the other d players.
 
-    With T the transform to levels over the other d players, A = T of the values that background
-    rows are led to, B = T of their shares, and v the value that the row's own player leads to, the
-    multilinear extension is (1 − q) A + q v B. The own player gets v ∫B − ∫A, and the others have
-    three numbers per pattern, as in a leaf, which are linear in v.
+    With T the transform to levels over these, the leaf is (1 − q) T(h) + q T(all background rows)
+    where the row's own player, the one who is asked at the split, leads to it, h the background
+    rows whose own player does; else it is (1 − q) T(h).
     """
 
-    first: FloatArray
-    first_by_value: FloatArray
-    second: FloatArray
-    second_by_value: FloatArray
-    outside: FloatArray
-    outside_by_value: FloatArray
-    own_by_value: FloatArray
-    """The own player's number where v is 0 is −outside."""
+    reached: LeafSums
+    """Where the row's own player leads to the leaf."""
+    missed: LeafSums
+    """Where it does not. The own player gets `missed.outside` less; where it leads to the leaf,
+    `reached.first` and less `missed.second`."""
 
     @classmethod
-    def of(cls, worth: FloatArray, shares: FloatArray) -> SplitSums:
-        """Of subtrees.
+    def of(cls, counts: FloatArray, total: FloatArray, counted: bool) -> Split:
+        """Of leaves, times `common` of d + 1 players.
 
         Parameters
         ----------
-        worth : float (subtrees, 2^d)
-            For each pattern of the d players: the background's share times the value that its own
-            player leads to.
-        shares : float (subtrees, 2^d)
-            The share.
+        counts : float (leaves, 2^d)
+            How many background rows have each pattern of the d players, of those whose own player
+            leads to the leaf; or their weight.
+        total : float (leaves, 2^d)
+            Of all background rows.
+        counted : bool
+            Whether these are whole numbers.
         """
-        players = worth.shape[1].bit_length() - 1
+        players = counts.shape[1].bit_length() - 1
         zeros = players - sizes(players)
-        over_q, worth_within = _path_sums(worth, players, True)
-        over_rest, shares_within = _path_sums(shares, players, False)
-        worth_mean = worth_within + worth[:, -1:] / (zeros + 1)
-        shares_mean = shares_within + shares[:, -1:] / (zeros + 1)
-        outside = over_rest + shares[:, -1:] / np.maximum(zeros, 1) - shares_mean
-        first = over_q - worth_within
-        return cls(first, shares_within, over_q, over_rest, worth_mean, outside, shares_mean)
-
-    def fill(self, values: FloatArray, table: FloatArray) -> None:
-        """Write tables.
-
-        Parameters
-        ----------
-        values : float (subtrees, states)
-            What the own player may lead to.
-        table : float (subtrees, d + 1, states, 2^d)
-            What is written to, the own player last.
-        """
-        by_value = values[:, :, None]
-        fill(
-            table[:, :-1],
-            self.first[:, None] + by_value * self.first_by_value[:, None],
-            self.second[:, None] + by_value * self.second_by_value[:, None],
-            self.outside[:, None] + by_value * self.outside_by_value[:, None],
+        mean_in_all = common(players + 1) // (zeros + 1)
+        rest_in_all = common(players + 1) // np.maximum(zeros, 1)
+        over_q, within = _path_sums(counts, players, True, counted)
+        over_rest, total_within = _path_sums(total, players, False, counted)
+        others_in_all = total[:, -1:] - counts[:, -1:]
+        missed = LeafSums(over_q - within, over_q, within + counts[:, -1:] * mean_in_all)
+        reached = LeafSums(
+            missed.first + total_within + others_in_all * mean_in_all,
+            missed.second + over_rest + others_in_all * rest_in_all,
+            missed.outside
+            + over_rest
+            - total_within
+            + total[:, -1:] * (rest_in_all - mean_in_all),
         )
-        np.multiply(by_value, self.own_by_value[:, None], out=table[:, -1])
-        table[:, -1] -= self.outside[:, None]
+        return cls(reached, missed)
 
-    def at(self, patterns: IntArray, values: FloatArray) -> FloatArray:
-        """The same numbers for some patterns alone (subtrees, d + 1, m).
-
-        Parameters
-        ----------
-        patterns : int (subtrees, m)
-            Of the d players.
-        values : float (subtrees, m)
-            What the own player leads to.
-        """
-        width = self.first.shape[1]
-        start = (np.arange(len(patterns)) * width)[:, None]
-        place = patterns + start
-        players = 1 << np.arange(width.bit_length() - 1)
-        without = (patterns[:, None] & ~players[:, None]) + start[:, None]
-        first = self.first.take(place) + values * self.first_by_value.take(place)
-        second = self.second.take(without)
-        second += values[:, None] * self.second_by_value.take(without)
-        mean = self.outside.take(place)
-        outside = mean + values * self.outside_by_value.take(place)
-        result = np.empty((len(patterns), len(players) + 1, patterns.shape[1]))
-        result[:, :-1] = _inside_or_not(patterns, players, first, second, outside)
-        np.subtract(values * self.own_by_value.take(place), mean, out=result[:, -1])
-        return result
+    def rounded(self, factors: FloatArray, grid: float) -> Split:
+        """Times the factors of the leaves (leaves,), on a grid from `rounder`."""
+        reached, missed = (
+            LeafSums(*(rounded(sums, factors, grid) for sums in state)) for state in self
+        )
+        return Split(reached, missed)
 
 
-class LeafSums(NamedTuple):
-    """The three numbers per pattern that leaves' tables are made of; each (leaves, 2^k)."""
-
-    first: FloatArray
-    second: FloatArray
-    outside: FloatArray
-
-    def at(self, patterns: IntArray) -> FloatArray:
-        """φ_j(p) of leaves with value 1 for some patterns (leaves, m) alone: (leaves, k, m)."""
-        width = self.first.shape[1]
-        start = (np.arange(len(patterns)) * width)[:, None]
-        place = patterns + start
-        players = 1 << np.arange(width.bit_length() - 1)
-        second = self.second.take((patterns[:, None] & ~players[:, None]) + start[:, None])
-        first = self.first.take(place)
-        return _inside_or_not(patterns, players, first, second, self.outside.take(place))
-
-
-def _inside_or_not(
-    patterns: IntArray,
-    players: IntArray,
-    first: FloatArray,
-    second: FloatArray,
-    outside: FloatArray,
-) -> FloatArray:
-    """φ_j(p) (leaves, k, m), as `fill` has them, from second (leaves, k, m) of p without j, the
-    others (leaves, m).
+def fill_splits(table: FloatArray, right: Split, left: Split) -> None:
+    """Write tables of splits (splits, d + 1, states, 2^d), the own player last, from the rounded
+    sums of their two leaves. States are as in `Cells.own`.
     """
-    inside = (patterns[:, None] & players[:, None]) > 0
-    return np.where(inside, first[:, None] - second, 0.0 - outside[:, None])
+    half = table.shape[2] // 2  # states of each answer; the player's box is set in the last
+    sums = LeafSums(*np.empty((3, len(table), *table.shape[2:])))
+    for answer, leaf, other in ((0, right, left), (1, left, right)):
+        state = half * answer + half - 1
+        for own, one, two in zip(sums, leaf.reached, other.missed, strict=True):
+            np.add(one, two, out=own[:, state])
+        np.subtract(leaf.reached.first, leaf.missed.second, out=table[:, -1, state])
+        table[:, -1, state] -= other.missed.outside
+    for state in (0, 2) if half == 2 else ():
+        for own, one, two in zip(sums, right.missed, left.missed, strict=True):
+            np.add(one, two, out=own[:, state])
+        np.subtract(0.0, sums.outside[:, state], out=table[:, -1, state])
+    fill(table[:, :-1], *sums)
 
 
-def _path_sums(shares: FloatArray, players: int, over_q: bool) -> tuple[FloatArray, FloatArray]:
+def _path_sums(
+    counts: FloatArray, players: int, over_q: bool, counted: bool
+) -> tuple[FloatArray, FloatArray]:
     """∫T/q dq (or ∫T/(1 − q) dq) and ∫T dq per pattern, without background rows in all boxes."""
     if players > MATRIX_PLAYERS:
-        return _integrals(shares, players, over_q, not over_q)
-    both = shares @ _path_matrix(players, over_q)
+        return _integrals(counts, players, over_q, not over_q, counted)
+    both = counts @ _path_matrix(players, over_q)
     return both[:, : 1 << players], both[:, 1 << players :]
 
 
 @lru_cache(maxsize=32)
 def _path_matrix(players: int, over_q: bool) -> FloatArray:
-    return np.concatenate(_integrals(np.eye(1 << players), players, over_q, not over_q), axis=1)
+    one = np.eye(1 << players)
+    return np.concatenate(_integrals(one, players, over_q, not over_q, True), axis=1)
 
 
 def cover_table(shares: FloatArray) -> FloatArray:

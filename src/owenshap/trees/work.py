@@ -36,10 +36,13 @@ class CellWork:
         For its table; infinity where a cell would have too many bits.
     per_row : float (nodes,)
         For look-ups.
+    entries : float (nodes,)
+        Of its table, per output, at most.
     """
 
     once: FloatArray
     per_row: FloatArray
+    entries: FloatArray
 
     @property
     def total(self) -> FloatArray:
@@ -96,6 +99,7 @@ def cell_work(block: Block, most_bits: int, by_splits: bool, asked: Asked = VALU
     return CellWork(
         np.where(bits <= most_bits, table, np.inf),
         small + counts * width * PER_LOOKUP,  # a bit of a row's pattern takes 1
+        counts * np.exp2(small),
     )
 
 

@@ -1,0 +1,216 @@
+"""What a few rows get without tables: from the background rows that meet them at each leaf.
+
+A row and a background row meet at a leaf where no player has both outside its box. The sums of
+`leaves` are taken over the background rows that meet the row. They are whole numbers, so that rows
+get the same bits as from tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from math import factorial
+
+import numpy as np
+
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.trees.cells import MOST_BITS
+from owenshap.trees.leaves import Counted, common, rounded
+
+SIZES = MOST_BITS + 1  # players that may be outside their boxes: none to all
+
+
+@dataclass(frozen=True, eq=False)
+class _Met:
+    """Background rows at leaves, in order of leaves; those of a leaf that are outside the same
+    boxes count as one.
+    """
+
+    leaf: IntArray
+    outside: IntArray  # a bit for each player whose box does not hold them
+    count: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Few:
+    """Some leaves of a block, and the background.
+
+    Parameters
+    ----------
+    block : Block
+        The trees.
+    leaves : int (leaves,)
+        Those that count, with MOST_BITS players at most.
+    background : list of float (b, features)
+        In parts; each row counts 1.
+    counted : Counted
+        How many rows these are, and the grid.
+    """
+
+    block: Block
+    leaves: IntArray
+    background: list[FloatArray]
+    counted: Counted
+
+    @cached_property
+    def _by_players(self) -> IntArray:
+        """The leaves, those with most players first."""
+        return self.leaves[np.argsort(-self.block.players[self.leaves], kind="stable")]
+
+    @cached_property
+    def _players(self) -> IntArray:
+        return self.block.players[self._by_players]
+
+    @cached_property
+    def _boxes(self) -> IntArray:
+        return self.block.boxes(self._by_players)
+
+    @cached_property
+    def _turns(self) -> list[IntArray]:
+        return self.block.chain(np.unique(self._boxes[self._boxes >= 0]))
+
+    @cached_property
+    def _sources(self) -> IntArray:
+        """Where the bits of the leaves' boxes are among those of all turns."""
+        ordered = np.concatenate(self._turns)
+        place = np.full(len(self.block), NONE)
+        place[ordered] = np.arange(len(ordered))
+        return place[self._boxes]
+
+    def _outside(self, matrix: FloatArray) -> IntArray:
+        """Whose boxes do not hold each row (leaves, m), a bit for each player."""
+        bits = inside(self.block, self._turns, self.block.answers(matrix)) ^ 1
+        outside: IntArray = np.zeros((len(self.leaves), len(matrix)), np.uint16)
+        for slot in reversed(range(self._boxes.shape[1])):
+            some = outside[: np.count_nonzero(self._players > slot)]
+            some += some
+            some |= bits.take(self._sources[: len(some), slot], axis=0)
+        return outside
+
+    def _met(self, matrix: FloatArray) -> _Met:
+        ordered = np.sort(self._outside(matrix), axis=1)
+        new = np.ones(ordered.shape, np.bool_)
+        np.not_equal(ordered[:, 1:], ordered[:, :-1], out=new[:, 1:])
+        start = np.flatnonzero(new)
+        per_leaf = np.count_nonzero(new, axis=1)
+        leaf = np.repeat(np.arange(len(ordered), dtype=np.int32), per_leaf)
+        count = np.diff(start, append=ordered.size).astype(np.uint16)
+        return _Met(leaf, ordered.ravel()[start], count)
+
+    @cached_property
+    def _kept(self) -> list[_Met]:
+        return [self._met(part) for part in self.background]
+
+    def _parts(self) -> Iterator[_Met]:
+        """What is known of the background, kept for further rows where it is one part."""
+        if len(self.background) == 1:
+            yield from self._kept
+        else:
+            yield from map(self._met, self.background)
+
+    @cached_property
+    def _slots(self) -> tuple[IntArray, IntArray]:
+        """The leaf and the bit of every player of every leaf."""
+        leaf, bit = np.nonzero(self._boxes >= 0)
+        return leaf, bit
+
+    @cached_property
+    def _player(self) -> IntArray:
+        return self.block.edge_player[self._boxes[self._slots]]
+
+    @cached_property
+    def _factors(self) -> FloatArray:
+        """What sums are multiplied by (V, leaves)."""
+        values = self.block.ensemble.values[self._by_players + self.block.nodes.start]
+        scale = np.array([self.counted.scale(each) for each in range(SIZES)])[self._players]
+        return (values / scale[:, None]).T
+
+    @cached_property
+    def _outputs(self) -> IntArray:
+        """The outputs that these speak of (V, leaves)."""
+        return self.block.ensemble.outputs[self.block.tree[self._by_players]].T
+
+    def add(self, matrix: FloatArray, total: FloatArray) -> None:
+        """Add what rows get to (targets, m)."""
+        count = len(self.leaves)
+        if not count:
+            return
+        outside = self._outside(matrix)
+        width = self._boxes.shape[1]
+        first = np.zeros((len(matrix), count))
+        away = np.zeros((len(matrix), count))
+        without = np.zeros((len(matrix), count, width))
+        for met in self._parts():
+            for row in range(len(matrix)):
+                self._add_met(met, outside[:, row], first[row], away[row], without[row])
+        for row in range(len(matrix)):
+            given = (first[row], away[row], without[row])
+            total[:, row] += self._values(outside[:, row], *given, total.shape[0])
+
+    def _add_met(
+        self,
+        met: _Met,
+        outside: IntArray,
+        first: FloatArray,
+        away: FloatArray,
+        without: FloatArray,
+    ) -> None:
+        """Add to the sums of a row: `first`, `outside`, and of `first` what each player's box does
+        not hold (leaves, slots).
+        """
+        meets = np.flatnonzero((met.outside & outside.take(met.leaf)) == 0)
+        leaf = met.leaf.take(meets)
+        bits = met.outside.take(meets)
+        state = (self._players * SIZES + np.bitwise_count(outside)) * SIZES
+        state = state.take(leaf) + np.bitwise_count(bits)
+        counts = met.count.take(meets)
+        of_first, of_outside = _weights()
+        weights = of_first.take(state) * counts
+        start = np.flatnonzero(np.append(True, leaf[1:] != leaf[:-1]))
+        some = leaf[start]
+        first[some] += np.add.reduceat(weights, start)
+        away[some] += np.add.reduceat(of_outside.take(state) * counts, start)
+        for slot in range(without.shape[1]):
+            without[some, slot] += np.add.reduceat(weights * (bits >> slot & 1), start)
+
+    def _values(
+        self,
+        outside: IntArray,
+        first: FloatArray,
+        away: FloatArray,
+        without: FloatArray,
+        targets: int,
+    ) -> FloatArray:
+        """What one row gets (targets,)."""
+        leaf, bit = self._slots
+        is_outside = outside.take(leaf) >> bit & 1
+        second = first.take(leaf) - without[leaf, bit]
+        total = np.zeros(targets)
+        grid = self.counted.grid
+        for factors, outputs in zip(self._factors, self._outputs, strict=True):
+            gained = rounded(first, factors, grid).take(leaf)
+            gained -= rounded(second, factors.take(leaf), grid)
+            lost = rounded(away, factors, grid).take(leaf)
+            target = outputs.take(leaf) * self.block.n_players + self._player
+            total += np.bincount(target, np.where(is_outside, -lost, gained), targets)
+        return total
+
+
+@cache
+def _weights() -> tuple[FloatArray, FloatArray]:
+    """∫ q^(a−1) (1−q)^c and ∫ q^a (1−q)^(c−1), times `common`, by leaf's players, c and a."""
+
+    def of(power: Callable[[int, int], tuple[int, int]]) -> FloatArray:
+        table = np.zeros((SIZES, SIZES, SIZES))
+        for players in range(SIZES):
+            for others in range(players + 1):
+                for members in range(players + 1 - others):
+                    a, c = power(members, others)
+                    if min(a, c) >= 0:
+                        top = common(players) * factorial(a) * factorial(c)
+                        table[players, others, members] = top // factorial(a + c + 1)
+        return table.ravel()
+
+    return of(lambda a, c: (a - 1, c)), of(lambda a, c: (a, c - 1))
