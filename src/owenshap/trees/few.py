@@ -13,8 +13,9 @@ from functools import cache, cached_property
 from math import factorial
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import CACHED, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.cells import MOST_BITS
 from owenshap.trees.leaves import Counted, common, rounded
@@ -134,68 +135,58 @@ class Few:
 
     def add(self, matrix: FloatArray, total: FloatArray) -> None:
         """Add what rows get to (targets, m)."""
-        count = len(self.leaves)
-        if not count:
+        if not len(self.leaves):
             return
-        outside = self._outside(matrix)
-        width = self._boxes.shape[1]
-        first = np.zeros((len(matrix), count))
-        away = np.zeros((len(matrix), count))
-        without = np.zeros((len(matrix), count, width))
+        outside = np.ascontiguousarray(self._outside(matrix).T)
+        sums = np.zeros((2, *outside.shape))
+        without = np.zeros((*outside.shape, self._boxes.shape[1]))
         for met in self._parts():
-            for row in range(len(matrix)):
-                self._add_met(met, outside[:, row], first[row], away[row], without[row])
-        for row in range(len(matrix)):
-            given = (first[row], away[row], without[row])
-            total[:, row] += self._values(outside[:, row], *given, total.shape[0])
+            step = max(1, CACHED // len(met.leaf))
+            for start in range(0, len(matrix), step):
+                rows = slice(start, start + step)
+                self._add_met(met, outside[rows], sums[:, rows], without[rows])
+        total += self._values(outside, sums, without, total.shape[0])
 
     def _add_met(
-        self,
-        met: _Met,
-        outside: IntArray,
-        first: FloatArray,
-        away: FloatArray,
-        without: FloatArray,
+        self, met: _Met, outside: IntArray, sums: FloatArray, without: FloatArray
     ) -> None:
-        """Add to the sums of a row: `first`, `outside`, and of `first` what each player's box does
-        not hold (leaves, slots).
+        """Add to `first` and `outside` (2, m, leaves), and what of `first` is from background rows
+        outside each box (m, leaves, slots).
         """
-        meets = np.flatnonzero((met.outside & outside.take(met.leaf)) == 0)
-        leaf = met.leaf.take(meets)
-        bits = met.outside.take(meets)
+        meets = np.flatnonzero((met.outside & outside.take(met.leaf, axis=1)) == 0)
+        row, which = np.divmod(meets, len(met.leaf)) if len(outside) > 1 else (0, meets)
+        at = met.leaf.take(which) + row * len(self.leaves)  # in order
+        bits = met.outside.take(which)
+        counts = met.count.take(which)
         state = (self._players * SIZES + np.bitwise_count(outside)) * SIZES
-        state = state.take(leaf) + np.bitwise_count(bits)
-        counts = met.count.take(meets)
-        of_first, of_outside = _weights()
-        weights = of_first.take(state) * counts
-        start = np.flatnonzero(np.append(True, leaf[1:] != leaf[:-1]))
-        some = leaf[start]
-        first[some] += np.add.reduceat(weights, start)
-        away[some] += np.add.reduceat(of_outside.take(state) * counts, start)
-        for slot in range(without.shape[1]):
-            without[some, slot] += np.add.reduceat(weights * (bits >> slot & 1), start)
+        state = state.take(at) + np.bitwise_count(bits)
+        start = np.flatnonzero(np.append(True, at[1:] != at[:-1]))
+        some = at[start]
+        weights = [each.take(state) * counts for each in _weights()]
+        for own, each in zip(sums.reshape(2, -1), weights, strict=True):
+            own[some] += np.add.reduceat(each, start)
+        by_slot = without.reshape(-1, without.shape[2]).T
+        for slot, own in enumerate(by_slot):
+            own[some] += np.add.reduceat(weights[0] * (bits >> slot & 1), start)
 
     def _values(
-        self,
-        outside: IntArray,
-        first: FloatArray,
-        away: FloatArray,
-        without: FloatArray,
-        targets: int,
+        self, outside: IntArray, sums: FloatArray, without: FloatArray, targets: int
     ) -> FloatArray:
-        """What one row gets (targets,)."""
+        """What rows get (targets, m)."""
         leaf, bit = self._slots
-        is_outside = outside.take(leaf) >> bit & 1
-        second = first.take(leaf) - without[leaf, bit]
-        total = np.zeros(targets)
+        is_outside = (outside.take(leaf, axis=1) >> bit & 1).astype(np.bool_)
+        second = sums[0].take(leaf, axis=1) - without[:, leaf, bit]
         grid = self.counted.grid
+        values = np.zeros((targets, len(outside)))
         for factors, outputs in zip(self._factors, self._outputs, strict=True):
-            gained = rounded(first, factors, grid).take(leaf)
-            gained -= rounded(second, factors.take(leaf), grid)
-            lost = rounded(away, factors, grid).take(leaf)
+            first, lost = rounded(sums, factors, grid).take(leaf, axis=2)
+            gained = first - rounded(second, factors.take(leaf), grid)
             target = outputs.take(leaf) * self.block.n_players + self._player
-            total += np.bincount(target, np.where(is_outside, -lost, gained), targets)
-        return total
+            adding = csr_array(
+                (np.ones(len(leaf)), (target, np.arange(len(leaf)))), shape=(targets, len(leaf))
+            )
+            values += adding @ np.where(is_outside, -lost, gained).T
+        return values
 
 
 @cache

@@ -21,10 +21,10 @@ further sums are exact, and the order of additions leaves no trace.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import frexp, lcm
-from typing import NamedTuple
 
 import numpy as np
 
@@ -49,14 +49,6 @@ def sizes(players: int) -> IntArray:
     return np.bitwise_count(np.arange(1 << players, dtype=np.uint32)).astype(np.int64)
 
 
-class LeafSums(NamedTuple):
-    """The three numbers per pattern that leaves' tables are made of; each (leaves, ..., 2^k)."""
-
-    first: FloatArray
-    second: FloatArray
-    outside: FloatArray
-
-
 def common(players: int) -> int:
     """What integrals of so many players are multiplied by to be whole numbers."""
     return lcm(*range(1, players + 1))
@@ -70,8 +62,8 @@ def rounder(largest: float) -> float:
 
 
 def rounded(sums: FloatArray, factors: FloatArray, grid: float) -> FloatArray:
-    """Sums times the factors of their leaves (leaves,), on a grid from `rounder`."""
-    product = sums * factors.reshape(-1, *[1] * (sums.ndim - 1))
+    """Sums times the factors of their leaves, on a grid from `rounder`; shapes broadcast."""
+    product = sums * factors
     product += grid
     product -= grid
     return product
@@ -107,8 +99,8 @@ def _matrices(players: int) -> tuple[FloatArray, FloatArray]:
     return first, outside
 
 
-def leaf_sums(counts: FloatArray, players: int, counted: bool) -> LeafSums:
-    """The three numbers per pattern of leaves, times `common`.
+def leaf_sums(counts: FloatArray, players: int, counted: bool) -> FloatArray:
+    """`first`, `second` and `outside` of leaves (3, leaves, 2^k), times `common`.
 
     Parameters
     ----------
@@ -121,10 +113,14 @@ def leaf_sums(counts: FloatArray, players: int, counted: bool) -> LeafSums:
     """
     if players > MATRIX_PLAYERS:
         return _by_levels(counts, players, counted)
+    sums = np.empty((3, *counts.shape))
+    first, second, outside = sums
     by_first, by_outside = _matrices(players)
-    first = counts @ by_first
-    outside = counts @ by_outside
-    return LeafSums(first, first + outside - _in_all(counts, players), outside)
+    np.matmul(counts, by_first, out=first)
+    np.matmul(counts, by_outside, out=outside)
+    np.add(first, outside, out=second)
+    second -= _in_all(counts, players)
+    return sums
 
 
 def _in_all(counts: FloatArray, players: int) -> FloatArray:
@@ -132,46 +128,44 @@ def _in_all(counts: FloatArray, players: int) -> FloatArray:
     return counts[:, -1:] * (common(players) // np.maximum(players - sizes(players), 1))
 
 
-def _by_levels(counts: FloatArray, players: int, counted: bool) -> LeafSums:
-    """`first`, `second` and `outside` of leaves, level by level."""
-    second, first = _integrals(counts, players, True, True, counted)
-    return LeafSums(first, second, second - first + _in_all(counts, players))
+def _by_levels(counts: FloatArray, players: int, counted: bool) -> FloatArray:
+    """The same level by level."""
+    second = np.zeros(counts.shape)
+    first = np.zeros(counts.shape)
+    for level, terms in _terms(counts, players, players):
+        second += terms
+        first += np.multiply(terms, 1 - level, out=terms)
+    first, second = _of_patterns([first, second], counted)
+    return np.stack([first, second, second - first + _in_all(counts, players)])
 
 
-def _integrals(
-    counts: FloatArray, players: int, over_q: bool, over_rest: bool, counted: bool
-) -> tuple[FloatArray, FloatArray]:
-    """∫T dq per pattern with T divided by q, by 1 − q or by both; and the same times 1 − q, or
-    times q where it was divided by that alone. Without background rows in all boxes; times the
-    `common` of leaves, which have a player more where T is divided by one of the two.
-    """
-    divided = np.zeros(counts.shape)
-    whole = np.zeros(counts.shape)
-    for level, before, after in _powers(players, over_q, over_rest):
-        sums = _superset_sums(counts * before, players)
-        sums *= after
-        divided += sums
-        sums *= 1 - level if over_rest else level
-        whole += sums
+def _of_patterns(sums: list[FloatArray], counted: bool) -> list[FloatArray]:
+    """Sums by the pattern of the row: `_terms` have the complement, the players that it lacks."""
     if counted:
-        np.rint(divided, out=divided)
-        np.rint(whole, out=whole)
-    # Sums were by the players that the row lacks: its pattern is the complement.
-    return divided[:, ::-1], whole[:, ::-1]
+        for each in sums:
+            np.rint(each, out=each)
+    return [each[..., ::-1] for each in sums]
+
+
+def _terms(counts: FloatArray, players: int, of_leaf: int) -> Iterator[tuple[float, FloatArray]]:
+    """Each level and what it adds to ∫ T / (q (1 − q)) dq, times `common` of the leaf's players;
+    without background rows in all boxes.
+    """
+    for level, before, after in _powers(players, of_leaf):
+        terms = _superset_sums(counts * before, players)
+        terms *= after
+        yield level, terms
 
 
 @lru_cache(maxsize=32)
-def _powers(
-    players: int, over_q: bool, over_rest: bool
-) -> list[tuple[float, FloatArray, FloatArray]]:
+def _powers(players: int, of_leaf: int) -> list[tuple[float, FloatArray, FloatArray]]:
     """Each level, and the patterns' factors (2^k,) before and after the sum over supersets."""
     size = sizes(players)
-    of_leaf = players + 2 - over_q - over_rest
     powers = []
     for level, weight in zip(*levels(of_leaf), strict=True):
-        before = level ** (players - size - float(over_q))
+        before = level ** (players - size - 1.0)
         before[-1] = 0  # a background row in all boxes gives nothing to the players of the row
-        after = common(of_leaf) * weight * (1 - level) ** (size - float(over_rest))
+        after = common(of_leaf) * weight * (1 - level) ** (size - 1.0)
         powers.append((float(level), before, after))
     return powers
 
@@ -211,93 +205,96 @@ def fill(table: FloatArray, first: FloatArray, second: FloatArray, outside: Floa
             np.subtract(one[..., 1, place], two[..., 0, place], out=mine[..., 1, place])
 
 
-class Split(NamedTuple):
-    """The sums of two leaves of one split, for every pattern of the other d players.
+def split_sums(counts: FloatArray, counted: bool) -> FloatArray:
+    """The sums of the two leaves of splits, times `common` of d + 1 players: (2, 2, 3, splits,
+    2^d), by leaf; where the row's own player, who is asked at the split, leads to another leaf and
+    where to this one; `first`, `second` and `outside`, for every pattern of the d others.
 
-    With T the transform to levels over these, the leaf is (1 − q) T(h) + q T(all background rows)
-    where the row's own player, the one who is asked at the split, leads to it, h the background
-    rows whose own player does; else it is (1 − q) T(h).
+    With T the transform to levels over these, and h the background rows whose own player leads to
+    the leaf, it is (1 − q) T(h) in the first case and q T(all background rows) more in the second.
+
+    Parameters
+    ----------
+    counts : float (2 or 3, splits, 2^d)
+        How many background rows have each pattern of the d players, or their weight, by the leaf
+        that their own player leads to; and those that it leads nowhere.
+    counted : bool
+        Whether these are whole numbers.
     """
-
-    reached: LeafSums
-    """Where the row's own player leads to the leaf."""
-    missed: LeafSums
-    """Where it does not. The own player gets `missed.outside` less; where it leads to the leaf,
-    `reached.first` and less `missed.second`."""
-
-    @classmethod
-    def of(cls, counts: FloatArray, total: FloatArray, counted: bool) -> Split:
-        """Of leaves, times `common` of d + 1 players.
-
-        Parameters
-        ----------
-        counts : float (leaves, 2^d)
-            How many background rows have each pattern of the d players, of those whose own player
-            leads to the leaf; or their weight.
-        total : float (leaves, 2^d)
-            Of all background rows.
-        counted : bool
-            Whether these are whole numbers.
-        """
-        players = counts.shape[1].bit_length() - 1
-        zeros = players - sizes(players)
-        mean_in_all = common(players + 1) // (zeros + 1)
-        rest_in_all = common(players + 1) // np.maximum(zeros, 1)
-        over_q, within = _path_sums(counts, players, True, counted)
-        over_rest, total_within = _path_sums(total, players, False, counted)
-        others_in_all = total[:, -1:] - counts[:, -1:]
-        missed = LeafSums(over_q - within, over_q, within + counts[:, -1:] * mean_in_all)
-        reached = LeafSums(
-            missed.first + total_within + others_in_all * mean_in_all,
-            missed.second + over_rest + others_in_all * rest_in_all,
-            missed.outside
-            + over_rest
-            - total_within
-            + total[:, -1:] * (rest_in_all - mean_in_all),
-        )
-        return cls(reached, missed)
-
-    def rounded(self, factors: FloatArray, grid: float) -> Split:
-        """Times the factors of the leaves (leaves,), on a grid from `rounder`."""
-        reached, missed = (
-            LeafSums(*(rounded(sums, factors, grid) for sums in state)) for state in self
-        )
-        return Split(reached, missed)
+    players = counts.shape[-1].bit_length() - 1
+    zeros = players - sizes(players)
+    mean = common(players + 1) // (zeros + 1)
+    rest = common(players + 1) // np.maximum(zeros, 1)
+    over_q, within, over_rest = _split_integrals(counts, players, counted)
+    in_all = counts[..., -1:]
+    total_in_all = in_all.sum(axis=0)
+    total_within = within.sum(axis=0)
+    mean_in_all = in_all[:2] * mean
+    sums = np.empty((2, 2, 3, *counts.shape[1:]))
+    missed, reached = sums[:, 0], sums[:, 1]
+    np.subtract(over_q[:2], within[:2], out=missed[:, 0])
+    missed[:, 1] = over_q[:2]
+    np.add(within[:2], mean_in_all, out=missed[:, 2])
+    # a background row in all boxes of the others is in all of the leaf by its own player alone
+    np.subtract(total_within + total_in_all * mean, mean_in_all, out=reached[:, 0])
+    np.subtract(over_rest + total_in_all * rest, in_all[:2] * rest, out=reached[:, 1])
+    reached[:, 2] = over_rest - total_within + total_in_all * (rest - mean)
+    reached += missed
+    return sums
 
 
-def fill_splits(table: FloatArray, right: Split, left: Split) -> None:
+def fill_splits(table: FloatArray, sums: FloatArray) -> None:
     """Write tables of splits (splits, d + 1, states, 2^d), the own player last, from the rounded
-    sums of their two leaves. States are as in `Cells.own`.
+    sums of their leaves, the right one first. States are as in `Cells.own`.
     """
-    half = table.shape[2] // 2  # states of each answer; the player's box is set in the last
-    sums = LeafSums(*np.empty((3, len(table), *table.shape[2:])))
-    for answer, leaf, other in ((0, right, left), (1, left, right)):
-        state = half * answer + half - 1
-        for own, one, two in zip(sums, leaf.reached, other.missed, strict=True):
-            np.add(one, two, out=own[:, state])
-        np.subtract(leaf.reached.first, leaf.missed.second, out=table[:, -1, state])
-        table[:, -1, state] -= other.missed.outside
-    for state in (0, 2) if half == 2 else ():
-        for own, one, two in zip(sums, right.missed, left.missed, strict=True):
-            np.add(one, two, out=own[:, state])
-        np.subtract(0.0, sums.outside[:, state], out=table[:, -1, state])
-    fill(table[:, :-1], *sums)
+    boxes = table.shape[2] // 2  # the own player's box is set in the last state of each answer
+    of_states = np.empty((3, len(table), *table.shape[2:]))
+    missed, reached = sums[:, 0], sums[:, 1]
+    for answer in range(2):
+        state = boxes * answer + boxes - 1
+        np.add(reached[answer], missed[1 - answer], out=of_states[:, :, state])
+        own = table[:, -1, state]
+        np.subtract(reached[answer, 0], missed[answer, 1], out=own)
+        own -= missed[1 - answer, 2]
+        if boxes == 2:
+            np.add(missed[0], missed[1], out=of_states[:, :, state - 1])
+            np.subtract(0.0, of_states[2, :, state - 1], out=table[:, -1, state - 1])
+    fill(table[:, :-1], *of_states)
 
 
-def _path_sums(
-    counts: FloatArray, players: int, over_q: bool, counted: bool
-) -> tuple[FloatArray, FloatArray]:
-    """∫T/q dq (or ∫T/(1 − q) dq) and ∫T dq per pattern, without background rows in all boxes."""
-    if players > MATRIX_PLAYERS:
-        return _integrals(counts, players, over_q, not over_q, counted)
-    both = counts @ _path_matrix(players, over_q)
-    return both[:, : 1 << players], both[:, 1 << players :]
+def _split_integrals(
+    counts: FloatArray, players: int, counted: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """∫T/q dq and ∫T dq per pattern, and of all counts together ∫T/(1 − q) dq, without background
+    rows in all boxes; times `common` of players + 1.
+    """
+    width = 1 << players
+    if players <= MATRIX_PLAYERS:
+        by_one, by_total = _split_matrices(players)
+        both = counts @ by_one
+        return both[..., :width], both[..., width:], counts.sum(axis=0) @ by_total
+    return _split_by_levels(counts, players, counted)
 
 
-@lru_cache(maxsize=32)
-def _path_matrix(players: int, over_q: bool) -> FloatArray:
-    one = np.eye(1 << players)
-    return np.concatenate(_integrals(one, players, over_q, not over_q, True), axis=1)
+def _split_by_levels(
+    counts: FloatArray, players: int, counted: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    over_q = np.zeros(counts.shape)
+    within = np.zeros(counts.shape)
+    over_rest = np.zeros(counts.shape[1:])
+    for level, terms in _terms(counts, players, players + 1):
+        over_rest += terms.sum(axis=0) * level
+        over_q += np.multiply(terms, 1 - level, out=terms)
+        within += np.multiply(terms, level, out=terms)
+    over_q, within, over_rest = _of_patterns([over_q, within, over_rest], counted)
+    return over_q, within, over_rest
+
+
+@lru_cache(maxsize=16)
+def _split_matrices(players: int) -> tuple[FloatArray, FloatArray]:
+    """The same as matrices over the background's patterns, transposed: two of them, and one."""
+    over_q, within, over_rest = _split_by_levels(np.eye(1 << players)[None], players, counted=True)
+    return np.concatenate([over_q[0], within[0]], axis=1), over_rest
 
 
 def cover_table(shares: FloatArray) -> FloatArray:

@@ -13,20 +13,20 @@ from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import Cells
 from owenshap.trees.leaves import (
     Counted,
-    Split,
     cover_table,
     fill,
     fill_splits,
     leaf_sums,
     rounded,
+    split_sums,
 )
 from owenshap.trees.products import VALUES, Asked, cover_differences, difference_table
 
 LOOKUPS = 1 << 10  # slots of a table at a time
 
-LeafTables = Callable[[IntArray, int, IntArray | None], list[tuple[FloatArray, FloatArray]]]
-"""Leaves, their number of players and their maps -> for each output tables (leaves, count, 2^k),
-and what they are multiplied by (leaves,). Without maps, leaves are their own cells."""
+LeafTables = Callable[[IntArray, int, IntArray | None], FloatArray]
+"""Leaves, their number of players and their maps -> what they add to each output (V, leaves, count,
+2^k). Without maps, leaves are their own cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +118,7 @@ def interventional(
         return _by_splits(block, cells, counts, counted)
     leaf_values = block.ensemble.values[cells.leaves + block.nodes.start]
 
-    def tables(
-        leaves: IntArray, players: int, maps: IntArray | None
-    ) -> list[tuple[FloatArray, FloatArray]]:
+    def tables(leaves: IntArray, players: int, maps: IntArray | None) -> FloatArray:
         own = counts[cells.cell[leaves]]
         if maps is not None:
             place = maps + (np.arange(len(leaves)) << players)[:, None]
@@ -128,31 +126,25 @@ def interventional(
             own = np.asarray(of_leaf, np.float64).reshape(len(leaves), -1)
         if asked != VALUES:
             table = difference_table(own / counted.total, players, asked)
-            return [(table, values) for values in leaf_values[leaves].T]
+            return table * leaf_values[leaves].T[..., None, None]
         sums = leaf_sums(own, players, counted.whole)
-        by_output = []
-        for values in leaf_values[leaves].T:
-            factors = values / counted.scale(players)
-            table = np.empty((len(leaves), players, 1 << players))
-            fill(table, *(rounded(each, factors, counted.grid) for each in sums))
-            by_output.append((table, np.ones(len(leaves))))
-        return by_output
+        factors = leaf_values[leaves].T[..., None] / counted.scale(players)
+        table = np.empty((*factors.shape[:2], players, 1 << players))
+        for mine, each in zip(table, factors, strict=True):
+            fill(mine, *rounded(sums, each, counted.grid))
+        return table
 
     return _table(block, cells, tables, asked)
 
 
-def path_dependent(
-    block: Block, cells: Cells, shares: FloatArray, asked: Asked = VALUES
-) -> Table:
+def path_dependent(block: Block, cells: Cells, shares: FloatArray, asked: Asked = VALUES) -> Table:
     """The group's table for cover shares of edges (nodes,)."""
     leaf_values = block.ensemble.values[cells.leaves + block.nodes.start]
 
-    def tables(
-        leaves: IntArray, players: int, _: IntArray | None
-    ) -> list[tuple[FloatArray, FloatArray]]:
+    def tables(leaves: IntArray, players: int, _: IntArray | None) -> FloatArray:
         own = shares[cells.edges[leaves, :players]]
         table = cover_table(own) if asked == VALUES else cover_differences(own, asked)
-        return [(table, values) for values in leaf_values[leaves].T]
+        return table * leaf_values[leaves].T[..., None, None]
 
     return _table(block, cells, tables, asked)
 
@@ -171,12 +163,8 @@ def _table(block: Block, cells: Cells, tables: LeafTables, asked: Asked) -> Tabl
         for start in range(0, len(group), step):
             leaves = group[start : start + step]
             maps = _maps(cells, leaves, players)
-            last = None
-            for output, (table, factors) in enumerate(tables(leaves, players, maps)):
-                if table is not last:
-                    spread = _spread(table, maps)
-                last = table
-                _add(entries, slot[leaves, :count, output], spread, factors)
+            for output, table in enumerate(tables(leaves, players, maps)):
+                _add(entries, slot[leaves, :count, output], _spread(table, maps))
     order = np.argsort(target, kind="stable")
     return Table(cells, cell[order], target[order], order << cells.bits, entries, targets)
 
@@ -190,8 +178,7 @@ def _of_leaves(block: Block, cells: Cells, tables: LeafTables, asked: Asked) -> 
     step = max(1, CACHED // (per_leaf << cells.bits))
     for start in range(0, count, step):
         leaves = np.arange(start, min(start + step, count))
-        for output, (table, factors) in enumerate(tables(leaves, cells.bits, None)):
-            np.multiply(table, factors[:, None, None], out=entries[leaves[0] :, output][: len(leaves)])
+        entries[leaves] = tables(leaves, cells.bits, None).swapaxes(0, 1)
     player = block.edge_player[cells.edges[:, : cells.bits]]
     return _joined(block, cells, entries, outputs, player, asked)
 
@@ -225,7 +212,7 @@ def _by_splits(block: Block, cells: Cells, counts: FloatArray, counted: Counted)
     whole = block.ensemble
     others = cells.bits - cells.own
     children = (block.right[cells.roots], block.left[cells.roots])  # by the answer
-    of_answers = [whole.values[child + block.nodes.start] for child in children]
+    of_answers = np.stack([whole.values[child + block.nodes.start] for child in children])
     outputs = whole.outputs[block.tree[cells.roots]]
     count, width = outputs.shape
     entries = np.empty((count, width, others + 1, 1 << cells.own, 1 << others))
@@ -233,14 +220,14 @@ def _by_splits(block: Block, cells: Cells, counts: FloatArray, counted: Counted)
     for start in range(0, count, step):
         some = slice(start, start + step)
         of_states = counts[some].reshape(-1, 2, cells.own, 1 << others)  # answers, boxes
-        total = of_states.sum(axis=(1, 2))
-        splits = [Split.of(of_states[:, answer, -1], total, counted.whole) for answer in (0, 1)]
+        by_leaf = [of_states[:, 0, -1], of_states[:, 1, -1]]
+        if cells.own == 2:
+            by_leaf.append(of_states[:, :, 0].sum(axis=1))
+        sums = split_sums(np.stack(by_leaf), counted.whole)
         for output in range(width):
-            leaves = [
-                split.rounded(values[some, output] / counted.scale(others + 1), counted.grid)
-                for split, values in zip(splits, of_answers, strict=True)
-            ]
-            fill_splits(entries[some, output], *leaves)
+            factors = of_answers[:, some, output, None] / counted.scale(others + 1)
+            on_grid = rounded(sums, factors[:, None, None], counted.grid)
+            fill_splits(entries[some, output], on_grid)
     return _joined(block, cells, entries, outputs, _players_by_splits(block, cells))
 
 
@@ -288,11 +275,11 @@ def _spread(table: FloatArray, maps: IntArray) -> FloatArray:
     return table.ravel().take(place).reshape(count * players, -1)
 
 
-def _add(entries: FloatArray, slot: IntArray, spread: FloatArray, value: FloatArray) -> None:
-    """Add parts (leaves × k, 2^bits) times their leaves' values to the entries of slots."""
+def _add(entries: FloatArray, slot: IntArray, spread: FloatArray) -> None:
+    """Add parts (leaves × k, 2^bits) to the entries of slots."""
     order = np.argsort(slot, axis=None, kind="stable")
     ordered = slot.ravel()[order]
     begin = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    factors = np.repeat(value, slot.shape[1])[order]
-    adding = csr_array((factors, order, np.append(begin, slot.size)), shape=(len(begin), slot.size))
+    ends = np.append(begin, slot.size)
+    adding = csr_array((np.ones(slot.size), order, ends), shape=(len(begin), slot.size))
     entries[ordered[begin]] += np.asarray(adding @ spread)
