@@ -14,10 +14,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from owenshap.support.arrays import WORKING, BoolArray, ByteArray, FloatArray, IntArray
+from owenshap.support.arrays import WORKING, BoolArray, ByteArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.products import VALUES, Asked
-from owenshap.trees.work import EXPECTED_ROWS, CellWork, WalkWork, cell_work, own_bits
+from owenshap.trees.work import (
+    EXPECTED_ROWS,
+    PER_KIND,
+    CellWork,
+    WalkWork,
+    cell_work,
+    own_bits,
+)
 
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
 PART = WORKING // 16  # entries of tables that are made at a time: beside as much for their leaves
@@ -93,6 +100,8 @@ class Plan:
         Predicted nanoseconds for the tables, and then for each row.
     entries : int
         Of all tables, per output, at most.
+    at_least : float
+        Nanoseconds that the tables of few rows take, as many calls of numpy are made for them.
     """
 
     block: Block
@@ -103,6 +112,7 @@ class Plan:
     once: float
     per_row: float
     entries: int
+    at_least: float
 
     @cached_property
     def leaves(self) -> IntArray:
@@ -125,11 +135,10 @@ class Plan:
     def turns(self) -> list[IntArray]:
         """The edges whose boxes are asked for, in the order in which `bits` computes them."""
         prefix = self._prefix
-        return self.block.chain(np.unique(prefix[prefix >= 0]))
+        return self.block.chain(prefix[prefix >= 0])
 
-    def bits(self, matrix: FloatArray) -> ByteArray:
-        """All bits that patterns are made of (boxes and questions, m)."""
-        answers = self.block.answers(matrix)
+    def bits(self, answers: ByteArray) -> ByteArray:
+        """All bits that patterns are made of (boxes and questions, m), from rows' answers."""
         return np.concatenate([inside(self.block, self.turns, answers), answers])
 
     @cached_property
@@ -199,7 +208,8 @@ def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked = VALUES
     cells = cell_work(block, MOST_BITS, by_splits, asked)
     roots, deep, once, per_row = _chosen(block, walking, cells)
     entries = int(cells.entries[roots].sum())
-    return Plan(block, roots, deep, by_splits, asked, once, per_row, entries)
+    kinds = len(set(cells.bits[roots].tolist()))
+    return Plan(block, roots, deep, by_splits, asked, once, per_row, entries, kinds * PER_KIND)
 
 
 def _parts(cells: IntArray, bits: int, block: Block, asked: Asked) -> list[IntArray]:

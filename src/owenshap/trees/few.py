@@ -7,7 +7,7 @@ get the same bits as from tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import factorial
@@ -15,7 +15,7 @@ from math import factorial
 import numpy as np
 from scipy.sparse import csr_array
 
-from owenshap.support.arrays import CACHED, FloatArray, IntArray
+from owenshap.support.arrays import CACHED, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.cells import MOST_BITS
 from owenshap.trees.leaves import Counted, common, rounded
@@ -24,7 +24,7 @@ SIZES = MOST_BITS + 1  # players that may be outside their boxes: none to all
 
 
 @dataclass(frozen=True, eq=False)
-class _Met:
+class Met:
     """Background rows at leaves, in order of leaves; those of a leaf that are outside the same
     boxes count as one.
     """
@@ -36,7 +36,7 @@ class _Met:
 
 @dataclass(frozen=True, eq=False)
 class Few:
-    """Some leaves of a block, and the background.
+    """Some leaves of a block, ready for rows.
 
     Parameters
     ----------
@@ -44,15 +44,12 @@ class Few:
         The trees.
     leaves : int (leaves,)
         Those that count, with MOST_BITS players at most.
-    background : list of float (b, features)
-        In parts; each row counts 1.
     counted : Counted
-        How many rows these are, and the grid.
+        How many background rows there are, each of which counts 1, and the grid.
     """
 
     block: Block
     leaves: IntArray
-    background: list[FloatArray]
     counted: Counted
 
     @cached_property
@@ -70,7 +67,7 @@ class Few:
 
     @cached_property
     def _turns(self) -> list[IntArray]:
-        return self.block.chain(np.unique(self._boxes[self._boxes >= 0]))
+        return self.block.chain(self._boxes[self._boxes >= 0])
 
     @cached_property
     def _sources(self) -> IntArray:
@@ -80,36 +77,26 @@ class Few:
         place[ordered] = np.arange(len(ordered))
         return place[self._boxes]
 
-    def _outside(self, matrix: FloatArray) -> IntArray:
+    def _outside(self, answers: ByteArray) -> IntArray:
         """Whose boxes do not hold each row (leaves, m), a bit for each player."""
-        bits = inside(self.block, self._turns, self.block.answers(matrix)) ^ 1
-        outside: IntArray = np.zeros((len(self.leaves), len(matrix)), np.uint16)
+        bits = inside(self.block, self._turns, answers) ^ 1
+        outside: IntArray = np.zeros((len(self.leaves), answers.shape[1]), np.uint16)
         for slot in reversed(range(self._boxes.shape[1])):
             some = outside[: np.count_nonzero(self._players > slot)]
             some += some
             some |= bits.take(self._sources[: len(some), slot], axis=0)
         return outside
 
-    def _met(self, matrix: FloatArray) -> _Met:
-        ordered = np.sort(self._outside(matrix), axis=1)
+    def met(self, answers: ByteArray) -> Met:
+        """What leaves know of background rows with these answers (questions, b)."""
+        ordered = np.sort(self._outside(answers), axis=1)
         new = np.ones(ordered.shape, np.bool_)
         np.not_equal(ordered[:, 1:], ordered[:, :-1], out=new[:, 1:])
         start = np.flatnonzero(new)
         per_leaf = np.count_nonzero(new, axis=1)
         leaf = np.repeat(np.arange(len(ordered), dtype=np.int32), per_leaf)
         count = np.diff(start, append=ordered.size).astype(np.uint16)
-        return _Met(leaf, ordered.ravel()[start], count)
-
-    @cached_property
-    def _kept(self) -> list[_Met]:
-        return [self._met(part) for part in self.background]
-
-    def _parts(self) -> Iterator[_Met]:
-        """What is known of the background, kept for further rows where it is one part."""
-        if len(self.background) == 1:
-            yield from self._kept
-        else:
-            yield from map(self._met, self.background)
+        return Met(leaf, ordered.ravel()[start], count)
 
     @cached_property
     def _slots(self) -> tuple[IntArray, IntArray]:
@@ -133,23 +120,21 @@ class Few:
         """The outputs that these speak of (V, leaves)."""
         return self.block.ensemble.outputs[self.block.tree[self._by_players]].T
 
-    def add(self, matrix: FloatArray, total: FloatArray) -> None:
-        """Add what rows get to (targets, m)."""
+    def add(self, answers: ByteArray, background: Iterable[Met], total: FloatArray) -> None:
+        """Add what rows with these answers get to (targets, m)."""
         if not len(self.leaves):
             return
-        outside = np.ascontiguousarray(self._outside(matrix).T)
+        outside = np.ascontiguousarray(self._outside(answers).T)
         sums = np.zeros((2, *outside.shape))
         without = np.zeros((*outside.shape, self._boxes.shape[1]))
-        for met in self._parts():
+        for met in background:
             step = max(1, CACHED // len(met.leaf))
-            for start in range(0, len(matrix), step):
+            for start in range(0, len(outside), step):
                 rows = slice(start, start + step)
                 self._add_met(met, outside[rows], sums[:, rows], without[rows])
         total += self._values(outside, sums, without, total.shape[0])
 
-    def _add_met(
-        self, met: _Met, outside: IntArray, sums: FloatArray, without: FloatArray
-    ) -> None:
+    def _add_met(self, met: Met, outside: IntArray, sums: FloatArray, without: FloatArray) -> None:
         """Add to `first` and `outside` (2, m, leaves), and what of `first` is from background rows
         outside each box (m, leaves, slots).
         """

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from owenshap.support.arrays import WORKING, FloatArray, IntArray
+from owenshap.support.arrays import WORKING, ByteArray, FloatArray, IntArray
 from owenshap.support.progress import pulse
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
-from owenshap.trees.few import Few
+from owenshap.trees.few import Few, Met
 from owenshap.trees.leaves import Counted, rounder
 from owenshap.trees.pairs import Walk, add_pair_values
 from owenshap.trees.paths import Passes, add_cover_differences, add_path_values, cover_shares
@@ -55,7 +55,9 @@ class Prepared:
         self.weights = weights
         self.asked = asked
         walking = (
-            path_work(block, asked) if background is None else pair_work(block, background, asked)
+            path_work(block, asked)
+            if background is None
+            else pair_work(block, len(background) * self.reached, asked)
         )
         self.plan = plan(block, walking, background is not None and asked == VALUES, asked)
         self.size = 8 * self.plan.entries * block.ensemble.values.shape[1]  # bytes
@@ -70,7 +72,8 @@ class Prepared:
         self._rows_so_far += len(matrix)
         if self._sooner_without(self._rows_so_far if self.kept else len(matrix)):
             for rows in parts_of(matrix, self._rows_at_once):
-                self.few.add(matrix[rows], total[:, rows])
+                answers = self.block.answers(matrix[rows])
+                self.few.add(answers, self._met(), total[:, rows])
         elif self.kept:
             if self._tables is None:
                 self._tables = self._made(list(range(len(self.plan.cells))))
@@ -83,7 +86,7 @@ class Prepared:
         """Whether it is less work for so many rows to do without tables."""
         if self.background is None or self.weights is not None or self.asked != VALUES:
             return False
-        return self._tables is None and rows * self._by_leaves < self.plan.once
+        return self._tables is None and rows * self._by_leaves < self.plan.once + self.plan.at_least
 
     def in_turn(self) -> Iterator[Table]:
         """The tables, one after the other; none is kept."""
@@ -103,15 +106,14 @@ class Prepared:
         groups = [self.plan.cells[part] for part in parts]
         if self.background is None:
             return [path_dependent(self.block, cells, self.shares, self.asked) for cells in groups]
-        counts = self._pattern_counts(groups, self.background)
+        counts = self._pattern_counts(groups)
         return [
             interventional(self.block, cells, each, self.counted, self.asked)
             for cells, each in zip(groups, counts, strict=True)
         ]
 
-    def _pattern_counts(self, groups: list[Cells], background: FloatArray) -> list[FloatArray]:
-        bits = (self.plan.bits(background[rows]) for rows in parts_of(background, self.rows))
-        return histograms(groups, bits, self.weights)
+    def _pattern_counts(self, groups: list[Cells]) -> list[FloatArray]:
+        return histograms(groups, map(self.plan.bits, self._answers()), self.weights)
 
     @cached_property
     def counted(self) -> Counted:
@@ -122,10 +124,18 @@ class Prepared:
 
     @cached_property
     def few(self) -> Few:
-        background = self.background
-        assert background is not None
-        parts = [background[rows] for rows in parts_of(background, self.rows)]
-        return Few(self.block, self.plan.leaves, parts, self.counted)
+        return Few(self.block, self.plan.leaves, self.counted)
+
+    def _met(self) -> Iterator[Met]:
+        """What leaves know of the background, some rows at a time; kept where these are all."""
+        if len(self._background_parts) == 1:
+            yield self._kept_met
+        else:
+            yield from map(self.few.met, self._answers())
+
+    @cached_property
+    def _kept_met(self) -> Met:
+        return self.few.met(*self._answers())
 
     @property
     def _rows_at_once(self) -> int:
@@ -137,7 +147,7 @@ class Prepared:
         share = len(self.block) / len(self.block.ensemble.left)  # of the work in all blocks
         parts = parts_of(matrix, self.rows)
         for rows in parts:
-            bits = self.plan.bits(_padded(matrix[rows]))
+            bits = self.plan.bits(self.block.answers(_padded(matrix[rows])))
             for table in tables:
                 table.add(table.cells.patterns(bits), total[:, rows])
             pulse(fitted=share / len(parts))
@@ -179,14 +189,41 @@ class Prepared:
 
     def _background_at(self, leaves: IntArray) -> FloatArray:
         """The background's weight at each leaf."""
-        background = self.background
-        assert background is not None
-        weights = self.weights
-        weights = np.full(len(background), 1 / len(background)) if weights is None else weights
-        reached = self.block.ensemble.leaves(background, self.block.trees) - self.block.nodes.start
-        at: FloatArray = np.zeros(len(self.block))
-        np.add.at(at, reached, weights[:, None])
-        return at[leaves]
+        at: FloatArray = np.zeros(len(leaves))
+        start = 0
+        for answers in self._answers():
+            arrived = self.block.arrived(answers)[leaves]
+            stop = start + answers.shape[1]
+            weights = None if self.weights is None else self.weights[start:stop]
+            at += arrived.sum(axis=1) if weights is None else arrived @ weights
+            start = stop
+        return at / self.counted.total
+
+    @cached_property
+    def _kept_answers(self) -> list[ByteArray]:
+        return [self._answers_of(rows) for rows in self._background_parts]
+
+    def _answers(self) -> Iterator[ByteArray]:
+        """The background's, some rows at a time; kept where these are all."""
+        if len(self._background_parts) == 1:
+            yield from self._kept_answers
+        else:
+            yield from map(self._answers_of, self._background_parts)
+
+    @property
+    def _background_parts(self) -> list[slice]:
+        assert self.background is not None
+        return parts_of(self.background, self.rows)
+
+    def _answers_of(self, rows: slice) -> ByteArray:
+        assert self.background is not None
+        return self.block.answers(self.background[rows])
+
+    @cached_property
+    def reached(self) -> FloatArray:
+        """The share of pairs that come to each node, about."""
+        assert self.background is not None
+        return reached(self.block, self.background)
 
     @cached_property
     def passes(self) -> Passes:
@@ -194,9 +231,7 @@ class Prepared:
 
     @cached_property
     def walk(self) -> Walk:
-        assert self.background is not None
-        shares = reached(self.block, self.background)
-        return Walk(self.block, self.plan.deep, shares, self.asked)
+        return Walk(self.block, self.plan.deep, self.reached, self.asked)
 
     @cached_property
     def background_ways(self) -> IntArray:
