@@ -220,13 +220,32 @@ class Block:
         while len(edges):
             wanted[edges] = True
             edges = self.before[edges]
-            edges = np.unique(edges[edges >= 0])
+            edges = edges[(edges >= 0) & ~wanted[edges]]
+        turn = self._turn
+        last = int(turn[wanted].max(initial=-1))
+        return [np.flatnonzero(wanted & (turn == each)) for each in range(last + 1)]
+
+    @cached_property
+    def _turn(self) -> IntArray:
+        """How many edges before each edge have the same player."""
         turn = np.zeros(len(self), np.int64)
         for level in self.levels[1:]:
             follows = level[self.before[level] >= 0]
             turn[follows] = turn[self.before[follows]] + 1
-        last = int(turn[wanted].max(initial=-1))
-        return [np.flatnonzero(wanted & (turn == each)) for each in range(last + 1)]
+        return turn
+
+    def arrived(self, answers: ByteArray) -> ByteArray:
+        """Whether each row comes to each node (nodes, m), 0 or 1, by its answers."""
+        _, question = self.conditions
+        arrived = np.zeros((len(self), answers.shape[1]), np.uint8)
+        arrived[self.roots] = 1
+        for level in self.levels[1:]:
+            above = self.parent[level]
+            here = answers[question[above]]
+            here ^= ~self.is_left[level][:, None]
+            here &= arrived[above]
+            arrived[level] = here
+        return arrived
 
 
 def inside(block: Block, turns: list[IntArray], answers: ByteArray) -> ByteArray:

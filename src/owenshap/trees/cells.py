@@ -9,14 +9,22 @@ so a row needs one look-up per cell and player instead of one per leaf and playe
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from owenshap.support.arrays import WORKING, BoolArray, ByteArray, FloatArray, IntArray
+from owenshap.support.arrays import WORKING, BoolArray, ByteArray, IntArray
 from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.products import VALUES, Asked
-from owenshap.trees.work import EXPECTED_ROWS, WalkWork, cell_work, own_bits
+from owenshap.trees.work import (
+    EXPECTED_ROWS,
+    PER_KIND,
+    CellWork,
+    WalkWork,
+    cell_work,
+    own_bits,
+)
 
 MOST_BITS = 14  # of a cell: its table has 2^bits entries per player
 PART = WORKING // 16  # entries of tables that are made at a time: beside as much for their leaves
@@ -60,10 +68,6 @@ class Cells:
     roots: IntArray = field(repr=False)
     own: int = 0
 
-    def bound(self, asked: Asked) -> int:
-        """Entries per output of the cells' tables, at most."""
-        return len(self.sources) * asked.count(self.bits) << self.bits
-
     def patterns(self, bits: ByteArray) -> IntArray:
         """The pattern of each cell and row (cells, m), from the block's bits."""
         dtype = np.uint8 if self.bits <= 8 else np.uint16
@@ -84,27 +88,107 @@ class Plan:
     ----------
     block : Block
         The trees.
-    turns : list of int arrays
-        The edges whose boxes are asked for, in the order in which `bits` computes them.
-    cells : list of Cells
-        By number of bits, in parts.
+    roots : int (cells,)
+        The nodes that cells begin at.
     deep : bool (nodes,)
         Leaves that have no table.
+    by_splits : bool
+        Whether a split with its two leaves has a table of its own kind, which is cheaper.
+    asked : Asked
+        What tables have.
     once, per_row : float
         Predicted nanoseconds for the tables, and then for each row.
+    entries : int
+        Of all tables, per output, at most.
+    at_least : float
+        Nanoseconds that the tables of few rows take, as many calls of numpy are made for them.
     """
 
     block: Block
-    turns: list[IntArray]
-    cells: list[Cells]
+    roots: IntArray
     deep: BoolArray
+    by_splits: bool
+    asked: Asked
     once: float
     per_row: float
+    entries: int
+    at_least: float
 
-    def bits(self, matrix: FloatArray) -> ByteArray:
-        """All bits that patterns are made of (boxes and questions, m)."""
-        answers = self.block.answers(matrix)
+    @cached_property
+    def leaves(self) -> IntArray:
+        """The leaves that cells have, without those that add nothing."""
+        block = self.block
+        worth = block.ensemble.values[block.nodes].any(axis=1)
+        enough = block.players >= self.asked.order
+        return np.flatnonzero(~block.inner & ~self.deep & (block.depth >= 0) & enough & worth)
+
+    @cached_property
+    def _cell_of(self) -> IntArray:
+        return _cell_of(self.block, self.roots)
+
+    @cached_property
+    def _prefix(self) -> IntArray:
+        """The boxes of the paths to the cells' roots."""
+        return self.block.boxes(self.roots)
+
+    @cached_property
+    def turns(self) -> list[IntArray]:
+        """The edges whose boxes are asked for, in the order in which `bits` computes them."""
+        prefix = self._prefix
+        return self.block.chain(prefix[prefix >= 0])
+
+    def bits(self, answers: ByteArray) -> ByteArray:
+        """All bits that patterns are made of (boxes and questions, m), from rows' answers."""
         return np.concatenate([inside(self.block, self.turns, answers), answers])
+
+    @cached_property
+    def cells(self) -> list[Cells]:
+        """By number of bits, in parts."""
+        block, roots, cell_of = self.block, self.roots, self._cell_of
+        _, question = block.conditions
+        rank, count = _ranks(cell_of, question, len(roots))
+        bits = block.players[roots] + count
+        place = np.full(len(block), NONE)
+        ordered = np.concatenate(self.turns) if self.turns else np.zeros(0, np.int64)
+        place[ordered] = np.arange(len(ordered))
+        leaves = self.leaves
+        care, ones = _literals(block, leaves, cell_of, roots, rank)
+        edges = block.boxes(leaves)
+        sources = _sources(
+            block, roots, self._prefix, place, len(ordered), cell_of, rank, int(bits.max(initial=0))
+        )
+        own, own_slot = own_bits(block, roots)
+        if not self.by_splits:
+            own[:] = 0
+        last = block.players[roots] - 1
+        moved = np.flatnonzero(own == 2)  # the own player's box comes last of the path's
+        first = sources[moved, own_slot[moved]]
+        sources[moved, own_slot[moved]] = sources[moved, last[moved]]
+        sources[moved, last[moved]] = first
+        used = np.unique(cell_of[leaves])
+        kind = np.column_stack([bits, own, ~block.inner[roots]])[used]
+        kinds = [used[(kind == each).all(axis=1)] for each in np.unique(kind, axis=0)]
+        parts = [
+            part for mine in kinds for part in _parts(mine, int(bits[mine[0]]), block, self.asked)
+        ]
+        groups = []
+        for mine, of in zip(parts, _of_parts(parts, cell_of[leaves], len(roots)), strict=True):
+            first = mine[0]
+            groups.append(
+                Cells(
+                    int(bits[first]),
+                    sources[mine, : bits[first]],
+                    np.searchsorted(mine, cell_of[leaves[of]]),
+                    leaves[of],
+                    care[of],
+                    ones[of],
+                    edges[of],
+                    not block.inner[roots[first]],
+                    roots[mine],
+                    int(own[first]),
+                )
+            )
+        return groups
 
 
 def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked = VALUES) -> Plan:
@@ -121,54 +205,11 @@ def plan(block: Block, walking: WalkWork, by_splits: bool, asked: Asked = VALUES
     asked : Asked
         What tables have.
     """
-    roots, deep, once, per_row = _chosen(block, walking, by_splits, asked)
-    cell_of = _cell_of(block, roots)
-    _, question = block.conditions
-    rank, count = _ranks(cell_of, question, len(roots))
-    bits = block.players[roots] + count
-    prefix = block.boxes(roots)
-    turns = block.chain(np.unique(prefix[prefix >= 0]))
-    place = np.full(len(block), NONE)
-    ordered = np.concatenate(turns) if turns else np.zeros(0, np.int64)
-    place[ordered] = np.arange(len(ordered))
-    worth = block.ensemble.values[block.nodes].any(axis=1)
-    enough = block.players >= asked.order
-    leaves = np.flatnonzero(~block.inner & (cell_of >= 0) & enough & worth)
-    care, ones = _literals(block, leaves, cell_of, roots, rank)
-    edges = block.boxes(leaves)
-    sources = _sources(
-        block, roots, prefix, place, len(ordered), cell_of, rank, int(bits.max(initial=0))
-    )
-    own, own_slot = own_bits(block, roots)
-    if not by_splits:
-        own[:] = 0
-    last = block.players[roots] - 1
-    moved = np.flatnonzero(own == 2)  # the own player's box comes last of the path's
-    first = sources[moved, own_slot[moved]]
-    sources[moved, own_slot[moved]] = sources[moved, last[moved]]
-    sources[moved, last[moved]] = first
-    used = np.unique(cell_of[leaves])
-    kind = np.column_stack([bits, own, ~block.inner[roots]])[used]
-    kinds = [used[(kind == each).all(axis=1)] for each in np.unique(kind, axis=0)]
-    parts = [part for mine in kinds for part in _parts(mine, int(bits[mine[0]]), block, asked)]
-    groups = []
-    for mine, of in zip(parts, _of_parts(parts, cell_of[leaves], len(roots)), strict=True):
-        first = mine[0]
-        groups.append(
-            Cells(
-                int(bits[first]),
-                sources[mine, : bits[first]],
-                np.searchsorted(mine, cell_of[leaves[of]]),
-                leaves[of],
-                care[of],
-                ones[of],
-                edges[of],
-                not block.inner[roots[first]],
-                roots[mine],
-                int(own[first]),
-            )
-        )
-    return Plan(block, turns, groups, deep, once, per_row)
+    cells = cell_work(block, MOST_BITS, by_splits, asked)
+    roots, deep, once, per_row = _chosen(block, walking, cells)
+    entries = int(cells.entries[roots].sum())
+    kinds = len(set(cells.bits[roots].tolist()))
+    return Plan(block, roots, deep, by_splits, asked, once, per_row, entries, kinds * PER_KIND)
 
 
 def _parts(cells: IntArray, bits: int, block: Block, asked: Asked) -> list[IntArray]:
@@ -189,14 +230,13 @@ def _of_parts(parts: list[IntArray], cell_of: IntArray, cells: int) -> list[IntA
 
 
 def _chosen(
-    block: Block, walking: WalkWork, by_splits: bool, asked: Asked
+    block: Block, walking: WalkWork, cells: CellWork
 ) -> tuple[IntArray, BoolArray, float, float]:
     """Roots of the cells, leaves without a table, and the work, once and per row.
 
     From the leaves up, each node gets the least work with tables alone, and the least work where a
     walk comes by. From the roots down, the better of the two is taken.
     """
-    cells = cell_work(block, MOST_BITS, by_splits, asked)
     cell = cells.total
     tables = cell.copy()
     walk = EXPECTED_ROWS * walking.leaf

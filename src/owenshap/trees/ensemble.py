@@ -184,15 +184,17 @@ class TreeEnsemble:
                 total[start : start + step, self.outputs[tree]] += self.values[leaf[:, tree]]
         return total
 
+    @cached_property
+    def largest(self) -> FloatArray:
+        """How much the leaves may add to each output (K,): Σ_t largest |leaf|."""
+        total = np.zeros(self.n_outputs)
+        if self.n_trees:
+            largest = np.maximum.reduceat(np.abs(self.values), self.roots, axis=0)
+            np.add.at(total, self.outputs, largest)
+        return total
+
     def tolerance(self) -> FloatArray:
         """How far the library's sum may be off (K,): 2⁻²³ × trees × (|base| + Σ_t largest
         |leaf|).
         """
-        largest = (
-            np.maximum.reduceat(np.abs(self.values), self.roots, axis=0)
-            if self.n_trees
-            else np.zeros((0, 1))
-        )
-        total = np.abs(self.base)
-        np.add.at(total, self.outputs, largest)
-        return ROUNDING * max(1, self.n_trees) * total
+        return ROUNDING * max(1, self.n_trees) * (np.abs(self.base) + self.largest)

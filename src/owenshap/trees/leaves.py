@@ -2,7 +2,7 @@
 
 A leaf with k players and value 1 is reached by a coalition where each player's bit is set in the
 explained row (members) or in the background row (others). With p and b the two patterns, and h(b)
-the share of background rows with pattern b, the multilinear extension at level q is F(p, q) = Σ_b
+the number of background rows with pattern b, the multilinear extension at level q is F(p, q) = Σ_b
 h(b) q^(k−|b|) (1−q)^(k−|p|) over the b with p | b = all ones, so that
 
     φ_j(p) = Σ_{b: p|b = all, j not in b} h(b) ∫ q^(k−|b|−1) (1−q)^(k−|p|) dq    where j is in p
@@ -12,18 +12,24 @@ The second is the same for all j outside p. The first is first(p) − second(p w
 that do not know j. So three numbers per pattern give all k · 2^k values. They come from one sum
 over supersets per Gauss–Legendre level; ⌈k/2⌉ levels are exact. Another weight on the levels would
 give another semivalue from the same sums.
+
+Every integral is a whole number divided by lcm(1, …, k). Sums are multiplied by that and rounded to
+whole numbers, so that they are the same to the last bit however they were reached. What a leaf adds
+is each of its three numbers times a factor, rounded to one grid for the whole ensemble: then all
+further sums are exact, and the order of additions leaves no trace.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from math import frexp, lcm
 
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
 
-WHOLE_PLAYERS = 6  # up to so many players one matrix product gives whole tables soonest
 MATRIX_PLAYERS = 7  # up to so many players one matrix product is faster than sums level by level
 SHORT_RUN = 4  # numbers that lie together: place by place, tables of 2^7 fill in 0.7 of the time
 FEW = 4  # players whose sums are short enough for a matrix product
@@ -43,75 +49,124 @@ def sizes(players: int) -> IntArray:
     return np.bitwise_count(np.arange(1 << players, dtype=np.uint32)).astype(np.int64)
 
 
+def common(players: int) -> int:
+    """What integrals of so many players are multiplied by to be whole numbers."""
+    return lcm(*range(1, players + 1))
+
+
+def rounder(largest: float) -> float:
+    """A number that rounds others, of this size at most, to one grid where it is added to them and
+    taken away again; sums of twice that size are exact on the grid.
+    """
+    return 3 * 2.0 ** frexp(largest)[1]
+
+
+def rounded(sums: FloatArray, factors: FloatArray, grid: float) -> FloatArray:
+    """Sums times the factors of their leaves, on a grid from `rounder`; shapes broadcast."""
+    product = sums * factors
+    product += grid
+    product -= grid
+    return product
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """How the background's rows are counted, and the grid that leaves' numbers are rounded to.
+
+    Parameters
+    ----------
+    total : float
+        Of all rows; of their weights 1.
+    whole : bool
+        Whether each row counts 1.
+    grid : float
+        As `rounder` gives it.
+    """
+
+    total: float
+    whole: bool
+    grid: float
+
+    def scale(self, players: int) -> float:
+        """What sums of leaves with so many players, times their values, are divided by."""
+        return common(players) * self.total
+
+
 @lru_cache(maxsize=16)
 def _matrices(players: int) -> tuple[FloatArray, FloatArray]:
     """`first` and `outside` as matrices over the background's patterns, transposed (2^k, 2^k)."""
-    first, _, outside = _by_levels(np.eye(1 << players), players)
+    first, _, outside = _by_levels(np.eye(1 << players), players, counted=True)
     return first, outside
 
 
-@lru_cache(maxsize=16)
-def _whole(players: int) -> FloatArray:
-    """Leaves' tables as one matrix (2^k, k · 2^k) over the background's patterns."""
-    sums = leaf_sums(np.eye(1 << players), players)
-    return table_of_sums(sums).reshape(1 << players, -1)
+def leaf_sums(counts: FloatArray, players: int, counted: bool) -> FloatArray:
+    """`first`, `second` and `outside` of leaves (3, leaves, 2^k), times `common`.
 
-
-def leaf_table(shares: FloatArray, players: int) -> FloatArray:
-    """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from shares of patterns (leaves, 2^k)."""
-    if players > WHOLE_PLAYERS:
-        return table_of_sums(leaf_sums(shares, players))
-    return (shares @ _whole(players)).reshape(len(shares), players, -1)
-
-
-def leaf_sums(shares: FloatArray, players: int) -> LeafSums:
-    """The three numbers per pattern of leaves (leaves, 2^k), from shares of patterns."""
-    if players > MATRIX_PLAYERS:
-        return LeafSums(*_by_levels(shares, players))
-    by_first, by_outside = _matrices(players)
-    first = shares @ by_first
-    outside = shares @ by_outside
-    zeros = players - sizes(players)
-    second = first + outside - shares[:, -1:] / np.maximum(zeros, 1)
-    return LeafSums(first, second, outside)
-
-
-def _by_levels(shares: FloatArray, players: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """`first`, `second` and `outside` of leaves, level by level."""
-    second, first = _integrals(shares, players, True, True)
-    zeros = players - sizes(players)
-    return first, second, second - first + shares[:, -1:] / np.maximum(zeros, 1)
-
-
-def _integrals(
-    shares: FloatArray, players: int, over_q: bool, over_rest: bool
-) -> tuple[FloatArray, FloatArray]:
-    """∫T dq per pattern with T divided by q, by 1 − q or by both; and the same times 1 − q, or
-    times q where it was divided by that alone. Without background rows in all boxes.
+    Parameters
+    ----------
+    counts : float (leaves, 2^k)
+        How many background rows have each pattern, or their weight.
+    players : int
+        k.
+    counted : bool
+        Whether these are whole numbers.
     """
-    divided = np.zeros(shares.shape)
-    whole = np.zeros(shares.shape)
-    for level, before, after in _powers(players, over_q, over_rest):
-        sums = _superset_sums(shares * before, players)
-        sums *= after
-        divided += sums
-        sums *= 1 - level if over_rest else level
-        whole += sums
-    # Sums were by the players that the row lacks: its pattern is the complement.
-    return divided[:, ::-1], whole[:, ::-1]
+    if players > MATRIX_PLAYERS:
+        return _by_levels(counts, players, counted)
+    sums = np.empty((3, *counts.shape))
+    first, second, outside = sums
+    by_first, by_outside = _matrices(players)
+    np.matmul(counts, by_first, out=first)
+    np.matmul(counts, by_outside, out=outside)
+    np.add(first, outside, out=second)
+    second -= _in_all(counts, players)
+    return sums
+
+
+def _in_all(counts: FloatArray, players: int) -> FloatArray:
+    """∫ (1 − q)^(zeros − 1) dq of the background rows in all boxes, times `common`."""
+    return counts[:, -1:] * (common(players) // np.maximum(players - sizes(players), 1))
+
+
+def _by_levels(counts: FloatArray, players: int, counted: bool) -> FloatArray:
+    """The same level by level."""
+    second = np.zeros(counts.shape)
+    first = np.zeros(counts.shape)
+    for level, terms in _terms(counts, players, players):
+        second += terms
+        first += np.multiply(terms, 1 - level, out=terms)
+    first, second = _of_patterns([first, second], counted)
+    return np.stack([first, second, second - first + _in_all(counts, players)])
+
+
+def _of_patterns(sums: list[FloatArray], counted: bool) -> list[FloatArray]:
+    """Sums by the pattern of the row: `_terms` have the complement, the players that it lacks."""
+    if counted:
+        for each in sums:
+            np.rint(each, out=each)
+    return [each[..., ::-1] for each in sums]
+
+
+def _terms(counts: FloatArray, players: int, of_leaf: int) -> Iterator[tuple[float, FloatArray]]:
+    """Each level and what it adds to ∫ T / (q (1 − q)) dq, times `common` of the leaf's players;
+    without background rows in all boxes.
+    """
+    for level, before, after in _powers(players, of_leaf):
+        terms = _superset_sums(counts * before, players)
+        terms *= after
+        yield level, terms
 
 
 @lru_cache(maxsize=32)
-def _powers(
-    players: int, over_q: bool, over_rest: bool
-) -> list[tuple[float, FloatArray, FloatArray]]:
+def _powers(players: int, of_leaf: int) -> list[tuple[float, FloatArray, FloatArray]]:
     """Each level, and the patterns' factors (2^k,) before and after the sum over supersets."""
     size = sizes(players)
     powers = []
-    for level, weight in zip(*levels(players + 2 - over_q - over_rest), strict=True):
-        before = level ** (players - size - float(over_q))
+    for level, weight in zip(*levels(of_leaf), strict=True):
+        before = level ** (players - size - 1.0)
         before[-1] = 0  # a background row in all boxes gives nothing to the players of the row
-        powers.append((float(level), before, weight * (1 - level) ** (size - float(over_rest))))
+        after = common(of_leaf) * weight * (1 - level) ** (size - 1.0)
+        powers.append((float(level), before, after))
     return powers
 
 
@@ -132,14 +187,6 @@ def _supersets(players: int) -> FloatArray:
     return ((pattern[:, None] & pattern) == pattern).astype(np.float64)
 
 
-def table_of_sums(sums: LeafSums) -> FloatArray:
-    """φ_j(p) of leaves with value 1 (leaves, k, 2^k), from their three numbers per pattern."""
-    count, patterns = sums.first.shape
-    table = np.empty((count, patterns.bit_length() - 1, patterns))
-    fill(table, *sums)
-    return table
-
-
 def fill(table: FloatArray, first: FloatArray, second: FloatArray, outside: FloatArray) -> None:
     """Write φ_j(p) into a table (leaves, k, ..., 2^k), from three numbers per pattern (leaves, ...,
     2^k).
@@ -158,136 +205,96 @@ def fill(table: FloatArray, first: FloatArray, second: FloatArray, outside: Floa
             np.subtract(one[..., 1, place], two[..., 0, place], out=mine[..., 1, place])
 
 
-class SplitSums(NamedTuple):
-    """What tables of subtrees that ask one player more, their own, are made of; each (subtrees,
-    2^d).
+def split_sums(counts: FloatArray, counted: bool) -> FloatArray:
+    """The sums of the two leaves of splits, times `common` of d + 1 players: (2, 2, 3, splits,
+    2^d), by leaf; where the row's own player, who is asked at the split, leads to another leaf and
+    where to this one; `first`, `second` and `outside`, for every pattern of the d others.
 
-    With T the transform to levels over the other d players, A = T of the values that background
-    rows are led to, B = T of their shares, and v the value that the row's own player leads to, the
-    multilinear extension is (1 − q) A + q v B. The own player gets v ∫B − ∫A, and the others have
-    three numbers per pattern, as in a leaf, which are linear in v.
+    With T the transform to levels over these, and h the background rows whose own player leads to
+    the leaf, it is (1 − q) T(h) in the first case and q T(all background rows) more in the second.
+
+    Parameters
+    ----------
+    counts : float (2 or 3, splits, 2^d)
+        How many background rows have each pattern of the d players, or their weight, by the leaf
+        that their own player leads to; and those that it leads nowhere.
+    counted : bool
+        Whether these are whole numbers.
     """
-
-    first: FloatArray
-    first_by_value: FloatArray
-    second: FloatArray
-    second_by_value: FloatArray
-    outside: FloatArray
-    outside_by_value: FloatArray
-    own_by_value: FloatArray
-    """The own player's number where v is 0 is −outside."""
-
-    @classmethod
-    def of(cls, worth: FloatArray, shares: FloatArray) -> SplitSums:
-        """Of subtrees.
-
-        Parameters
-        ----------
-        worth : float (subtrees, 2^d)
-            For each pattern of the d players: the background's share times the value that its own
-            player leads to.
-        shares : float (subtrees, 2^d)
-            The share.
-        """
-        players = worth.shape[1].bit_length() - 1
-        zeros = players - sizes(players)
-        over_q, worth_within = _path_sums(worth, players, True)
-        over_rest, shares_within = _path_sums(shares, players, False)
-        worth_mean = worth_within + worth[:, -1:] / (zeros + 1)
-        shares_mean = shares_within + shares[:, -1:] / (zeros + 1)
-        outside = over_rest + shares[:, -1:] / np.maximum(zeros, 1) - shares_mean
-        first = over_q - worth_within
-        return cls(first, shares_within, over_q, over_rest, worth_mean, outside, shares_mean)
-
-    def fill(self, values: FloatArray, table: FloatArray) -> None:
-        """Write tables.
-
-        Parameters
-        ----------
-        values : float (subtrees, states)
-            What the own player may lead to.
-        table : float (subtrees, d + 1, states, 2^d)
-            What is written to, the own player last.
-        """
-        by_value = values[:, :, None]
-        fill(
-            table[:, :-1],
-            self.first[:, None] + by_value * self.first_by_value[:, None],
-            self.second[:, None] + by_value * self.second_by_value[:, None],
-            self.outside[:, None] + by_value * self.outside_by_value[:, None],
-        )
-        np.multiply(by_value, self.own_by_value[:, None], out=table[:, -1])
-        table[:, -1] -= self.outside[:, None]
-
-    def at(self, patterns: IntArray, values: FloatArray) -> FloatArray:
-        """The same numbers for some patterns alone (subtrees, d + 1, m).
-
-        Parameters
-        ----------
-        patterns : int (subtrees, m)
-            Of the d players.
-        values : float (subtrees, m)
-            What the own player leads to.
-        """
-        width = self.first.shape[1]
-        start = (np.arange(len(patterns)) * width)[:, None]
-        place = patterns + start
-        players = 1 << np.arange(width.bit_length() - 1)
-        without = (patterns[:, None] & ~players[:, None]) + start[:, None]
-        first = self.first.take(place) + values * self.first_by_value.take(place)
-        second = self.second.take(without)
-        second += values[:, None] * self.second_by_value.take(without)
-        mean = self.outside.take(place)
-        outside = mean + values * self.outside_by_value.take(place)
-        result = np.empty((len(patterns), len(players) + 1, patterns.shape[1]))
-        result[:, :-1] = _inside_or_not(patterns, players, first, second, outside)
-        np.subtract(values * self.own_by_value.take(place), mean, out=result[:, -1])
-        return result
+    players = counts.shape[-1].bit_length() - 1
+    zeros = players - sizes(players)
+    mean = common(players + 1) // (zeros + 1)
+    rest = common(players + 1) // np.maximum(zeros, 1)
+    over_q, within, over_rest = _split_integrals(counts, players, counted)
+    in_all = counts[..., -1:]
+    total_in_all = in_all.sum(axis=0)
+    total_within = within.sum(axis=0)
+    mean_in_all = in_all[:2] * mean
+    sums = np.empty((2, 2, 3, *counts.shape[1:]))
+    missed, reached = sums[:, 0], sums[:, 1]
+    np.subtract(over_q[:2], within[:2], out=missed[:, 0])
+    missed[:, 1] = over_q[:2]
+    np.add(within[:2], mean_in_all, out=missed[:, 2])
+    # a background row in all boxes of the others is in all of the leaf by its own player alone
+    np.subtract(total_within + total_in_all * mean, mean_in_all, out=reached[:, 0])
+    np.subtract(over_rest + total_in_all * rest, in_all[:2] * rest, out=reached[:, 1])
+    reached[:, 2] = over_rest - total_within + total_in_all * (rest - mean)
+    reached += missed
+    return sums
 
 
-class LeafSums(NamedTuple):
-    """The three numbers per pattern that leaves' tables are made of; each (leaves, 2^k)."""
-
-    first: FloatArray
-    second: FloatArray
-    outside: FloatArray
-
-    def at(self, patterns: IntArray) -> FloatArray:
-        """φ_j(p) of leaves with value 1 for some patterns (leaves, m) alone: (leaves, k, m)."""
-        width = self.first.shape[1]
-        start = (np.arange(len(patterns)) * width)[:, None]
-        place = patterns + start
-        players = 1 << np.arange(width.bit_length() - 1)
-        second = self.second.take((patterns[:, None] & ~players[:, None]) + start[:, None])
-        first = self.first.take(place)
-        return _inside_or_not(patterns, players, first, second, self.outside.take(place))
-
-
-def _inside_or_not(
-    patterns: IntArray,
-    players: IntArray,
-    first: FloatArray,
-    second: FloatArray,
-    outside: FloatArray,
-) -> FloatArray:
-    """φ_j(p) (leaves, k, m), as `fill` has them, from second (leaves, k, m) of p without j, the
-    others (leaves, m).
+def fill_splits(table: FloatArray, sums: FloatArray) -> None:
+    """Write tables of splits (splits, d + 1, states, 2^d), the own player last, from the rounded
+    sums of their leaves, the right one first. States are as in `Cells.own`.
     """
-    inside = (patterns[:, None] & players[:, None]) > 0
-    return np.where(inside, first[:, None] - second, 0.0 - outside[:, None])
+    boxes = table.shape[2] // 2  # the own player's box is set in the last state of each answer
+    of_states = np.empty((3, len(table), *table.shape[2:]))
+    missed, reached = sums[:, 0], sums[:, 1]
+    for answer in range(2):
+        state = boxes * answer + boxes - 1
+        np.add(reached[answer], missed[1 - answer], out=of_states[:, :, state])
+        own = table[:, -1, state]
+        np.subtract(reached[answer, 0], missed[answer, 1], out=own)
+        own -= missed[1 - answer, 2]
+        if boxes == 2:
+            np.add(missed[0], missed[1], out=of_states[:, :, state - 1])
+            np.subtract(0.0, of_states[2, :, state - 1], out=table[:, -1, state - 1])
+    fill(table[:, :-1], *of_states)
 
 
-def _path_sums(shares: FloatArray, players: int, over_q: bool) -> tuple[FloatArray, FloatArray]:
-    """∫T/q dq (or ∫T/(1 − q) dq) and ∫T dq per pattern, without background rows in all boxes."""
-    if players > MATRIX_PLAYERS:
-        return _integrals(shares, players, over_q, not over_q)
-    both = shares @ _path_matrix(players, over_q)
-    return both[:, : 1 << players], both[:, 1 << players :]
+def _split_integrals(
+    counts: FloatArray, players: int, counted: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """∫T/q dq and ∫T dq per pattern, and of all counts together ∫T/(1 − q) dq, without background
+    rows in all boxes; times `common` of players + 1.
+    """
+    width = 1 << players
+    if players <= MATRIX_PLAYERS:
+        by_one, by_total = _split_matrices(players)
+        both = counts @ by_one
+        return both[..., :width], both[..., width:], counts.sum(axis=0) @ by_total
+    return _split_by_levels(counts, players, counted)
 
 
-@lru_cache(maxsize=32)
-def _path_matrix(players: int, over_q: bool) -> FloatArray:
-    return np.concatenate(_integrals(np.eye(1 << players), players, over_q, not over_q), axis=1)
+def _split_by_levels(
+    counts: FloatArray, players: int, counted: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    over_q = np.zeros(counts.shape)
+    within = np.zeros(counts.shape)
+    over_rest = np.zeros(counts.shape[1:])
+    for level, terms in _terms(counts, players, players + 1):
+        over_rest += terms.sum(axis=0) * level
+        over_q += np.multiply(terms, 1 - level, out=terms)
+        within += np.multiply(terms, level, out=terms)
+    over_q, within, over_rest = _of_patterns([over_q, within, over_rest], counted)
+    return over_q, within, over_rest
+
+
+@lru_cache(maxsize=16)
+def _split_matrices(players: int) -> tuple[FloatArray, FloatArray]:
+    """The same as matrices over the background's patterns, transposed: two of them, and one."""
+    over_q, within, over_rest = _split_by_levels(np.eye(1 << players)[None], players, counted=True)
+    return np.concatenate([over_q[0], within[0]], axis=1), over_rest
 
 
 def cover_table(shares: FloatArray) -> FloatArray:

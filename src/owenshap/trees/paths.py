@@ -209,7 +209,7 @@ def add_cover_differences(
     if not len(leaves):
         return
     boxes = block.boxes(leaves)
-    turns = block.chain(np.unique(boxes[boxes >= 0]))
+    turns = block.chain(boxes[boxes >= 0])
     bits = np.zeros((len(block), answers.shape[1]), np.uint8)
     bits[np.concatenate(turns)] = inside(block, turns, answers)
     for players in np.unique(block.players[leaves]).tolist():

@@ -7,10 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from owenshap.support.arrays import WORKING, FloatArray, IntArray
+from owenshap.support.arrays import WORKING, ByteArray, FloatArray, IntArray
 from owenshap.support.progress import pulse
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
+from owenshap.trees.few import Few, Met
+from owenshap.trees.leaves import Counted, rounder
 from owenshap.trees.pairs import Walk, add_pair_values
 from owenshap.trees.paths import Passes, add_cover_differences, add_path_values, cover_shares
 from owenshap.trees.products import VALUES, Asked
@@ -21,7 +23,6 @@ BLOCK_NODES = 1 << 15  # of a block of trees
 # looked up at a time, whose bits take an eighth of the working memory; fewer where a single tree is
 # larger than a block
 ROWS = WORKING // (8 * BLOCK_NODES)
-FEW_ROWS = 16  # so far: for more, it is sooner to fill tables of 2^7 entries than to do without
 
 
 class Prepared:
@@ -54,29 +55,43 @@ class Prepared:
         self.weights = weights
         self.asked = asked
         walking = (
-            path_work(block, asked) if background is None else pair_work(block, background, asked)
+            path_work(block, asked)
+            if background is None
+            else pair_work(block, len(background) * self.reached, asked)
         )
         self.plan = plan(block, walking, background is not None and asked == VALUES, asked)
-        entries = sum(cells.bound(asked) for cells in self.plan.cells)
-        self.size = 8 * entries * block.ensemble.values.shape[1]  # bytes
+        self.size = 8 * self.plan.entries * block.ensemble.values.shape[1]  # bytes
         self.kept = self.size if self.size <= room else 0
         self.rows = max(1, min(ROWS, ROWS * BLOCK_NODES // len(block)))  # at a time
-        self._means: dict[int, FloatArray] = {}
+        self._by_leaves = float(walking.leaf[self.plan.leaves].sum())
         self._tables: list[Table] | None = None
         self._rows_so_far = 0
 
     def look_up(self, matrix: FloatArray, total: FloatArray) -> None:
         """Add what this block's tables give to rows to (targets, m)."""
-        if self.kept:
-            self._look_up(self._tables_for(len(matrix)), matrix, total)
+        self._rows_so_far += len(matrix)
+        if self._sooner_without(self._rows_so_far if self.kept else len(matrix)):
+            for rows in parts_of(matrix, self._rows_at_once):
+                answers = self.block.answers(matrix[rows])
+                self.few.add(answers, self._met(), total[:, rows])
+        elif self.kept:
+            if self._tables is None:
+                self._tables = self._made(list(range(len(self.plan.cells))))
+            self._look_up(self._tables, matrix, total)
         else:
             for part in range(len(self.plan.cells)):
-                self._look_up(self._made([part], len(matrix) <= FEW_ROWS), matrix, total)
+                self._look_up(self._made([part]), matrix, total)
+
+    def _sooner_without(self, rows: int) -> bool:
+        """Whether it is less work for so many rows to do without tables."""
+        if self.background is None or self.weights is not None or self.asked != VALUES:
+            return False
+        return self._tables is None and rows * self._by_leaves < self.plan.once + self.plan.at_least
 
     def in_turn(self) -> Iterator[Table]:
         """The tables, one after the other; none is kept."""
         for part in range(len(self.plan.cells)):
-            yield from self._made([part], unfilled=False)
+            yield from self._made([part])
 
     def walk_down(self, matrix: FloatArray, total: FloatArray) -> None:
         """Add what this block's leaves without a table give to rows to (targets, m)."""
@@ -86,53 +101,67 @@ class Prepared:
             for rows in parts_of(matrix, step):
                 total[:, rows] += self._deep_values(matrix[rows])
 
-    def _tables_for(self, rows: int) -> list[Table]:
-        """The tables that are kept; for a few rows they are not filled."""
-        self._rows_so_far += rows
-        few = self._rows_so_far <= FEW_ROWS
-        tables = self._tables
-        if tables is None or not (few or all(each.filled for each in tables)):
-            tables = self._made(list(range(len(self.plan.cells))), few)
-            self._tables = tables
-        return tables
-
-    def _made(self, parts: list[int], unfilled: bool) -> list[Table]:
-        """The tables of some parts of the plan; their means are kept."""
+    def _made(self, parts: list[int]) -> list[Table]:
+        """The tables of some parts of the plan."""
         groups = [self.plan.cells[part] for part in parts]
         if self.background is None:
-            made = [path_dependent(self.block, cells, self.shares, self.asked) for cells in groups]
-        else:
-            shares = self._pattern_shares(groups, self.background)
-            made = [
-                interventional(self.block, cells, each, unfilled, self.asked)
-                for cells, each in zip(groups, shares, strict=True)
-            ]
-        self._means.update(zip(parts, (mean for _, mean in made), strict=True))
-        return [table for table, _ in made]
+            return [path_dependent(self.block, cells, self.shares, self.asked) for cells in groups]
+        counts = self._pattern_counts(groups)
+        return [
+            interventional(self.block, cells, each, self.counted, self.asked)
+            for cells, each in zip(groups, counts, strict=True)
+        ]
 
-    def _pattern_shares(self, groups: list[Cells], background: FloatArray) -> list[FloatArray]:
-        weights = self.weights
-        bits = (self.plan.bits(background[rows]) for rows in parts_of(background, self.rows))
-        counted = histograms(groups, bits, weights)
-        return counted if weights is not None else [each / len(background) for each in counted]
+    def _pattern_counts(self, groups: list[Cells]) -> list[FloatArray]:
+        return histograms(groups, map(self.plan.bits, self._answers()), self.weights)
+
+    @cached_property
+    def counted(self) -> Counted:
+        assert self.background is not None
+        total = len(self.background) if self.weights is None else 1
+        largest = float(self.block.ensemble.largest.max(initial=0))
+        return Counted(total, self.weights is None, rounder(largest))
+
+    @cached_property
+    def few(self) -> Few:
+        return Few(self.block, self.plan.leaves, self.counted)
+
+    def _met(self) -> Iterator[Met]:
+        """What leaves know of the background, some rows at a time; kept where these are all."""
+        if len(self._background_parts) == 1:
+            yield self._kept_met
+        else:
+            yield from map(self.few.met, self._answers())
+
+    @cached_property
+    def _kept_met(self) -> Met:
+        return self.few.met(*self._answers())
+
+    @property
+    def _rows_at_once(self) -> int:
+        """Rows that do without tables at a time: their sums are in the working memory."""
+        slots = int(self.block.players[self.plan.leaves].sum())
+        return max(1, WORKING // (16 * max(1, slots)))
 
     def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
         share = len(self.block) / len(self.block.ensemble.left)  # of the work in all blocks
         parts = parts_of(matrix, self.rows)
         for rows in parts:
-            bits = self.plan.bits(_padded(matrix[rows]))
+            bits = self.plan.bits(self.block.answers(_padded(matrix[rows])))
             for table in tables:
                 table.add(table.cells.patterns(bits), total[:, rows])
             pulse(fitted=share / len(parts))
 
-    @property
+    @cached_property
     def mean(self) -> FloatArray:
         """What the block's trees give where all players are absent (K,)."""
-        for part in range(len(self.plan.cells)):
-            if part not in self._means:
-                self._made([part], unfilled=True)
-        means = [self._means[part] for part in range(len(self.plan.cells))]
-        return sum(means, _unsplit(self.block) + self._deep_mean())
+        block = self.block
+        leaves = np.flatnonzero(~block.inner & (block.depth >= 0))
+        reached = self._cover_of(leaves) if self.background is None else self._background_at(leaves)
+        values = block.ensemble.values[leaves + block.nodes.start]
+        mean = np.zeros(block.ensemble.n_outputs)
+        np.add.at(mean, block.ensemble.outputs[block.tree[leaves]], values * reached[:, None])
+        return mean
 
     @cached_property
     def shares(self) -> FloatArray:
@@ -154,31 +183,47 @@ class Prepared:
             add_cover_differences(block, wanted, self.shares, answers, self.asked, deep)
         return deep
 
-    def _deep_mean(self) -> FloatArray:
-        block = self.block
-        mean = np.zeros(block.ensemble.n_outputs)
-        leaves = np.flatnonzero(self.plan.deep)
-        if not len(leaves):
-            return mean
-        reached = self._cover_of(leaves) if self.background is None else self._background_at(leaves)
-        values = block.ensemble.values[leaves + block.nodes.start]
-        np.add.at(mean, block.ensemble.outputs[block.tree[leaves]], values * reached[:, None])
-        return mean
-
     def _cover_of(self, leaves: IntArray) -> FloatArray:
         boxes = self.block.boxes(leaves)
         return np.where(boxes >= 0, self.shares[boxes], 1.0).prod(axis=1)
 
     def _background_at(self, leaves: IntArray) -> FloatArray:
         """The background's weight at each leaf."""
-        background = self.background
-        assert background is not None
-        weights = self.weights
-        weights = np.full(len(background), 1 / len(background)) if weights is None else weights
-        reached = self.block.ensemble.leaves(background, self.block.trees) - self.block.nodes.start
-        at: FloatArray = np.zeros(len(self.block))
-        np.add.at(at, reached, weights[:, None])
-        return at[leaves]
+        at: FloatArray = np.zeros(len(leaves))
+        start = 0
+        for answers in self._answers():
+            arrived = self.block.arrived(answers)[leaves]
+            stop = start + answers.shape[1]
+            weights = None if self.weights is None else self.weights[start:stop]
+            at += arrived.sum(axis=1) if weights is None else arrived @ weights
+            start = stop
+        return at / self.counted.total
+
+    @cached_property
+    def _kept_answers(self) -> list[ByteArray]:
+        return [self._answers_of(rows) for rows in self._background_parts]
+
+    def _answers(self) -> Iterator[ByteArray]:
+        """The background's, some rows at a time; kept where these are all."""
+        if len(self._background_parts) == 1:
+            yield from self._kept_answers
+        else:
+            yield from map(self._answers_of, self._background_parts)
+
+    @property
+    def _background_parts(self) -> list[slice]:
+        assert self.background is not None
+        return parts_of(self.background, self.rows)
+
+    def _answers_of(self, rows: slice) -> ByteArray:
+        assert self.background is not None
+        return self.block.answers(self.background[rows])
+
+    @cached_property
+    def reached(self) -> FloatArray:
+        """The share of pairs that come to each node, about."""
+        assert self.background is not None
+        return reached(self.block, self.background)
 
     @cached_property
     def passes(self) -> Passes:
@@ -186,9 +231,7 @@ class Prepared:
 
     @cached_property
     def walk(self) -> Walk:
-        assert self.background is not None
-        shares = reached(self.block, self.background)
-        return Walk(self.block, self.plan.deep, shares, self.asked)
+        return Walk(self.block, self.plan.deep, self.reached, self.asked)
 
     @cached_property
     def background_ways(self) -> IntArray:
@@ -204,15 +247,3 @@ def parts_of(matrix: FloatArray, rows: int) -> list[slice]:
 def _padded(matrix: FloatArray) -> FloatArray:
     """At least two rows: numpy adds a single column in another order."""
     return matrix if len(matrix) > 1 else np.repeat(matrix, 2, axis=0)
-
-
-def _unsplit(block: Block) -> FloatArray:
-    """Trees that are a single leaf are constants."""
-    mean = np.zeros(block.ensemble.n_outputs)
-    alone = block.roots[~block.inner[block.roots]]
-    np.add.at(
-        mean,
-        block.ensemble.outputs[block.tree[alone]],
-        block.ensemble.values[alone + block.nodes.start],
-    )
-    return mean

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,69 +12,21 @@ from owenshap.support.arrays import CACHED, ByteArray, FloatArray, IntArray
 from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import Cells
 from owenshap.trees.leaves import (
-    WHOLE_PLAYERS,
-    LeafSums,
-    SplitSums,
+    Counted,
     cover_table,
+    fill,
+    fill_splits,
     leaf_sums,
-    leaf_table,
+    rounded,
+    split_sums,
 )
 from owenshap.trees.products import VALUES, Asked, cover_differences, difference_table
 
 LOOKUPS = 1 << 10  # slots of a table at a time
 
-LeafTables = Callable[[IntArray, int, IntArray | None], tuple[FloatArray, FloatArray]]
-"""Leaves, their number of players and their maps -> tables (leaves, count, 2^k), and how much of
-the absent players' distribution reaches each leaf. Without maps, leaves are their own cells."""
-
-
-@dataclass(frozen=True, eq=False)
-class UnfilledLeaves:
-    """Entries of cells that are one leaf each, worked out for the rows that come.
-
-    Parameters
-    ----------
-    sums : LeafSums
-        Of the leaves.
-    values : float (leaves, V)
-        What they are worth.
-    """
-
-    sums: LeafSums
-    values: FloatArray
-
-    def at(self, patterns: IntArray) -> FloatArray:
-        """What rows get (leaves, V, k, m)."""
-        return self.sums.at(patterns)[:, None] * self.values[:, :, None, None]
-
-
-@dataclass(frozen=True, eq=False)
-class UnfilledSplits:
-    """Entries of cells that are a split with its two leaves, worked out for the rows that come.
-
-    Parameters
-    ----------
-    sums : list of SplitSums
-        Of the splits, for each output that their trees speak of.
-    leads_to : float (splits, states, V)
-        What the own player may lead to.
-    """
-
-    sums: list[SplitSums]
-    leads_to: FloatArray
-
-    def at(self, patterns: IntArray) -> FloatArray:
-        """What rows get (splits, V, d + 1, m)."""
-        others = self.sums[0].first.shape[1]
-        state = patterns // others
-        by_output = [
-            sums.at(patterns % others, np.take_along_axis(self.leads_to[..., output], state, 1))
-            for output, sums in enumerate(self.sums)
-        ]
-        return np.stack(by_output, axis=1)
-
-
-Unfilled: TypeAlias = UnfilledLeaves | UnfilledSplits
+LeafTables = Callable[[IntArray, int, IntArray | None], FloatArray]
+"""Leaves, their number of players and their maps -> what they add to each output (V, leaves, count,
+2^k). Without maps, leaves are their own cells."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +43,7 @@ class Table:
         output × players + player, in order; for pairs, output × players² + place.
     starts : int (slots,)
         Where each slot's entries begin.
-    entries : float64 (slots, 2^bits), or what they are made of
+    entries : float64 (slots, 2^bits)
         What a row with that pattern gets, cell by cell.
     targets : int
         How many targets there are.
@@ -102,32 +53,20 @@ class Table:
     cell: IntArray = field(repr=False)
     target: IntArray = field(repr=False)
     starts: IntArray = field(repr=False)
-    entries: FloatArray | Unfilled = field(repr=False)
+    entries: FloatArray = field(repr=False)
     targets: int
-
-    @property
-    def filled(self) -> bool:
-        return isinstance(self.entries, np.ndarray)
 
     def add(self, patterns: IntArray, total: FloatArray) -> None:
         """Add what all slots give to rows with these patterns (cells, m) to (targets, m), or to as
         many of these rows as there is room for.
         """
-        look_up = self._look_up(patterns)
+        flat = self.entries.ravel()
         for start in range(0, len(self.target), LOOKUPS):
             part = slice(start, start + LOOKUPS)
             first, adding = self._adding(part)
-            total[first : first + adding.shape[0]] += (adding @ look_up(part))[:, : total.shape[1]]
-
-    def _look_up(self, patterns: IntArray) -> Callable[[slice], FloatArray]:
-        """What some slots give to the rows (slots, m)."""
-        if isinstance(self.entries, np.ndarray):
-            flat = self.entries.ravel()
-            return lambda part: flat.take(
-                np.add(patterns[self.cell[part]], self.starts[part, None], dtype=np.intp)
-            )
-        given = self.entries.at(patterns).reshape(len(self.target), -1)
-        return lambda part: given.take(self.starts[part] >> self.cells.bits, axis=0)
+            place = np.add(patterns[self.cell[part]], self.starts[part, None], dtype=np.intp)
+            given = adding @ flat.take(place)
+            total[first : first + adding.shape[0]] += given[:, : total.shape[1]]
 
     def _adding(self, part: slice) -> tuple[int, csr_array]:
         """The matrix that adds what some slots give to their targets, and the first of these."""
@@ -172,60 +111,50 @@ def histograms(
 
 
 def interventional(
-    block: Block,
-    cells: Cells,
-    shares: FloatArray,
-    unfilled: bool = False,
-    asked: Asked = VALUES,
-) -> tuple[Table, FloatArray]:
-    """The group's table, and its mean per output, for a background's shares of patterns.
-
-    Unfilled, entries are worked out for the rows that come: the same bits, sooner for a few rows.
-    """
-    unfilled = unfilled and cells.bits > WHOLE_PLAYERS
+    block: Block, cells: Cells, counts: FloatArray, counted: Counted, asked: Asked = VALUES
+) -> Table:
+    """The group's table for a background's counts of patterns."""
     if cells.own:
-        return _by_splits(block, cells, shares, unfilled)
-    if cells.alone and unfilled and asked == VALUES:
-        return _unfilled_leaves(block, cells, shares)
+        return _by_splits(block, cells, counts, counted)
+    leaf_values = block.ensemble.values[cells.leaves + block.nodes.start]
 
-    def tables(
-        leaves: IntArray, players: int, maps: IntArray | None
-    ) -> tuple[FloatArray, FloatArray]:
-        own = shares[cells.cell[leaves]]
+    def tables(leaves: IntArray, players: int, maps: IntArray | None) -> FloatArray:
+        own = counts[cells.cell[leaves]]
         if maps is not None:
             place = maps + (np.arange(len(leaves)) << players)[:, None]
-            counted = np.bincount(place.ravel(), own.ravel(), len(leaves) << players)
-            own = np.asarray(counted, np.float64).reshape(len(leaves), -1)
-        if asked == VALUES:
-            return leaf_table(own, players), own[:, -1]
-        return difference_table(own, players, asked), own[:, -1]
+            of_leaf = np.bincount(place.ravel(), own.ravel(), len(leaves) << players)
+            own = np.asarray(of_leaf, np.float64).reshape(len(leaves), -1)
+        if asked != VALUES:
+            table = difference_table(own / counted.total, players, asked)
+            return table * leaf_values[leaves].T[..., None, None]
+        sums = leaf_sums(own, players, counted.whole)
+        factors = leaf_values[leaves].T[..., None] / counted.scale(players)
+        table = np.empty((*factors.shape[:2], players, 1 << players))
+        for mine, each in zip(table, factors, strict=True):
+            fill(mine, *rounded(sums, each, counted.grid))
+        return table
 
     return _table(block, cells, tables, asked)
 
 
-def path_dependent(
-    block: Block, cells: Cells, shares: FloatArray, asked: Asked = VALUES
-) -> tuple[Table, FloatArray]:
-    """The group's table, and its mean per output, for cover shares of edges (nodes,)."""
+def path_dependent(block: Block, cells: Cells, shares: FloatArray, asked: Asked = VALUES) -> Table:
+    """The group's table for cover shares of edges (nodes,)."""
+    leaf_values = block.ensemble.values[cells.leaves + block.nodes.start]
 
-    def tables(leaves: IntArray, players: int, _: IntArray | None) -> tuple[FloatArray, FloatArray]:
+    def tables(leaves: IntArray, players: int, _: IntArray | None) -> FloatArray:
         own = shares[cells.edges[leaves, :players]]
         table = cover_table(own) if asked == VALUES else cover_differences(own, asked)
-        return table, own.prod(axis=1)
+        return table * leaf_values[leaves].T[..., None, None]
 
     return _table(block, cells, tables, asked)
 
 
-def _table(
-    block: Block, cells: Cells, tables: LeafTables, asked: Asked
-) -> tuple[Table, FloatArray]:
+def _table(block: Block, cells: Cells, tables: LeafTables, asked: Asked) -> Table:
     """Leaves of equal numbers of players at a time, added to the slots of their cells."""
     if cells.alone:
         return _of_leaves(block, cells, tables, asked)
-    whole = block.ensemble
     slot, cell, target, targets = _slots(block, cells, asked)
     entries = np.zeros((len(target), 1 << cells.bits))
-    mean = np.zeros(whole.n_outputs)
     players_of = (cells.edges >= 0).sum(axis=1)
     for players in np.unique(players_of).tolist():
         group = np.flatnonzero(players_of == players)
@@ -234,65 +163,30 @@ def _table(
         for start in range(0, len(group), step):
             leaves = group[start : start + step]
             maps = _maps(cells, leaves, players)
-            table, reached = tables(leaves, players, maps)
-            spread = _spread(table, maps)
-            values = whole.values[cells.leaves[leaves] + block.nodes.start]
-            np.add.at(
-                mean, whole.outputs[block.tree[cells.leaves[leaves]]], values * reached[:, None]
-            )
-            for output in range(values.shape[1]):
-                _add(entries, slot[leaves, :count, output], spread, values[:, output])
+            for output, table in enumerate(tables(leaves, players, maps)):
+                _add(entries, slot[leaves, :count, output], _spread(table, maps))
     order = np.argsort(target, kind="stable")
-    return Table(cells, cell[order], target[order], order << cells.bits, entries, targets), mean
+    return Table(cells, cell[order], target[order], order << cells.bits, entries, targets)
 
 
-def _of_leaves(
-    block: Block, cells: Cells, tables: LeafTables, asked: Asked
-) -> tuple[Table, FloatArray]:
+def _of_leaves(block: Block, cells: Cells, tables: LeafTables, asked: Asked) -> Table:
     """The same where each cell is one leaf."""
-    whole = block.ensemble
+    outputs = block.ensemble.outputs[block.tree[cells.leaves]]
     count = len(cells.leaves)
-    values = whole.values[cells.leaves + block.nodes.start]
-    outputs = whole.outputs[block.tree[cells.leaves]]
     per_leaf = asked.count(cells.bits)
-    entries = np.empty((count, values.shape[1], per_leaf, 1 << cells.bits))
-    mean = np.zeros(whole.n_outputs)
-    for some in _chunks(count, per_leaf << cells.bits):
-        table, reached = tables(np.arange(count)[some], cells.bits, None)
-        np.multiply(table[:, None], values[some, :, None, None], out=entries[some])
-        np.add.at(mean, outputs[some], values[some] * reached[:, None])
+    entries = np.empty((count, outputs.shape[1], per_leaf, 1 << cells.bits))
+    step = max(1, CACHED // (per_leaf << cells.bits))
+    for start in range(0, count, step):
+        leaves = np.arange(start, min(start + step, count))
+        entries[leaves] = tables(leaves, cells.bits, None).swapaxes(0, 1)
     player = block.edge_player[cells.edges[:, : cells.bits]]
-    return _joined(block, cells, entries, outputs, player, asked), mean
-
-
-def _unfilled_leaves(block: Block, cells: Cells, shares: FloatArray) -> tuple[Table, FloatArray]:
-    """The same, not filled."""
-    whole = block.ensemble
-    values = whole.values[cells.leaves + block.nodes.start]
-    outputs = whole.outputs[block.tree[cells.leaves]]
-    mean = np.zeros(whole.n_outputs)
-    sums = []
-    for some in _chunks(len(values), cells.bits << cells.bits):
-        own = shares[cells.cell[some]]
-        sums.append(leaf_sums(own, cells.bits))
-        np.add.at(mean, outputs[some], values[some] * own[:, -1:])
-    entries = UnfilledLeaves(LeafSums(*map(np.concatenate, zip(*sums, strict=True))), values)
-    player = block.edge_player[cells.edges[:, : cells.bits]]
-    return _joined(block, cells, entries, outputs, player), mean
-
-
-def _chunks(count: int, entries: int) -> list[slice]:
-    """So many cells with so many entries each, some at a time. Filled or not, tables are made of
-    the same parts: the bits of a matrix product may depend on its size.
-    """
-    step = max(1, CACHED // entries)
-    return [slice(start, start + step) for start in range(0, count, step)]
+    return _joined(block, cells, entries, outputs, player, asked)
 
 
 def _joined(
     block: Block,
     cells: Cells,
-    entries: FloatArray | Unfilled,
+    entries: FloatArray,
     outputs: IntArray,
     player: IntArray,
     asked: Asked = VALUES,
@@ -308,45 +202,33 @@ def _joined(
         cell[order],
         target[order],
         order << cells.bits,
-        entries.reshape(-1, 1 << cells.bits) if isinstance(entries, np.ndarray) else entries,
+        entries.reshape(-1, 1 << cells.bits),
         targets * block.ensemble.n_outputs,
     )
 
 
-def _by_splits(
-    block: Block, cells: Cells, shares: FloatArray, unfilled: bool
-) -> tuple[Table, FloatArray]:
+def _by_splits(block: Block, cells: Cells, counts: FloatArray, counted: Counted) -> Table:
     """The same where each cell is a split with its two leaves."""
     whole = block.ensemble
-    count = len(cells.roots)
     others = cells.bits - cells.own
-    children = [block.right[cells.roots], block.left[cells.roots]]  # by the answer
-    values = np.stack([whole.values[child + block.nodes.start] for child in children], axis=1)
+    children = (block.right[cells.roots], block.left[cells.roots])  # by the answer
+    of_answers = np.stack([whole.values[child + block.nodes.start] for child in children])
     outputs = whole.outputs[block.tree[cells.roots]]
-    leads_to = values if cells.own == 1 else np.stack([np.zeros_like(values), values], axis=2)
-    leads_to = leads_to.reshape(count, 1 << cells.own, -1)  # (cells, states, V), as patterns are
-    width = values.shape[2]
-    mean = np.zeros(whole.n_outputs)
-    shape = (count, width, others + 1, 1 << cells.own, 1 << others)
-    entries = np.empty((0,) if unfilled else shape)
-    kept: list[list[SplitSums]] = [[] for _ in range(width)]
-    for some in _chunks(count, others + 1 << cells.bits):
-        of_states = shares[some].reshape(-1, 1 << cells.own, 1 << others)
-        together = of_states.sum(axis=1)
+    count, width = outputs.shape
+    entries = np.empty((count, width, others + 1, 1 << cells.own, 1 << others))
+    step = max(1, CACHED // (others + 1 << cells.bits))
+    for start in range(0, count, step):
+        some = slice(start, start + step)
+        of_states = counts[some].reshape(-1, 2, cells.own, 1 << others)  # answers, boxes
+        by_leaf = [of_states[:, 0, -1], of_states[:, 1, -1]]
+        if cells.own == 2:
+            by_leaf.append(of_states[:, :, 0].sum(axis=1))
+        sums = split_sums(np.stack(by_leaf), counted.whole)
         for output in range(width):
-            leads = leads_to[some, :, output]
-            worth = (of_states * leads[:, :, None]).sum(axis=1)
-            np.add.at(mean, outputs[some, output], worth[:, -1])
-            sums = SplitSums.of(worth, together)
-            if unfilled:
-                kept[output].append(sums)
-            else:
-                sums.fill(leads, entries[some, output])
-    player = _players_by_splits(block, cells)
-    if not unfilled:
-        return _joined(block, cells, entries, outputs, player), mean
-    of_all = [SplitSums(*map(np.concatenate, zip(*each, strict=True))) for each in kept]
-    return _joined(block, cells, UnfilledSplits(of_all, leads_to), outputs, player), mean
+            factors = of_answers[:, some, output, None] / counted.scale(others + 1)
+            on_grid = rounded(sums, factors[:, None, None], counted.grid)
+            fill_splits(entries[some, output], on_grid)
+    return _joined(block, cells, entries, outputs, _players_by_splits(block, cells))
 
 
 def _players_by_splits(block: Block, cells: Cells) -> IntArray:
@@ -393,11 +275,11 @@ def _spread(table: FloatArray, maps: IntArray) -> FloatArray:
     return table.ravel().take(place).reshape(count * players, -1)
 
 
-def _add(entries: FloatArray, slot: IntArray, spread: FloatArray, value: FloatArray) -> None:
-    """Add parts (leaves × k, 2^bits) times their leaves' values to the entries of slots."""
+def _add(entries: FloatArray, slot: IntArray, spread: FloatArray) -> None:
+    """Add parts (leaves × k, 2^bits) to the entries of slots."""
     order = np.argsort(slot, axis=None, kind="stable")
     ordered = slot.ravel()[order]
     begin = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    factors = np.repeat(value, slot.shape[1])[order]
-    adding = csr_array((factors, order, np.append(begin, slot.size)), shape=(len(begin), slot.size))
+    ends = np.append(begin, slot.size)
+    adding = csr_array((np.ones(slot.size), order, ends), shape=(len(begin), slot.size))
     entries[ordered[begin]] += np.asarray(adding @ spread)

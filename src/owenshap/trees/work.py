@@ -19,6 +19,7 @@ EXPECTED_ROWS = 150  # the rows that tables are weighed for: between a few and t
 PER_LOOKUP = 4.0  # of one player of a cell, per row
 PER_ENTRY = 15.0  # of a cell's table, per leaf
 PER_OWN_ENTRY = 7.0  # of a table for a split and its two leaves
+PER_KIND = 1.5e6  # of tables of one number of bits, however few: many calls of numpy
 PER_STEP = 1.5  # of the transform of a leaf, per pattern and player
 PER_END = 40.0  # of a pair of rows that comes to a leaf, or to a node with tables below alone
 PER_VISIT = 10.0  # of a pair at an inner node; of a row and a level, where cover is followed
@@ -36,10 +37,16 @@ class CellWork:
         For its table; infinity where a cell would have too many bits.
     per_row : float (nodes,)
         For look-ups.
+    entries : float (nodes,)
+        Of its table, per output, at most.
+    bits : int (nodes,)
+        Of its patterns, at most.
     """
 
     once: FloatArray
     per_row: FloatArray
+    entries: FloatArray
+    bits: FloatArray
 
     @property
     def total(self) -> FloatArray:
@@ -96,6 +103,8 @@ def cell_work(block: Block, most_bits: int, by_splits: bool, asked: Asked = VALU
     return CellWork(
         np.where(bits <= most_bits, table, np.inf),
         small + counts * width * PER_LOOKUP,  # a bit of a row's pattern takes 1
+        counts * np.exp2(small),
+        small,
     )
 
 
@@ -119,14 +128,15 @@ def _distinct(block: Block) -> IntArray:
     inner = np.flatnonzero(block.inner)
     tree = block.tree[inner] - block.trees.start
     width = len(block) + 1
-    return np.bincount(
-        np.unique(tree * width + question[inner]) // width, minlength=len(block.roots)
-    )
+    asked = np.sort(tree * width + question[inner])
+    new = np.append(True, asked[1:] != asked[:-1])[: len(asked)]
+    return np.bincount(asked[new] // width, minlength=len(block.roots))
 
 
-def pair_work(block: Block, background: FloatArray, asked: Asked = VALUES) -> WalkWork:
-    """What nodes cost where each row walks together with each background row."""
-    pairs = len(background) * reached(block, background)
+def pair_work(block: Block, pairs: FloatArray, asked: Asked = VALUES) -> WalkWork:
+    """What nodes cost where each row walks together with each background row, from how many of
+    these pairs come to each.
+    """
     ends = pairs * PER_END
     # about half of the players have parted, and each pair of them gets something
     partners = np.maximum(1, block.players / 2) if asked.order > 1 else 1

@@ -17,7 +17,7 @@ from owenshap.errors import InputError
 from owenshap.trees import cells
 from owenshap.trees.baselines import baseline_values
 from owenshap.trees.exact import TreeGame
-from owenshap.trees.products import VALUES
+from owenshap.trees.prepared import Prepared
 from owenshap.trees.work import PER_SPLIT, WalkWork
 
 CLOSE = 1e-12  # of the largest value
@@ -268,8 +268,7 @@ def test_memory_is_bounded() -> None:
     ensemble = random_ensemble(20, trees=25, depth=12, features=12, leafy=0.1)
     rows = random_rows(21, 20, 12)
     game = TreeGame.of(ensemble, random_rows(22, 300, 12), memory=100_000_000)
-    cells_of = [each for prepared in game.prepared for each in prepared.plan.cells]
-    tables = sum(each.bound(VALUES) for each in cells_of) * 8
+    tables = sum(each.size for each in game.prepared)
     tracemalloc.start()
     game.values(rows)
     peak = tracemalloc.get_traced_memory()[1]
@@ -340,28 +339,44 @@ def test_bad_input_is_named() -> None:
         values(ensemble, rows, rows, player_of=[0, 1])
 
 
-@pytest.mark.parametrize("outputs", [1, 3])
-def test_few_rows_do_without_filled_tables_and_have_the_same_bits(outputs: int) -> None:
-    shape = {"trees": 3, "depth": 9, "features": 9, "outputs": outputs, "leafy": 0.1}
-    ensemble = random_ensemble(3, vector=True, **shape)
-    rows = random_rows(4, 40, 9)
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    depth=st.integers(1, 9),
+    features=st.integers(1, 12),
+    vector=st.booleans(),
+    size=st.integers(1, 400),
+)
+def test_with_and_without_tables_rows_have_the_same_bits(
+    seed: int, depth: int, features: int, vector: bool, size: int
+) -> None:
+    shape = {"depth": depth, "features": features, "vector": vector}
+    ensemble = random_ensemble(seed, trees=4, outputs=2, leafy=0.1, **shape)
+    rows = random_rows(seed + 1, 6, features)
+    background = random_rows(seed + 2, size, features)
+    found = []
+    for without in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Prepared, "_sooner_without", lambda *_, answer=without: answer)
+            found.append(TreeGame.of(ensemble, background).values(rows))
+    np.testing.assert_array_equal(*found)
+
+
+def test_few_rows_do_without_tables() -> None:
+    """One after the other, too, until tables are less work."""
+    ensemble = random_ensemble(3, trees=3, depth=9, features=9, leafy=0.1)
+    rows = random_rows(4, 400, 9)
     background = random_rows(5, 100, 9)
-    weights = np.arange(100.0)
-    at_once = TreeGame.of(ensemble, background, weights)
+    at_once = TreeGame.of(ensemble, background)
     whole = at_once.values(rows)
-    assert all(each.filled for each in kept_tables(at_once))
-    in_parts = TreeGame.of(ensemble, background, weights)
+    assert all(each._tables for each in at_once.prepared)
+    in_parts = TreeGame.of(ensemble, background)
     np.testing.assert_array_equal(in_parts.values(rows[:7]), whole[:7])
-    kinds = {type(each.entries).__name__ for each in kept_tables(in_parts)}
-    assert {"UnfilledLeaves", "UnfilledSplits"} <= kinds
     np.testing.assert_array_equal(in_parts.values(rows[7:8]), whole[7:8])
+    assert not any(each._tables for each in in_parts.prepared)
     np.testing.assert_array_equal(in_parts.values(rows[8:]), whole[8:])
-    assert all(each.filled for each in kept_tables(in_parts))
+    assert all(each._tables for each in in_parts.prepared)
     np.testing.assert_array_equal(in_parts.base, at_once.base)
-
-
-def kept_tables(game: TreeGame) -> list[Any]:
-    return [table for each in game.prepared for table in each._tables or []]
 
 
 @pytest.mark.parametrize("with_background", [True, False])

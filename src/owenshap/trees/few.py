@@ -1,0 +1,192 @@
+"""What a few rows get without tables: from the background rows that meet them at each leaf.
+
+A row and a background row meet at a leaf where no player has both outside its box. The sums of
+`leaves` are taken over the background rows that meet the row. They are whole numbers, so that rows
+get the same bits as from tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from math import factorial
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from owenshap.support.arrays import CACHED, ByteArray, FloatArray, IntArray
+from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.trees.cells import MOST_BITS
+from owenshap.trees.leaves import Counted, common, rounded
+
+SIZES = MOST_BITS + 1  # players that may be outside their boxes: none to all
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """Background rows at leaves, in order of leaves; those of a leaf that are outside the same
+    boxes count as one.
+    """
+
+    leaf: IntArray
+    outside: IntArray  # a bit for each player whose box does not hold them
+    count: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Few:
+    """Some leaves of a block, ready for rows.
+
+    Parameters
+    ----------
+    block : Block
+        The trees.
+    leaves : int (leaves,)
+        Those that count, with MOST_BITS players at most.
+    counted : Counted
+        How many background rows there are, each of which counts 1, and the grid.
+    """
+
+    block: Block
+    leaves: IntArray
+    counted: Counted
+
+    @cached_property
+    def _by_players(self) -> IntArray:
+        """The leaves, those with most players first."""
+        return self.leaves[np.argsort(-self.block.players[self.leaves], kind="stable")]
+
+    @cached_property
+    def _players(self) -> IntArray:
+        return self.block.players[self._by_players]
+
+    @cached_property
+    def _boxes(self) -> IntArray:
+        return self.block.boxes(self._by_players)
+
+    @cached_property
+    def _turns(self) -> list[IntArray]:
+        return self.block.chain(self._boxes[self._boxes >= 0])
+
+    @cached_property
+    def _sources(self) -> IntArray:
+        """Where the bits of the leaves' boxes are among those of all turns."""
+        ordered = np.concatenate(self._turns)
+        place = np.full(len(self.block), NONE)
+        place[ordered] = np.arange(len(ordered))
+        return place[self._boxes]
+
+    def _outside(self, answers: ByteArray) -> IntArray:
+        """Whose boxes do not hold each row (leaves, m), a bit for each player."""
+        bits = inside(self.block, self._turns, answers) ^ 1
+        outside: IntArray = np.zeros((len(self.leaves), answers.shape[1]), np.uint16)
+        for slot in reversed(range(self._boxes.shape[1])):
+            some = outside[: np.count_nonzero(self._players > slot)]
+            some += some
+            some |= bits.take(self._sources[: len(some), slot], axis=0)
+        return outside
+
+    def met(self, answers: ByteArray) -> Met:
+        """What leaves know of background rows with these answers (questions, b)."""
+        ordered = np.sort(self._outside(answers), axis=1)
+        new = np.ones(ordered.shape, np.bool_)
+        np.not_equal(ordered[:, 1:], ordered[:, :-1], out=new[:, 1:])
+        start = np.flatnonzero(new)
+        per_leaf = np.count_nonzero(new, axis=1)
+        leaf = np.repeat(np.arange(len(ordered), dtype=np.int32), per_leaf)
+        count = np.diff(start, append=ordered.size).astype(np.uint16)
+        return Met(leaf, ordered.ravel()[start], count)
+
+    @cached_property
+    def _slots(self) -> tuple[IntArray, IntArray]:
+        """The leaf and the bit of every player of every leaf."""
+        leaf, bit = np.nonzero(self._boxes >= 0)
+        return leaf, bit
+
+    @cached_property
+    def _player(self) -> IntArray:
+        return self.block.edge_player[self._boxes[self._slots]]
+
+    @cached_property
+    def _factors(self) -> FloatArray:
+        """What sums are multiplied by (V, leaves)."""
+        values = self.block.ensemble.values[self._by_players + self.block.nodes.start]
+        scale = np.array([self.counted.scale(each) for each in range(SIZES)])[self._players]
+        return (values / scale[:, None]).T
+
+    @cached_property
+    def _outputs(self) -> IntArray:
+        """The outputs that these speak of (V, leaves)."""
+        return self.block.ensemble.outputs[self.block.tree[self._by_players]].T
+
+    def add(self, answers: ByteArray, background: Iterable[Met], total: FloatArray) -> None:
+        """Add what rows with these answers get to (targets, m)."""
+        if not len(self.leaves):
+            return
+        outside = np.ascontiguousarray(self._outside(answers).T)
+        sums = np.zeros((2, *outside.shape))
+        without = np.zeros((*outside.shape, self._boxes.shape[1]))
+        for met in background:
+            step = max(1, CACHED // len(met.leaf))
+            for start in range(0, len(outside), step):
+                rows = slice(start, start + step)
+                self._add_met(met, outside[rows], sums[:, rows], without[rows])
+        total += self._values(outside, sums, without, total.shape[0])
+
+    def _add_met(self, met: Met, outside: IntArray, sums: FloatArray, without: FloatArray) -> None:
+        """Add to `first` and `outside` (2, m, leaves), and what of `first` is from background rows
+        outside each box (m, leaves, slots).
+        """
+        meets = np.flatnonzero((met.outside & outside.take(met.leaf, axis=1)) == 0)
+        row, which = np.divmod(meets, len(met.leaf)) if len(outside) > 1 else (0, meets)
+        at = met.leaf.take(which) + row * len(self.leaves)  # in order
+        bits = met.outside.take(which)
+        counts = met.count.take(which)
+        state = (self._players * SIZES + np.bitwise_count(outside)) * SIZES
+        state = state.take(at) + np.bitwise_count(bits)
+        start = np.flatnonzero(np.append(True, at[1:] != at[:-1]))
+        some = at[start]
+        weights = [each.take(state) * counts for each in _weights()]
+        for own, each in zip(sums.reshape(2, -1), weights, strict=True):
+            own[some] += np.add.reduceat(each, start)
+        by_slot = without.reshape(-1, without.shape[2]).T
+        for slot, own in enumerate(by_slot):
+            own[some] += np.add.reduceat(weights[0] * (bits >> slot & 1), start)
+
+    def _values(
+        self, outside: IntArray, sums: FloatArray, without: FloatArray, targets: int
+    ) -> FloatArray:
+        """What rows get (targets, m)."""
+        leaf, bit = self._slots
+        is_outside = (outside.take(leaf, axis=1) >> bit & 1).astype(np.bool_)
+        second = sums[0].take(leaf, axis=1) - without[:, leaf, bit]
+        grid = self.counted.grid
+        values = np.zeros((targets, len(outside)))
+        for factors, outputs in zip(self._factors, self._outputs, strict=True):
+            first, lost = rounded(sums, factors, grid).take(leaf, axis=2)
+            gained = first - rounded(second, factors.take(leaf), grid)
+            target = outputs.take(leaf) * self.block.n_players + self._player
+            adding = csr_array(
+                (np.ones(len(leaf)), (target, np.arange(len(leaf)))), shape=(targets, len(leaf))
+            )
+            values += adding @ np.where(is_outside, -lost, gained).T
+        return values
+
+
+@cache
+def _weights() -> tuple[FloatArray, FloatArray]:
+    """∫ q^(a−1) (1−q)^c and ∫ q^a (1−q)^(c−1), times `common`, by leaf's players, c and a."""
+
+    def of(power: Callable[[int, int], tuple[int, int]]) -> FloatArray:
+        table = np.zeros((SIZES, SIZES, SIZES))
+        for players in range(SIZES):
+            for others in range(players + 1):
+                for members in range(players + 1 - others):
+                    a, c = power(members, others)
+                    if min(a, c) >= 0:
+                        top = common(players) * factorial(a) * factorial(c)
+                        table[players, others, members] = top // factorial(a + c + 1)
+        return table.ravel()
+
+    return of(lambda a, c: (a - 1, c)), of(lambda a, c: (a, c - 1))
