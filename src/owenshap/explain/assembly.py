@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from owenshap.explain.exact_trees import TreeValues
 from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.interactions import PARTNERS, Interactions
-from owenshap.explain.planning import LINEAR
 from owenshap.fast.linear_first import CLOSE
+from owenshap.games.game import Game
 from owenshap.games.model_game import ModelGame
 from owenshap.games.players import Players
 from owenshap.run.keeping import KeptRow
@@ -24,8 +24,8 @@ from owenshap.statistics.stopping import Course
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.tables import Table
 
-KERNELS = "kernel closed form"
-"""What exact values of a kernel machine are called."""
+Estimated: TypeAlias = tuple[Game, Estimate]
+"""A game of some rows, and its estimate."""
 NOTHING_TO_DO = "nothing to do: no player differs from what stands in for it"
 
 
@@ -62,70 +62,38 @@ class Assembly:
             because=np.full(rows, f"{TREES}: {exact.words}", object),
         )
 
-    def of_linear(
-        self,
-        values: FloatArray,
-        base: FloatArray,
-        live: BoolArray,
-        background: int,
-        not_exact: str | None,
-    ) -> Explanation:
-        """Rows whose values are read off a linear model, which count as the two ends of a game.
-        Arguments as for `of_games`.
-        """
-        any_live: BoolArray = np.logical_or.reduce(live, axis=1)
-        counts = {
-            "evaluations": 1 + any_live.astype(np.int64),
-            "model_rows": 1 + 2 * background * any_live.astype(np.int64),
-        }
-        why = LINEAR.because
-        return self._closed_form(LINEAR.estimator.name, why, values, base, live, counts, not_exact)
-
-    def of_kernels(
-        self,
-        values: FloatArray,
-        base: FloatArray,
-        live: BoolArray,
-        checked: int,
-        not_exact: str | None,
-    ) -> Explanation:
-        """Rows whose values are read off a kernel machine, where so many rows were predicted to
-        compare it with the model. Arguments as for `of_games`.
-        """
-        rows = len(values)
-        shares = np.bincount(np.arange(checked) % rows, minlength=rows)
-        counts = {"evaluations": np.zeros(rows, np.int64), "model_rows": 1 + shares}
-        why = "the model is a sum of products over its features"
-        return self._closed_form(KERNELS, why, values, base, live, counts, not_exact)
-
-    def _closed_form(
+    def of_closed_form(
         self,
         name: str,
         why: str,
         values: FloatArray,
         base: FloatArray,
         live: BoolArray,
-        counts: Mapping[str, IntArray],
+        evaluations: IntArray,
+        model_rows: IntArray,
         not_exact: str | None,
     ) -> Explanation:
-        """Values without an error, and with the reason why; players that are not live have value
-        0.
+        """Rows whose values are read off the model, called so and for this reason. Arguments as for
+        `of_games`; players that are not live have value 0.
         """
-        values[~live] = 0
         any_live: BoolArray = np.logical_or.reduce(live, axis=1)
+        if not live.all():
+            values[~live] = 0
+            base = np.where(any_live[:, None], base, self.explained)
         because = "; ".join(each for each in (why, not_exact) if each)
         return self._explanation(
             None,
             name if any_live.any() else "exact",
             values=values,
-            base_values=np.where(any_live[:, None], base, self.explained),
+            base_values=base,
             standard_errors=np.zeros_like(values),
             lower=values.copy(),
             upper=values.copy(),
             doubtful=np.full(base.shape, "", object),
+            evaluations=evaluations,
+            model_rows=model_rows,
             stopped_by=_worded(any_live, f"closed form: {why}"),
             because=_worded(any_live, f"{name}: {because}"),
-            **counts,
         )
 
     def adds_up(self, values: FloatArray, base: FloatArray) -> bool:
@@ -145,7 +113,7 @@ class Assembly:
             base_values=shaped(exact.base),
             predictions=shaped(self.explained),
             data=_data(self.rows, self.players),
-            feature_names=self.players.names,
+            feature_names=[*self.players.names],  # the user's to change
             output_names=self.output_names,
             standard_errors=np.zeros_like(shaped(cells)),
             lower=shaped(cells).copy(),
@@ -162,7 +130,7 @@ class Assembly:
 
     def of_games(
         self,
-        done: Sequence[tuple[ModelGame, Estimate]],
+        done: Sequence[Estimated],
         live: BoolArray,
         predicted: IntArray,
         not_exact: str | None,
@@ -171,7 +139,7 @@ class Assembly:
 
         Parameters
         ----------
-        done : sequence of (ModelGame, Estimate)
+        done : sequence of (Game, Estimate)
             The games of the rows that have live players, or of some of them.
         live : bool (rows, players)
             The others are null players.
@@ -194,6 +162,7 @@ class Assembly:
         kept: list[KeptRow | None] = [None] * len(self.explained)
         courses: list[Course] = [()] * len(self.explained)
         for game, estimate in done:
+            assert isinstance(game, ModelGame)
             which = game.labels
             at = (which[:, None], game.live)
             finished[which] = True
@@ -231,11 +200,12 @@ class Assembly:
         own = tuple(kept[row] for row in np.flatnonzero(finished).tolist())
         return replace(explanation, kept=own)
 
-    def agrees(self, done: Sequence[tuple[ModelGame, Estimate]]) -> bool:
+    def agrees(self, done: Sequence[Estimated]) -> bool:
         """Whether the games' grand coalitions have the values that the model itself gives the
         rows.
         """
         for game, estimate in done:
+            assert isinstance(game, ModelGame)
             grand = estimate.ends.grand.reshape(len(game.labels), -1)
             if not self._close(grand, estimate.ends.empty, self.explained[game.labels]):
                 return False
@@ -261,7 +231,7 @@ class Assembly:
             arrays[name] = kept[..., 0] if one_output and OUTPUTS in AXES_OF[name] else kept
         return Explanation(
             **arrays,
-            feature_names=self.players.names,
+            feature_names=[*self.players.names],  # the user's to change
             output_names=self.output_names,
             method=method,
             seed=self.settings.seed,

@@ -4,6 +4,8 @@ kernel is a product over features.
 
 from __future__ import annotations
 
+import numpy as np
+
 from owenshap.explain.assembly import Assembly
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
@@ -11,8 +13,12 @@ from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import Predictor
 from owenshap.fast.additive import additive_values
 from owenshap.fast.sklearn_kernels import kernel_machine_of
-from owenshap.run.plan import LARGE_BACKGROUND, checked_budget
+from owenshap.run.plan import LARGE_BACKGROUND, LINEAR
 from owenshap.support.arrays import FloatArray
+
+KERNELS = "kernel closed form"
+"""What exact values of a kernel machine are called."""
+PRODUCTS = "the model is a sum of products over its features"
 
 
 def in_closed_form(
@@ -26,7 +32,6 @@ def in_closed_form(
     """The explanation where the model has one that adds up to its predictions and nothing else is
     asked for; else None. And rows that it predicted for that.
     """
-    checked_budget(call.budget)  # it is an error even where none is needed
     if call.shared is not None or call.asks_for_pairs or groups.absent.per_row:
         return None, 0
     if groups.linear is not None:
@@ -42,7 +47,13 @@ def _of_linear(groups: RowGroups, assembly: Assembly, not_exact: str | None) -> 
     values, base = additive_values(linear, output, groups.rows, absent, groups.players)
     if not assembly.adds_up(values, base):
         return None
-    return assembly.of_linear(values, base, groups.live, len(absent), not_exact)
+    # they count as the two ends of a game
+    any_live = groups.counts.astype(np.bool_).astype(np.int64)
+    model_rows = 1 + 2 * len(absent) * any_live
+    name, why = LINEAR.estimator.name, LINEAR.because
+    return assembly.of_closed_form(
+        name, why, values, base, groups.live, 1 + any_live, model_rows, not_exact
+    )
 
 
 def _of_kernels(
@@ -74,7 +85,13 @@ def _of_kernels(
     bases = base[None].repeat(len(rows), axis=0)
     if not assembly.adds_up(values, bases):
         return None, checked
-    return assembly.of_kernels(values, bases, groups.live, checked, not_exact), checked
+    evaluations = np.zeros(len(rows), np.int64)
+    # rows that it was compared with the model by are shared among those explained
+    model_rows = 1 + np.bincount(np.arange(checked) % len(rows), minlength=len(rows))
+    explanation = assembly.of_closed_form(
+        KERNELS, PRODUCTS, values, bases, groups.live, evaluations, model_rows, not_exact
+    )
+    return explanation, checked
 
 
 def _may_be_of_kernels(call: Call, groups: RowGroups) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -84,7 +85,7 @@ class ExactTrees:
             raise InputError("device", "not be given for a model without trees", device, advice)
         checked_device(device)
 
-    @property
+    @cached_property
     def known(self) -> bool:
         """Whether the model is of a kind that is made of trees."""
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -78,12 +79,17 @@ class RowGroups:
         """Whether what is explained is known to be linear in the features."""
         return self.linear is not None and is_additive(self.linear, self.output)
 
+    @property
+    def sizes(self) -> list[int]:
+        """Live players of the games: how many a row has, each number once."""
+        return sorted({*self.counts.tolist()} - {0})
+
     def tasks(
         self,
         plans: Mapping[int, Plan],
-        draws: Mapping[int, int | None],
-        ranges: FloatArray | None,
         memory: int,
+        draws: Mapping[int, int | None] = MappingProxyType({}),
+        ranges: FloatArray | None = None,
         keeps: bool = False,
         plan_of: Callable[[Plan, IntArray], Plan] | None = None,
     ) -> list[Task]:
@@ -106,7 +112,7 @@ class RowGroups:
             fitting = max(1, memory // (KEPT_BYTES * n_players * outputs))
             step = 1 if alone else min(most, fitting)  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):
-                game: Game = self.game(which, draws[n_players], memory)
+                game: Game = self.game(which, draws.get(n_players), memory)
                 if keeps:
                     game = _keeping(game, plan)
                 own = plan
@@ -117,15 +123,19 @@ class RowGroups:
 
     def game(self, which: IntArray, draws: int | None, memory: int) -> ModelGame:
         """The game of these rows, which have as many live players."""
-        rows = self.rows if len(which) == len(self.live) else self.rows.take(which)
+        rows, absent, output = self.rows, self.absent, self.output
+        if len(which) < len(self.live):
+            rows = rows.take(which)
+            absent = absent.of_rows(which)
+            output = output.of_rows(which)
         fitting = memory // 2 // (4 * rows.row_bytes + 16 * self.outputs)
         game = ModelGame(
             model=self.model,
             rows=rows,
-            absent=self.absent.of_rows(which),
+            absent=absent,
             players=self.players,
             live=np.nonzero(self.live[which])[1].reshape(len(which), -1),
-            output=self.output.of_rows(which),
+            output=output,
             labels=which,
             batch_rows=max(1, min(fitting, self.rows_at_once)),
             draws=draws,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,8 @@ from owenshap.games.masking import ABSENT, Absent, of_background, of_baseline
 from owenshap.games.players import Groups, Players, checked_groups
 from owenshap.models import Model
 from owenshap.run.methods import TREES
-from owenshap.run.task import Settings, Shared
+from owenshap.run.plan import kept_plan
+from owenshap.run.task import Plan, Settings, Shared, checked_budget
 from owenshap.statistics.goal import USUAL, Until, checked_until
 from owenshap.support.checks import checked_names, whole_number
 from owenshap.support.executors import Executor, checked_executor
@@ -58,15 +59,15 @@ class Inputs:
         self._model = model
         self.feature_names = feature_names
         self.groups = None if players is None else checked_groups(players)
-        self.baseline = own_copy(baseline)
+        self.baseline = None if baseline is None else own_copy(baseline)
         self.background: Absent | None = None
         self._constant: tuple[Table, Absent] | None = None
-        self._last_players: tuple[list[str], Players] | None = None
+        self._last_players: Players | None = None
+        self._last_names: list[str] = []
         if background is not None:
             given = of_background(background, background_weights, feature_names)
             self.background = Absent(model.prepare(given.table), given.weights)
-            # a wrong group is an error now, not at the first explanation
-            Players.of(given.table.names, self.groups)
+            self._players_of(given.table.names)  # a wrong group is an error now, not at a call
 
     @property
     def by_cover(self) -> bool:
@@ -106,10 +107,13 @@ class Inputs:
 
     def players(self, rows: Table) -> Players:
         """The players of these rows; those of the last rows where features are called the same."""
-        last = self._last_players
-        if last is None or last[0] != rows.names:
-            last = self._last_players = [*rows.names], Players.of(rows.names, self.groups)
-        return Players([*last[1].names], last[1].player_of)  # names are the user's to change
+        return self._players_of(rows.names)
+
+    def _players_of(self, names: list[str]) -> Players:
+        if self._last_players is None or self._last_names != names:
+            self._last_players = Players.of(names, self.groups)
+            self._last_names = [*names]
+        return self._last_players
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +122,7 @@ class Call:
 
     method: str | Estimator
     budget: int | None
-    """Evaluations of a row; checked where a plan is made."""
+    """Evaluations of a row."""
     until: Until | None
     """What ends a row's estimate before its budget."""
     shared: Shared | None
@@ -158,7 +162,10 @@ class Call:
         chosen = SHAPLEY if index == SHAPLEY.name else as_index(index)
         efficient = efficient and chosen.efficient  # no sum is promised under another index
         settings = Settings.checked(seed, confidence, efficient, memory)
-        until = checked_until(tolerance, top, seconds, None)
+        budget = checked_budget(budget)
+        until = None
+        if not (tolerance is None and top is None and seconds is None):
+            until = checked_until(tolerance, top, seconds, None)
         shared = _shared(total_budget, None if until is None else until.seconds)
         if until is None and shared is not None:
             until = Until()
@@ -167,8 +174,9 @@ class Call:
         draws = background_draws
         if draws is not None:
             draws = whole_number("background_draws", draws, 1, "It counts background rows")
-        workers = checked_executor(executor)
-        return cls(method, budget, until, shared, draws, settings, workers, progress, keep, chosen)
+        if executor is not None:
+            executor = checked_executor(executor)
+        return cls(method, budget, until, shared, draws, settings, executor, progress, keep, chosen)
 
     @property
     def asks_trees(self) -> bool:
@@ -176,15 +184,32 @@ class Call:
         return self.method in ("auto", TREES)
 
     @property
+    def settled(self) -> bool:
+        """Whether nothing but the number of its live players decides what a row does: a method by
+        name, with a budget of its own, and nobody is told how far it is.
+        """
+        named = isinstance(self.method, str) and self.method != "auto"
+        alone = self.until is None and self.shared is None and self.draws is None
+        return named and alone and not self.asks_for_pairs and self.report is silent
+
+    def plan(self, n_players: int) -> Plan:
+        """What a row with so many live players does, where that is settled."""
+        assert isinstance(self.method, str)
+        return kept_plan(n_players, self.method, self.budget, None, None, self.settings.memory)
+
+    @property
     def asks_for_pairs(self) -> bool:
         """Whether evaluations answer other questions than Shapley values."""
         return self.keep or not self.index.efficient
 
-    @contextmanager
-    def shown(self, rows: int) -> Iterator[Call]:
+    def shown(self, rows: int) -> AbstractContextManager[Call]:
         """The call with a bar for so many rows, which is there as long as this is."""
+        return nullcontext(self) if self.progress is False else self._with_bar(rows)
+
+    @contextmanager
+    def _with_bar(self, rows: int) -> Iterator[Call]:
         with shown(self.progress, "explaining", rows) as report:
-            yield replace(self, report=report)
+            yield self if report is silent else replace(self, report=report)
 
 
 def _shared(total: int | None, seconds: float | None) -> Shared | None:

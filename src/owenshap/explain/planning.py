@@ -1,40 +1,70 @@
-"""Which plan for how many live players: what a row may cost, and what it begins with."""
+"""Which plan for how many live players, where the call alone does not settle it: what 'auto' takes,
+what a row may cost and begins with, and what rows share.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
-from owenshap.estimators.base import ClosedForm
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
-from owenshap.explain.predicting import LITTLE, Trial
+from owenshap.explain.predicting import LITTLE, Predictor, Trial
+from owenshap.explain.teaching import own_plans
 from owenshap.run.cost import Cost
 from owenshap.run.plan import (
     DRAWN,
+    LINEAR,
     default_budget,
     drawn_pays,
+    feasible_plan,
+    kept_plan,
     least_ahead,
     least_of_a_star,
     make_plan,
     settled_for,
 )
 from owenshap.run.semivalues import method_under, settled_method
-from owenshap.run.task import Plan, Shared, check_feasible
-from owenshap.statistics.goal import ENDLESS, LEARNER_LOOK, Until, next_look
-from owenshap.support.progress import clock, silent
+from owenshap.run.task import Plan, Shared, Task
+from owenshap.statistics.goal import ENDLESS, LEARNER_LOOK, next_look
+from owenshap.support.arrays import FloatArray
+from owenshap.support.progress import clock, silent, tell
 
 # of a time, for a batch that tells what a prediction takes; the rest is what evaluations have that
 # cannot be stopped
 TRIED = 0.2
 MINUTES = 60.0  # seconds ahead that a user should know of
-LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
+
+
+def planned(
+    call: Call, groups: RowGroups, predictor: Predictor, trial: Trial, explained: FloatArray
+) -> tuple[list[Task], Shared | None]:
+    """The games of the rows with their plans, and what the rows that are to be estimated share;
+    where minutes are ahead, that is told.
+    """
+    planner = Planner(call, groups, trial)
+    plans = {each: planner.plan(each) for each in groups.sizes}
+    ranges = None
+    # of one row that stands in for absent features the game itself tells the range
+    shares = any(plan.until is not None and plan.until.share is not None for plan in plans.values())
+    if shares and len(groups.absent) > 1:
+        trial.also(len(groups.absent.table))
+        ranges = predictor.ranges(explained, groups.absent, groups.output, groups.linear)
+    draws = {each: planner.draws(each) for each in plans}
+    plan_of = None
+    if call.method == "auto":
+        plan_of = own_plans(call, groups, draws, plans, predictor, trial)
+    memory = call.settings.memory
+    tasks = groups.tasks(plans, memory, draws, ranges, call.asks_for_pairs, plan_of)
+    if call.report is not silent:
+        planner.warn(plans)
+    return tasks, planner.shared
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,20 +80,13 @@ class Planner:
     def plan(self, n_players: int) -> Plan:
         """What is done for a row with so many live players."""
         share = self._share
-        memory = self.call.settings.memory
         if self.groups.additive and self.call.method == "auto":
-            check_feasible(LINEAR, n_players, memory)
             return LINEAR
         plan = self._plan(n_players)
-        check_feasible(plan, n_players, memory)
         return plan if share == math.inf else self._within_share(plan, n_players)
 
-    def warning(self, plans: Mapping[int, Plan]) -> str | None:
-        """What to say beforehand where minutes are ahead, as far as is known; None where nobody
-        listens.
-        """
-        if self.call.report is silent:
-            return None
+    def warn(self, plans: Mapping[int, Plan]) -> None:
+        """Say beforehand where minutes are ahead, as far as is known."""
         predictions = 0
         for n_players, plan in plans.items():
             averaged = self.draws(n_players) or self._background
@@ -72,10 +95,11 @@ class Planner:
         seconds = predictions * self.trial.known
         limit = math.inf if self.call.until is None else self.call.until.seconds or math.inf
         if not min(seconds, limit) > MINUTES:
-            return None
-        return (
+            return
+        tell(
+            self.call.report,
             f"owenshap: {predictions:,} predictions, about {clock(seconds)}, are ahead; fewer "
-            "background rows, a wider tolerance='5%' or seconds=60 are sooner done"
+            "background rows, a wider tolerance='5%' or seconds=60 are sooner done",
         )
 
     @property
@@ -146,10 +170,9 @@ class Planner:
         )
 
     def _made(self, n_players: int, method: str | Estimator, cost: Cost | None) -> Plan:
-        budget = self.call.budget
-        hashable = isinstance(method, str) and isinstance(budget, int | None)
-        make = _kept_plan if hashable else make_plan
-        return make(n_players, method, budget, cost, self.call.until, self.call.settings.memory)
+        call = self.call
+        make = kept_plan if isinstance(method, str) else feasible_plan
+        return make(n_players, method, call.budget, cost, call.until, call.settings.memory)
 
     def _cost(self, cheap: Plan, n_players: int) -> Cost:
         """What an evaluation takes; as exactly as it takes to know whether another plan is
@@ -242,18 +265,3 @@ class Planner:
         within = max(4, int((1 - TRIED) * self._share))
         plan = make_plan(n_players, "auto", within, memory=self.call.settings.memory)
         return replace(plan, because=f"a row's share of the time is about {within:,} evaluations")
-
-
-@lru_cache(maxsize=64, typed=True)
-def _kept_plan(
-    n_players: int,
-    method: str,
-    budget: int | None,
-    cost: Cost | None,
-    until: Until | None,
-    memory: int,
-) -> Plan:
-    """One plan for all calls that ask for the same: its estimator keeps what its draws have in
-    common.
-    """
-    return make_plan(n_players, method, budget, cost, until, memory)

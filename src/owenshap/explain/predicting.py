@@ -175,11 +175,11 @@ class Predictor:
         far apart where they are close, so there explained rows are compared always.
         """
         linear = self._first_step()
-        if linear is None or any(
-            linear.arrays.of_table(table) is None for table in (rows, absent.table)
-        ):
+        if linear is None or linear.arrays.of_table(rows) is None:
             return None, 0
         known = self._agreed is absent and rows.n_features == linear.weights.shape[1]
+        if not known and linear.arrays.of_table(absent.table) is None:
+            return None, 0
         if known and output.function is None:
             return linear, 0
         agrees, asked = self.compared(linear.agrees, rows, None if known else absent, predictions)

@@ -7,17 +7,18 @@ from dataclasses import replace
 import numpy as np
 
 from owenshap.errors import OwenshapError
-from owenshap.explain.assembly import Assembly
+from owenshap.explain.assembly import Assembly, Estimated
 from owenshap.explain.closed_form import in_closed_form
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
-from owenshap.explain.planning import Planner
+from owenshap.explain.planning import planned
 from owenshap.explain.predicting import Predictor, Trial, explained_of
-from owenshap.explain.running import Estimated, estimates
-from owenshap.explain.teaching import own_plans
+from owenshap.explain.valued_ahead import valued_ahead
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
+from owenshap.run.allocation import Allocation
+from owenshap.run.semivalues import answered
 from owenshap.support.arrays import FloatArray
 
 
@@ -74,23 +75,20 @@ def _estimated(
     not_exact: str | None,
 ) -> list[Estimated]:
     """All games with their estimates; an error has the explanation of the rows that are done."""
-    planner = Planner(call, groups, trial)
-    plans = {each: planner.plan(each) for each in sorted({*groups.counts.tolist()} - {0})}
-    ranges = None
-    # of one row that stands in for absent features the game itself tells the range
-    shares = any(plan.until is not None and plan.until.share is not None for plan in plans.values())
-    if shares and len(groups.absent) > 1:
-        trial.also(len(groups.absent.table))
-        ranges = predictor.ranges(assembly.explained, groups.absent, groups.output, groups.linear)
-    draws = {each: planner.draws(each) for each in plans}
-    keeps = call.asks_for_pairs
-    plan_of = None
-    if call.method == "auto":
-        plan_of = own_plans(call, groups, planner, plans, predictor, trial)
-    tasks = groups.tasks(plans, draws, ranges, call.settings.memory, keeps, plan_of)
+    shared = None
+    if call.settled:
+        plans = {each: call.plan(each) for each in groups.sizes}
+        tasks = groups.tasks(plans, call.settings.memory)
+    else:
+        tasks, shared = planned(call, groups, predictor, trial, assembly.explained)
+    run = Allocation(
+        tasks, call.settings, shared, call.executor, call.report, prepared=valued_ahead
+    )
     done: list[Estimated] = []
     try:
-        done.extend(estimates(tasks, planner.shared, call, planner.warning(plans)))
+        for each in run.results():
+            asked = call.asks_for_pairs
+            done.append(answered(*each, call.index, call.keep) if asked else each)
     except (OwenshapError, KeyboardInterrupt) as error:
         finished = None
         if done:

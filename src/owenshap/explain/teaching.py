@@ -16,7 +16,6 @@ from owenshap.estimators.gaussian_process import GaussianProcess
 from owenshap.estimators.gaussian_process_corrected import GaussianProcessCorrected
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
-from owenshap.explain.planning import Planner
 from owenshap.explain.predicting import Predictor, Trial
 from owenshap.run.cost import SURE
 from owenshap.run.task import Plan
@@ -40,7 +39,7 @@ MOST_OUTPUTS = 3
 def own_plans(
     call: Call,
     groups: RowGroups,
-    planner: Planner,
+    draws: Mapping[int, int | None],
     plans: Mapping[int, Plan],
     predictor: Predictor,
     trial: Trial,
@@ -49,7 +48,8 @@ def own_plans(
     background rows have taught, where that pays.
     """
     rows = len(groups.rows) if predictor.ahead is None else predictor.ahead
-    told = [each for each in plans if _pays(call, groups, planner, plans[each], each, rows, trial)]
+    whole = [each for each in plans if draws[each] is None]
+    told = [each for each in whole if _pays(call, groups, plans[each], each, rows, trial)]
     key = call.settings.seed, groups.linear is None
     if told and key not in predictor.taught:
         predictor.taught[key] = _learned(call, groups, trial)
@@ -69,7 +69,6 @@ def own_plans(
 def _pays(
     call: Call,
     groups: RowGroups,
-    planner: Planner,
     plan: Plan,
     n_players: int,
     rows: int,
@@ -84,7 +83,7 @@ def _pays(
         return False
     if not isinstance(plan.estimator, GaussianProcess | GaussianProcessCorrected):
         return False
-    if plan.until is None or plan.until.seconds is not None or planner.draws(n_players) is not None:
+    if plan.until is None or plan.until.seconds is not None:
         return False
     if absent.per_row or len(absent.table) < PILOTS or groups.output.predicted is not None:
         return False

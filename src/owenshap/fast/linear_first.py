@@ -212,6 +212,8 @@ class LinearFirst:
 
     def rest(self, hidden: Any) -> Any:
         """Predictions (k, m) from h (width, m), which may be overwritten."""
+        if not self.steps:
+            return hidden
         if not self.by_panel:
             return self._stepped(hidden)
         columns = hidden.shape[1]

@@ -17,7 +17,7 @@ from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.executors import one_ahead
-from owenshap.support.progress import pulse
+from owenshap.support.progress import hearing
 from owenshap.tables import Composer, Table
 
 
@@ -261,5 +261,6 @@ def _mean(finish: Callable[[], FloatArray], weights: FloatArray | None) -> Float
     means: FloatArray = (
         outputs.mean(axis=1) if weights is None else (outputs * weights[:, None]).sum(axis=1)
     )
-    pulse(len(means))
+    if hearing.listener is not None:
+        hearing.listener(len(means), 0.0)
     return means

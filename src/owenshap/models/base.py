@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Self
 
 from owenshap.errors import InputError
@@ -95,10 +95,9 @@ class Model(ABC):
         """How far up its ancestry the object has a type that this kind knows: the nearest kind
         takes it. None: not at all.
         """
-        packages = [kind.__module__.partition(".")[0] for kind in type(model).__mro__]
-        return next(
-            (place for place, package in enumerate(packages) if package in cls.packages), None
-        )
+        kind: Any = type(model)
+        packages = enumerate(_packages(kind))
+        return next((place for place, package in packages if package in cls.packages), None)
 
     @classmethod
     @abstractmethod
@@ -129,6 +128,12 @@ class Model(ABC):
     def prepare(self, table: Table) -> Table:
         """The table as this model takes it."""
         return table
+
+
+@lru_cache
+def _packages(kind: type[Any]) -> tuple[str, ...]:
+    """The top-level packages of a type and its ancestors."""
+    return tuple(each.__module__.partition(".")[0] for each in kind.__mro__)
 
 
 @cache

@@ -1,15 +1,16 @@
 """Who goes on: the one loop over sessions.
 
-A task is a game with its plan. Each of its rows has a session; a round looks at every session, ends
-those that are over, and takes others on: to their next look where each has a budget of its own, or
-those first that need it most where all share a total or a time. Rows of one game that stand at the
-same place are evaluated together, and no row's bits depend on that.
+A task is a game with its plan. Tasks that share nothing go one after the other, or each to a
+worker. Each row of a task has a session; a round looks at every session, ends those that are over,
+and takes others on: to their next look where each has a budget of its own, or those first that need
+it most where all share a total or a time. Rows of one game that stand at the same place are
+evaluated together, and no row's bits depend on that.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -23,10 +24,10 @@ from owenshap.run.result import Estimate
 from owenshap.run.session import Session
 from owenshap.run.sharing import Row, Sharing
 from owenshap.run.task import Settings, Shared, Task
-from owenshap.run.telling import Telling
+from owenshap.run.telling import Telling, meters
 from owenshap.statistics.goal import FIRST_LOOK
 from owenshap.statistics.stopping import Verdict, with_look
-from owenshap.support.executors import Executor
+from owenshap.support.executors import Executor, in_order
 from owenshap.support.progress import Meter, silent
 
 Snapshot = Callable[[], Estimate]  # made when it is read: most are not
@@ -44,7 +45,8 @@ class Allocation:
     shared : Shared, optional
         What all rows have together; by default each has a budget of its own.
     executor : optional
-        Workers that blocks are given to.
+        Workers that blocks of a task are given to, and whole tasks where there are several that
+        share nothing.
     report : Meter
         Is told how far it is.
     clock : Clock, optional
@@ -53,6 +55,9 @@ class Allocation:
         v(∅) and v(N) of a single task, where they are known.
     resume : Estimate, optional
         Where a single task goes on from.
+    prepared : callable, optional
+        Gives several tasks that go one after the other as each is come to: what makes ready for
+        some of them at once.
     """
 
     def __init__(
@@ -65,10 +70,15 @@ class Allocation:
         clock: Clock | None = None,
         ends: Ends | None = None,
         resume: Estimate | None = None,
+        prepared: Callable[[Sequence[Task], Settings], Iterable[Task]] | None = None,
     ) -> None:
         self._tasks, self._settings = tasks, settings
         self._executor = executor
-        self._telling = None if report is silent else Telling(report, shared)
+        self._prepared = prepared
+        self._report = report
+        self._one_by_one = shared is None and len(tasks) > 1
+        silently = report is silent or self._one_by_one
+        self._telling = None if silently else Telling(report, shared)
         self._clock = clock or (never if shared is None else shared.clock)
         self._sharing = None if shared is None else Sharing(shared, tasks, self._clock)
         self._ends, self._resume = ends, resume
@@ -95,15 +105,13 @@ class Allocation:
         """Snapshots as they come, each to be read before the next, and whether it is the last of
         its game.
         """
+        if self._one_by_one:
+            return self._in_turn()
         return self._run() if self._telling is None else self._telling.heard(self._run())
 
     def _run(self) -> Iterator[tuple[Game, Snapshot, bool]]:
         try:
-            if self._sharing is None:
-                for task in self._tasks:
-                    yield from self._rounds([task])
-            else:
-                yield from self._rounds(self._tasks)
+            yield from self._rounds()
         except OwenshapError as error:
             error.estimate = None if self._latest is None else self._latest()
             raise
@@ -114,8 +122,26 @@ class Allocation:
             planned = self._sharing is None and self._tasks[-1].plan.until is None
             self._telling.end(self._telling.expected if planned else self._spent)
 
-    def _rounds(self, tasks: Sequence[Task]) -> Iterator[tuple[Game, Snapshot, bool]]:
-        """Sessions of some tasks, in rounds until all are over."""
+    def _in_turn(self) -> Iterator[tuple[Game, Snapshot, bool]]:
+        """The results of tasks that share nothing, each run by itself: here, or by a worker."""
+        parts = meters(self._report, self._tasks)
+        if self._executor is not None:
+            tasks = ((task, self._settings) for task in self._tasks)
+            for done, part in zip(in_order(_finished, tasks, self._executor), parts, strict=True):
+                for game, estimate in done:
+                    yield game, _made(estimate), True
+                part(1, 1)
+            return
+        prepared: Iterable[Task] = self._tasks
+        if self._prepared is not None:
+            prepared = self._prepared(self._tasks, self._settings)
+        for task, part in zip(prepared, parts, strict=True):
+            for game, estimate in Allocation([task], self._settings, report=part).results():
+                yield game, _made(estimate), True
+
+    def _rounds(self) -> Iterator[tuple[Game, Snapshot, bool]]:
+        """Sessions of all tasks, in rounds until all are over."""
+        tasks = self._tasks
         for number, task in enumerate(tasks):
             if task.plan.until is None:
                 yield from self._fixed(task)
@@ -347,6 +373,11 @@ class Allocation:
     def _release(session: Session) -> None:
         if is_of_rows(session.game):
             session.game.release()
+
+
+def _finished(task: Task, settings: Settings) -> list[tuple[Game, Estimate]]:
+    """What a worker does with a whole task."""
+    return list(Allocation([task], settings).results())
 
 
 def _made(estimate: Estimate) -> Snapshot:

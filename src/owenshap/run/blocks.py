@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import lru_cache, partial
-from itertools import accumulate, pairwise
-from typing import NamedTuple, Protocol
+from itertools import accumulate, pairwise, starmap
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from owenshap.run.task import Plan, Settings
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 
+Result = TypeVar("Result")
 # Evaluations of a block: few at first, so that workers and snapshots have something early, then
 # enough to drown the overhead of a block. Nothing but the number of the block decides, so that
 # results depend on nothing else.
@@ -106,7 +107,7 @@ def worked(
     many and made in one go.
     """
     compact = game if is_compact(game) and estimator.by_design else None
-    drawn = all_drawn(game, estimator, settings.seed, blocks, keep=compact is not None)
+    drawn = all_drawn(game, estimator, settings.seed, blocks)
     rows_at_once = settings.coalitions_at_once(game.n_players)
     if compact is not None:
         most = min(MOST_TOGETHER, settings.memory // (32 * ends.outputs))
@@ -121,7 +122,16 @@ def worked(
     if executor is None and isinstance(game, LaunchingGame) and game.launches and not adaptive:
         return _work_ahead(game, estimator, parts, ends, rows_at_once)
     tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in parts)
-    return in_order(_work_adaptively if adaptive else _work, tasks, executor)
+    return mapped(_work_adaptively if adaptive else _work, tasks, executor)
+
+
+def mapped(
+    function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], executor: Executor | None
+) -> Iterator[Result]:
+    """function(*task) for each task, in the order of the tasks: here, or by workers."""
+    if executor is None:
+        return starmap(function, tasks)
+    return in_order(function, tasks, executor)
 
 
 class Drawing(Protocol):
@@ -132,13 +142,15 @@ class Drawing(Protocol):
 
 
 def all_drawn(
-    game: Game, estimator: Drawing, seed: int, blocks: Iterable[Blocks], keep: bool = False
+    game: Game, estimator: Drawing, seed: int, blocks: Iterable[Blocks]
 ) -> Iterator[Drawn]:
-    """The designs of blocks as they are drawn; small ones are kept for the next run where asked
-    for.
+    """The designs of blocks as they are drawn; small ones that depend on nothing else are kept for
+    the next run.
     """
     n_players, drawing = game.n_players, game if is_drawing(game) else None
-    kept = estimator if keep and isinstance(estimator, Estimator) and drawing is None else None
+    kept = None
+    if isinstance(estimator, Estimator) and estimator.by_design and drawing is None:
+        kept = estimator
     small = 0 if kept is None else DRAWN_TOGETHER // max(1, kept.replicate_cost(n_players))
     for first, sizes, done in blocks:
         replicates = sum(sizes)
@@ -363,7 +375,7 @@ def _groups_worked(
             )
         else:
             tasks = ((game, estimator, group, ends, rows_at_once) for group in drawn)
-            done = in_order(_work_on_group, tasks, executor)
+            done = mapped(_work_on_group, tasks, executor)
         for group in done:
             yield from group
 

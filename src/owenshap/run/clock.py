@@ -6,6 +6,7 @@ import math
 import time
 
 from owenshap.games.game import Game
+from owenshap.run.cost import Cost
 from owenshap.run.evaluate import Ends, evaluate_ends
 from owenshap.statistics.goal import Until
 
@@ -71,3 +72,13 @@ def timed_ends(game: Game, clock: Clock) -> Ends:
     ends = evaluate_ends(game)
     clock.worked(2 * ends.outputs, time.monotonic() - began)
     return ends
+
+
+def measured_ends(game: Game, clock: Clock) -> tuple[Ends, Cost]:
+    """The same, and what they tell of an evaluation's cost."""
+    began = time.perf_counter()
+    computed = time.thread_time()
+    ends = timed_ends(game, clock)
+    elapsed = time.perf_counter() - began
+    computing = time.thread_time() - computed
+    return ends, Cost.measured(elapsed, computing, 2, ends.outputs)

@@ -11,14 +11,14 @@ from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game
 from owenshap.run.allocation import Allocation, Snapshot
-from owenshap.run.clock import Clock, timed_ends
-from owenshap.run.cost import Cost
+from owenshap.run.clock import Clock, measured_ends
 from owenshap.run.evaluate import Ends
 from owenshap.run.plan import make_plan
 from owenshap.run.result import Estimate
 from owenshap.run.semivalues import players_of, snapshots_under
 from owenshap.run.task import Plan, Settings, Task, check_feasible, check_plan
 from owenshap.statistics.goal import USUAL, Until, checked_until
+from owenshap.support.checks import parse_bytes
 from owenshap.support.executors import Executor, checked_executor
 from owenshap.support.progress import Meter, close, meter
 
@@ -204,7 +204,8 @@ class _Request:
         began = time.monotonic()
         game = self.game
         n_players = players_of(game)
-        settings = Settings.checked(self.seed, self.confidence, self.efficient, self.memory)
+        memory = parse_bytes(self.memory)
+        settings = Settings.checked(self.seed, self.confidence, self.efficient, memory)
         until = checked_until(self.tolerance, self.top, self.seconds, n_players)
         if until is None and self.budget is None and self.plan is None and self.resume is None:
             until = USUAL
@@ -234,12 +235,7 @@ class _Request:
         plan = make_plan(n_players, self.method, self.budget, until=until, memory=memory)
         if self.method != "auto" or not (plan.estimator.random or until):
             return plan, None
-        started = time.perf_counter()
-        computed = time.thread_time()
-        ends = timed_ends(self.game, clock)
-        elapsed = time.perf_counter() - started
-        computing = time.thread_time() - computed
-        cost = Cost.measured(elapsed, computing, 2, ends.outputs)
+        ends, cost = measured_ends(self.game, clock)
         return make_plan(n_players, self.method, self.budget, cost, until, memory), ends
 
     def _repeated(self, until: Until | None, n_players: int) -> Plan:

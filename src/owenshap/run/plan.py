@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 
 from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator, by_name
+from owenshap.estimators.base import ClosedForm
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.run.cost import Cost, duration, quickest
 from owenshap.run.methods import named
-from owenshap.run.task import Plan, bytes_needed
+from owenshap.run.task import Plan, bytes_needed, check_feasible, checked_budget
 from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, Until
-from owenshap.support.checks import whole_number
 from owenshap.surrogates.base import FOLDS
 from owenshap.surrogates.cross_validated import most_refitted
 from owenshap.surrogates.gaussian_process.cost import fit_seconds
@@ -35,6 +36,7 @@ DRAWN = 10  # background rows for each star then (benchmarks/decisions.md#drawn-
 # times the predictions that averaging over all must take for drawing to be worth its error, and
 # the stars that it needs besides: few of a sampled estimate, many of exact values
 DRAWN_WORTH, EXACT_WORTH = 4, 20
+LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
 
 
 def default_budget(n_players: int) -> int:
@@ -75,14 +77,6 @@ def drawn_pays(n_players: int, background: int) -> bool:
     return background * BY_PROCESS * n_players > DRAWN_WORTH * drawn
 
 
-def checked_budget(budget: int | None) -> int | None:
-    """A budget that is one, or none."""
-    if budget is None:
-        return None
-    advice = "It counts evaluations, the empty and the grand coalition among them"
-    return whole_number("budget", budget, 2, advice)
-
-
 def make_plan(
     n_players: int,
     method: str | Estimator,
@@ -105,6 +99,26 @@ def make_plan(
         return _auto(n_players, budget, cost, memory)
     estimator = method if isinstance(method, Estimator) else named(method)
     return _planned(estimator, n_players, budget, "it was asked for")
+
+
+def feasible_plan(
+    n_players: int,
+    method: str | Estimator,
+    budget: int | None,
+    cost: Cost | None,
+    until: Until | None,
+    memory: int,
+) -> Plan:
+    """The same; an error where it is not for so many players, or needs more memory."""
+    plan = make_plan(n_players, method, budget, cost, until, memory)
+    check_feasible(plan, n_players, memory)
+    return plan
+
+
+kept_plan = lru_cache(maxsize=64, typed=True)(feasible_plan)
+"""One plan for all calls that ask for the same by name: its estimator keeps what its draws have in
+common.
+"""
 
 
 def exact_plan(n_players: int, because: str) -> Plan:

@@ -73,6 +73,19 @@ def estimate_under(estimate: Estimate, kept: tuple[Kept, ...] | None, index: Ind
     return replace(estimate, moments=moments, fit_errors=new_errors, index=index.name, state=None)
 
 
+def answered(game: Game, estimate: Estimate, index: Index, keep: bool) -> tuple[Game, Estimate]:
+    """The game that an estimate is of, and what is asked of it: values under an index, and its
+    evaluations where they are to be kept.
+    """
+    kept = None
+    if isinstance(game, KeepingGame):
+        kept = game.kept(estimate.evaluations, estimate.plan.estimator.closed_form)
+        game = game.game
+    if not index.efficient:
+        estimate = estimate_under(estimate, kept, index)
+    return game, replace(estimate, kept=kept) if keep else estimate
+
+
 def snapshots_under(
     asked: Any, run: Callable[[dict[str, Any]], Iterator[Callable[[], Estimate]]]
 ) -> Iterator[Callable[[], Estimate]]:

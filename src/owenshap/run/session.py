@@ -18,7 +18,15 @@ import numpy as np
 
 from owenshap.estimators.base import GrowingLearner, Learner, Notes
 from owenshap.games.game import Game
-from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, in_draws, largest_block, worked
+from owenshap.run.blocks import (
+    Blocks,
+    all_drawn,
+    blocks_smaller,
+    in_draws,
+    largest_block,
+    mapped,
+    worked,
+)
 from owenshap.run.clock import Clock, never, timed_ends
 from owenshap.run.evaluate import Ends, closed_form, evaluate, evaluate_ends
 from owenshap.run.learning import Learning, look_at_growing, moments_of_fit
@@ -29,7 +37,7 @@ from owenshap.statistics.goal import ENDLESS, next_look
 from owenshap.statistics.moments import AT_ONCE, Moments
 from owenshap.statistics.stopping import Course, Verdict, look
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.support.executors import IN_FLIGHT, Executor, in_order
+from owenshap.support.executors import IN_FLIGHT, Executor
 
 MADE_FOR_ONE = 8
 """Replicates made, for each of the next block where a clock may end the run: so much of the time
@@ -265,7 +273,7 @@ class Session:
         at_once = self.settings.coalitions_at_once(self.game.n_players)
         tasks = ((self.game, design, self.ends, at_once) for design in drawn)
         for design, (values, used) in zip(
-            drawn, in_order(evaluate, tasks, self.executor), strict=True
+            drawn, mapped(evaluate, tasks, self.executor), strict=True
         ):
             self.evaluations += used
             self.report(self.evaluations)

@@ -18,7 +18,7 @@ from owenshap.run.clock import Clock
 from owenshap.run.methods import named
 from owenshap.statistics.goal import ENDLESS, Until
 from owenshap.support.arrays import USUAL_MEMORY, FloatArray
-from owenshap.support.checks import checked_confidence, parse_bytes, whole_number
+from owenshap.support.checks import checked_confidence, whole_number
 
 # per player of a coalition: the boolean, and two float64 rows that a model makes of it
 ROW_BYTES = 17
@@ -51,10 +51,10 @@ class Settings:
     memory: int = USUAL_MEMORY
 
     @classmethod
-    def checked(cls, seed: int, confidence: float, efficient: bool, memory: str | int) -> Settings:
+    def checked(cls, seed: int, confidence: float, efficient: bool, memory: int) -> Settings:
         """The settings as a user gives them, or an error that says what is wrong."""
         seed = whole_number("seed", seed, 0, "Any whole number from 0 on will do")
-        return cls(seed, checked_confidence(confidence), efficient, parse_bytes(memory))
+        return cls(seed, checked_confidence(confidence), efficient, memory)
 
     def coalitions_at_once(self, n_players: int) -> int:
         """How many coalitions one call of a game may have."""
@@ -201,6 +201,14 @@ class Shared:
     def clock(self) -> Clock:
         """The limit of time, or none."""
         return Clock(Until(seconds=self.seconds), self.began)
+
+
+def checked_budget(budget: int | None) -> int | None:
+    """A budget that is one, or none."""
+    if budget is None:
+        return None
+    advice = "It counts evaluations, the empty and the grand coalition among them"
+    return whole_number("budget", budget, 2, advice)
 
 
 def check_plan(plan: object, n_players: int) -> Plan:

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from owenshap.run.plan import least_ahead
 from owenshap.run.session import Session
-from owenshap.run.task import Shared
+from owenshap.run.task import Shared, Task
 from owenshap.statistics.stopping import Verdict
-from owenshap.support.progress import EVERY, Meter, fitting, heard, note, rows_done
+from owenshap.support.progress import EVERY, Meter, fitting, heard, note, parts_of, rows_done
 
 Step = TypeVar("Step")
 
@@ -91,6 +92,14 @@ class Telling:
     def end(self, evaluations: int) -> None:
         """All is done."""
         self._report(evaluations, evaluations)
+
+
+def meters(whole: Meter, tasks: Sequence[Task]) -> list[Meter]:
+    """A meter for each of the tasks, which are parts of the work: as large as is known before
+    anything is.
+    """
+    guesses = [task.rows * least_ahead(task.plan, task.game.n_players) for task in tasks]
+    return parts_of(whole, guesses, [task.rows for task in tasks])
 
 
 def _ahead(session: Session, verdict: Verdict) -> int:

@@ -47,13 +47,9 @@ def checked_executor(executor: object) -> Executor | None:
 
 
 def in_order(
-    function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], executor: Executor | None
+    function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], executor: Executor
 ) -> Iterator[Result]:
     """function(*task) for each task, in the order of the tasks, however many run at once."""
-    if executor is None:
-        for task in tasks:
-            yield function(*task)
-        return
     running: deque[Future] = deque()
     try:
         for task in tasks:

@@ -121,44 +121,45 @@ def parts_of(whole: Meter, sizes: list[int], rows: list[int]) -> list[Meter]:
 # --- what is done inside
 
 
-class _Listening(threading.local):
+class _Hearing(threading.local):
     listener: Callable[[int, float], None] | None = None
 
 
-_listening = _Listening()
+hearing = _Hearing()
+"""Who listens in this thread: asked where a call of `pulse` for nobody would be too much."""
 
 
 def pulse(evaluations: int = 0, fitted: float = 0.0) -> None:
     """Tell who listens in this thread that so many more evaluations are made, that so much of a fit
     is done, or only that work goes on.
     """
-    if _listening.listener is not None:
-        _listening.listener(evaluations, fitted)
+    if hearing.listener is not None:
+        hearing.listener(evaluations, fitted)
 
 
 def heard(steps: Iterator[Step], listener: Callable[[int, float], None]) -> Iterator[Step]:
     """The same steps; pulses on the way to each are told to the listener."""
     while True:
-        before = _listening.listener
-        _listening.listener = listener
+        before = hearing.listener
+        hearing.listener = listener
         try:
             step = next(steps)
         except StopIteration:
             return
         finally:
-            _listening.listener = before
+            hearing.listener = before
         yield step
 
 
 @contextmanager
 def listening(listener: Callable[[int, float], None]) -> Iterator[None]:
     """Pulses of this thread are told to the listener as long as this is open."""
-    before = _listening.listener
-    _listening.listener = listener
+    before = hearing.listener
+    hearing.listener = listener
     try:
         yield
     finally:
-        _listening.listener = before
+        hearing.listener = before
 
 
 class Counted:
@@ -192,6 +193,9 @@ def shown(progress: bool | Meter | None, label: str, rows: int) -> Iterator[Mete
     that are done inside.
     """
     report = meter(progress, label, rows)
+    if report is silent:
+        yield report
+        return
     try:
         counted = Counted(report, rows)
         with listening(counted):

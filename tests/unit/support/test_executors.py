@@ -65,7 +65,6 @@ def test_results_come_in_the_order_of_the_tasks():
     tasks = [(number,) for number in range(100)]
     with ThreadPoolExecutor(8) as pool:
         assert list(in_order(slow_first, tasks, pool)) == list(range(100))
-    assert list(in_order(slow_first, tasks, None)) == list(range(100))
 
 
 def test_no_more_tasks_are_handed_out_than_are_in_flight():
