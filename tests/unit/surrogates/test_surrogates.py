@@ -143,6 +143,25 @@ def test_with_many_pairs_the_errors_at_left_out_ones_count(monkeypatch):
     assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.5)
 
 
+def test_errors_tell_of_many_players_from_few_pairs_for_each(monkeypatch):
+    games = [random_unanimity_sum(120, 360, 8, seed=seed) for seed in range(3)]
+    coalitions = some_pairs(120, 600)
+
+    def errors():
+        fits = [
+            GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None])
+            for game in games
+        ]
+        return [
+            np.square(fit.shapley_values[:, 0] - game.shapley_values).sum()
+            for fit, game in zip(fits, games, strict=True)
+        ]
+
+    with_them = errors()
+    monkeypatch.setattr("owenshap.surrogates.gaussian_process.cost._seen", lambda _, pairs: pairs)
+    assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.1)
+
+
 @each_surrogate
 def test_values_sum_to_the_total_exactly(surrogate):
     for count in (0, 1, 5, 40):

@@ -23,13 +23,13 @@ def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
     seconds = LOSSES * first * _loss(_seen(few, pairs))
     if pairs > 1.5 * few:
         seconds += LOSSES * later * _loss(min(more, pairs))
-    many = errors_tell(pairs, n_players)
+    many = are_many(pairs, n_players)
     if pairs >= TRIPLES.pairs_each * n_players and 3 <= n_players <= TRIPLES.most_players:
         # few games need all rounds while pairs are few
         rounds = TRIPLES.rounds if many else TRIPLES.rounds / 3
         seen = _seen(ERRORS.pairs if many else few, pairs)
         seconds += rounds * (LOSSES * later * _loss(seen) + _factor(pairs))
-    if many:
+    if errors_tell(pairs, n_players):
         # two searches, twice as long each
         seconds += 4 * LOSSES * later * _loss(_seen(ERRORS.pairs, pairs))
     levels = min((n_players + 1) // 2, LEVELS)
@@ -37,9 +37,17 @@ def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
     return outputs * seconds
 
 
-def errors_tell(pairs: int, n_players: int) -> bool:
-    """Whether there are so many pairs that parameters can be learned by errors at left-out ones."""
+def are_many(pairs: int, n_players: int) -> bool:
+    """Whether there are many pairs for each player, so that sparse games are found whole."""
     return pairs > ERRORS.more_than_each * n_players
+
+
+def errors_tell(pairs: int, n_players: int) -> bool:
+    """Whether parameters can be learned by errors at left-out pairs: with many pairs for each
+    player, or more than the steps see. So many are there mostly where players are many, whose
+    lengths the few pairs of the likelihood do not tell.
+    """
+    return are_many(pairs, n_players) or _seen(ERRORS.pairs, pairs) < pairs
 
 
 def _seen(count: int, pairs: int) -> int:

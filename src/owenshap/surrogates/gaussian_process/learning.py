@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult, minimize
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.progress import pulse
 from owenshap.surrogates.gaussian_process import even as _even
-from owenshap.surrogates.gaussian_process.cost import errors_tell
+from owenshap.surrogates.gaussian_process.cost import are_many, errors_tell
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, ROWS, Likelihood
 from owenshap.surrogates.gaussian_process.link import Link, coefficients, fit_link, link_of
 from owenshap.surrogates.gaussian_process.members import (
@@ -168,7 +168,7 @@ class Learner:
         values = target[which]
         search = Search(likelihood.signs, values)
         count, gain = LEARNING.stages[0][0], np.inf
-        if self.errors_tell:
+        if are_many(pairs, n_players):
             count, gain = ERRORS.pairs, TRIPLES.gain * len(values)
         loss = np.inf
         for left in reversed(range(TRIPLES.rounds + 1)):

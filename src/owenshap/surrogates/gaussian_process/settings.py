@@ -84,8 +84,8 @@ class AlikeSettings:
 class ErrorSettings:
     """Parameters by errors at left-out pairs: benchmarks/decisions.md#many-pairs."""
 
-    # Pairs for each player past which errors tell; with fewer, six of eight games had 1.1–1.2
-    # × the error.
+    # Pairs for each player past which errors tell; with fewer of at most 480, six of eight games had
+    # 1.1–1.2 × the error. Of more pairs, games of 50 and more players have 0.8 of it.
     more_than_each: int = 12
     # That the steps see, and those of triples beside them, where sparse games are found whole: 190
     # have 6 × the error on a forest, 1,000 take three times as long for 0.9 of it.
