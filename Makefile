@@ -62,8 +62,9 @@ reproduce: $(READY)  ## The paper's experiments anew, networks too, then beside 
 reproduce-quick: $(READY)  ## The same, small: 10 rows, 5 repetitions, every tenth step
 	@$(BIN)/python -m reproduction all --quick $(ARGS)
 
-reproduce-more: $(READY)  ## Beyond the paper: time, the field, tolerances, deeper models; ARGS="--data DIR"
-	@$(BIN)/python -m reproduction more $(ARGS)
+reproduce-more: $(READY)  ## Beyond the paper, anew: time, the field, tolerances, deeper models; ARGS="--data DIR"
+	@$(BIN)/python -m reproduction more --retrain --out out/reproduction/fresh $(ARGS)
+	@$(BIN)/python -m reproduction compare --out out/reproduction/fresh
 
 # The peers need Python 3.13 and live apart, so that nothing of theirs reaches the rest.
 PYTHON_PEERS ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python) $(shell command -v python3.13) python3)

@@ -108,8 +108,8 @@ def draw_all(folder: Path) -> None:
     for name in ("cc", "mnist"):
         if (folder / f"{name}-field-ours.json").exists():
             _keep(field_plot(folder, name), folder / f"{name}-field-ours.json")
-    if any(folder.glob("*-ratios.json")):
-        _keep(models_plot(folder), folder / "models.json")
+    if (figure := models_plot(folder)) is not None:
+        _keep(figure, folder / "models.json")
     for path in sorted(folder.glob("cc-mlp-table.json")):
         figure = box_plot(read(path)["result"], folder, "cc-mlp", linear=True)
         _keep(figure, path.with_name("cc-mlp-table-linear.json"))
@@ -395,12 +395,15 @@ def against_time(result: dict[str, Any], _: Path, name: str) -> Any:
             axis.axvline(each["milliseconds"][0], color=COLOURS[key], linestyle=":", label=label)
             continue
         taken = each["milliseconds"]
-        axis.plot(taken, each["errors"], "o-", color=COLOURS[key], label=SHORT[key], ms=4)
+        errors = np.asarray(each["errors"], np.float64).reshape(len(taken), -1)
+        axis.plot(taken, errors.mean(axis=1), "o-", color=COLOURS[key], label=SHORT[key], ms=4)
+        low, high = _band(errors)
+        axis.fill_between(taken, low, high, color=COLOURS[key], alpha=0.12, linewidth=0)
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlabel("milliseconds per row, fits included")
     axis.set_ylabel("squared error")
-    axis.set_title(f"{spoken(name)}: error against time")
+    axis.set_title(f"{spoken(name)}: error against time; bands: 95 % over rows")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     return figure
@@ -431,7 +434,6 @@ def models_plot(folder: Path) -> Any:
     """Ratios to Castro at equal evaluations, model by model."""
     from matplotlib import pyplot
 
-    paths = sorted(folder.glob("*-ratios.json"))
     titles = {
         "cc-residual": "CC, 16 players, residual MLP",
         "cc23-mlp": "CC, 24 players, MLP",
@@ -440,6 +442,9 @@ def models_plot(folder: Path) -> Any:
         "mnist-rescnn": "MNIST, 16 patches, residual CNN",
         "text-transformer": "text, 14 tokens, transformer",
     }
+    paths = [path for each in titles if (path := folder / f"{each}-ratios.json").exists()]
+    if not paths:
+        return None
     across = min(3, len(paths))
     down = -(-len(paths) // across)
     figure, axes = pyplot.subplots(
@@ -492,6 +497,7 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
         "castro-same": "Castro,\nas many evaluations",
         "ours-corrected": "Halved, gap spread,\nas many evaluations",
         "gaussian-process": "Gaussian process,\nas many evaluations",
+        "default": "the default,\nas many evaluations",
     }
     columns = {key: title for key, title in columns.items() if f"map {key}" in result}
     figure, axes = pyplot.subplots(
