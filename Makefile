@@ -100,9 +100,9 @@ bench-runs: $(READY)  ## Runs on disk: rate, memory, workers, going on, kills; S
 bench-default: $(PEERS)/.ready $(READY)  ## One call without settings beside shap's; ARGS="--jobs forest --rows 1 10", --resume, --table, --choices
 	@$(PEERS)/bin/python -m benchmarks.default $(ARGS)
 
-reproduce-peers: $(PEERS)/.ready  ## Table I's rows and the field of shap and shapiq, where these are
+reproduce-peers: $(PEERS)/.ready  ## Table I's rows, the field and the times of shap and shapiq, where these are
 	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction peers --no-report $(ARGS)
-	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction more field --no-report $(ARGS)
+	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction more field time --no-report $(ARGS)
 
 # captum needs torch, which the other peers' Python has no small build of.
 SPEED := .venv-speed

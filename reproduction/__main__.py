@@ -184,7 +184,7 @@ def expected(options: argparse.Namespace) -> dict[str, float]:
             wanted = step.endswith("-search")
         else:
             wanted = step.startswith((*names, "voting")) and not step.endswith(
-                (*_EVERY_BEYOND, "-field-peers", "kernel-shap", "leverage-shap")
+                (*_EVERY_BEYOND, "-field-peers", "-time-peers", "kernel-shap", "leverage-shap")
             )
             wanted = wanted and (searching or not step.endswith("-search"))
         if step and wanted and not step.endswith(elsewhere):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def draw_all(folder: Path) -> None:
         "-splits.json": splits_plot,
         "-literal.json": literal_plot,
         "-timing-cpu.json": times_plot,
-        "-time-cpu.json": against_time,
+        "-time-cpu.json": partial(against_time, peers=True),
         "-time-cuda.json": against_time,
         "-tolerance.json": tolerance_plot,
     }
@@ -384,12 +385,16 @@ def field_plot(folder: Path, name: str) -> Any:
     return figure
 
 
-def against_time(result: dict[str, Any], _: Path, name: str) -> Any:
+def against_time(result: dict[str, Any], folder: Path, name: str, peers: bool = False) -> Any:
     """Squared error against milliseconds per row."""
     from matplotlib import pyplot
 
     figure, axis = pyplot.subplots(figsize=(8, 5), layout="constrained")
-    for key, each in result["methods"].items():
+    methods = dict(result["methods"])
+    if peers and (path := folder / f"{name}-time-peers.json").exists():
+        methods |= read(path)["result"]["methods"]
+    for key in in_order(methods):
+        each = methods[key]
         if key == "exact":
             label = f"exact, {each['milliseconds'][0]:.2g} ms"
             axis.axvline(each["milliseconds"][0], color=COLOURS[key], linestyle=":", label=label)

@@ -294,9 +294,23 @@ def _field_step(
 # --------------------------------------------------------------------------------------
 
 
+def printed(made: Callable[..., Any], n_players: int, budget: int) -> Any:
+    """A rule of the paper with the program's divisor, as many levels as fit a budget."""
+    coalitions = (budget - 2) // (n_players + 1)
+    return made(levels=coalitions // 2 - 1, per_level=2, divisor="program")
+
+
 TIMED: dict[str, tuple[Any, tuple[int, ...]]] = {
     "castro": (owenshap.Castro(), (100, 300, 1000, 3000, 10_000, 30_000)),
     "castro-antithetic": (owenshap.Castro(antithetic=True), (100, 300, 1000, 3000, 10_000, 30_000)),
+    "owen-program": (
+        partial(printed, owenshap.OwenPrinted),
+        (100, 300, 1000, 3000, 10_000, 30_000),
+    ),
+    "halved-owen-program": (
+        partial(printed, owenshap.HalvedOwenPrinted),
+        (100, 300, 1000, 3000, 10_000, 30_000),
+    ),
     "owen-corrected": ("owen", (300, 1000, 3000, 10_000, 30_000)),
     "halved-owen-corrected": ("halved-owen", (300, 1000, 3000, 10_000, 30_000)),
     "linear": ("linear", (100, 300, 1000, 3000, 10_000)),
@@ -319,21 +333,24 @@ def against_time(dataset: Dataset, network: Network, run: Run) -> None:
         errors, gaps, taken = [], [], []
         clock = clock_of(run.device)
         for budget in budgets:
-            settings = {} if method == "exact" else {"budget": budget}
+            settings: Result = {"method": method, "budget": budget}
+            if method == "exact" or isinstance(method, partial):  # of a size of their own
+                made = method if method == "exact" else method(rows.shape[1], budget)
+                settings = {"method": made}
             few = rows if attempts > 1 else rows[:1]
-            explainer(few, method=method, progress=False, **settings)  # what is made once
+            explainer(few, progress=False, **settings)  # what is made once
             times = []
             squared, missed = [], []
             for seed in range(attempts):
                 began = clock()
-                found = explainer(rows, method=method, seed=seed, progress=False, **settings)
+                found = explainer(rows, seed=seed, progress=False, **settings)
                 times.append(clock() - began)
                 squared.append(np.mean((found.values - truth) ** 2, axis=1))
                 missed.append(np.abs(found.values.sum(axis=1) - truth.sum(axis=1)))
             taken.append(1000 * min(times) / len(rows))
             errors.append(np.mean(squared, axis=0))
             gaps.append(float(np.mean(missed)))
-        walked = probes.walked(partial(explainer, few, method=method, progress=False, **settings))
+        walked = probes.walked(partial(explainer, few, progress=False, **settings))
         return {
             "milliseconds": taken,
             "errors": np.array(errors),  # (budgets, rows)
@@ -345,44 +362,45 @@ def against_time(dataset: Dataset, network: Network, run: Run) -> None:
         key: partial(piece, method, budgets, 1 if key in SLOW else TIMED_ATTEMPTS)
         for key, (method, budgets) in TIMED.items()
     }
-    if run.device == "cpu" and find_spec("shap") is not None:
-        pieces["kernel-shap"] = partial(_time_of_kernel_shap, network, rows, truth)
 
     def join(parts: dict[str, Result]) -> Result:
         budgets = {key: list(each[1]) for key, each in TIMED.items()}
         paths = probes.all_of([part.pop("paths", {}) for part in parts.values()])
-        shap = {"shap": version("shap")} if "kernel-shap" in parts else {}
-        return {
-            **shap,
-            "budgets": {**budgets, "kernel-shap": list(KERNEL_BUDGETS)},
-            "methods": parts,
-            "paths": paths,
-        }
+        return {"budgets": budgets, "methods": parts, "paths": paths}
 
     settings = run.settings("rows", network=network.digest, device=run.device, methods=list(pieces))
     settings |= {"slow": list(SLOW), "kept": "errors of every row, gaps"}
     run.whole(f"{dataset.name}-time-{run.device}", settings, pieces, join, code="times")
 
 
-KERNEL_BUDGETS = (100, 300, 1000, 3000)
+PEERS_BUDGETS = (100, 300, 1000, 3000)
 
 
-def _time_of_kernel_shap(network: Network, rows: Any, truth: Any) -> Result:
-    """Shap's KernelExplainer on the network in numpy."""
-    import shap
+def peers_against_time(dataset: Dataset, network: Network, run: Run) -> None:
+    """The same of the peers, in the environment that has them: row by row on the network in numpy,
+    timed once.
+    """
+    rows = some_rows(dataset, run.size.rows)
+    games = [numpy_row(network, row) for row in rows]
+    truth = exact(table(network, rows)).T
 
-    some = rows.astype(np.float64)
-    outputs = network(some).argmax(axis=1)
-    explainer = shap.KernelExplainer(network, np.zeros((1, rows.shape[1])))
-    errors, gaps, taken = [], [], []
-    for budget in KERNEL_BUDGETS:
-        began = time.process_time()
-        found = explainer.shap_values(some, nsamples=budget, l1_reg=0, silent=True)
-        taken.append(1000 * (time.process_time() - began) / len(some))
-        chosen = np.asarray(found)[np.arange(len(some)), :, outputs]
-        errors.append(np.mean((chosen - truth) ** 2, axis=1))
-        gaps.append(float(np.abs(chosen.sum(axis=1) - truth.sum(axis=1)).mean()))
-    return {"milliseconds": taken, "errors": np.array(errors), "gaps": gaps}
+    def piece(method: Callable[[RowGame, int, int], Any]) -> Result:
+        errors, gaps, taken = [], [], []
+        for budget in PEERS_BUDGETS:
+            began = time.process_time()
+            found = np.stack([method(game, budget, seed) for seed, game in enumerate(games)])
+            taken.append(1000 * (time.process_time() - began) / len(rows))
+            errors.append(np.mean((found - truth) ** 2, axis=1))
+            gaps.append(float(np.abs(found.sum(axis=1) - truth.sum(axis=1)).mean()))
+        return {"milliseconds": taken, "errors": np.array(errors), "gaps": gaps}
+
+    pieces = {key: partial(piece, partial(by_peer, each)) for key, each in THEIRS.items()}
+    versions = {each: version(each) for each in ("shap", "shapiq")}
+    known = {"network": network.digest, "budgets": PEERS_BUDGETS, "versions": versions}
+    settings = run.settings("rows", methods=list(THEIRS), **known)
+    run.whole(
+        f"{dataset.name}-time-peers", settings, pieces, lambda parts: {"methods": parts}, "other"
+    )
 
 
 # --- evaluations for a stated accuracy
@@ -673,9 +691,10 @@ def of_both(part: Callable[[Contest, Run], None]) -> Part:
 
 
 def timed(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) -> None:
-    """Error against time on CC."""
+    """Error against time on CC; in the environment that has them, of the peers."""
     dataset = load("cc", folder)
-    against_time(dataset, network(dataset), run)
+    here = against_time if find_spec("shapiq") is None else peers_against_time
+    here(dataset, network(dataset), run)
 
 
 def models(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) -> None:

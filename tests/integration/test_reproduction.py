@@ -838,6 +838,36 @@ def test_a_stated_accuracy_is_held_against_the_truth(rows):
     assert wrong["inside"] == 0
 
 
+def test_errors_are_set_against_the_time_they_took(tmp_path, monkeypatch):
+    budgets = {"castro": (100, 600), "owen-program": (100, 600), "exact": (1 << 16,)}
+    chosen = {key: (more.TIMED[key][0], each) for key, each in budgets.items()}
+    monkeypatch.setattr(more, "TIMED", chosen)
+    dataset = data.load("breast-cancer")
+    network = Network.read(WEIGHTS / "breast-cancer-mlp-13-9.npz")
+    more.against_time(dataset, network, Run(tmp_path, TINY, say=lambda _: None))
+    found = steps.read(tmp_path / "breast-cancer-time-cpu.json")["result"]["methods"]
+    for key in ("castro", "owen-program"):
+        errors = np.asarray(found[key]["errors"])
+        assert errors.shape == (2, TINY.rows)
+        assert errors[1].mean() < errors[0].mean()
+    assert max(found["castro"]["gaps"]) < 1e-6 < min(found["owen-program"]["gaps"])
+    assert np.max(found["exact"]["errors"]) < 1e-12
+    first, second = found["castro"]["milliseconds"]
+    assert report._error_within(found["castro"], first / 2) == report.NONE
+    best = np.mean(found["castro"]["errors"], axis=1)[1]
+    assert report._error_within(found["castro"], first + second).startswith(f"{best:.1e}")
+
+
+def test_who_is_ahead_is_told_with_an_interval():
+    rng = np.random.default_rng(0)
+    errors = rng.lognormal(size=(2, 40))
+    every = {"castro": errors, "odd-shap": 0.5 * errors, "default": 0.1 * errors}
+    every["linear"] = np.stack([0.25 * errors[0], 2 * errors[1]])
+    told = report._ahead(every, ["6 n", "24 n"], 1)
+    assert "linear fit at 6 n, before OddSHAP with 2 (2–2) times its error" in told
+    assert "OddSHAP at 24 n, before Castro with 2 (2–2) times its error" in told
+
+
 def test_ratios_of_deep_models_are_over_several_of_them(tmp_path, monkeypatch):
     monkeypatch.setattr(more, "DEEP_NETWORKS", 2)
     monkeypatch.setattr(more, "TIMES", 2)
