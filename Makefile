@@ -62,8 +62,9 @@ reproduce: $(READY)  ## The paper's experiments anew, networks too, then beside 
 reproduce-quick: $(READY)  ## The same, small: 10 rows, 5 repetitions, every tenth step
 	@$(BIN)/python -m reproduction all --quick $(ARGS)
 
-reproduce-more: $(READY)  ## Beyond the paper: time, the field, tolerances, deeper models; ARGS="--data DIR"
-	@$(BIN)/python -m reproduction more $(ARGS)
+reproduce-more: $(READY)  ## Beyond the paper, anew: time, the field, tolerances, deeper models; ARGS="--data DIR"
+	@$(BIN)/python -m reproduction more --retrain --out out/reproduction/fresh $(ARGS)
+	@$(BIN)/python -m reproduction compare --out out/reproduction/fresh
 
 # The peers need Python 3.13 and live apart, so that nothing of theirs reaches the rest.
 PYTHON_PEERS ?= $(firstword $(wildcard $(HOME)/.pyenv/versions/3.13*/bin/python) $(shell command -v python3.13) python3)
@@ -99,9 +100,9 @@ bench-runs: $(READY)  ## Runs on disk: rate, memory, workers, going on, kills; S
 bench-default: $(PEERS)/.ready $(READY)  ## One call without settings beside shap's; ARGS="--jobs forest --rows 1 10", --resume, --table, --choices
 	@$(PEERS)/bin/python -m benchmarks.default $(ARGS)
 
-reproduce-peers: $(PEERS)/.ready  ## Table I's rows and the field of shap and shapiq, where these are
+reproduce-peers: $(PEERS)/.ready  ## Table I's rows, the field and the times of shap and shapiq, where these are
 	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction peers --no-report $(ARGS)
-	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction more field --no-report $(ARGS)
+	@OMP_NUM_THREADS=1 PYTHONPATH=src:. $(PEERS)/bin/python -m reproduction more field time --no-report $(ARGS)
 
 # captum needs torch, which the other peers' Python has no small build of.
 SPEED := .venv-speed

@@ -9,8 +9,8 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,13 +30,14 @@ from reproduction import (
     timing,
 )
 from reproduction.data import EMBEDDED, DataError, Dataset, load
-from reproduction.networks import Network
-from reproduction.pool import processor_seconds, spread, threads
+from reproduction.pool import processor_seconds, threads
+from reproduction.reported import REPORTED, judged, mlp, network, side_by_side
 from reproduction.steps import (
     FULL,
     HERE,
     QUICK,
     TINY,
+    Checking,
     Clock,
     OutOfTimeError,
     Run,
@@ -44,15 +45,6 @@ from reproduction.steps import (
     plain,
 )
 
-REPORTED = {
-    "cc": ("mlp 13-9", "residual 32x4"),
-    "mnist": ("mlp 300-25", "cnn 16-32"),
-    "breast-cancer": ("mlp 13-9", "residual 32x4"),
-    "diabetes": ("mlp 13-9", "residual 32x4"),
-    "digits": ("mlp 64-25", "cnn 8-16"),
-}
-"""The MLP of the paper, or its like, and a deeper network."""
-EPOCHS = {"residual": 15, "cnn": 15, "mlp": 50}
 SIZES = {"full": FULL, "quick": QUICK, "tiny": TINY}
 OUT = Path("out") / "reproduction"
 GPU_SECONDS = 480.0
@@ -72,7 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
         made.error("--device cuda needs a GPU that torch sees; leave it out to run on the CPU")
     run = made_run(options)
     if options.what == "check":
-        return check(run)
+        return check(run, options.data)
     if options.what == "compare":
         return compare(run)
     try:
@@ -169,6 +161,7 @@ BEYOND = {
     "models": ("-ratios", "-images"),
 }
 """How the steps of the parts of `more` end."""
+_EVERY_BEYOND = tuple(end for ends in BEYOND.values() for end in ends)
 
 
 def expected(options: argparse.Namespace) -> dict[str, float]:
@@ -176,7 +169,6 @@ def expected(options: argparse.Namespace) -> dict[str, float]:
     device, those of its CPU cores.
     """
     beyond = tuple(end for part in options.which or BEYOND for end in BEYOND.get(part, ()))
-    every_beyond = tuple(end for ends in BEYOND.values() for end in ends)
     elsewhere = ("-timing-cpu", "-time-cpu") if options.device == "cuda" else _ON_CUDA
     names = tuple(WHOLE.get(options.what, [options.what or options.dataset]))
     searching = options.search or options.what == "search"
@@ -185,14 +177,14 @@ def expected(options: argparse.Namespace) -> dict[str, float]:
         kept = json.loads(path.read_text())
         step = kept.get("step", "")
         if options.what == "more":
-            wanted = step.endswith(beyond)
+            wanted = step.endswith(beyond) and not step.startswith(EMBEDDED)
         elif options.what == "peers":
             wanted = step.endswith(("kernel-shap", "leverage-shap"))
         elif options.what == "search":
             wanted = step.endswith("-search")
         else:
             wanted = step.startswith((*names, "voting")) and not step.endswith(
-                (*every_beyond, "-field-peers", "kernel-shap", "leverage-shap")
+                (*_EVERY_BEYOND, "-field-peers", "-time-peers", "kernel-shap", "leverage-shap")
             )
             wanted = wanted and (searching or not step.endswith("-search"))
         if step and wanted and not step.endswith(elsewhere):
@@ -224,7 +216,12 @@ def _run(options: argparse.Namespace, run: Run) -> None:
     if options.what == "report":
         return
     if options.what == "more":
+        if options.retrain:
+            splits.experiment(REPORTED["cc"][0], options.data, run)
+        fresh = not any(path for end in _EVERY_BEYOND for path in run.out.glob(f"*{end}.json"))
         more.experiments(options.which, options.data, run, lambda each: mlp(each, run))
+        if fresh and not options.which:
+            _keep_time("more", run, began, began_working, ["cc", "mnist"])
         return
     if options.what == "gpu":
         gpu(options.data, run)
@@ -240,7 +237,7 @@ def _run(options: argparse.Namespace, run: Run) -> None:
         if (options.what == "search" or options.search) and dataset.classes:
             search.experiment(dataset, run)  # the scores are accuracies
     if options.what == "all" and fresh and not options.search:
-        _keep_time(run, time.perf_counter() - began, processor_seconds() - began_working, names)
+        _keep_time("run", run, began, began_working, names)
 
 
 def experiments(dataset: Dataset, folder: Path | None, run: Run) -> None:
@@ -264,6 +261,8 @@ def experiments(dataset: Dataset, folder: Path | None, run: Run) -> None:
         several.experiment(folder, run)
         peers.experiments(dataset, shallow, run)
     deeper.experiments(dataset, deep, run)
+    if name in EMBEDDED:
+        more.embedded(name, run)
 
 
 def gpu(folder: Path | None, run: Run) -> None:
@@ -291,105 +290,52 @@ def gpu(folder: Path | None, run: Run) -> None:
             return
 
 
-def mlp(dataset: Dataset, run: Run) -> Network:
-    """The MLP that is explained."""
-    return network(dataset, REPORTED[dataset.name][0], run)
-
-
-def weights_of(name: str, architecture: str, run: Run) -> Path:
-    """Where the weights of a network are."""
-    return run.weights / f"{name}-{architecture.replace(' ', '-')}.npz"
-
-
-def network(dataset: Dataset, architecture: str, run: Run) -> Network:
-    """The network that is explained: kept, or fitted and kept where it is missing.
-
-    The MLP of CC is trained the paper's way, the first of those of `splits`; the others as the
-    program does.
-    """
-    if (dataset.name, architecture) == ("cc", REPORTED["cc"][0]):
-        return splits.read(splits.weights_path(run, "paper"))[0][0]
-    path = weights_of(dataset.name, architecture, run)
-    if not path.exists():
-        _noted(path, fitted_to(path, dataset, architecture, run.device), run)
-    return Network.read(path)
-
-
-def fitted_to(path: Path, dataset: Dataset, architecture: str, device: str) -> float:
-    """Fit a network and keep it; the seconds it took."""
-    from reproduction import training
-
-    began = time.perf_counter()
-    epochs = EPOCHS[architecture.partition(" ")[0]]
-    training.fit(architecture, dataset, epochs=epochs, device=device).save(path)
-    return time.perf_counter() - began
-
-
-def _loaded_and_fitted(name: str, folder: Path | None, path: Path, architecture: str) -> float:
-    return fitted_to(path, load(name, folder), architecture, "cpu")
-
-
-def side_by_side(name: str, folder: Path | None, run: Run) -> None:
-    """On a CPU the networks that are missing, each in a process of its own; they read the data
-    themselves, which are more than is quickly passed on.
-    """
-    missing = {
-        path: each for each in REPORTED[name] if not (path := weights_of(name, each, run)).exists()
-    }
-    if run.device == "cpu" and name == "mnist":  # the others are fitted in seconds
-        work = partial(_loaded_and_fitted, name, folder)
-        for path, seconds in zip(missing, spread(work, missing, missing.values()), strict=True):
-            _noted(path, seconds, run)
-
-
-def _noted(path: Path, seconds: float, run: Run) -> None:
-    run.fits[path.stem] = seconds
-    left = run.clock.after(path.stem) if run.clock else ""
-    run.say(f"{path.stem} fitted: {seconds:.1f} s{left}")
-
-
-def judged(dataset: Dataset, fitted_network: Network, run: Run) -> None:
-    """The accuracy of a network, as a step."""
-    from reproduction import training
-
-    def compute() -> dict[str, object]:
-        rule = {"rule": training.one_feature_rule(dataset)} if dataset.name == "cc" else {}
-        scores = {
-            part: training.score(fitted_network, getattr(dataset, part), run.device)
-            for part in ("fitting", "test")
-        }
-        return {"architecture": fitted_network.architecture, **scores, **rule}
-
-    kind = fitted_network.architecture.partition(" ")[0]
-    settings = {"network": fitted_network.digest}
-    run.step(f"{dataset.name}-{kind}-network", settings, compute, code="other")
-
-
-def _keep_time(run: Run, seconds: float, core_seconds: float, names: list[str]) -> None:
+def _keep_time(what: str, run: Run, began: float, began_working: float, names: list[str]) -> None:
     """How long a whole run took, and the time of all CPU cores together."""
     about = {
-        "seconds": seconds,
-        "core_seconds": core_seconds,
+        "seconds": time.perf_counter() - began,
+        "core_seconds": processor_seconds() - began_working,
         "threads": threads(),
         "device": device_name(run.device),
         "data": names,
         "fits": run.fits,
     }
-    (run.out / f"run-{run.device}.json").write_text(json.dumps(plain(about), indent=1) + "\n")
+    (run.out / f"{what}-{run.device}.json").write_text(json.dumps(plain(about), indent=1) + "\n")
 
 
-def check(run: Run) -> int:
+def check(run: Run, folder: Path | None) -> int:
     """Which results this code would make again, kept in code.json for the report; 1 where some are
-    of older code.
+    of older code. With a folder of the data also those that were made with other settings.
     """
+    others = of_other_settings(run, folder) if folder else set()
     older = []
     for path in sorted(run.out.glob("*.json")):
         kept = json.loads(path.read_text())
-        if "step" in kept and kept.get("probe") != probes.now(kept):
+        if "step" not in kept:
+            continue
+        if path.stem in others or kept.get("probe") != probes.now(kept):
             older.append(path.stem)
-            print(f"of older code: {path.stem}")
+            how = "with other settings" if path.stem in others else "of older code"
+            print(f"{how}: {path.stem}")
     (run.out / "code.json").write_text(json.dumps({"older": older}, indent=1) + "\n")
     return 1 if older else 0
+
+
+def of_other_settings(run: Run, folder: Path) -> set[str]:
+    """The results that the experiments would not find, gone through without computing any."""
+    checking = Checking(run.out, run.size, run.device, lambda _: None, run.weights)
+    on_gpu = replace(checking, device="cuda")
+    cc = load("cc", folder)
+    for name in ("cc", "mnist", *EMBEDDED):
+        experiments(load(name, folder), folder, checking)
+    for name in WHOLE["search"]:
+        search.experiment(load(name, folder), checking)
+    for part in more.PARTS:
+        with suppress(KeyError):  # a truth that is not there
+            more.experiments([part], folder, checking, lambda each: mlp(each, checking))
+    timing.experiment(cc, mlp(cc, checking), on_gpu)
+    more.against_time(cc, mlp(cc, checking), on_gpu)
+    return set(checking.other)
 
 
 def compare(run: Run) -> int:

@@ -76,9 +76,9 @@ class Dataset:
         return np.concatenate([rows, more]), np.concatenate([labels, others])
 
 
-def load(name: str, folder: Path | None = None) -> Dataset:
-    """The data set by name."""
-    return READERS[name](folder)
+def load(name: str, folder: Path | None = None, **settings: int) -> Dataset:
+    """The data set by name; all but MNIST may have a `seed` of the split."""
+    return READERS[name](folder, **settings)
 
 
 def find_folder(given: Path | None, files: list[str]) -> Path | None:
@@ -199,34 +199,36 @@ def read_idx(path: Path) -> Any:
     return np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]).reshape(shape)
 
 
-def breast_cancer(_: Path | None = None) -> Dataset:
+def breast_cancer(_: Path | None = None, seed: int = SPLIT_SEED) -> Dataset:
     """A classification: 569 rows, the first 15 features."""
     from sklearn.datasets import load_breast_cancer
 
     loaded = load_breast_cancer()
     names = [str(name) for name in loaded.feature_names[:CC_FEATURES]]
-    return _tabular("breast-cancer", loaded.data[:, :CC_FEATURES], loaded.target, names, classes=2)
+    columns = loaded.data[:, :CC_FEATURES]
+    return _tabular("breast-cancer", columns, loaded.target, names, classes=2, seed=seed)
 
 
-def diabetes(_: Path | None = None) -> Dataset:
+def diabetes(_: Path | None = None, seed: int = SPLIT_SEED) -> Dataset:
     """A regression: 442 rows, 10 features, the target scaled as the features are."""
     from sklearn.datasets import load_diabetes
 
     loaded = load_diabetes()
     target = (loaded.target - loaded.target.mean()) / loaded.target.std()
-    return _tabular("diabetes", loaded.data, target, list(loaded.feature_names), classes=0)
+    names = list(loaded.feature_names)
+    return _tabular("diabetes", loaded.data, target, names, classes=0, seed=seed)
 
 
-def digits(_: Path | None = None) -> Dataset:
+def digits(_: Path | None = None, seed: int = SPLIT_SEED) -> Dataset:
     """An image set: 1,797 digits of 8 × 8 pixels."""
     from sklearn.datasets import load_digits
 
     loaded = load_digits()
     rows, labels = _images(loaded.images, loaded.target, scale=16)
-    return Dataset("digits", *_split(rows, labels), _pixel_names(8), 10, side=8)
+    return Dataset("digits", *_split(rows, labels, seed=seed), _pixel_names(8), 10, side=8)
 
 
-READERS: dict[str, Callable[[Path | None], Dataset]] = {
+READERS: dict[str, Callable[..., Dataset]] = {
     "cc": credit_cards,
     "mnist": mnist,
     "breast-cancer": breast_cancer,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def draw_all(folder: Path) -> None:
         "-splits.json": splits_plot,
         "-literal.json": literal_plot,
         "-timing-cpu.json": times_plot,
-        "-time-cpu.json": against_time,
+        "-time-cpu.json": partial(against_time, peers=True),
         "-time-cuda.json": against_time,
         "-tolerance.json": tolerance_plot,
     }
@@ -108,8 +109,8 @@ def draw_all(folder: Path) -> None:
     for name in ("cc", "mnist"):
         if (folder / f"{name}-field-ours.json").exists():
             _keep(field_plot(folder, name), folder / f"{name}-field-ours.json")
-    if any(folder.glob("*-ratios.json")):
-        _keep(models_plot(folder), folder / "models.json")
+    if (figure := models_plot(folder)) is not None:
+        _keep(figure, folder / "models.json")
     for path in sorted(folder.glob("cc-mlp-table.json")):
         figure = box_plot(read(path)["result"], folder, "cc-mlp", linear=True)
         _keep(figure, path.with_name("cc-mlp-table-linear.json"))
@@ -384,23 +385,30 @@ def field_plot(folder: Path, name: str) -> Any:
     return figure
 
 
-def against_time(result: dict[str, Any], _: Path, name: str) -> Any:
+def against_time(result: dict[str, Any], folder: Path, name: str, peers: bool = False) -> Any:
     """Squared error against milliseconds per row."""
     from matplotlib import pyplot
 
     figure, axis = pyplot.subplots(figsize=(8, 5), layout="constrained")
-    for key, each in result["methods"].items():
+    methods = dict(result["methods"])
+    if peers and (path := folder / f"{name}-time-peers.json").exists():
+        methods |= read(path)["result"]["methods"]
+    for key in in_order(methods):
+        each = methods[key]
         if key == "exact":
             label = f"exact, {each['milliseconds'][0]:.2g} ms"
             axis.axvline(each["milliseconds"][0], color=COLOURS[key], linestyle=":", label=label)
             continue
         taken = each["milliseconds"]
-        axis.plot(taken, each["errors"], "o-", color=COLOURS[key], label=SHORT[key], ms=4)
+        errors = np.asarray(each["errors"], np.float64).reshape(len(taken), -1)
+        axis.plot(taken, errors.mean(axis=1), "o-", color=COLOURS[key], label=SHORT[key], ms=4)
+        low, high = _band(errors)
+        axis.fill_between(taken, low, high, color=COLOURS[key], alpha=0.12, linewidth=0)
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlabel("milliseconds per row, fits included")
     axis.set_ylabel("squared error")
-    axis.set_title(f"{spoken(name)}: error against time")
+    axis.set_title(f"{spoken(name)}: error against time; bands: 95 % over rows")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=8)
     return figure
@@ -431,7 +439,6 @@ def models_plot(folder: Path) -> Any:
     """Ratios to Castro at equal evaluations, model by model."""
     from matplotlib import pyplot
 
-    paths = sorted(folder.glob("*-ratios.json"))
     titles = {
         "cc-residual": "CC, 16 players, residual MLP",
         "cc23-mlp": "CC, 24 players, MLP",
@@ -440,6 +447,9 @@ def models_plot(folder: Path) -> Any:
         "mnist-rescnn": "MNIST, 16 patches, residual CNN",
         "text-transformer": "text, 14 tokens, transformer",
     }
+    paths = [path for each in titles if (path := folder / f"{each}-ratios.json").exists()]
+    if not paths:
+        return None
     across = min(3, len(paths))
     down = -(-len(paths) // across)
     figure, axes = pyplot.subplots(
@@ -492,6 +502,7 @@ def saliency_maps(result: dict[str, Any], _: Path, name: str) -> Any:
         "castro-same": "Castro,\nas many evaluations",
         "ours-corrected": "Halved, gap spread,\nas many evaluations",
         "gaussian-process": "Gaussian process,\nas many evaluations",
+        "default": "the default,\nas many evaluations",
     }
     columns = {key: title for key, title in columns.items() if f"map {key}" in result}
     figure, axes = pyplot.subplots(

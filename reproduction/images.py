@@ -27,7 +27,7 @@ from reproduction.games import (
 from reproduction.networks import Network
 from reproduction.pool import spread, spread_on
 from reproduction.steps import Result, Run, Size
-from reproduction.tabular import DRAWS_SEED, about, some_rows, spread_so_far
+from reproduction.tabular import DRAWS_SEED, KEPT, about, some_rows, spread_so_far
 from reproduction.variants import VARIANTS
 
 STRONGEST = 20
@@ -76,12 +76,13 @@ def curves(dataset: Dataset, network: Network, run: Run) -> None:
                 }
                 for what in ("squared_error", "spread")
             },
+            "gap": {key: np.array([part["gap"][key] for part in every]) for key in VARIANTS},
             "power": float(np.mean([part["power"] for part in every])),
             "live_players": float(np.mean([part["players"] for part in every])),
             "players": rows.shape[1],
         }
 
-    settings = run.settings("rows", "every", "near_exact", **about(network))
+    settings = run.settings("rows", "every", "near_exact", **about(network, kept=KEPT))
     pieces = {f"from {k}": partial(piece, k) for k in range(0, len(rows), IN_A_PART)}
     run.whole(name, settings, pieces, join)
 
@@ -91,7 +92,8 @@ def _curves_of_row(network: Network, size: Size, device: str, place: int, row: A
     rng = np.random.default_rng((DRAWS_SEED, place))
     game = game_of(network, row, device)
     truth = near_exact(game, size.near_exact, rng)
-    squared, spread_of = {}, {}
+    due = total(game)
+    squared, spread_of, gap = {}, {}, {}
     for key, variant in VARIANTS.items():
         designs = [
             estimator.draw(game.n_players, rng, replicates)
@@ -102,9 +104,11 @@ def _curves_of_row(network: Network, size: Size, device: str, place: int, row: A
         # as in the paper.
         squared[key] = np.sum((found - truth) ** 2, axis=1) / len(row)
         spread_of[key] = spread_so_far(found).sum(axis=1) / len(row)
+        gap[key] = abs(float(found[-1].sum()) - due)
     return {
         "squared_error": squared,
         "spread": spread_of,
+        "gap": gap,
         "power": float(np.sum(truth**2) / len(row)),
         "players": game.n_players,
     }
@@ -132,10 +136,9 @@ BY_BUDGET = {
     "ours-corrected": "halved-owen",
     "linear": "linear",
     "gaussian-process": "gaussian-process",
+    "default": "auto",
 }
-"""Methods that are given the evaluations of the program's Halved Owen; the default takes the first
-or the last, by what an evaluation takes.
-"""
+"""Methods that are given the evaluations of the program's Halved Owen."""
 PROCESS_IMAGES = 50
 """Digits of those not shown that the process explains: a fit takes a second."""
 COSTLY = 0.1
@@ -157,11 +160,12 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> None:
         places = range(start, min(start + IN_A_PART, len(every)))
         digits = [rows[every[place]] for place in places]
         process = [place < len(shown) + PROCESS_IMAGES for place in places]
-        begun = spread(partial(by_budget, network), digits, process)  # beside what is drawn here
+        begun = spread(partial(by_budget, network), digits, process)  # beside what is drawn
         rngs = [np.random.default_rng((SALIENCY_SEED, place)) for place in places]
         work = partial(drawn, network, run.size.truth_samples, run.device)
         found = list(spread_on(run.device, work, digits, rngs, process))
-        parts = [digit.scored(fits) for digit, fits in zip(found, begun, strict=True)]
+        fitted = list(begun)
+        parts = [digit.scored(fits) for digit, (fits, _) in zip(found, fitted, strict=True)]
         columns: Result = {
             "scores": {
                 key: {
@@ -171,6 +175,7 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> None:
                 for key in (*MAPS, *BY_BUDGET, "near-exact")
             },
             "due": [part[2] for part in parts],
+            "took": [took for _, took in fitted],
         }
         maps = {
             f"map {key}": np.stack([part[1][key] for part in parts])
@@ -204,7 +209,8 @@ def saliency(dataset: Dataset, network: Network, run: Run) -> None:
             "truth_samples": run.size.truth_samples,
             "scores": scores,
             "due": [each for part in pieces for each in part["due"]],
-            "chosen": [chosen(150, halved_budget(150), each) for each in (0.0, COSTLY)],
+            "took": [each for part in pieces for each in part["took"]],
+            "costly": chosen(150, halved_budget(150), COSTLY),
             "images": rows[shown],
             **maps,
         }
@@ -235,18 +241,22 @@ def halved_budget(n_players: int) -> int:
     return 2 + 14 * (n_players + 1)
 
 
-def by_budget(network: Network, row: Any, process: bool) -> Found:
-    """What methods come to that are given a budget; on a CPU, where they are fitted."""
+def by_budget(network: Network, row: Any, process: bool) -> tuple[Found, str]:
+    """What methods come to that are given a budget, on a CPU, where they are fitted; and what the
+    default took.
+    """
     game = game_of(network, row, "cpu")
     function = owenshap.FunctionGame(game.values, game.n_players)
-    found = {}
+    found, took = {}, ""
     for name, method in BY_BUDGET.items():
         if name == "gaussian-process" and not process:
             continue
         budget = halved_budget(game.n_players)
         estimate = owenshap.estimate(function, method, budget=budget, progress=False)
         found[name] = estimate.values, estimate.evaluations
-    return found
+        if name == "default":
+            took = estimate.method
+    return found, took
 
 
 @dataclass(frozen=True)

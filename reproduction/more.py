@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -18,13 +18,14 @@ import numpy as np
 
 import owenshap
 from owenshap.statistics.stopping import Until
-from reproduction import probes, several
+from reproduction import probes, several, splits
 from reproduction.data import Dataset, credit_cards, load
 from reproduction.deeper import patch_members
-from reproduction.games import LinearFirstGame, RowGame, TableRow, estimates, table
+from reproduction.games import LinearFirstGame, RowGame, TableRow, estimates, table, total
 from reproduction.images import COSTLY, chosen, game_of, near_exact
 from reproduction.networks import Network
 from reproduction.pool import spread, spread_on
+from reproduction.reported import EPOCHS, REPORTED
 from reproduction.steps import Result, Run
 from reproduction.tabular import DRAWS_SEED, ROWS_SEED, exact, some_rows
 from reproduction.timing import clock_of
@@ -82,25 +83,62 @@ class ValuesRow:
 # --------------------------------------------------------------------------------------
 
 
-def field_truth(dataset: Dataset, network: Network, run: Run) -> list[Any]:
+@dataclass(frozen=True)
+class Contest:
+    """Rows that methods are compared on, and the network that each is explained of."""
+
+    name: str
+    networks: Sequence[Network]
+    rows: Any
+    """(rows, players), as many of each network, network after network."""
+
+    def network(self, place: int) -> Network:
+        """The network of a row."""
+        return self.networks[place * len(self.networks) // len(self.rows)]
+
+    @property
+    def known(self) -> Result:
+        """What its results depend on, as settings of a step."""
+        return {
+            "networks": [each.digest for each in self.networks],
+            "rows": len(self.rows),
+            "seed": ROWS_SEED,
+        }
+
+
+def contest(name: str, folder: Path | None, network: Network, run: Run) -> Contest:
+    """On CC rows of several networks, each on a split of its own; on MNIST of one network."""
+    if name != "cc":
+        return Contest(name, [network], some_rows(load(name, folder), FIELD_ROWS[name]))
+    networks = splits.read(splits.weights_path(run, "paper"))[0][: run.size.networks]
+    each = FIELD_ROWS[name] // len(networks)
+    rows = [some_rows(credit_cards(folder, seed), each) for seed in range(len(networks))]
+    return Contest(name, networks, np.concatenate(rows))
+
+
+def field_truth(games: Contest, run: Run) -> list[Any]:
     """Exact or near-exact values of every row, as a step: the peers' environment has no torch, and
     reads them.
     """
-    rows = some_rows(dataset, FIELD_ROWS[dataset.name])
+    places = range(len(games.rows))
+    networks = [games.network(place) for place in places]
 
     def truths() -> Result:
-        if dataset.side is None:
-            return {f"row {k}": each for k, each in enumerate(exact(table(network, rows)).T)}
-        work = partial(_near_exact_of_row, network, run.size.near_exact, run.device)
-        found = spread_on(run.device, work, range(len(rows)), rows)
+        if games.name == "cc":
+            found = [
+                exact(table(network, row[None]))[:, 0]
+                for network, row in zip(networks, games.rows, strict=True)
+            ]
+        else:
+            work = partial(_near_exact_of_row, run.size.near_exact, run.device)
+            found = list(spread_on(run.device, work, networks, places, games.rows))
         return {f"row {place}": each for place, each in enumerate(found)}
 
-    settings = run.settings("near_exact", network=network.digest, rows=len(rows), seed=ROWS_SEED)
-    kept = run.step(f"{dataset.name}-field-truth", settings, truths)
-    return [np.asarray(kept[f"row {place}"], np.float64) for place in range(len(rows))]
+    kept = run.step(f"{games.name}-field-truth", run.settings("near_exact", **games.known), truths)
+    return [np.asarray(kept[f"row {place}"], np.float64) for place in places]
 
 
-def _near_exact_of_row(network: Network, stars: int, device: str, place: int, row: Any) -> Any:
+def _near_exact_of_row(stars: int, device: str, network: Network, place: int, row: Any) -> Any:
     rng = np.random.default_rng((DRAWS_SEED, place))
     return near_exact(game_of(network, row, device), stars, rng)
 
@@ -109,21 +147,17 @@ def _near_exact_of_row(network: Network, stars: int, device: str, place: int, ro
 class FieldRows:
     """From the place of a row to its game, its values and its budgets."""
 
-    network: Network
-    rows: Any
+    contest: Contest
     truths: list[Any]
-    table: bool
-    """Whether all coalitions are valued beforehand."""
 
     def __call__(self, place: int) -> tuple[RowGame, Any, tuple[int, ...]]:
-        truth, row = self.truths[place], self.rows[place]
-        if self.table:
-            values = table(self.network, row[None])
+        truth, row = self.truths[place], self.contest.rows[place]
+        network = self.contest.network(place)
+        if self.contest.name == "cc":  # all coalitions are valued beforehand
+            values = table(network, row[None])
             return TableRow(np.ascontiguousarray(values[:, 0])), truth, CC_BUDGETS
         without_torch = find_spec("torch") is None
-        game: RowGame = (
-            numpy_row(self.network, row) if without_torch else game_of(self.network, row, "cpu")
-        )
+        game: RowGame = numpy_row(network, row) if without_torch else game_of(network, row, "cpu")
         return game, truth, tuple(times * game.n_players for times in MNIST_BUDGETS)
 
 
@@ -143,13 +177,13 @@ def numpy_row(network: Network, row: Any) -> ValuesRow:
 def contend(
     method: Callable[[RowGame, int, int], Any], made: Callable[[int], Any], dataset: str
 ) -> Result:
-    """Squared errors (budgets, rows), relative to the power of φ, the mean over repetitions; and
-    processor seconds (budgets, rows) of one estimate.
+    """Squared errors (budgets, rows), relative to the power of φ, the mean over repetitions; gaps;
+    and processor seconds (budgets, rows) of one estimate. What is due by row, v(N) − v(∅).
     """
     work = partial(_contend_row, method, made, FIELD_REPETITIONS[dataset])
     found = list(spread(work, range(FIELD_ROWS[dataset])))
-    errors, seconds = zip(*found, strict=True)
-    return {"errors": np.array(errors).T, "seconds": np.array(seconds).T}
+    errors, gaps, seconds, due = (np.array(each).T for each in zip(*found, strict=True))
+    return {"errors": errors, "gaps": gaps, "seconds": seconds, "due": due}
 
 
 def _contend_row(
@@ -157,17 +191,18 @@ def _contend_row(
     made: Callable[[int], Any],
     repetitions: int,
     place: int,
-) -> tuple[list[float], list[float]]:
+) -> tuple[list[float], list[float], list[float], float]:
     """The same of one row, by budget."""
     game, truth, budgets = made(place)
-    power = np.sum(truth**2)
-    errors, seconds = [], []
+    power, due = np.sum(truth**2), total(game)
+    errors, gaps, seconds = [], [], []
     for budget in budgets:
         began = time.process_time()
         found = [method(game, budget, 1000 * place + seed) for seed in range(repetitions)]
         seconds.append((time.process_time() - began) / len(found))
         errors.append(float(np.mean([np.sum((each - truth) ** 2) for each in found]) / power))
-    return errors, seconds
+        gaps.append(float(np.mean([abs(each.sum() - due) for each in found])))
+    return errors, gaps, seconds, due
 
 
 def by_variant(key: str, game: RowGame, budget: int, seed: int) -> Any:
@@ -191,18 +226,16 @@ def by_peer(name: str, game: RowGame, budget: int, seed: int) -> Any:
     return peers()[name](game.values, game.n_players, budget, seed)
 
 
-def field(dataset: Dataset, network: Network, run: Run) -> None:
+def field(games: Contest, run: Run) -> None:
     """Ours; in the environment that has them, the peers."""
-    rows = some_rows(dataset, FIELD_ROWS[dataset.name])
-    truths = field_truth(dataset, network, run)
-    made = FieldRows(network, rows, truths, dataset.side is None)
-    name = dataset.name
+    made = FieldRows(games, field_truth(games, run))
+    name = games.name
     known = {
-        "network": network.digest,
-        "seeds": [ROWS_SEED, DRAWS_SEED],
-        "rows": FIELD_ROWS[name],
+        **games.known,
+        "draws_seed": DRAWS_SEED,
         "repetitions": FIELD_REPETITIONS[name],
         "budgets": list(CC_BUDGETS if name == "cc" else MNIST_BUDGETS),
+        "kept": "gaps",
     }
     if find_spec("shapiq") is not None:  # the peers' environment
         theirs = {key: partial(by_peer, each) for key, each in THEIRS.items()}
@@ -245,10 +278,12 @@ def _field_step(
     def join(parts: dict[str, Result]) -> Result:
         return {
             "budgets": settings["budgets"],
+            "networks": len(settings["networks"]),
             **{
                 what: {key: part[what] for key, part in parts.items()}
-                for what in ("errors", "seconds")
+                for what in ("errors", "gaps", "seconds")
             },
+            "due": next(iter(parts.values()))["due"],
             **more(),
         }
 
@@ -259,9 +294,23 @@ def _field_step(
 # --------------------------------------------------------------------------------------
 
 
+def printed(made: Callable[..., Any], n_players: int, budget: int) -> Any:
+    """A rule of the paper with the program's divisor, as many levels as fit a budget."""
+    coalitions = (budget - 2) // (n_players + 1)
+    return made(levels=coalitions // 2 - 1, per_level=2, divisor="program")
+
+
 TIMED: dict[str, tuple[Any, tuple[int, ...]]] = {
     "castro": (owenshap.Castro(), (100, 300, 1000, 3000, 10_000, 30_000)),
     "castro-antithetic": (owenshap.Castro(antithetic=True), (100, 300, 1000, 3000, 10_000, 30_000)),
+    "owen-program": (
+        partial(printed, owenshap.OwenPrinted),
+        (100, 300, 1000, 3000, 10_000, 30_000),
+    ),
+    "halved-owen-program": (
+        partial(printed, owenshap.HalvedOwenPrinted),
+        (100, 300, 1000, 3000, 10_000, 30_000),
+    ),
     "owen-corrected": ("owen", (300, 1000, 3000, 10_000, 30_000)),
     "halved-owen-corrected": ("halved-owen", (300, 1000, 3000, 10_000, 30_000)),
     "linear": ("linear", (100, 300, 1000, 3000, 10_000)),
@@ -281,65 +330,77 @@ def against_time(dataset: Dataset, network: Network, run: Run) -> None:
 
     def piece(method: Any, budgets: tuple[int, ...], attempts: int) -> Result:
         explainer = owenshap.Explainer(network.module(run.device), baseline=0.0, output="predicted")
-        errors, taken = [], []
+        errors, gaps, taken = [], [], []
         clock = clock_of(run.device)
         for budget in budgets:
-            settings = {} if method == "exact" else {"budget": budget}
+            settings: Result = {"method": method, "budget": budget}
+            if method == "exact" or isinstance(method, partial):  # of a size of their own
+                made = method if method == "exact" else method(rows.shape[1], budget)
+                settings = {"method": made}
             few = rows if attempts > 1 else rows[:1]
-            explainer(few, method=method, progress=False, **settings)  # what is made once
+            explainer(few, progress=False, **settings)  # what is made once
             times = []
-            squared = []
+            squared, missed = [], []
             for seed in range(attempts):
                 began = clock()
-                found = explainer(rows, method=method, seed=seed, progress=False, **settings)
+                found = explainer(rows, seed=seed, progress=False, **settings)
                 times.append(clock() - began)
-                squared.append(np.mean((found.values - truth) ** 2))
+                squared.append(np.mean((found.values - truth) ** 2, axis=1))
+                missed.append(np.abs(found.values.sum(axis=1) - truth.sum(axis=1)))
             taken.append(1000 * min(times) / len(rows))
-            errors.append(float(np.mean(squared)))
-        walked = probes.walked(partial(explainer, few, method=method, progress=False, **settings))
-        return {"milliseconds": taken, "errors": errors, "paths": walked}
+            errors.append(np.mean(squared, axis=0))
+            gaps.append(float(np.mean(missed)))
+        walked = probes.walked(partial(explainer, few, progress=False, **settings))
+        return {
+            "milliseconds": taken,
+            "errors": np.array(errors),  # (budgets, rows)
+            "gaps": gaps,
+            "paths": walked,
+        }
 
     pieces = {
         key: partial(piece, method, budgets, 1 if key in SLOW else TIMED_ATTEMPTS)
         for key, (method, budgets) in TIMED.items()
     }
-    if run.device == "cpu" and find_spec("shap") is not None:
-        pieces["kernel-shap"] = partial(_time_of_kernel_shap, network, rows, truth)
 
     def join(parts: dict[str, Result]) -> Result:
         budgets = {key: list(each[1]) for key, each in TIMED.items()}
         paths = probes.all_of([part.pop("paths", {}) for part in parts.values()])
-        shap = {"shap": version("shap")} if "kernel-shap" in parts else {}
-        return {
-            **shap,
-            "budgets": {**budgets, "kernel-shap": list(KERNEL_BUDGETS)},
-            "methods": parts,
-            "paths": paths,
-        }
+        return {"budgets": budgets, "methods": parts, "paths": paths}
 
     settings = run.settings("rows", network=network.digest, device=run.device, methods=list(pieces))
-    settings["slow"] = list(SLOW)
+    settings |= {"slow": list(SLOW), "kept": "errors of every row, gaps"}
     run.whole(f"{dataset.name}-time-{run.device}", settings, pieces, join, code="times")
 
 
-KERNEL_BUDGETS = (100, 300, 1000, 3000)
+PEERS_BUDGETS = (100, 300, 1000, 3000)
 
 
-def _time_of_kernel_shap(network: Network, rows: Any, truth: Any) -> Result:
-    """Shap's KernelExplainer on the network in numpy."""
-    import shap
+def peers_against_time(dataset: Dataset, network: Network, run: Run) -> None:
+    """The same of the peers, in the environment that has them: row by row on the network in numpy,
+    timed once.
+    """
+    rows = some_rows(dataset, run.size.rows)
+    games = [numpy_row(network, row) for row in rows]
+    truth = exact(table(network, rows)).T
 
-    some = rows.astype(np.float64)
-    outputs = network(some).argmax(axis=1)
-    explainer = shap.KernelExplainer(network, np.zeros((1, rows.shape[1])))
-    errors, taken = [], []
-    for budget in KERNEL_BUDGETS:
-        began = time.process_time()
-        found = explainer.shap_values(some, nsamples=budget, l1_reg=0, silent=True)
-        taken.append(1000 * (time.process_time() - began) / len(some))
-        chosen = np.asarray(found)[np.arange(len(some)), :, outputs]
-        errors.append(np.mean((chosen - truth) ** 2))
-    return {"milliseconds": taken, "errors": errors}
+    def piece(method: Callable[[RowGame, int, int], Any]) -> Result:
+        errors, gaps, taken = [], [], []
+        for budget in PEERS_BUDGETS:
+            began = time.process_time()
+            found = np.stack([method(game, budget, seed) for seed, game in enumerate(games)])
+            taken.append(1000 * (time.process_time() - began) / len(rows))
+            errors.append(np.mean((found - truth) ** 2, axis=1))
+            gaps.append(float(np.abs(found.sum(axis=1) - truth.sum(axis=1)).mean()))
+        return {"milliseconds": taken, "errors": np.array(errors), "gaps": gaps}
+
+    pieces = {key: partial(piece, partial(by_peer, each)) for key, each in THEIRS.items()}
+    versions = {each: version(each) for each in ("shap", "shapiq")}
+    known = {"network": network.digest, "budgets": PEERS_BUDGETS, "versions": versions}
+    settings = run.settings("rows", methods=list(THEIRS), **known)
+    run.whole(
+        f"{dataset.name}-time-peers", settings, pieces, lambda parts: {"methods": parts}, "other"
+    )
 
 
 # --- evaluations for a stated accuracy
@@ -359,20 +420,20 @@ ASKED: dict[str, Any] = {
 MOST_EVALUATIONS = 2_000_000
 
 
-def asked(dataset: Dataset, network: Network, run: Run) -> None:
+def asked(games: Contest, run: Run) -> None:
     """How many evaluations each method takes until its intervals say 5, 2, 1 % of the range, and
     how often all values were within it.
     """
-    name = dataset.name
-    rows = some_rows(dataset, FIELD_ROWS[name])
-    truths = field_truth(dataset, network, run)
+    rows = games.rows
+    truths = field_truth(games, run)
 
     def piece(method: Any) -> Result:
         asked_for = [
             (place, tolerance) for tolerance in reversed(TOLERANCES) for place in range(len(rows))
         ]  # the longest first
         found = spread(
-            partial(one_asked, network, name, method),
+            partial(one_asked, games.name, method),
+            [games.network(place) for place, _ in asked_for],
             [place for place, _ in asked_for],
             [rows[place] for place, _ in asked_for],
             [truths[place] for place, _ in asked_for],
@@ -391,22 +452,20 @@ def asked(dataset: Dataset, network: Network, run: Run) -> None:
         until = Until(tolerance=TOLERANCES[-1])
         choices = [chosen(n_players, MOST_EVALUATIONS, seconds, until) for seconds in (0.0, COSTLY)]
         found = {"tolerances": list(TOLERANCES), "rows": len(rows), "chosen": choices}
-        return {**found, "methods": parts}
+        return {**found, "networks": len(games.networks), "methods": parts}
 
     settings = {
-        "network": network.digest,
-        "rows": len(rows),
-        "seed": ROWS_SEED,
+        **games.known,
         "methods": list(ASKED),
         "most": MOST_EVALUATIONS,
-        "kept": "what was allowed, what the default takes",
+        "kept": "what was allowed, gaps, what the default takes",
     }
     pieces = {key: partial(piece, method) for key, method in ASKED.items()}
-    run.whole(f"{name}-tolerance", settings, pieces, join, code="default")
+    run.whole(f"{games.name}-tolerance", settings, pieces, join, code="default")
 
 
 def one_asked(
-    network: Network, name: str, method: Any, seed: int, row: Any, truth: Any, tolerance: str
+    name: str, method: Any, network: Network, seed: int, row: Any, truth: Any, tolerance: str
 ) -> dict[str, float]:
     """What one row took until its intervals said so, and how far it really was off."""
     if name == "cc":
@@ -421,6 +480,7 @@ def one_asked(
     return {
         "evaluations": float(found.evaluations),
         "off": float(np.abs(found.values - truth).max()),
+        "gap": float(np.abs(found.gap)),
         "allowed": float(np.max(found.tolerances)),
         "inside": float(np.mean(held)),
         "reached": float(str(found.stopped_by).startswith("tolerance")),
@@ -432,8 +492,11 @@ def one_asked(
 
 
 def compare_games(games: list[RowGame], truths: list[Any], samples: int, times: int) -> Result:
-    """Squared errors (rows,) of every variant at equal samples and at equal evaluations."""
+    """Squared errors and gaps (rows,) of every variant at equal samples and at equal evaluations;
+    and what is due, v(N) − v(∅).
+    """
     errors: dict[str, list[float]] = {}
+    gaps: dict[str, list[float]] = {}
     for place, (game, truth) in enumerate(zip(games, truths, strict=True)):
         budget = 2 + samples * (game.n_players - 1)
         for key, variant in VARIANTS.items():
@@ -443,8 +506,14 @@ def compare_games(games: list[RowGame], truths: list[Any], samples: int, times: 
             ):
                 rng = np.random.default_rng((DRAWS_SEED, place))
                 found = estimates(game, *variant.make(count), times, rng)
+                missed = np.abs(found.sum(axis=1) - truth.sum())
                 errors.setdefault(f"{key} {kind}", []).append(float(np.mean((found - truth) ** 2)))
-    return {"errors": {key: np.asarray(each) for key, each in errors.items()}}
+                gaps.setdefault(f"{key} {kind}", []).append(float(np.mean(missed)))
+    return {
+        "errors": {key: np.asarray(each) for key, each in errors.items()},
+        "gaps": {key: np.asarray(each) for key, each in gaps.items()},
+        "due": np.array([each.sum() for each in truths]),
+    }
 
 
 SAMPLES, TIMES = 200, 20  # of every variant, and how often each is estimated
@@ -452,8 +521,6 @@ DEEP_NETWORKS = 3  # of every model, from seeds of their own and, on CC, on spli
 WIDE_ROWS = 6  # of each: 2²⁴ coalitions
 TREE_ROWS = 20  # of each: exact values of trees take no time
 RESIDUAL_CNN, DEEP_EPOCHS = "rescnn 16", 3
-DEEPER = {"cc": ("residual 32x4", 15), "mnist": ("cnn 16-32", 15)}
-"""The deeper networks that have a table of their own, and their epochs."""
 
 
 def boosted(folder: Path | None, run: Run) -> None:
@@ -510,15 +577,8 @@ def all_values(game: RowGame) -> Any:
 
 def residual_mlps(folder: Path | None, run: Run) -> None:
     """Residual MLPs on CC, each on a split of its own; 16 players, exact by enumeration."""
-    architecture, epochs = DEEPER["cc"]
-    _deep(
-        "cc-residual-ratios",
-        lambda seed: credit_cards(folder, seed),
-        architecture,
-        epochs,
-        None,
-        run,
-    )
+    architecture = REPORTED["cc"][1]
+    _deep("cc-residual-ratios", partial(credit_cards, folder), architecture, None, run)
 
 
 def cnns(folder: Path | None, run: Run) -> None:
@@ -526,25 +586,33 @@ def cnns(folder: Path | None, run: Run) -> None:
     residual blocks.
     """
     dataset, members = load("mnist", folder), patch_members(28)
-    kinds = {
-        "mnist-cnn-ratios": DEEPER["mnist"],
-        "mnist-rescnn-ratios": (RESIDUAL_CNN, DEEP_EPOCHS),
-    }
-    for name, (architecture, epochs) in kinds.items():
-        _deep(name, lambda _: dataset, architecture, epochs, members, run)
+    kinds = {"mnist-cnn-ratios": REPORTED["mnist"][1], "mnist-rescnn-ratios": RESIDUAL_CNN}
+    for name, architecture in kinds.items():
+        _deep(name, lambda _: dataset, architecture, members, run)
+
+
+def embedded(name: str, run: Run) -> None:
+    """The networks of a data set that comes with scikit-learn, each on a split of its own; of
+    images with patches for players.
+    """
+    side = load(name).side
+    for architecture in REPORTED[name] if side is None else REPORTED[name][1:]:
+        step = f"{name}-{architecture.partition(' ')[0]}-ratios"
+        members = None if side is None else patch_members(side)
+        _deep(step, lambda seed: load(name, seed=seed), architecture, members, run)
 
 
 def _deep(
     name: str,
     dataset_of: Callable[[int], Dataset],
     architecture: str,
-    epochs: int,
     members: Any,
     run: Run,
 ) -> None:
     """Networks of several seeds, from the values of all coalitions of each row."""
     from reproduction.training import fit, score
 
+    epochs = EPOCHS.get(architecture.partition(" ")[0], DEEP_EPOCHS)
     n_rows = max(2, run.size.rows // 5)
 
     def one(seed: int) -> Result:
@@ -582,11 +650,15 @@ def _several_step(
 
     def join(parts: dict[str, Result]) -> Result:
         every = list(parts.values())
-        keys = every[0]["errors"]
         return {
-            "errors": {
-                key: np.stack([np.asarray(part["errors"][key]) for part in every]) for key in keys
+            **{
+                what: {
+                    key: np.stack([np.asarray(part[what][key]) for part in every])
+                    for key in every[0][what]
+                }
+                for what in ("errors", "gaps")
             },
+            "due": np.stack([np.asarray(part["due"]) for part in every]),
             "test": [part["test"] for part in every],
             "samples": SAMPLES,
         }
@@ -598,28 +670,31 @@ def _several_step(
         "variants": list(VARIANTS),
         **settings,
         "networks": DEEP_NETWORKS,
+        "kept": "gaps",
     }
     pieces = {f"seed {seed}": partial(one, seed) for seed in range(DEEP_NETWORKS)}
     run.whole(name, known, pieces, join)
 
 
-def of_both(
-    part: Callable[[Dataset, Network, Run], None],
-) -> Callable[[Path | None, Run, Callable[[Dataset], Network]], None]:
+Part = Callable[[Path | None, Run, Callable[[Dataset], Network]], None]
+"""From the folder of the data, a run, and the network of a data set."""
+
+
+def of_both(part: Callable[[Contest, Run], None]) -> Part:
     """A part that is run on CC and on MNIST."""
 
     def both(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) -> None:
         for name in ("cc", "mnist"):
-            dataset = load(name, folder)
-            part(dataset, network(dataset), run)
+            part(contest(name, folder, network(load(name, folder)), run), run)
 
     return both
 
 
 def timed(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) -> None:
-    """Error against time on CC."""
+    """Error against time on CC; in the environment that has them, of the peers."""
     dataset = load("cc", folder)
-    against_time(dataset, network(dataset), run)
+    here = against_time if find_spec("shapiq") is None else peers_against_time
+    here(dataset, network(dataset), run)
 
 
 def models(folder: Path | None, run: Run, network: Callable[[Dataset], Network]) -> None:
@@ -634,7 +709,7 @@ def models(folder: Path | None, run: Run, network: Callable[[Dataset], Network])
         run.say("cc23-trees-ratios: xgboost is not installed here; run it where it is")
 
 
-PARTS: dict[str, Callable[[Path | None, Run, Callable[[Dataset], Network]], None]] = {
+PARTS: dict[str, Part] = {
     "field": of_both(field),
     "time": timed,
     "tolerance": of_both(asked),

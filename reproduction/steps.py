@@ -212,6 +212,27 @@ class Run:
         return {**{name: size[name] for name in names}, **more}
 
 
+@dataclass(frozen=True)
+class Checking(Run):
+    """Computes nothing: notes which kept results were made with other settings."""
+
+    other: list[str] = field(default_factory=list)
+
+    def step(self, name: str, settings: Mapping[str, Any], *_: Any, **__: Any) -> Result:
+        """What is kept, whatever it was made with; nothing where nothing is."""
+        path = self.out / f"{name}.json"
+        if not path.exists():
+            return {}
+        kept = read(path)
+        if kept["hash"] != settings_digest(settings):
+            self.other.append(name)
+        return kept["result"]
+
+    def whole(self, name: str, settings: Mapping[str, Any], *_: Any, **__: Any) -> Result:
+        """The same."""
+        return self.step(name, settings)
+
+
 def settings_digest(settings: Mapping[str, Any]) -> str:
     """A short hash of the settings of a step."""
     return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]

@@ -22,6 +22,7 @@ from reproduction.variants import VARIANTS, Variant
 ROWS_SEED, DRAWS_SEED = 1, 2
 DESIGNS = 10  # that the evaluations of a variant are counted in: empty coalitions cost none
 DRAWS = "a stream for each row"  # a setting of every step whose numbers it changes
+KEPT = "the gap at the last step"  # the same
 
 
 def some_rows(dataset: Dataset, count: int) -> Any:
@@ -162,14 +163,17 @@ def curves(name: str, settings: Result, values: Any, run: Run) -> Result:
         return {
             "squared_error": np.mean((found - truth) ** 2, axis=(1, 2)),
             "spread": spread_so_far(found).mean(axis=(1, 2)),
+            "gap": np.abs(found[-1].sum(axis=1) - truth.sum(axis=0)).mean(axis=0),
         }
 
     def join(parts: dict[str, Result]) -> Result:
         _, truth = prepared()
         return {
             "samples": run.size.samples,
-            "squared_error": {key: part["squared_error"] for key, part in parts.items()},
-            "spread": {key: part["spread"] for key, part in parts.items()},
+            **{
+                what: {key: part[what] for key, part in parts.items()}
+                for what in ("squared_error", "spread", "gap")
+            },
             "power": float(np.mean(truth**2)),
         }
 
@@ -213,5 +217,5 @@ def experiments(dataset: Dataset, network: Network, run: Run) -> None:
     settings = run.settings("rows", "repetitions", "table_samples", **about(network))
     compare(f"{name}-table", settings, values, run)
     if network.architecture.startswith("mlp"):
-        settings = run.settings("rows", "repetitions", "every", **about(network))
+        settings = run.settings("rows", "repetitions", "every", **about(network, kept=KEPT))
         curves(f"{name}-curves", settings, values, run)
