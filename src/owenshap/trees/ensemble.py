@@ -180,8 +180,9 @@ class TreeEnsemble:
         step = max(1, (1 << 20) // max(1, self.n_trees))
         for start in range(0, len(matrix), step):
             leaf = self.leaves(matrix[start : start + step])
-            for tree in range(self.n_trees):
-                total[start : start + step, self.outputs[tree]] += self.values[leaf[:, tree]]
+            first = np.arange(start, start + len(leaf)) * self.n_outputs
+            place = first[:, None, None] + self.outputs
+            np.add.at(total.reshape(-1), place.ravel(), self.values[leaf].ravel())  # in tree order
         return total
 
     @cached_property

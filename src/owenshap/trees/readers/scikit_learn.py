@@ -77,20 +77,19 @@ def _check_fitted(model: Any) -> None:
 def _forest(model: Any, trees: list[Any]) -> TreeEnsemble:
     """The mean over the trees; a classifier's leaves are shares of classes, per target."""
     classifier = hasattr(model, "predict_proba")
-    values = [
-        _shares(tree.tree_, tree.n_classes_) if classifier else tree.tree_.value[:, :, 0]
-        for tree in trees
-    ]
+    joined = np.concatenate([tree.tree_.value for tree in trees])
+    joined = _shares(joined, trees[0].n_classes_) if classifier else joined[:, :, 0]
+    values = np.split(joined, starts([tree.tree_.node_count for tree in trees])[1:])
     pieces: list[Piece] = [(tree.tree_, 1 / len(trees), None) for tree in trees]
     outputs = np.tile(np.arange(values[0].shape[1]), (len(trees), 1))
     base = np.zeros(outputs.shape[1])
     return _joined(model, pieces, values, outputs, base, PROBABILITY if classifier else PREDICTION)
 
 
-def _shares(tree: Any, classes: Any) -> FloatArray:
+def _shares(value: FloatArray, classes: Any) -> FloatArray:
     """Shares of the classes in each node, target by target; older versions store counts."""
-    totals = tree.value.sum(axis=2, keepdims=True)
-    shares = tree.value / np.where(totals == 0, 1, totals)
+    totals = value.sum(axis=2, keepdims=True)
+    shares = value / np.where(totals == 0, 1, totals)
     of_target = zip(np.atleast_1d(classes), range(shares.shape[1]), strict=True)
     return np.concatenate([shares[:, target, :count] for count, target in of_target], axis=1)
 
@@ -123,7 +122,7 @@ def _bagged(model: Any) -> TreeEnsemble:
 
 def _of_classes(tree: Any, classes: int) -> FloatArray:
     """A tree's shares, in the columns of the classes that its rows had."""
-    shares = _shares(tree.tree_, tree.n_classes_)
+    shares = _shares(tree.tree_.value, tree.n_classes_)
     spread = np.zeros((len(shares), classes))
     spread[:, tree.classes_.astype(np.int64)] = shares
     return spread
