@@ -13,7 +13,7 @@ from owenshap.explain.inputs import Call
 from owenshap.explain.predicting import Predictor
 from owenshap.fast.additive import additive_values
 from owenshap.fast.sklearn_kernels import kernel_machine_of
-from owenshap.run.plan import LARGE_BACKGROUND, LINEAR
+from owenshap.run.plan import LINEAR, drawn_pays
 from owenshap.support.arrays import FloatArray
 
 KERNELS = "kernel closed form"
@@ -98,5 +98,5 @@ def _may_be_of_kernels(call: Call, groups: RowGroups) -> bool:
     """Whether what is explained is what the model predicts, and background rows are not drawn."""
     output = groups.output
     plain = output.function is None and output.predicted is None
-    few = call.draws is None and len(groups.absent) <= LARGE_BACKGROUND
-    return plain and few
+    drawn = call.draws is not None or drawn_pays(len(groups.players), len(groups.absent))
+    return plain and not drawn

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.indexing import Key, pick, resolve
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import ROUNDING, FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.extras import needed
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from owenshap.run.keeping import KeptRow
 
 ROWS, PLAYERS, OUTPUTS = "rows", "players", "outputs"
-ROUNDING = 1e-12  # of what is added up: a gap below is no gap
 AXES_OF: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("values", "standard_errors", "lower", "upper"), (ROWS, PLAYERS, OUTPUTS)),
     **dict.fromkeys(("base_values", "predictions", "doubtful"), (ROWS, OUTPUTS)),

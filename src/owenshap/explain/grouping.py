@@ -18,7 +18,7 @@ from owenshap.games.model_game import ModelGame
 from owenshap.games.outputs import Output
 from owenshap.games.players import Players
 from owenshap.models import Model
-from owenshap.run.blocks import LARGEST_BLOCK
+from owenshap.run.blocks import rows_together
 from owenshap.run.keeping import KeepingGame
 from owenshap.run.task import Plan, Task
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
@@ -27,8 +27,6 @@ from owenshap.tables import Table
 # the most rows of one game: enough to fill a batch, few enough to give several workers something to
 # do
 ROWS_TOGETHER = 256
-# of a value, while its game runs: sums of ten folds, moments, and as much again while they change
-KEPT_BYTES = 40 * 8
 LINEAR_SECONDS = 1e-7  # that a row usually takes from the columns of a linear first step
 
 
@@ -102,15 +100,13 @@ class RowGroups:
         """
         outputs = self.outputs
         # from columns a game takes as much memory as it is given, however many rows it has
-        most = ROWS_TOGETHER
-        if self.linear is None:
-            most = int(np.clip(memory // (64 * LARGEST_BLOCK * outputs), 1, ROWS_TOGETHER))
+        whole = self.linear is None
         tasks = []
         for n_players, plan in plans.items():
             same = np.flatnonzero(self.counts == n_players)
             alone = plan.learns(n_players) or plan.estimator.adaptive(n_players, outputs)
-            fitting = max(1, memory // (KEPT_BYTES * n_players * outputs))
-            step = 1 if alone else min(most, fitting)  # every row learns for itself
+            fitting = rows_together(n_players, outputs, memory, whole)
+            step = 1 if alone else min(ROWS_TOGETHER, fitting)  # every row learns for itself
             for which in (same[start : start + step] for start in range(0, len(same), step)):
                 game: Game = self.game(which, draws.get(n_players), memory)
                 if keeps:

@@ -14,7 +14,7 @@ from owenshap.designs.indices import SHAPLEY
 from owenshap.errors import InputError
 from owenshap.explain.explanation import OUTPUTS, PLAYERS, ROWS
 from owenshap.explain.indexing import resolve
-from owenshap.explain.tables import html_table, text_table
+from owenshap.explain.tables import GLANCE, html_table, text_table
 from owenshap.explain.words import counted, fitted, named_outputs
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.extras import needed
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas
     import shap
 
-MOST_TEXT = 6  # pairs in plain text: a glance
 PARTNERS = "partners"
 PAIR_AXES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -246,7 +245,7 @@ class Interactions:
     def __repr__(self) -> str:
         if 0 in self.shape:
             return self._title()
-        return text_table(self._title(), self._strongest(), self._notes(), MOST_TEXT)
+        return text_table(self._title(), self._strongest(), self._notes(), GLANCE)
 
     def _repr_html_(self) -> str:
         if 0 in self.shape:

@@ -25,12 +25,11 @@ from owenshap.explain.summary import (
     with_axes,
     with_gap,
 )
-from owenshap.explain.tables import text_table
+from owenshap.explain.tables import GLANCE, text_table
 from owenshap.explain.words import Digits, called, counted, fitted, named_outputs, shorten
 from owenshap.support.arrays import FloatArray
 
-MOST_TEXT = 6  # lines of plain text: a glance
-MOST_LINES, MOST_OUTPUTS = 12, 6  # that fit a screen; the others are counted
+MOST_LINES = 12  # that fit a screen; the others are counted
 FAINT, FAINT_WHISKER = "opacity:.65", "opacity:.4"
 CELL = "padding:1px 10px 1px 0;border:0;background:none;white-space:nowrap;text-align:"
 
@@ -62,15 +61,15 @@ def text(explanation: Explanation) -> str:
     about = f"mean |value| over {counted(len(whole), 'row')}" if many else "value"
     if OUTPUTS in whole.axes:
         values: FloatArray = whole.abs.mean(axis=0) if many else whole.values
-        order, others = ranked(np.abs(values).max(axis=1), MOST_TEXT)
+        order, others = ranked(np.abs(values).max(axis=1), GLANCE)
         names = whole.output_names or [str(number) for number in range(values.shape[1])]
-        shown = fitted([called(name) for name in names[:MOST_OUTPUTS]], 16)
+        shown = fitted([called(name) for name in names[:GLANCE]], 16)
         columns: dict[str, Any] = {"feature": fitted([whole.feature_names[p] for p in order])}
         columns |= {name: values[order, place] for place, name in enumerate(shown)}
         more = [f"… {counted(len(others), 'more feature')}"] if len(others) else []
         more += [f"… {counted(len(names) - len(shown), 'more output')}"] * (len(names) > len(shown))
         return text_table(f"{head}\n{about}", columns, more)
-    strongest = lines(whole, MOST_TEXT)
+    strongest = lines(whole, GLANCE)
     digits = Digits.of([line.value for line in strongest])
     written = [line.written(digits, signed=not many) for line in strongest]
     columns = {
@@ -198,7 +197,7 @@ def _of_outputs(explanation: Explanation) -> str:
     names = named_outputs(explanation.output_names, outputs)
     digits = Digits.of(values)
     write = digits.unsigned if many else digits.signed
-    shown = min(outputs, MOST_OUTPUTS)
+    shown = min(outputs, GLANCE)
     heads = [escape(name) for name in fitted([called(name) for name in names[:shown]], 16)]
     rows = _row([("left", ""), *(("right", f"<b>{name}</b>") for name in heads)])
     players = fitted([explanation.feature_names[player] for player in order])

@@ -16,7 +16,7 @@ from owenshap.run.keeping import KeptRow
 from owenshap.statistics.intervals import normal_quantile
 from owenshap.support.arrays import FloatArray
 
-ARRAYS = 4  # values, standard errors, lower and upper ends
+ARRAYS = ("values", "standard_errors", "lower", "upper")  # of every cell
 MOST_PLAYERS = 2000  # a matrix of more takes 32 MB for each row and output, and is never looked at
 
 
@@ -24,7 +24,7 @@ def check_size(n_players: int, rows: int, outputs: int, memory: int) -> None:
     """An error where a matrix of all pairs means nothing, or is too large."""
     if n_players < 2:
         raise InputError("n_players", "be at least 2 for interactions", n_players, "One has nobody")
-    needed = 8 * ARRAYS * rows * outputs * n_players**2
+    needed = 8 * len(ARRAYS) * rows * outputs * n_players**2
     if n_players > MOST_PLAYERS:
         rule = f"be at most {MOST_PLAYERS:,} for interactions"
         got = f"{n_players:,}, whose matrices would take {needed / 1e9:,.1f} GB"

@@ -15,7 +15,7 @@ from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
-from owenshap.explain.predicting import LITTLE, Predictor, Trial
+from owenshap.explain.predicting import LITTLE, MORE, Predictor, Trial
 from owenshap.explain.teaching import own_plans
 from owenshap.run.cost import Cost
 from owenshap.run.plan import (
@@ -37,8 +37,8 @@ from owenshap.support.arrays import FloatArray
 from owenshap.support.progress import clock, silent, tell
 
 # of a time, for a batch that tells what a prediction takes; the rest is what evaluations have that
-# cannot be stopped
-TRIED = 0.2
+# cannot be stopped, and so `MORE` times as much
+TRIED = 1 / (1 + MORE)
 MINUTES = 60.0  # seconds ahead that a user should know of
 
 

@@ -44,8 +44,7 @@ TOLD = 1.5
 AGAIN = 3  # times, at most, that a batch is timed again which took longer than it can have
 LONG = 0.01  # seconds of a batch that tells what its rows take
 LITTLE = 0.2  # seconds: a batch that takes less is no loss
-LITTLE_ROWS = 1024  # of such a batch, at most, or one in `FEW` of those ahead
-FEW = 4  # so that finding out takes less than a fourth of what follows
+LITTLE_ROWS = 1024  # of such a batch, at most, or one in `MORE` of those ahead
 SHARE = 50  # a longer one has at most one row in so many of those ahead
 
 
@@ -391,7 +390,7 @@ class Trial:
         return (
             math.isinf(seconds)
             or count <= ahead // SHARE
-            or (count <= max(LITTLE_ROWS, ahead // FEW) and count * seconds < little)
+            or (count <= max(LITTLE_ROWS, ahead // MORE) and count * seconds < little)
         )
 
     def _surely(self, count: int, little: float) -> float:

@@ -12,10 +12,10 @@ import numpy as np
 from owenshap.errors import InputError
 from owenshap.explain.cells import text_of
 from owenshap.explain.doubts import is_doubtful
-from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROUNDING, ROWS, Explanation
+from owenshap.explain.explanation import AXES_OF, OUTPUTS, PLAYERS, ROWS, Explanation
 from owenshap.explain.importance import importance
 from owenshap.explain.words import LONGEST_NAME, Digits, fitted
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.support.arrays import ROUNDING, FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.support.units import PREDICTION
 

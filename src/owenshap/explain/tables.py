@@ -10,6 +10,7 @@ import numpy as np
 from owenshap.explain.words import Digits
 
 MOST_LINES = 20  # that fit a screen; the others are counted
+GLANCE = 6  # lines, or outputs side by side, that are seen at a glance
 CELL = "padding:1px 12px 1px 0;border:0;background:none;white-space:nowrap;text-align:"
 FAINT = "opacity:.65"
 

@@ -8,8 +8,8 @@ from owenshap.designs.design import Stars
 from owenshap.estimators.base import Passes
 from owenshap.fast import fused_stars
 from owenshap.fast.linear_game import LinearModelGame, value_ahead
-from owenshap.run.blocks import MOST_TOGETHER, all_drawn, in_draws
-from owenshap.run.task import Settings, Task
+from owenshap.run.blocks import all_drawn, in_draws
+from owenshap.run.task import CALL_NUMBERS, Settings, Task
 
 
 def valued_ahead(tasks: Sequence[Task], settings: Settings) -> Iterator[Task]:
@@ -57,7 +57,7 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
         return None
     if (
         plan.until is not None
-        or plan.replicates * plan.estimator.replicate_cost(game.n_players) > MOST_TOGETHER
+        or plan.replicates * plan.estimator.replicate_cost(game.n_players) > CALL_NUMBERS
     ):
         return None
     if not fused_stars.fits(game.linear):
@@ -65,5 +65,5 @@ def _design_ahead(task: Task, settings: Settings) -> tuple[LinearModelGame, Star
     first, *others = all_drawn(game, plan.estimator, settings.seed, in_draws(plan, game.n_players))
     design = first.design.joined([block.design for block in others])
     return (
-        (game, design) if isinstance(design, Stars) and game.joins(design, MOST_TOGETHER) else None
+        (game, design) if isinstance(design, Stars) and game.joins(design, CALL_NUMBERS) else None
     )

@@ -39,7 +39,7 @@ class PairLayout:
     def unit(self, most: int) -> int:
         """Rows whose matrices are made at a time: a power of two, at most so many."""
         cells = len(self.players) ** 2 * len(self.outputs or [""])
-        fitting = WORKING // (8 * ARRAYS * cells)
+        fitting = WORKING // (8 * len(ARRAYS) * cells)
         return min(most, 1 << max(0, fitting.bit_length() - 1))
 
     def table(

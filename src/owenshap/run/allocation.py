@@ -83,7 +83,6 @@ class Allocation:
         self._sharing = None if shared is None else Sharing(shared, tasks, self._clock)
         self._ends, self._resume = ends, resume
         self._resumable = True
-        self._rows = sum(task.rows for task in tasks)
         self._spent = 0
         """Evaluations of all rows."""
         self._open: dict[int, Row] = {}
@@ -166,9 +165,10 @@ class Allocation:
                 self._latest = snapshot
                 yield row.session.game, snapshot, done
         if self._telling is not None:
+            all_rows = sum(task.rows for task in self._tasks)
             left = self._open.values()
             looks = [(row.session, row.verdict) for row in left if row.verdict is not None]
-            self._telling.looked(self._rows - len(left), self._spent, looks)
+            self._telling.looked(all_rows - len(left), self._spent, looks)
 
     def _take_on(self, rows: list[Row]) -> Iterator[tuple[Game, Snapshot, bool]]:
         """Take rows on, to their next look or as far as what is shared reaches; those that nothing

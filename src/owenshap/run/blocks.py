@@ -22,7 +22,8 @@ from owenshap.games.game import (
     rows_of,
 )
 from owenshap.run.evaluate import Ends, begin, evaluate, in_bounds
-from owenshap.run.task import Plan, Settings
+from owenshap.run.task import CALL_NUMBERS, Plan, Settings
+from owenshap.statistics.efficiency import FOLDS
 from owenshap.support.arrays import FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 
@@ -35,9 +36,7 @@ FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
 USUAL_OUTPUTS = 16
 # evaluations of blocks that one generator draws: making one takes as long as drawing some thousand
 DRAWN_TOGETHER = 1 << 16
-KEPT_BLOCKS = 16  # of a run, whose designs are kept for the next: some tens of kilobytes each
-MOST_TOGETHER = 1 << 20  # evaluations of blocks that a game values together
-FEWEST_TOGETHER = 1 << 17  # of a run that is cut to have blocks drawn while others are valued
+FEWEST_TOGETHER = 2 * DRAWN_TOGETHER  # the same where others are drawn meanwhile: some draws
 GROUPS_AHEAD = 2  # of such a run, drawn ahead
 
 
@@ -48,6 +47,16 @@ def blocks_smaller(game: Game, ends: Ends) -> int:
     alone and together. A game that values whole designs cuts them itself.
     """
     return 1 if is_compact(game) else -(-ends.outputs // (USUAL_OUTPUTS * rows_of(game)))
+
+
+def rows_together(n_players: int, outputs: int, memory: int, whole: bool) -> int:
+    """Rows of so many outputs that memory holds while they play one game: what is kept of them, and
+    with `whole` the values of a block.
+    """
+    # sums and products of all folds, and as much again while they change
+    kept = 4 * FOLDS * 8 * n_players * outputs
+    values = 64 * LARGEST_BLOCK * outputs if whole else 1
+    return max(1, memory // max(kept, values))
 
 
 class Worked(NamedTuple):
@@ -110,7 +119,7 @@ def worked(
     drawn = all_drawn(game, estimator, settings.seed, blocks)
     rows_at_once = settings.coalitions_at_once(game.n_players)
     if compact is not None:
-        most = min(MOST_TOGETHER, settings.memory // (32 * ends.outputs))
+        most = min(CALL_NUMBERS, settings.memory // (32 * ends.outputs))
         if evaluations > FEWEST_TOGETHER:
             most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
         several = executor is None and evaluations > most
@@ -154,7 +163,7 @@ def all_drawn(
     small = 0 if kept is None else DRAWN_TOGETHER // max(1, kept.replicate_cost(n_players))
     for first, sizes, done in blocks:
         replicates = sum(sizes)
-        if kept is not None and replicates <= small and first < KEPT_BLOCKS:
+        if kept is not None and replicates <= small:
             design = _kept_design(kept, n_players, seed, first, replicates)
         else:
             rng = _generator(seed, first)
@@ -173,11 +182,13 @@ def _generator(seed: int, number: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
 
 
-@lru_cache(maxsize=4 * KEPT_BLOCKS)
+@lru_cache(maxsize=64)
 def _kept_design(
     estimator: Estimator, n_players: int, seed: int, number: int, replicates: int
 ) -> Design:
-    """The same, kept: rows that are explained one by one have their first blocks in common."""
+    """The same, kept: rows that are explained one by one have their blocks in common, some tens of
+    kilobytes each.
+    """
     return estimator.draw(n_players, _generator(seed, number), replicates)
 
 

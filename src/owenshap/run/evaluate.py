@@ -14,7 +14,7 @@ from owenshap.designs.design import Design
 from owenshap.errors import GameError, InputError, OwenshapError
 from owenshap.games.game import AdditiveGame, DrawingGame, Game, LaunchingGame, is_of_rows
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, unmasked
-from owenshap.support.progress import pulse
+from owenshap.support.progress import hearing
 
 LARGEST = 1e70  # of a value: fourth powers, summed, stay finite
 
@@ -118,8 +118,8 @@ def _finish(
 
 def _count(game: Game, coalitions: int) -> None:
     """A bar hears of what was evaluated; games of rows count their batches themselves."""
-    if not is_of_rows(game):
-        pulse(coalitions)
+    if hearing.listener is not None and not is_of_rows(game):
+        hearing.listener(coalitions, 0.0)
 
 
 def _to_ask(design: Design, ends: Ends) -> tuple[FloatArray, IntArray]:

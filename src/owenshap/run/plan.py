@@ -21,8 +21,6 @@ from owenshap.surrogates.gaussian_process.cost import fit_seconds
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_FITTED_PLAYERS
 
-MOST_WORK = 2e9  # pairs × players², of a fit where not even a star is affordable: a minute or two
-WORTH = 10  # times the evaluations, at most, that halved stars take to be as accurate
 # evaluations for each player that reach 1 % of the range, about, by halved stars
 # (benchmarks/decisions.md#by-the-clock-or-by-count)
 BY_STARS = 320
@@ -30,9 +28,8 @@ BY_PROCESS = 12  # the same by a process that grows
 BY_CORRECTED = 25  # the same by one that is corrected
 # times as long as sampling that all coalitions may take: their values have no error
 EXACT_LONGER = 2
-# a background of more rows is drawn from where that takes less work: fewer may have been chosen
-LARGE_BACKGROUND = 1000
-DRAWN = 10  # background rows for each star then (benchmarks/decisions.md#drawn-backgrounds)
+# background rows for each star where they are drawn (benchmarks/decisions.md#drawn-backgrounds)
+DRAWN = 10
 # times the predictions that averaging over all must take for drawing to be worth its error, and
 # the stars that it needs besides: few of a sampled estimate, many of exact values
 DRAWN_WORTH, EXACT_WORTH = 4, 20
@@ -67,10 +64,8 @@ def least_of_a_star(n_players: int) -> int:
 
 def drawn_pays(n_players: int, background: int) -> bool:
     """Whether drawing background rows for each star takes far fewer predictions than averaging over
-    all of them, with whatever method.
+    all of them, with whatever method: of 1,000 rows or fewer, which may have been chosen, never.
     """
-    if background <= LARGE_BACKGROUND:
-        return False
     drawn = BY_STARS * (n_players + 1) * DRAWN
     if n_players <= MOST_PLAYERS and background << n_players <= EXACT_WORTH * drawn:
         return False
@@ -311,7 +306,7 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     corrected = budget > 2 * MOST_PAIRS + 2
     fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
     # what a fit saves: with few evaluations for each player it learns less
-    saved = min(WORTH, budget / n_players) * budget
+    saved = min(BY_STARS / BY_CORRECTED, budget / n_players) * budget
     ways = {"stars": (saved, 0.0), "fit": (0.0, fitting)}
     way = quickest(ways, cost)
     takes = f"a fit of about {duration(fitting)}"
@@ -332,13 +327,13 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
 def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) -> Plan:
     """A Gaussian process where it can be fitted; else chains."""
     plan = _planned(by_name()["gaussian-process"](), n_players, budget, because)
-    if budget * n_players**2 <= 2 * MOST_WORK and _feasible(plan, n_players, memory):
+    if _feasible(plan, n_players, memory):
         return plan
     return _planned(
         by_name()["castro"](),
         n_players,
         budget,
-        f"{because}, and a Gaussian process takes too much time or memory",
+        f"{because}, and a Gaussian process takes too much memory",
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game, is_of_rows, rows_of
@@ -22,11 +23,9 @@ from owenshap.support.checks import checked_confidence, whole_number
 
 # per player of a coalition: the boolean, and two float64 rows that a model makes of it
 ROW_BYTES = 17
-# coalitions × players of one call: enough to fill the model, little enough for the cache
-CALL_ELEMENTS = 1 << 20
-LITTLE_MEMORY = 16 * 10**6  # bytes: a block and what is made of it take about as much
-# evaluations that a run until it is good enough learns from, and keeps in memory, at most
-HELD = 1200
+# of one call, players of its coalitions or values of its designs: enough to fill the model, little
+# enough for the cache
+CALL_NUMBERS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Settings:
         if coalitions < 1:
             rule = f"hold one coalition of {n_players} players, {ROW_BYTES * n_players} bytes"
             raise InputError("memory", rule, self.memory, "Raise it; '256MB' is the default")
-        return min(coalitions, max(1, CALL_ELEMENTS // n_players))
+        return min(coalitions, max(1, CALL_NUMBERS // n_players))
 
 
 @dataclass(frozen=True)
@@ -244,9 +243,10 @@ def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
 
 
 def bytes_needed(plan: Plan, n_players: int) -> int:
-    """What a plan's fits take; nothing where that is little, as every run takes as much."""
+    """What a plan's fits take; nothing where that is no more than one call of a game takes."""
     estimator, replicates = plan.estimator, plan.replicates
-    if plan.until is not None:
-        replicates = min(replicates, HELD // max(1, estimator.replicate_cost(n_players)) + 1)
+    if plan.until is not None:  # it learns from so many pairs, at most
+        held = 2 * MOST_CHOSEN // max(1, estimator.replicate_cost(n_players)) + 1
+        replicates = min(replicates, held)
     needed = estimator.bytes_needed(n_players, replicates)
-    return needed if needed > LITTLE_MEMORY else 0
+    return needed if needed > ROW_BYTES * CALL_NUMBERS else 0

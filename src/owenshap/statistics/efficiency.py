@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.statistics.moments import AT_ONCE, ROUNDING, Moments, sums_over_players
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.statistics.moments import AT_ONCE, Moments, sums_over_players
+from owenshap.support.arrays import ROUNDING, FloatArray, IntArray
 
 FOLDS = 10  # of the replicates: what is spread in one is learned from the others
 # replicates that independent players are worth where shares are learned: without them shares have

@@ -9,9 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray, IntArray, column_sums
 
-ROUNDING = 1e-12  # of the numbers that a difference is taken of: what is smaller is rounding
 # numbers of an output worked on at once: they drown the overhead and fit a cache, ten folds too
 AT_ONCE = 1 << 12
 

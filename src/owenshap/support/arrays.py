@@ -12,6 +12,7 @@ FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 ByteArray: TypeAlias = NDArray[np.uint8]
 
+ROUNDING = 1e-12  # of the numbers that a difference is taken of: what is smaller is rounding
 USUAL_MEMORY = 256 * 10**6  # bytes of working arrays, where users do not say how many
 CACHED = 1 << 17  # numbers worked on at once: a megabyte, about what stays close to a core
 WORKING = 1 << 26  # bytes of large arrays that are made at once: a quarter of the usual memory

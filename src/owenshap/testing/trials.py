@@ -17,8 +17,7 @@ from owenshap.run.estimate import estimate
 from owenshap.run.plan import default_budget
 from owenshap.run.result import Estimate
 from owenshap.run.task import Plan
-from owenshap.statistics.moments import ROUNDING
-from owenshap.support.arrays import BoolArray, FloatArray
+from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray
 from owenshap.support.bits import from_codes
 from owenshap.testing.games import KnownGame, product, random_unanimity_sum
 

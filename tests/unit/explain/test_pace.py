@@ -7,7 +7,7 @@ import owenshap
 from owenshap.explain import predicting as pace
 from owenshap.explain.predicting import Pace, Trial
 from owenshap.run.cost import Cost, duration, quickest
-from owenshap.run.plan import BY_STARS, WORTH, make_plan
+from owenshap.run.plan import BY_CORRECTED, BY_STARS, make_plan
 from owenshap.statistics.goal import USUAL, Until
 from owenshap.surrogates.gaussian_process.cost import fit_seconds
 
@@ -296,7 +296,9 @@ def test_a_limit_of_time_is_shared_by_the_clock_on_the_wall(monkeypatch):
 def test_auto_never_fits_for_longer_than_evaluating_would_take(n_players, seconds, asked):
     settings = {"budget": None} | asked
     plan = make_plan(n_players, "auto", cost=Cost(seconds, 1, seconds), **settings)
-    by_stars = BY_STARS * (n_players + 1) if "until" in asked else WORTH * settings["budget"]
+    by_stars = BY_STARS * (n_players + 1)
+    if "budget" in asked:
+        by_stars = BY_STARS / BY_CORRECTED * settings["budget"]
     least = fit_seconds(settings["budget"] // 2 if "budget" in asked else 3 * n_players, n_players)
     if by_stars * seconds < least:
         assert not plan.estimator.name.startswith("gaussian")

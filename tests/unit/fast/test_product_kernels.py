@@ -126,7 +126,7 @@ def test_a_budget_must_be_one_even_where_none_is_needed(budget):
 
 def test_it_is_used_only_where_it_is_fast():
     assert owenshap.Explainer(MACHINES["SVR"], X[:10], fast=False)(X[20:21]).method == "exact"
-    large = np.tile(X, (20, 1))
+    large = np.tile(X, (200, 1))  # of which rows are drawn
     assert owenshap.Explainer(MACHINES["SVR"], large)(X[20:21]).method != KERNELS
 
 
