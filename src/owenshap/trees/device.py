@@ -199,7 +199,6 @@ class _Block:
 
     def _sent(self, table: Table, boxes: int, place: IntArray) -> _Table:
         torch = needed("torch", extra="torch")
-        assert isinstance(table.entries, np.ndarray)
         given = table.cells.sources
         moved = np.concatenate([np.arange(boxes), place])[given]
         begin = np.searchsorted(table.target, np.arange(table.targets + 1))

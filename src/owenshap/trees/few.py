@@ -45,7 +45,7 @@ class Few:
     leaves : int (leaves,)
         Those that count, with MOST_BITS players at most.
     counted : Counted
-        How many background rows there are, each of which counts 1, and the grid.
+        How many background rows there are, each of which counts 1, and the unit.
     """
 
     block: Block
@@ -120,10 +120,10 @@ class Few:
         """The outputs that these speak of (V, leaves)."""
         return self.block.ensemble.outputs[self.block.tree[self._by_players]].T
 
-    def add(self, answers: ByteArray, background: Iterable[Met], total: FloatArray) -> None:
-        """Add what rows with these answers get to (targets, m)."""
+    def values(self, answers: ByteArray, background: Iterable[Met], targets: int) -> IntArray:
+        """What rows with these answers get (targets, m), in whole units."""
         if not len(self.leaves):
-            return
+            return np.zeros((targets, answers.shape[1]), np.int64)
         outside = np.ascontiguousarray(self._outside(answers).T)
         sums = np.zeros((2, *outside.shape))
         without = np.zeros((*outside.shape, self._boxes.shape[1]))
@@ -132,7 +132,7 @@ class Few:
             for start in range(0, len(outside), step):
                 rows = slice(start, start + step)
                 self._add_met(met, outside[rows], sums[:, rows], without[rows])
-        total += self._values(outside, sums, without, total.shape[0])
+        return self._given(outside, sums, without, targets)
 
     def _add_met(self, met: Met, outside: IntArray, sums: FloatArray, without: FloatArray) -> None:
         """Add to `first` and `outside` (2, m, leaves), and what of `first` is from background rows
@@ -154,21 +154,22 @@ class Few:
         for slot, own in enumerate(by_slot):
             own[some] += np.add.reduceat(weights[0] * (bits >> slot & 1), start)
 
-    def _values(
+    def _given(
         self, outside: IntArray, sums: FloatArray, without: FloatArray, targets: int
-    ) -> FloatArray:
-        """What rows get (targets, m)."""
+    ) -> IntArray:
+        """What rows get (targets, m), in whole units."""
         leaf, bit = self._slots
         is_outside = (outside.take(leaf, axis=1) >> bit & 1).astype(np.bool_)
         second = sums[0].take(leaf, axis=1) - without[:, leaf, bit]
-        grid = self.counted.grid
-        values = np.zeros((targets, len(outside)))
+        unit = self.counted.unit
+        values = np.zeros((targets, len(outside)), np.int64)
         for factors, outputs in zip(self._factors, self._outputs, strict=True):
-            first, lost = rounded(sums, factors, grid).take(leaf, axis=2)
-            gained = first - rounded(second, factors.take(leaf), grid)
+            first, lost = rounded(sums, factors, unit).take(leaf, axis=2)
+            gained = first - rounded(second, factors.take(leaf), unit)
             target = outputs.take(leaf) * self.block.n_players + self._player
             adding = csr_array(
-                (np.ones(len(leaf)), (target, np.arange(len(leaf)))), shape=(targets, len(leaf))
+                (np.ones(len(leaf), np.int64), (target, np.arange(len(leaf)))),
+                shape=(targets, len(leaf)),
             )
             values += adding @ np.where(is_outside, -lost, gained).T
         return values

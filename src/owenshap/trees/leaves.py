@@ -15,8 +15,8 @@ give another semivalue from the same sums.
 
 Every integral is a whole number divided by lcm(1, …, k). Sums are multiplied by that and rounded to
 whole numbers, so that they are the same to the last bit however they were reached. What a leaf adds
-is each of its three numbers times a factor, rounded to one grid for the whole ensemble: then all
-further sums are exact, and the order of additions leaves no trace.
+is each of its three numbers times a factor, rounded to whole units that are the same for the whole
+ensemble: then all further sums are exact, and the order of additions leaves no trace.
 """
 
 from __future__ import annotations
@@ -54,24 +54,22 @@ def common(players: int) -> int:
     return lcm(*range(1, players + 1))
 
 
-def rounder(largest: float) -> float:
-    """A number that rounds others, of this size at most, to one grid where it is added to them and
-    taken away again; sums of twice that size are exact on the grid.
+def unit_of(largest: float) -> float:
+    """A power of two: numbers of this size at most, and sums up to twice that, are whole numbers of
+    64 bits in it.
     """
-    return 3 * 2.0 ** frexp(largest)[1]
+    return max(2.0 ** (frexp(largest)[1] - 61), float(np.finfo(np.float64).tiny))
 
 
-def rounded(sums: FloatArray, factors: FloatArray, grid: float) -> FloatArray:
-    """Sums times the factors of their leaves, on a grid from `rounder`; shapes broadcast."""
-    product = sums * factors
-    product += grid
-    product -= grid
-    return product
+def rounded(sums: FloatArray, factors: FloatArray, unit: float) -> IntArray:
+    """Sums times the factors of their leaves, in whole units from `unit_of`; shapes broadcast."""
+    product = sums * (factors / unit)
+    return np.rint(product, out=product).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """How the background's rows are counted, and the grid that leaves' numbers are rounded to.
+    """How the background's rows are counted, and the unit that leaves' numbers are rounded to.
 
     Parameters
     ----------
@@ -79,13 +77,13 @@ class Counted:
         Of all rows; of their weights 1.
     whole : bool
         Whether each row counts 1.
-    grid : float
-        As `rounder` gives it.
+    unit : float
+        From `unit_of`.
     """
 
     total: float
     whole: bool
-    grid: float
+    unit: float
 
     def scale(self, players: int) -> float:
         """What sums of leaves with so many players, times their values, are divided by."""
@@ -136,6 +134,7 @@ def _by_levels(counts: FloatArray, players: int, counted: bool) -> FloatArray:
         second += terms
         first += np.multiply(terms, 1 - level, out=terms)
     first, second = _of_patterns([first, second], counted)
+    second[:, -1] = 0  # nobody is outside, and nobody asks
     return np.stack([first, second, second - first + _in_all(counts, players)])
 
 
@@ -187,7 +186,7 @@ def _supersets(players: int) -> FloatArray:
     return ((pattern[:, None] & pattern) == pattern).astype(np.float64)
 
 
-def fill(table: FloatArray, first: FloatArray, second: FloatArray, outside: FloatArray) -> None:
+def fill(table: IntArray, first: IntArray, second: IntArray, outside: IntArray) -> None:
     """Write φ_j(p) into a table (leaves, k, ..., 2^k), from three numbers per pattern (leaves, ...,
     2^k).
     """
@@ -201,7 +200,7 @@ def fill(table: FloatArray, first: FloatArray, second: FloatArray, outside: Floa
         places = range(width) if width <= SHORT_RUN else [slice(None)]
         for place in places:
             # not np.negative: with steps of 64 bytes numpy 2.4 returns wrong numbers
-            np.subtract(0.0, three[..., 0, place], out=mine[..., 0, place])
+            np.subtract(0, three[..., 0, place], out=mine[..., 0, place])
             np.subtract(one[..., 1, place], two[..., 0, place], out=mine[..., 1, place])
 
 
@@ -243,12 +242,12 @@ def split_sums(counts: FloatArray, counted: bool) -> FloatArray:
     return sums
 
 
-def fill_splits(table: FloatArray, sums: FloatArray) -> None:
+def fill_splits(table: IntArray, sums: IntArray) -> None:
     """Write tables of splits (splits, d + 1, states, 2^d), the own player last, from the rounded
     sums of their leaves, the right one first. States are as in `Cells.own`.
     """
     boxes = table.shape[2] // 2  # the own player's box is set in the last state of each answer
-    of_states = np.empty((3, len(table), *table.shape[2:]))
+    of_states = np.empty((3, len(table), *table.shape[2:]), np.int64)
     missed, reached = sums[:, 0], sums[:, 1]
     for answer in range(2):
         state = boxes * answer + boxes - 1
@@ -258,7 +257,7 @@ def fill_splits(table: FloatArray, sums: FloatArray) -> None:
         own -= missed[1 - answer, 2]
         if boxes == 2:
             np.add(missed[0], missed[1], out=of_states[:, :, state - 1])
-            np.subtract(0.0, of_states[2, :, state - 1], out=table[:, -1, state - 1])
+            np.subtract(0, of_states[2, :, state - 1], out=table[:, -1, state - 1])
     fill(table[:, :-1], *of_states)
 
 
@@ -287,6 +286,7 @@ def _split_by_levels(
         over_q += np.multiply(terms, 1 - level, out=terms)
         within += np.multiply(terms, level, out=terms)
     over_q, within, over_rest = _of_patterns([over_q, within, over_rest], counted)
+    over_rest[:, -1] = 0
     return over_q, within, over_rest
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -12,11 +13,11 @@ from owenshap.support.progress import pulse
 from owenshap.trees.boxes import Block
 from owenshap.trees.cells import Cells, plan
 from owenshap.trees.few import Few, Met
-from owenshap.trees.leaves import Counted, rounder
+from owenshap.trees.leaves import Counted, unit_of
 from owenshap.trees.pairs import Walk, add_pair_values
 from owenshap.trees.paths import Passes, add_cover_differences, add_path_values, cover_shares
 from owenshap.trees.products import VALUES, Asked
-from owenshap.trees.tables import Table, histograms, interventional, path_dependent
+from owenshap.trees.tables import Entries, Table, histograms, interventional, path_dependent
 from owenshap.trees.work import pair_work, path_work, reached
 
 BLOCK_NODES = 1 << 15  # of a block of trees
@@ -69,11 +70,20 @@ class Prepared:
 
     def look_up(self, matrix: FloatArray, total: FloatArray) -> None:
         """Add what this block's tables give to rows to (targets, m)."""
+        if self.background is None or self.asked != VALUES:
+            self._add(matrix, total)
+            return
+        whole = np.zeros(total.shape, np.int64)
+        self._add(matrix, whole)
+        for own, units in zip(total, whole, strict=True):
+            own += units * self.counted.unit  # noqa: PLW2901
+
+    def _add(self, matrix: FloatArray, total: Entries) -> None:
         self._rows_so_far += len(matrix)
         if self._sooner_without(self._rows_so_far if self.kept else len(matrix)):
             for rows in parts_of(matrix, self._rows_at_once):
                 answers = self.block.answers(matrix[rows])
-                self.few.add(answers, self._met(), total[:, rows])
+                total[:, rows] += self.few.values(answers, self._met(), len(total))
         elif self.kept:
             if self._tables is None:
                 self._tables = self._made(list(range(len(self.plan.cells))))
@@ -89,9 +99,13 @@ class Prepared:
         return self._tables is None and rows * self._by_leaves < self.plan.once + self.plan.at_least
 
     def in_turn(self) -> Iterator[Table]:
-        """The tables, one after the other; none is kept."""
+        """The tables of Shapley values in the unit of the output, one after the other; none is
+        kept.
+        """
+        unit = 1.0 if self.background is None else self.counted.unit
         for part in range(len(self.plan.cells)):
-            yield from self._made([part])
+            for table in self._made([part]):
+                yield replace(table, entries=table.entries.astype(np.float64) * unit)
 
     def walk_down(self, matrix: FloatArray, total: FloatArray) -> None:
         """Add what this block's leaves without a table give to rows to (targets, m)."""
@@ -120,7 +134,7 @@ class Prepared:
         assert self.background is not None
         total = len(self.background) if self.weights is None else 1
         largest = float(self.block.ensemble.largest.max(initial=0))
-        return Counted(total, self.weights is None, rounder(largest))
+        return Counted(total, self.weights is None, unit_of(largest))
 
     @cached_property
     def few(self) -> Few:
@@ -143,7 +157,7 @@ class Prepared:
         slots = int(self.block.players[self.plan.leaves].sum())
         return max(1, WORKING // (16 * max(1, slots)))
 
-    def _look_up(self, tables: list[Table], matrix: FloatArray, total: FloatArray) -> None:
+    def _look_up(self, tables: list[Table], matrix: FloatArray, total: Entries) -> None:
         share = len(self.block) / len(self.block.ensemble.left)  # of the work in all blocks
         parts = parts_of(matrix, self.rows)
         for rows in parts:

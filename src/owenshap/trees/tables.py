@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_array
 
 from owenshap.support.arrays import CACHED, ByteArray, FloatArray, IntArray
@@ -24,7 +26,8 @@ from owenshap.trees.products import VALUES, Asked, cover_differences, difference
 
 LOOKUPS = 1 << 10  # slots of a table at a time
 
-LeafTables = Callable[[IntArray, int, IntArray | None], FloatArray]
+Entries: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
+LeafTables: TypeAlias = Callable[[IntArray, int, IntArray | None], Entries]
 """Leaves, their number of players and their maps -> what they add to each output (V, leaves, count,
 2^k). Without maps, leaves are their own cells."""
 
@@ -43,8 +46,9 @@ class Table:
         output × players + player, in order; for pairs, output × players² + place.
     starts : int (slots,)
         Where each slot's entries begin.
-    entries : float64 (slots, 2^bits)
-        What a row with that pattern gets, cell by cell.
+    entries : int64 or float64 (slots, 2^bits)
+        What a row with that pattern gets, cell by cell; Shapley values against a background in
+        whole units.
     targets : int
         How many targets there are.
     """
@@ -53,10 +57,10 @@ class Table:
     cell: IntArray = field(repr=False)
     target: IntArray = field(repr=False)
     starts: IntArray = field(repr=False)
-    entries: FloatArray = field(repr=False)
+    entries: Entries = field(repr=False)
     targets: int
 
-    def add(self, patterns: IntArray, total: FloatArray) -> None:
+    def add(self, patterns: IntArray, total: Entries) -> None:
         """Add what all slots give to rows with these patterns (cells, m) to (targets, m), or to as
         many of these rows as there is room for.
         """
@@ -74,7 +78,9 @@ class Table:
         first = int(target[0])
         begin = np.searchsorted(target, np.arange(first, target[-1] + 2))
         shape = (len(begin) - 1, len(target))
-        return first, csr_array((np.ones(len(target)), np.arange(len(target)), begin), shape=shape)
+        return first, csr_array(
+            (np.ones(len(target), self.entries.dtype), np.arange(len(target)), begin), shape=shape
+        )
 
 
 def histograms(
@@ -129,12 +135,12 @@ def interventional(
             return table * leaf_values[leaves].T[..., None, None]
         sums = leaf_sums(own, players, counted.whole)
         factors = leaf_values[leaves].T[..., None] / counted.scale(players)
-        table = np.empty((*factors.shape[:2], players, 1 << players))
+        table = np.empty((*factors.shape[:2], players, 1 << players), np.int64)
         for mine, each in zip(table, factors, strict=True):
-            fill(mine, *rounded(sums, each, counted.grid))
+            fill(mine, *rounded(sums, each, counted.unit))
         return table
 
-    return _table(block, cells, tables, asked)
+    return _table(block, cells, tables, asked, np.int64 if asked == VALUES else np.float64)
 
 
 def path_dependent(block: Block, cells: Cells, shares: FloatArray, asked: Asked = VALUES) -> Table:
@@ -149,12 +155,18 @@ def path_dependent(block: Block, cells: Cells, shares: FloatArray, asked: Asked 
     return _table(block, cells, tables, asked)
 
 
-def _table(block: Block, cells: Cells, tables: LeafTables, asked: Asked) -> Table:
+def _table(
+    block: Block,
+    cells: Cells,
+    tables: LeafTables,
+    asked: Asked,
+    dtype: DTypeLike = np.float64,
+) -> Table:
     """Leaves of equal numbers of players at a time, added to the slots of their cells."""
     if cells.alone:
-        return _of_leaves(block, cells, tables, asked)
+        return _of_leaves(block, cells, tables, asked, dtype)
     slot, cell, target, targets = _slots(block, cells, asked)
-    entries = np.zeros((len(target), 1 << cells.bits))
+    entries = np.zeros((len(target), 1 << cells.bits), dtype)
     players_of = (cells.edges >= 0).sum(axis=1)
     for players in np.unique(players_of).tolist():
         group = np.flatnonzero(players_of == players)
@@ -169,12 +181,14 @@ def _table(block: Block, cells: Cells, tables: LeafTables, asked: Asked) -> Tabl
     return Table(cells, cell[order], target[order], order << cells.bits, entries, targets)
 
 
-def _of_leaves(block: Block, cells: Cells, tables: LeafTables, asked: Asked) -> Table:
+def _of_leaves(
+    block: Block, cells: Cells, tables: LeafTables, asked: Asked, dtype: DTypeLike
+) -> Table:
     """The same where each cell is one leaf."""
     outputs = block.ensemble.outputs[block.tree[cells.leaves]]
     count = len(cells.leaves)
     per_leaf = asked.count(cells.bits)
-    entries = np.empty((count, outputs.shape[1], per_leaf, 1 << cells.bits))
+    entries = np.empty((count, outputs.shape[1], per_leaf, 1 << cells.bits), dtype)
     step = max(1, CACHED // (per_leaf << cells.bits))
     for start in range(0, count, step):
         leaves = np.arange(start, min(start + step, count))
@@ -186,7 +200,7 @@ def _of_leaves(block: Block, cells: Cells, tables: LeafTables, asked: Asked) -> 
 def _joined(
     block: Block,
     cells: Cells,
-    entries: FloatArray,
+    entries: Entries,
     outputs: IntArray,
     player: IntArray,
     asked: Asked = VALUES,
@@ -215,7 +229,7 @@ def _by_splits(block: Block, cells: Cells, counts: FloatArray, counted: Counted)
     of_answers = np.stack([whole.values[child + block.nodes.start] for child in children])
     outputs = whole.outputs[block.tree[cells.roots]]
     count, width = outputs.shape
-    entries = np.empty((count, width, others + 1, 1 << cells.own, 1 << others))
+    entries = np.empty((count, width, others + 1, 1 << cells.own, 1 << others), np.int64)
     step = max(1, CACHED // (others + 1 << cells.bits))
     for start in range(0, count, step):
         some = slice(start, start + step)
@@ -226,8 +240,8 @@ def _by_splits(block: Block, cells: Cells, counts: FloatArray, counted: Counted)
         sums = split_sums(np.stack(by_leaf), counted.whole)
         for output in range(width):
             factors = of_answers[:, some, output, None] / counted.scale(others + 1)
-            on_grid = rounded(sums, factors[:, None, None], counted.grid)
-            fill_splits(entries[some, output], on_grid)
+            in_units = rounded(sums, factors[:, None, None], counted.unit)
+            fill_splits(entries[some, output], in_units)
     return _joined(block, cells, entries, outputs, _players_by_splits(block, cells))
 
 
@@ -267,7 +281,7 @@ def _maps(cells: Cells, leaves: IntArray, players: int) -> IntArray:
     return maps
 
 
-def _spread(table: FloatArray, maps: IntArray) -> FloatArray:
+def _spread(table: Entries, maps: IntArray) -> Entries:
     """Leaves' tables (leaves, k, 2^k) over the patterns of their cells (leaves × k, 2^bits)."""
     count, players, patterns = table.shape
     first = (np.arange(count * players) * patterns).reshape(count, players, 1)
@@ -275,11 +289,13 @@ def _spread(table: FloatArray, maps: IntArray) -> FloatArray:
     return table.ravel().take(place).reshape(count * players, -1)
 
 
-def _add(entries: FloatArray, slot: IntArray, spread: FloatArray) -> None:
+def _add(entries: Entries, slot: IntArray, spread: Entries) -> None:
     """Add parts (leaves × k, 2^bits) to the entries of slots."""
     order = np.argsort(slot, axis=None, kind="stable")
     ordered = slot.ravel()[order]
     begin = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     ends = np.append(begin, slot.size)
-    adding = csr_array((np.ones(slot.size), order, ends), shape=(len(begin), slot.size))
+    adding = csr_array(
+        (np.ones(slot.size, spread.dtype), order, ends), shape=(len(begin), slot.size)
+    )
     entries[ordered[begin]] += np.asarray(adding @ spread)
