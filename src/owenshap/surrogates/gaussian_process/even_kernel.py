@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.even_products import EvenProducts
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
 from owenshap.surrogates.gaussian_process.gaussians import gaussians
@@ -58,13 +58,13 @@ class _Parts(NamedTuple):
     inner: FloatArray
     """R."""
     near: FloatArray
-    """Half the product part's scale times exp((M − T)/2)."""
+    """exp((M − T)/2)."""
     far: FloatArray
-    """The same times exp(−(M + T)/2)."""
-    tilts: tuple[FloatArray, FloatArray]
-    """cosh(c + c′) and cosh(c − c′), from exp(±c): of matrices it would take half of all time."""
-    sizes: tuple[FloatArray, FloatArray]
-    """Both halves of the size part, with its scale."""
+    """exp(−(M + T)/2)."""
+    plus: FloatArray
+    """Half the product part's scale times cosh(c + c′) exp((M − T)/2)."""
+    minus: FloatArray
+    """The same times cosh(c − c′) exp(−(M + T)/2)."""
     bent: list[tuple[FloatArray, FloatArray]]
     """Both halves of the part of each direction, with its scale."""
 
@@ -101,6 +101,7 @@ class EvenLikelihood:
         """The kernel (m, N) between other coalitions and the pairs, without noise."""
         p, bends = self._split(vector)
         kernel = _summed(p, _parts(p, bends, others, self.signs))
+        kernel += self._of_size(p, _sizes(others))
         if len(self.beside.products):
             kernel += self.beside.products.kernel(others, self.signs)
         return kernel
@@ -110,6 +111,7 @@ class EvenLikelihood:
         (p, bends), signs = self._split(vector), self.signs
         parts = _parts(p, bends, signs, signs)
         kernel = _summed(p, parts)
+        kernel += self._of_size(p, self._size)
         if len(self.beside.products):
             kernel += self._of_products
         _add_noise(kernel, p)
@@ -118,7 +120,7 @@ class EvenLikelihood:
             return 1e10, np.zeros_like(vector)
         weights = factor.solve(values)
         by_kernel = factor.whole_inverse()
-        by_kernel -= np.outer(weights, weights)
+        by_kernel -= np.multiply.outer(weights, weights)
         by_kernel /= 2
         loss = float(values @ weights) / 2 + factor.log_determinant / 2
         count = 2 * len(bends)
@@ -132,6 +134,15 @@ class EvenLikelihood:
     @cached_property
     def _of_products(self) -> FloatArray:
         return self.beside.products.kernel(self.signs, self.signs)
+
+    @cached_property
+    def _size(self) -> IntArray:
+        return _sizes(self.signs)
+
+    def _of_size(self, p: Parameters, sizes: IntArray) -> FloatArray:
+        """The size part between coalitions of these sizes (m,) and the pairs, (m, N)."""
+        table, _ = _size_table(p, self.signs.shape[1])
+        return table.take(sizes, axis=0).take(self._size, axis=1)
 
     def _split(self, vector: FloatArray) -> tuple[Parameters, list[Bend]]:
         """What a vector says, with what it says of directions."""
@@ -164,45 +175,67 @@ def even_bounds(n_players: int, directions: int) -> list[tuple[float, float]]:
 
 
 def _parts(p: Parameters, bends: list[Bend], some: FloatArray, others: FloatArray) -> _Parts:
-    total, n_players = float(p.lengths.sum()), some.shape[1]
-    inner = (some * p.lengths) @ others.T
+    total = float(p.lengths.sum())
+    # One array: its size tells malloc to keep such memory for the next, and new pages would take
+    # most of all time.
+    shape = (5 + 2 * len(bends), len(some), len(others))
+    inner, near, far, plus, minus, *rest = np.empty(shape)
+    np.matmul(some * p.lengths, others.T, out=inner)
     # exp((M − T)/2) and, as exp(−T) over it, exp(−(M + T)/2)
-    near = np.exp((inner - total) / 2)
-    far = np.exp(-total) / near if total < LARGEST_TOTAL else np.exp(-(inner + total) / 2)
-    near *= p.product / 2
-    far *= p.product / 2
-    (up, down), (up_too, down_too) = _leaning(p, some), _leaning(p, others)
-    tilts = (
-        (np.multiply.outer(up, up_too) + np.multiply.outer(down, down_too)) / 2,
-        (np.multiply.outer(up, down_too) + np.multiply.outer(down, up_too)) / 2,
-    )
-    scale = p.steepness / np.sqrt(n_players)
-    halves = gaussians(some.sum(axis=1) * scale, others.sum(axis=1) * scale)
-    sizes = (halves[0] * (p.size / 2), halves[1] * (p.size / 2))
+    np.subtract(inner, total, out=near)
+    near /= 2
+    np.exp(near, out=near)
+    if total < LARGEST_TOTAL:
+        np.divide(np.exp(-total), near, out=far)
+    else:
+        np.exp(-(inner + total) / 2, out=far)
+    inner /= total
+    leans, leans_too = p.product / 4 * _leaning(p, some).T, _leaning(p, others)
+    np.matmul(leans, leans_too, out=plus)
+    plus *= near
+    np.matmul(leans, leans_too[::-1], out=minus)
+    minus *= far
     bent = []
-    for scale, weights in bends:
-        halves = gaussians(some @ weights, others @ weights)
-        bent.append((halves[0] * (scale / 2), halves[1] * (scale / 2)))
-    return _Parts(inner / total, near, far, tilts, sizes, bent)
+    for at, (scale, weights) in enumerate(bends):
+        halves = gaussians(some @ weights, others @ weights, (rest[2 * at], rest[2 * at + 1]))
+        for half in halves:
+            np.multiply(half, scale / 2, out=half)
+        bent.append(halves)
+    return _Parts(inner, near, far, plus, minus, bent)
 
 
-def _leaning(p: Parameters, signs: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """exp(c) and exp(−c) of coalitions."""
-    up: FloatArray = np.exp(np.clip(signs @ p.lengths * (p.lean / 2), -150, 150))
-    return up, 1 / up
+def _leaning(p: Parameters, signs: FloatArray) -> FloatArray:
+    """exp(c) and exp(−c) of coalitions, (2, N)."""
+    leans = np.empty((2, len(signs)))
+    np.exp(np.clip(signs @ p.lengths * (p.lean / 2), -150, 150), out=leans[0])
+    np.divide(1, leans[0], out=leans[1])
+    return leans
 
 
 def _summed(p: Parameters, parts: _Parts) -> FloatArray:
-    kernel = parts.near * parts.tilts[0]
-    kernel += parts.far * parts.tilts[1]
-    kernel += p.linear * np.square(parts.inner)
-    kernel += parts.sizes[0]
-    kernel += parts.sizes[1]
+    kernel = np.square(parts.inner)
+    kernel *= p.linear
+    kernel += CONSTANT
+    kernel += parts.plus
+    kernel += parts.minus
     for one, other in parts.bent:
         kernel += one
         kernel += other
-    kernel += CONSTANT
     return kernel
+
+
+def _size_table(p: Parameters, n_players: int) -> tuple[FloatArray, FloatArray]:
+    """The size part between all sizes 0 … n, and its derivative by log κ."""
+    at = (2 * np.arange(n_players + 1) - n_players) * (p.steepness / np.sqrt(n_players))
+    one, other = (half * (p.size / 2) for half in gaussians(at, at))
+    slope = -np.square(np.subtract.outer(at, at)) * one
+    slope -= np.square(np.add.outer(at, at)) * other
+    return one + other, slope
+
+
+def _sizes(signs: FloatArray) -> IntArray:
+    """Players of each coalition."""
+    return np.count_nonzero(signs > 0, axis=1)
 
 
 def _add_noise(kernel: FloatArray, p: Parameters) -> None:
@@ -213,38 +246,42 @@ def _add_noise(kernel: FloatArray, p: Parameters) -> None:
 def _gradient(
     p: Parameters, bends: list[Bend], parts: _Parts, signs: FloatArray, by_kernel: FloatArray
 ) -> FloatArray:
-    """By all parameters, from derivatives by K, which are symmetric."""
-    total = float(p.lengths.sum())
-    near, far = by_kernel * parts.near, by_kernel * parts.far
-    plus, minus = near * parts.tilts[0], far * parts.tilts[1]
-    quadratic = by_kernel * parts.inner
-    by_inner = 2 * p.linear / total * quadratic
-    squares = float(np.vdot(quadratic, parts.inner))
-    # M changes with a length by zz′, T by 1, c by (τ/2) z
-    along = (plus - minus) / 2 + by_inner
-    by_length = np.einsum("ai,ai->i", along @ signs, signs)
+    """By all parameters, from derivatives by K, which are symmetric; takes the memory of parts."""
+    total, (inner, near, far, plus, minus, bent) = float(p.lengths.sum()), parts
+    for each in (near, far, plus, minus):
+        np.multiply(each, by_kernel, out=each)
+    leans = _leaning(p, signs)
+    along, across = leans @ near, (leans @ far)[::-1]
+    # 2 Σ_b near sinh(c + c′) + far sinh(c − c′)
+    by_tilt = leans[0] * (along[0] + across[0]) - leans[1] * (along[1] + across[1])
+    by_tilt *= p.product / 2
     by_product = float(plus.sum() + minus.sum())
+    # M changes with a length by zz′, T by 1, c by (τ/2) z
+    plus -= minus
+    plus /= 2
+    np.multiply(by_kernel, inner, out=minus)
+    squares = float(np.vdot(minus, inner))
+    minus *= 2 * p.linear / total
+    plus += minus
+    by_length = np.einsum("ai,ai->i", plus @ signs, signs)
     by_length -= by_product / 2 + 2 * p.linear / total * squares
-    up, down = _leaning(p, signs)  # 2 Σ_b near sinh(c + c′) + far sinh(c − c′)
-    by_tilt = up * (near @ up + far @ down) - down * (near @ down + far @ up)
     by_length += p.lean / 2 * (by_tilt @ signs)
-    one, other = (by_kernel * half for half in parts.sizes)
-    u = signs.sum(axis=1) * (p.steepness / np.sqrt(signs.shape[1]))
-    by_size = float(one.sum() + other.sum())
+    table, slope = _size_table(p, signs.shape[1])
+    of_size = (_sizes(signs)[:, None] == np.arange(len(table))) * 1.0
+    by_sizes = of_size.T @ (by_kernel @ of_size)
     others = [
         by_product,
         p.linear * squares,
         p.noise * float(np.trace(by_kernel)),
         float(by_tilt @ (signs @ p.lengths)) / 2,
-        by_size,
-        _by_steepness(u, one, other),
+        float(np.vdot(by_sizes, table)),
+        float(np.vdot(by_sizes, slope)),
     ]
     by_scale, by_steep = [], []
-    for (_, weights), halves in zip(bends, parts.bent, strict=True):
-        one, other = (by_kernel * half for half in halves)
-        a = signs @ weights
+    for (_, weights), halves in zip(bends, bent, strict=True):
+        one, other = (np.multiply(half, by_kernel, out=half) for half in halves)
         by_scale.append(float(one.sum() + other.sum()))
-        by_steep.append(_by_steepness(a, one, other))
+        by_steep.append(_by_steepness(signs @ weights, one, other))
     return np.concatenate([by_scale, by_steep, by_length * p.lengths, others])
 
 

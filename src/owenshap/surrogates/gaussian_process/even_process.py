@@ -23,6 +23,12 @@ from owenshap.surrogates.gaussian_process.even_kernel import (
     bends_of,
     even_bounds,
 )
+from owenshap.surrogates.gaussian_process.even_leaves import (
+    BothParts,
+    Shared,
+    leaf_mean,
+    with_leaves,
+)
 from owenshap.surrogates.gaussian_process.even_products import EvenSearch, how_many
 from owenshap.surrogates.gaussian_process.factor import Factor
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
@@ -31,19 +37,21 @@ from owenshap.surrogates.gaussian_process.learning import (
     lowest_from,
     spread_order,
 )
+from owenshap.surrogates.gaussian_process.leaves import Leaves
 from owenshap.surrogates.gaussian_process.link import coefficients, fit_link
 from owenshap.surrogates.gaussian_process.members import without_folds
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, bounds
-from owenshap.surrogates.gaussian_process.settings import INDEX, LEARNING
+from owenshap.surrogates.gaussian_process.settings import INDEX, LEARNING, TRIPLES
+from owenshap.surrogates.gaussian_process.triples import WORTH
 
 # pairs that parameters are learned from, and steps: benchmarks/decisions.md#even-process has all
 # numbers here
 SEEN, STEPS = 200, 30
 # along which interactions are largest, beside that of the odd part; and steps with them
 DIRECTIONS, DIRECTION_STEPS = 2, 15
-# of the search for products, at most, with few pairs and with many, that is, so many for each
-# player; and steps after each
-ROUNDS, ROUNDS_OF_MANY, MANY, ROUND_STEPS = 2, 5, 12, 6
+# of the search for leaves, at most, with few pairs and with many, that is, so many for each player,
+# which products are searched with as well; and steps after each of these
+ROUNDS, ROUNDS_OF_MANY, MANY, ROUND_STEPS = 3, 5, 12, 6
 # pairs for each player up to which fits are made again without each fold, and their steps: with
 # more, leaving folds out of the one fit tells enough
 DOUBTED, STEPS_AGAIN = 3, 6
@@ -64,20 +72,26 @@ class EvenMean:
     """K⁻¹y, and what it is less without each fold, (N, 1 + folds)."""
     left_out: FloatArray = field(repr=False)
     """The residual (N,) at each pair of a fit without that pair."""
+    price: float = 0.0
+    """What it takes, in log likelihood, for products and leaves that are chosen out of many."""
     again: tuple[EvenMean, ...] = ()
     """Fits made again without each fold, where parameters may know the pairs by heart."""
+    leaves: tuple[Leaves, FloatArray] | None = field(default=None, repr=False)
+    """Leaves, how much of each there is and what it is less without each fold, (t, 1 + folds)."""
 
-    def negative(self) -> EvenMean:
-        """That of the values times −1."""
-        again = tuple(each.negative() for each in self.again)
-        return replace(self, weights=-self.weights, left_out=-self.left_out, again=again)
+    def times(self, factor: float) -> EvenMean:
+        """That of the values times a factor."""
+        again = tuple(each.times(factor) for each in self.again)
+        leaves = None if self.leaves is None else (self.leaves[0], factor * self.leaves[1])
+        weights, left_out = factor * self.weights, factor * self.left_out
+        return replace(self, weights=weights, left_out=left_out, again=again, leaves=leaves)
 
     def of(self, signs: FloatArray) -> semivalues.Mean:
         """The same with its pairs."""
         bends = tuple(bends_of(self.vector, self.beside.directions))
         plain = self.vector[2 * len(bends) :]
         products = self.beside.products
-        return semivalues.Mean(signs, plain, self.weights, True, products, bends)
+        return semivalues.Mean(signs, plain, self.weights, True, products, bends, self.leaves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +160,7 @@ def fit_even(pairs: Pairs) -> FittedEven:
     for k in range(len(pairs.centre)):
         found = _Output(pairs.signs, pairs.odd[:, k], pairs.even[:, k])
         if k in mirrors and k - 1 in means:
-            means[k] = tuple(mean.negative() for mean in means[k - 1])
+            means[k] = tuple(mean.times(-1.0) for mean in means[k - 1])
         elif not found.constant:
             means[k] = found.means()
     return FittedEven(pairs, means)
@@ -170,48 +184,60 @@ class _Output:
         self.constant = self._scale <= NOTHING * max(size, float(np.abs(even).max()))
         self._signs, self._odd = signs, odd / (size or 1.0)
         self._target = apart / (self._scale or 1.0)
+        self._unit = size / (self._scale or 1.0)
 
     def means(self) -> tuple[EvenMean, ...]:
         """Posterior means, mixed by their leave-one-out errors to the power −4: a plain one, one of
-        players alike, one with directions in which much happens, one with products that stand out.
+        players alike, one with directions in which much happens, others with products or leaves
+        that stand out.
         """
-        means = [self._mean(fit) for fit in self._fits() if fit is not None]
+        means = list(self._found())
         if not means:
             return ()
         errors = np.array([np.mean(np.square(mean.left_out)) for mean in means]) + 1e-300
-        each = 2 * np.log(how_many(self._signs.shape[1])) / len(self._target)  # that is chosen
-        errors *= np.exp([each * len(mean.beside.products) for mean in means])
+        errors *= np.exp([2 * mean.price / len(self._target) for mean in means])
         shares = np.square(errors.min() / errors)
         shares = np.where(shares > NEGLIGIBLE * shares.sum(), shares, 0.0)
         shares /= shares.sum()
         shared = zip(means, shares.tolist(), strict=True)
         return tuple(self._counted(mean, share) for mean, share in shared if share > 0)
 
-    def _fits(self) -> Iterator[_Fit | None]:
-        """One after the other, so that few factors exist at once.
+    def _found(self) -> Iterator[EvenMean]:
+        """One after the other, so that few factors exist at once."""
+        both = self._of_both_parts()
+        plain = None
+        for fit in self._fits(both):
+            if fit is not None:
+                plain = fit.vector if plain is None else plain
+                yield self._mean(fit)
+        for sides in (False, True):
+            mean = None if plain is None else self._with_leaves(plain, both, sides)
+            if mean is not None:
+                yield mean
 
-        With few pairs also with lengths that the odd part has a say in; many teach them without it.
+    def _fits(self, both: FloatArray) -> Iterator[_Fit | None]:
+        """First the plain one. With few pairs also with lengths that the odd part has a say in;
+        many teach them without it, and products that stand out.
         """
-        plain = self._learned(
-            first_guess(self._signs, self._odd), Beside.none(self._signs.shape[1]), STEPS
-        )
+        guess = first_guess(self._signs, self._odd)
+        plain = self._learned(guess, Beside.none(self._signs.shape[1]), STEPS)
         if plain is None:
             return
         yield plain
         yield self._alike(plain)
-        yield self._with_products(plain)
         along = self._with_directions(plain)
         yield along
-        if not self._many:
-            lengths = self._of_both_parts()
-            yield self._with_lengths(plain, lengths)
-            yield self._alike(plain, lengths)
-            yield self._with_lengths(plain, lengths, in_proportion=True)
+        if self._many:
+            yield self._with_products(plain)
             del plain
-            yield None if along is None else self._with_lengths(along, lengths, in_proportion=True)
-        elif along is not None:
-            del plain
-            yield self._with_products(along)
+            yield None if along is None else self._with_products(along)
+            return
+        lengths = both[_lengths_of(self._signs)]
+        yield self._with_lengths(plain, lengths)
+        yield self._alike(plain, lengths)
+        yield self._with_lengths(plain, lengths, in_proportion=True)
+        del plain
+        yield None if along is None else self._with_lengths(along, lengths, in_proportion=True)
 
     @property
     def _many(self) -> bool:
@@ -226,8 +252,8 @@ class _Output:
         return None if factor is None else _Fit(vector, beside, factor)
 
     def _of_both_parts(self) -> FloatArray:
-        """Log lengths (n,) under which both parts of the game are likely, as the odd process learns
-        them; the even part alone says less of them.
+        """Parameters of the odd kernel under whose lengths both parts of the game are likely; the
+        even part alone says less of them.
         """
         n_players = self._signs.shape[1]
         which = np.sort(spread_order(len(self._target))[: LEARNING.stages[0][0]])
@@ -239,7 +265,30 @@ class _Output:
 
         start = np.append(first_guess(self._signs, self._odd), FIRST)
         limits = bounds(n_players, False) + BOUNDS
-        return lowest_from(loss, start, limits, LEARNING.stages[0][1])[:n_players]
+        return lowest_from(loss, start, limits, LEARNING.stages[0][1])[:-OWN]
+
+    def _with_leaves(self, even: FloatArray, odd: FloatArray, sides: bool) -> EvenMean | None:
+        """With leaves that both parts of the game share; None where they are not looked for."""
+        pairs, n_players = self._signs.shape
+        if n_players > MOST_SEARCHED or pairs < TRIPLES.pairs_each * n_players or not self._unit:
+            return None
+        parts = BothParts(self._signs, self._target, self._odd, self._unit)
+        rounds = ROUNDS_OF_MANY if self._many else ROUNDS
+        shared = with_leaves(parts, Shared(even, odd, Leaves.of(n_players)), sides, rounds)
+        mean = None if shared is None else leaf_mean(parts, shared, _fold(pairs))
+        if shared is None or mean is None:
+            return None
+        price = float(shared.leaves.prices(sides).sum())
+        # leaves were chosen with all folds: without one they would be others
+        scales = self._scale * np.exp([0.0] + FOLDS * [price / pairs])
+        return EvenMean(
+            shared.even,
+            Beside.none(n_players),
+            scales * mean.weights,
+            self._scale * mean.left_out,
+            WORTH * price,
+            leaves=(shared.leaves, scales * mean.told),
+        )
 
     def _alike(self, fit: _Fit, lengths: FloatArray | None = None) -> _Fit | None:
         """A fit whose players all have the mean of its log lengths, or of these."""
@@ -278,7 +327,7 @@ class _Output:
         if n_players > MOST_SEARCHED:
             return None
         search, fit = EvenSearch(self._signs, self._target), plain
-        for _ in range(ROUNDS_OF_MANY if self._many else ROUNDS):
+        for _ in range(ROUNDS_OF_MANY):
             before = fit.beside.products
             products = search.found(fit.factor, before)
             if not len(products):
@@ -301,15 +350,15 @@ class _Output:
         by_fold = inverse.solve(np.where(fold[:, None] == np.arange(FOLDS), left_out[:, None], 0.0))
         columns = np.concatenate([weights[:, None], by_fold], axis=1)
         alone = scale * weights / inverse.diagonal()
-        return EvenMean(fit.vector, fit.beside, scale * columns, alone)
+        price = len(fit.beside.products) * float(np.log(how_many(self._signs.shape[1])))
+        return EvenMean(fit.vector, fit.beside, scale * columns, alone, price)
 
     def _counted(self, mean: EvenMean, share: float) -> EvenMean:
         """The mean times its share, with fits made again where pairs are few."""
         again: tuple[EvenMean, ...] = ()
         if FOLDS < len(self._target) <= DOUBTED * self._signs.shape[1]:  # a fold less leaves some
             again = self._again(mean, share)
-        weights, left_out = share * mean.weights, share * mean.left_out
-        return replace(mean, weights=weights, left_out=left_out, again=again)
+        return replace(mean.times(share), again=again)
 
     def _again(self, mean: EvenMean, share: float) -> tuple[EvenMean, ...]:
         """Fits without each fold, from the parameters of all pairs on; none where one fails."""

@@ -12,18 +12,24 @@ AT_ONCE = 1 << 18  # numbers of a matrix that is made by parts: 2 MB
 HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
 
-def gaussians(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
+def gaussians(
+    one: FloatArray, other: FloatArray, out: tuple[FloatArray, FloatArray] | None = None
+) -> tuple[FloatArray, FloatArray]:
     """exp(−(a − b)²/2) and exp(−(a + b)²/2) between all numbers a and all b: exp(−(a² + b²)/2)
-    times exp(ab) and over it.
+    times exp(ab) and over it; in the memory that is given.
     """
-    along = np.multiply.outer(one, other)
+    apart, along = np.empty((2, len(one), len(other))) if out is None else out
+    np.multiply.outer(one, other, out=along)
     if max(float(np.abs(each).max(initial=0.0)) for each in (one, other)) < LARGEST_SUM:
         np.exp(along, out=along)
-        level = np.multiply.outer(np.exp(np.square(one) / -2), np.exp(np.square(other) / -2))
-        apart = level * along
-        return apart, np.divide(level, along, out=along)
+        levels = np.exp(np.square(one) / -2), np.exp(np.square(other) / -2)
+        np.multiply.outer(*levels, out=apart)
+        apart *= along
+        np.divide(levels[0][:, None], along, out=along)
+        along *= levels[1]
+        return apart, along
     squares = np.add.outer(np.square(one) / 2, np.square(other) / 2)
-    apart = np.exp(along - squares)
+    np.exp(np.subtract(along, squares, out=apart), out=apart)
     along += squares
     return apart, np.exp(np.negative(along, out=along), out=along)
 

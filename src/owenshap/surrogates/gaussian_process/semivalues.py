@@ -19,6 +19,7 @@ from owenshap.designs.indices import Index
 from owenshap.designs.levels import Levels
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.gaussians import HIGHEST_FREQUENCY
+from owenshap.surrogates.gaussian_process.leaves import Leaves
 from owenshap.surrogates.gaussian_process.parameters import Parameters
 from owenshap.surrogates.gaussian_process.triples import Triples
 
@@ -41,6 +42,8 @@ class Mean(NamedTuple):
     """Of the odd kernel; of the even one products of two and four players."""
     bends: tuple[tuple[float, FloatArray], ...] = ()
     """Scales and weights (n,) of further Gaussian kernels of a weighted sum."""
+    leaves: tuple[Leaves, FloatArray] | None = None
+    """Leaves whose even parts are in an even mean, and how much of each there is, (t, m)."""
 
     @property
     def parameters(self) -> Parameters:
@@ -57,6 +60,9 @@ def values(mean: Mean, index: Index) -> FloatArray:
         found += _product_values(absent, present, scale[:, None] * mean.weights, levels)
     found += _simple_values(mean, index)
     found += _size_values(mean, index)
+    if mean.leaves is not None:
+        leaves, told = mean.leaves
+        found += leaves.values(told, index)
     return found + _wave_values(mean, index)
 
 
@@ -70,6 +76,9 @@ def pairs(mean: Mean, index: Index) -> FloatArray:
     _add_simple_pairs(found, mean, index)
     found += _size_pairs(mean, index)[:, None, None]
     _add_wave_pairs(found, mean, index)
+    if mean.leaves is not None:
+        leaves, told = mean.leaves
+        found += leaves.pairs(told, index)
     np.einsum("mii->mi", found)[:] = 0
     return np.ascontiguousarray(found.transpose(1, 2, 0))
 

@@ -8,12 +8,11 @@ larger, as in trees, each gets a variance of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
-from owenshap.surrogates.gaussian_process.factor import Factor
 
 # Of the logarithm of how many triples there are: what the log likelihood must gain by one of them.
 WORTH = 0.4
@@ -79,12 +78,51 @@ def products(signs: FloatArray, players: IntArray) -> FloatArray:
     return product
 
 
+Found = TypeVar("Found", bound=Triples)
+"""What a search finds."""
+
+
+class Whitening(Protocol):
+    """A factor L of C = LLᵀ."""
+
+    def whitened(self, right: FloatArray) -> FloatArray:
+        """L⁻¹ times vectors (N, k)."""
+
+    def coloured(self, right: FloatArray) -> FloatArray:
+        """L⁻ᵀ times a vector (N,)."""
+
+
 class _Changed(NamedTuple):
     """What changes of variances make of C⁻¹: L⁻ᵀ (1 − U diag(shares) Uᵀ) L⁻¹."""
 
     along: FloatArray
     """U, (N, t)."""
     shares: FloatArray
+
+
+class _Known:
+    """s and q of some products, of which a change of one variance changes all, and C⁻¹ by one
+    rank.
+    """
+
+    def __init__(self, product: FloatArray, values: FloatArray) -> None:
+        self._product, count = product, product.shape[1]
+        self.within, self.told = product.T @ product, values @ product
+        self._mixed, self._used, self._shares = np.eye(count), list[FloatArray](), list[float]()
+
+    def change(self, at: int, by: float) -> None:
+        """A variance becomes larger by so much."""
+        share, across = by / (1 + by * self.within[at, at]), self.within[at].copy()
+        self._shares.append(float(share))
+        self._used.append(self._mixed[:, at].copy())
+        self.told -= share * self.told[at] * across
+        self.within -= np.outer(share * across, across)
+        self._mixed -= np.outer(share * self._mixed[:, at], across)
+
+    def changed(self) -> _Changed:
+        """What all changes make of C⁻¹."""
+        used = np.array(self._used).reshape(len(self._shares), len(self._mixed)).T
+        return _Changed(self._product @ used, np.array(self._shares))
 
 
 class Search:
@@ -102,15 +140,18 @@ class Search:
         Theirs.
     """
 
+    factor_has_before = True
+    """Whether the factor that a search is given is that of a kernel with what it found before."""
+
     def __init__(self, signs: FloatArray, values: FloatArray) -> None:
         self._signs, self._values = signs, values
         n_players = signs.shape[1]
         self._all = np.stack(np.nonzero(_ascending(n_players)), axis=1)
         self._worth = WORTH * np.log(max(len(self._all), 2))
 
-    def found(self, factor: Factor, before: Triples) -> Triples:
+    def found(self, factor: Whitening, before: Found) -> Found:
         """Triples that pay: those from before, if they still do, and others; the factor is that of
-        the kernel with those.
+        the kernel with those, or without.
         """
         values = factor.whitened(self._values[:, None])[:, 0]
         kept, changed = self._again(factor.whitened(before.products(self._signs)), values, before)
@@ -120,36 +161,33 @@ class Search:
         return type(before)(np.array(players, np.int64).reshape(-1, width), np.array(variances))
 
     def _again(
-        self, product: FloatArray, values: FloatArray, before: Triples
-    ) -> tuple[Triples, _Changed]:
+        self, product: FloatArray, values: FloatArray, before: Found
+    ) -> tuple[Found, _Changed]:
         """Variances that are the likeliest now, one after the other; those that pay no longer are
         left out.
-
-        A change of one variance changes C⁻¹ by one rank, and that all s and q.
         """
-        variances, within, told = before.variances.copy(), product.T @ product, values @ product
-        mixed, used, shares = np.eye(len(before)), np.zeros_like(within), np.zeros(len(before))
+        variances, known = before.variances.copy(), _Known(product, values)
+        if not self.factor_has_before:
+            for at, variance in enumerate(variances.tolist()):
+                known.change(at, variance)
+        worth = self._worth_of(before.players)
         for at in range(len(before)):
-            own = float(within[at, at])
+            own = float(known.within[at, at])
             # what s and q are without this very triple: both over this
             without = 1 - variances[at] * own
             if without <= 1e-9:
                 continue
-            best, gain = _likeliest(np.array([own / without]), np.array([told[at] / without]))
-            variance = float(best[0]) if gain[0] > self._worth / 2 else 0.0
-            change, variances[at] = variance - variances[at], variance
-            share, across = change / (1 + change * own), within[at].copy()
-            shares[at], used[:, at] = share, mixed[:, at]
-            told -= share * told[at] * across
-            within -= np.outer(share * across, across)
-            mixed -= np.outer(share * mixed[:, at], across)
+            best, gain = _likeliest(np.array([own / without]), np.array([known.told[at] / without]))
+            variance = float(best[0]) if gain[0] > worth[at] / 2 else 0.0
+            known.change(at, variance - variances[at])
+            variances[at] = variance
         stays = variances > 0
         kept = type(before)(before.players[stays], variances[stays])
-        return kept, _Changed(product @ used, shares)
+        return kept, known.changed()
 
     def _add(
         self,
-        factor: Factor,
+        factor: Whitening,
         changed: _Changed,
         values: FloatArray,
         players: list[IntArray],
@@ -165,10 +203,11 @@ class Search:
             left @ product,
         )
         shares, free = changed.shares, ~_among(candidates, players)
-        while len(players) < len(self._signs) // PAIRS_EACH:
+        worth = self._worth_of(candidates)
+        while free.any() and len(players) < len(self._signs) // PAIRS_EACH:
             best, gain = _likeliest(within, told)
-            at = int(np.argmax(np.where(free, gain, 0.0)))
-            if not free[at] or gain[at] < self._worth:
+            at = int(np.argmax(np.where(free, gain - worth, -np.inf)))
+            if gain[at] < worth[at]:
                 break
             variance = float(best[at])
             share = variance / (1 + variance * within[at])
@@ -180,6 +219,10 @@ class Search:
             players.append(candidates[at])
             variances.append(variance)
             free[at] = False
+
+    def _worth_of(self, players: IntArray) -> FloatArray:
+        """What the log likelihood must gain by each."""
+        return np.full(len(players), self._worth)
 
     def _products(self, candidates: IntArray) -> FloatArray:
         return products(self._signs, candidates)
