@@ -105,21 +105,21 @@ class Drawn(NamedTuple):
 
 def worked(
     game: Game,
-    estimator: Estimator,
+    plan: Plan,
     blocks: Iterable[Blocks],
     ends: Ends,
     settings: Settings,
     executor: Executor | None,
-    evaluations: int = 0,
 ) -> Iterator[Worked]:
-    """What each part of a block comes to; the evaluations of all blocks are given where they are
-    many and made in one go.
-    """
+    """What each part of the blocks of a plan comes to."""
+    estimator = plan.estimator
     compact = game if is_compact(game) and estimator.by_design else None
     drawn = all_drawn(game, estimator, settings.seed, blocks)
     rows_at_once = settings.coalitions_at_once(game.n_players)
     if compact is not None:
         most = min(CALL_NUMBERS, settings.memory // (32 * ends.outputs))
+        # a fixed budget is made in one go
+        evaluations = plan.evaluations(game.n_players) if plan.until is None else 0
         if evaluations > FEWEST_TOGETHER:
             most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
         several = executor is None and evaluations > most

@@ -8,14 +8,12 @@ from dataclasses import replace
 from owenshap.run.plan import default_budget, exact_plan
 from owenshap.run.result import Estimate
 from owenshap.run.session import Session
-from owenshap.run.task import Plan
+from owenshap.run.task import CALL_NUMBERS, Plan
 from owenshap.statistics.stopping import Verdict
 
 # times what many coalitions take, which must fit the time: they cannot be stopped on the way, and a
 # machine may become busy
 SURELY = 2
-# players of whom all coalitions are taken where they fit a time: a million, a table of some MB
-MOST_IN_TIME = 20
 
 
 def over(session: Session, verdict: Verdict) -> str | None:
@@ -61,7 +59,7 @@ def exact_at_once(plan: Plan, n_players: int) -> bool:
         return False
     most = default_budget(n_players)
     if until.tolerance is None and until.top is None:
-        most = 1 << MOST_IN_TIME  # the time is there to be used
+        most = CALL_NUMBERS  # the time is there to be used, for a table of some megabytes
     return 1 << n_players <= min(plan.budget, most)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -191,9 +191,7 @@ class Session:
             self._replicates.add(closed_form(self.game)[None])
             yield
         elif self.plan.until is None:
-            yield from self._sampled(
-                self._blocks_left(), self.plan.evaluations(self.game.n_players)
-            )
+            yield from self._sampled(self._blocks_left())
         else:
             yield from self._towards_a_look(replicates)
 
@@ -246,15 +244,10 @@ class Session:
         self._made += sum(sizes)
         self.clock.worked((self.evaluations - before) * self.ends.outputs, time.monotonic() - began)
 
-    def _sampled(
-        self, blocks: Iterator[Blocks] | Sequence[Blocks], expected: int = 0
-    ) -> Iterator[None]:
+    def _sampled(self, blocks: Iterable[Blocks]) -> Iterator[None]:
         """Blocks of replicates that are independent of each other."""
         block: FloatArray | None = None
-        estimator = self.plan.estimator
-        for part in worked(
-            self.game, estimator, blocks, self.ends, self.settings, self.executor, expected
-        ):
+        for part in worked(self.game, self.plan, blocks, self.ends, self.settings, self.executor):
             self.evaluations += part.evaluations
             block = part.replicates if block is None else block + part.replicates
             self.notes = part.noted(self.notes)
