@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from owenshap.surrogates.gaussian_process.settings import ERRORS, LEARNING, TRIPLES
 
 # Seconds on one core of the machine that it was measured on: of a likelihood with its gradient, and
@@ -31,7 +33,8 @@ def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
         seconds += rounds * (LOSSES * later * _loss(seen) + _factor(pairs))
     if errors_tell(pairs, n_players):
         # two searches, twice as long each
-        seconds += 4 * LOSSES * later * _loss(_seen(ERRORS.pairs, pairs))
+        groups = error_groups(pairs, n_players)
+        seconds += 4 * LOSSES * later * groups * _loss(_seen(ERRORS.pairs, pairs))
     levels = min((n_players + 1) // 2, LEVELS)
     seconds += FACTORS * (_factor(pairs) + LEVEL * pairs * n_players * levels)
     return outputs * seconds
@@ -48,6 +51,12 @@ def errors_tell(pairs: int, n_players: int) -> bool:
     lengths the few pairs of the likelihood do not tell.
     """
     return are_many(pairs, n_players) or _seen(ERRORS.pairs, pairs) < pairs
+
+
+def error_groups(pairs: int, n_players: int) -> int:
+    """Groups of pairs that errors are summed over: more than one where players are many."""
+    enough = math.ceil(ERRORS.pairs_each * n_players / ERRORS.pairs)
+    return max(1, min(enough, pairs // ERRORS.pairs))
 
 
 def _seen(count: int, pairs: int) -> int:

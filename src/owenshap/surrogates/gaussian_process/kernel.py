@@ -101,6 +101,12 @@ class Likelihood:
         other._between = triples.kernel(self.signs, self.signs) if small and len(triples) else None
         return other
 
+    def of_others(self, signs: FloatArray) -> Likelihood:
+        """The same of as many other pairs; the two share their buffers."""
+        other = Likelihood(signs)
+        other._buffers, other._half = self._buffers, self._half
+        return other
+
     @cached_property
     def _half(self) -> FloatArray:
         """For sums over a symmetric matrix from its upper triangle, 2 above the diagonal and 1 on

@@ -12,7 +12,7 @@ from scipy.optimize import OptimizeResult, minimize
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.progress import pulse
 from owenshap.surrogates.gaussian_process import even as _even
-from owenshap.surrogates.gaussian_process.cost import are_many, errors_tell
+from owenshap.surrogates.gaussian_process.cost import are_many, error_groups, errors_tell
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, ROWS, Likelihood
 from owenshap.surrogates.gaussian_process.link import Link, coefficients, fit_link, link_of
 from owenshap.surrogates.gaussian_process.members import (
@@ -30,9 +30,11 @@ from owenshap.surrogates.gaussian_process.parameters import (
     NOISE,
     OTHERS,
     PRIOR_MEAN,
+    PRODUCT,
     SCALES,
     bounds,
     has_index,
+    penalty,
 )
 from owenshap.surrogates.gaussian_process.settings import (
     ALIKE,
@@ -167,23 +169,23 @@ class Learner:
         which, likelihood = self.part(TRIPLES.most_searched)
         values = target[which]
         search = Search(likelihood.signs, values)
-        count, gain = LEARNING.stages[0][0], np.inf
-        if are_many(pairs, n_players):
-            count, gain = ERRORS.pairs, TRIPLES.gain * len(values)
-        loss = np.inf
+        many = are_many(pairs, n_players)
+        seen = self._seen(ERRORS.pairs if many else LEARNING.stages[0][0], target)
         for left in reversed(range(TRIPLES.rounds + 1)):
             factor = likelihood.with_triples(triples).factor(vector)
             if factor is None:
                 break
-            before, loss_before, loss = len(triples), loss, minus_log_likelihood(factor, values)
+            before = len(triples)
             triples = search.found(factor, triples)
-            more = len(triples) - before >= max(1, before / 10) or loss < loss_before - gain
-            if not left or not len(triples) or not more:
+            if not left or len(triples) - before < max(1, before / 10):
                 break
             nearby, limits = _nearby(vector, n_players)
-            seen, steps = self._seen(count, target), LEARNING.stages[1][1]
+            steps = LEARNING.stages[1][1]
             vector = self._minimised(seen, nearby, target, steps, limits, triples=triples)
-        return [Learned(vector, triples)] if len(triples) else []
+        if not len(triples):
+            return []
+        learned = Learned(vector, triples)
+        return [_in_place_of_products(learned, likelihood, values, search) if many else learned]
 
     def _with_index(self, vector: FloatArray, target: FloatArray, few: int) -> list[Learned]:
         """These parameters with an index part, learned from few pairs first; none where no link
@@ -259,14 +261,11 @@ class Learner:
         limits: list[tuple[float, float]],
         watch: _Watch | None = None,
         triples: Triples | None = None,
-        left_out: bool = False,
     ) -> FloatArray:
-        """Parameters some steps on, from so many pairs: of the likelihood, or of errors at left-out
-        pairs.
-        """
+        """Parameters some steps of the likelihood on, from so many pairs."""
         which, likelihood = self.part(count)
         loss = (likelihood if triples is None else likelihood.with_triples(triples)).loss
-        of_vector = partial(loss, values=target[which], left_out=left_out)
+        of_vector = partial(loss, values=target[which])
         return lowest_from(of_vector, vector, limits, steps, watch)
 
     @staticmethod
@@ -312,16 +311,43 @@ class Learner:
         starts = [max(plain, key=lambda member: member.share).learned]
         if not has_index(starts[0].vector, n_players):
             starts.append(Learned(first_guess(self._signs, target)))
-        count, steps = self._seen(ERRORS.pairs, target), LEARNING.stages[1][1]
         groups = [members]
         for start in starts:
-            limits = bounds(n_players, has_index(start.vector, n_players))
-            vector = self._minimised(
-                count, start.vector, target, steps, limits, triples=start.triples, left_out=True
-            )
+            vector = self._least_errors(start, target)
             found = self.means([Learned(vector, start.triples)], target)
             groups.append(mixture(found, n_players, scale))
         return together([group for group in groups if group], n_players)
+
+    def _least_errors(self, start: Learned, target: FloatArray) -> FloatArray:
+        """Parameters some steps on, by errors at left-out pairs: summed over groups of pairs where
+        players are many, since one group says little of so many lengths.
+        """
+        vector, n_players = start.vector, self._signs.shape[1]
+        groups = [
+            (target[which], likelihood.with_triples(start.triples))
+            for which, likelihood in self._groups(self._seen(ERRORS.pairs, target))
+        ]
+
+        def loss(vector: FloatArray) -> tuple[float, FloatArray]:
+            prior, slope = penalty(vector, n_players)  # counts once
+            total, gradient = (1 - len(groups)) * prior, (1 - len(groups)) * slope
+            for values, likelihood in groups:
+                error, along = likelihood.loss(vector, values, left_out=True)
+                total, gradient = total + error, gradient + along
+            return total, gradient
+
+        limits = bounds(n_players, has_index(vector, n_players))
+        return lowest_from(loss, vector, limits, LEARNING.stages[1][1])
+
+    def _groups(self, size: int) -> list[tuple[IntArray, Likelihood]]:
+        """Groups of so many pairs, the grand coalition's in each."""
+        which, first = self.part(size)
+        groups = [(which, first)]
+        for number in range(1, error_groups(*self._signs.shape)):
+            others = self._order[1 + number * (size - 1) :][: size - 1]
+            which = np.append(0, np.sort(others))
+            groups.append((which, first.of_others(self._signs[which])))
+        return groups
 
     def _alike(self, target: FloatArray) -> FloatArray:
         """Parameters of a size part alone."""
@@ -462,6 +488,36 @@ def _nearby(vector: FloatArray, n_players: int) -> tuple[FloatArray, list[tuple[
     ]
     limits[NOISE] = (limits[NOISE][0] - 2, limits[NOISE][1])
     return vector, limits
+
+
+def _in_place_of_products(
+    learned: Learned, likelihood: Likelihood, values: FloatArray, search: Search
+) -> Learned:
+    """Less and less of the product part, and the triples that take its place, as long as values get
+    likelier: triples are all that trees have, and the product part hides the small ones.
+    """
+
+    def loss(each: Learned) -> float:
+        factor = likelihood.with_triples(each.triples).factor(each.vector)
+        if factor is None:
+            return np.inf
+        return minus_log_likelihood(factor, values) + search.price(each.triples)
+
+    lowest = loss(learned)
+    for _ in range(TRIPLES.rounds):
+        vector = learned.vector.copy()
+        vector[PRODUCT] -= TRIPLES.less
+        factor = likelihood.with_triples(learned.triples).factor(vector)
+        if factor is None:
+            break
+        further = Learned(vector, search.found(factor, learned.triples))
+        if len(further.triples) <= len(learned.triples):
+            break
+        now = loss(further)
+        if now >= lowest:
+            break
+        learned, lowest = further, now
+    return learned
 
 
 def _along(link: Link, vector: FloatArray) -> FloatArray:

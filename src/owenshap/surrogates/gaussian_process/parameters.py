@@ -10,7 +10,7 @@ from owenshap.support.arrays import FloatArray
 
 # parameters beside the lengths: of product, linear part, noise, lean τ, size part, steepness κ
 OTHERS = 6
-NOISE = -4  # where that of the noise is
+PRODUCT, NOISE = -6, -4  # where those of the product part and of the noise are
 SCALES = [-6, -5, -4, -2]  # where those are that say how large parts are, the noise among them
 LOWEST = np.array([-12.0, -12.0, -18.0, 0.0, -12.0, -4.0])
 HIGHEST = np.array([12.0, 12.0, 2.0, 1.0, 12.0, 3.0])

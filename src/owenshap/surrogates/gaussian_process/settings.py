@@ -36,9 +36,9 @@ class TripleSettings:
     most_searched: int = 1600
     # At most, as long as each finds more; 2 of them have 1.2 × the error on trees at 20 n.
     rounds: int = 6
-    # Of log likelihood per pair in a round, for another one where pairs are many; without it
-    # boosted trees at 50 n have 15 × the error, of 1e-9.
-    gain: float = 0.05
+    # Of the logarithm of the product part, what a round with many pairs takes away for triples to
+    # take its place; with 2 most boosted trees stay as they were.
+    less: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,15 @@ class AlikeSettings:
 class ErrorSettings:
     """Parameters by errors at left-out pairs: benchmarks/decisions.md#many-pairs."""
 
-    # Pairs for each player past which errors tell; with fewer of at most 480, six of eight games had
-    # 1.1–1.2 × the error. Of more pairs, games of 50 and more players have 0.8 of it.
+    # Pairs for each player past which errors tell; with fewer, and 480 at most, six of eight games
+    # had 1.1–1.2 × the error. With more than 480, games of 50 and more players have 0.8 of it.
     more_than_each: int = 12
     # That the steps see, and those of triples beside them, where sparse games are found whole: 190
     # have 6 × the error on a forest, 1,000 take three times as long for 0.9 of it.
     pairs: int = 320
+    # For each player, in groups of so many: with one group alone pixels of 84 to 193 players have
+    # 1.1–1.4 × the error; 8 are no better.
+    pairs_each: int = 5
 
 
 @dataclass(frozen=True)

@@ -160,6 +160,10 @@ class Search:
         width = before.players.shape[1]
         return type(before)(np.array(players, np.int64).reshape(-1, width), np.array(variances))
 
+    def price(self, triples: Triples) -> float:
+        """What the log likelihood must gain by these triples."""
+        return float(self._worth * len(triples))
+
     def _again(
         self, product: FloatArray, values: FloatArray, before: Found
     ) -> tuple[Found, _Changed]:
