@@ -168,18 +168,19 @@ def test_errors_with_few_pairs_are_those_of_fits_made_again():
 
 def test_products_that_stand_out_are_found_whole():
     rng, wanted = np.random.default_rng(3), np.zeros((16, 16))
-    terms = [rng.choice(16, rng.integers(2, 5), replace=False) for _ in range(14)]
+    terms = [rng.choice(16, 2 * rng.integers(1, 3), replace=False) for _ in range(14)]
     sizes = rng.normal(size=14)
-    for members, size in zip(terms, sizes, strict=True):
-        wanted[np.ix_(members, members)] += size / (len(members) - 1)
+    for members, size in zip(terms, sizes, strict=True):  # of t² a third is the mean
+        wanted[np.ix_(members, members)] += 4 * size * (1 if len(members) == 2 else 1 / 3)
     np.fill_diagonal(wanted, 0)
 
-    def unanimity(sets):
-        return np.stack([sets[:, each].all(axis=1) for each in terms], axis=1) @ sizes
+    def parities(sets):
+        signs = np.where(sets, 1.0, -1.0)
+        return np.stack([signs[:, each].prod(axis=1) for each in terms], axis=1) @ sizes
 
-    known = drawn_pairs(unanimity, 16, 200, 0)
+    known = drawn_pairs(parities, 16, 200, 0)
     found = fit_even(known).interactions(as_index("shapley"))[0][..., 0]
-    # 2e-2 without products
+    # far above without products: a leaf is no product of signs
     assert np.square(found - wanted).sum() < 1e-8 * np.square(wanted).sum()
 
 

@@ -161,7 +161,7 @@ class LeafSearch(Search):
         even, odd = np.split(left, 2)
         left = np.concatenate([even + odd, even - odd])
         players, holds = np.zeros((1, self._signs.shape[1]), np.int64), np.ones((len(left), 1))
-        found = []
+        found = [players[:0]]
         for size in range(1, min(LARGEST, self._signs.shape[1]) + 1):
             sums, counts = (holds * left[:, None]).T @ self._options, holds.T @ self._options
             scores = np.abs(sums) / np.sqrt(np.maximum(counts, 1))
@@ -172,8 +172,9 @@ class LeafSearch(Search):
             parents, steps = np.divmod(at, len(self._steps))
             players = players[parents] + self._steps[steps]
             holds = holds[:, parents] * self._options[:, steps]
-            found.append(players)
-        return np.concatenate(found[1:])
+            if size > 1:
+                found.append(players)
+        return np.concatenate(found)
 
     def _best(self, players: IntArray, scores: FloatArray, count: int) -> IntArray:
         """The best leaves of one player more, each once."""
