@@ -241,6 +241,7 @@ def convergence(results: Callable[[str], Any], _: Any) -> Iterator[Claim]:
         key: relative(np.asarray(each)[-1], found["power"])
         for key, each in found["squared_error"].items()
     }
+    before = relative(np.asarray(found["squared_error"]["meaning"])[-2], found["power"])
     yield Claim(
         "Algorithm 1 converges to φ (Prop. III.1), line 6 to the letter",
         FAILS if min(each.low for each in off.values()) > 0.05 else OPEN,
@@ -250,7 +251,7 @@ def convergence(results: Callable[[str], Any], _: Any) -> Iterator[Claim]:
     yield Claim(
         "the same, as it is meant: v(S ∪ j) − v(S ∖ j)",
         last["meaning"].below(0.05),
-        f"{percent(last['meaning'], 1)} off at Q = {found['levels'][-1]}, and falling",
+        f"{percent(last['meaning'], 1)} off at Q = {found['levels'][-1]}, {percent(before, 1)} at Q = {found['levels'][-2]}",
         "cc-literal.png",
     )
 
@@ -413,7 +414,7 @@ def statistic(results: Callable[[str], Any], _: Any) -> Iterator[Claim]:
             yield Claim(
                 f"Castro > Owen > Halved in the statistic of Fig. 2, {label}, {said}",
                 joined([owen.verdict(), halved.verdict()]),
-                f"Owen {owen.text()} beside Castro; Halved {halved.text()} beside Owen",
+                f"Owen {owen.text()} beside Castro, {owen.at(samples[-1]).text()} of it at the last; Halved {halved.text()} beside Owen, {halved.at(samples[-1]).text()} of it at the last",
                 f"{name}-mlp-curves.png",
             )
 
@@ -582,7 +583,7 @@ def accuracies(results: Callable[[str], Any], expected: Any) -> Iterator[Claim]:
         # of 20 splits the best lies so far out once in about eight
         verdict = FAILS if away > 2.5 else f"within split noise ({away:.1f} standard deviations)"
         told = "; ".join(
-            f"{'the paper' if way == 'paper' else 'the program'}'s training {each.mean():.4f} ± {each.std(ddof=1):.4f}, {reached[way]} of {len(each)} splits reach it"
+            f"{'the paper' if way == 'paper' else 'the program'}'s training {each.mean():.4f} ± {each.std(ddof=1):.4f}, {reached[way]} of {len(each)} splits reach it, {percent(share(each >= claimed))}"
             for way, each in tests.items()
         )
         yield Claim(
