@@ -20,10 +20,9 @@ from itertools import combinations
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.trees.leaves import LEAST_SHARE, levels
+from owenshap.trees.leaves import LEAST_SHARE, MATRIX_PLAYERS, levels
 
-WHOLE_PLAYERS = 7  # up to so many players one matrix product gives whole tables soonest
-MATRIX_PLAYERS = 10  # up to so many other players one matrix product is soonest
+OTHERS = 10  # up to so many other players one matrix product is soonest
 
 Levels = Callable[[int], tuple[FloatArray, FloatArray]]
 """A degree -> nodes in [0, 1] and weights that integrate polynomials of this degree."""
@@ -95,7 +94,7 @@ def difference_table(shares: FloatArray, players: int, asked: Asked) -> FloatArr
     """Differences of leaves with value 1 (leaves, count, 2^k), from the background's shares of
     patterns (leaves, 2^k).
     """
-    if players > WHOLE_PLAYERS:
+    if players > MATRIX_PLAYERS:
         return _by_groups(shares, players, asked)
     return (shares @ _whole(players, asked)).reshape(len(shares), -1, 1 << players)
 
@@ -144,7 +143,7 @@ def _flipped(table: FloatArray, order: int) -> FloatArray:
 
 def _integrated(shares: FloatArray, players: int, rule: Levels) -> FloatArray:
     """∫ ⊗ M(q) dμ of shares (m, 2^k)."""
-    if players <= MATRIX_PLAYERS:
+    if players <= OTHERS:
         return shares @ _matrix(players, rule)
     return _by_levels(shares, players, rule)
 

@@ -18,7 +18,7 @@ from owenshap.trees import cells
 from owenshap.trees.baselines import baseline_values
 from owenshap.trees.exact import TreeGame
 from owenshap.trees.prepared import Prepared
-from owenshap.trees.work import PER_SPLIT, WalkWork
+from owenshap.trees.work import PER_KIND, PER_SPLIT, WalkWork
 
 CLOSE = 1e-12  # of the largest value
 
@@ -377,6 +377,17 @@ def test_few_rows_do_without_tables() -> None:
     np.testing.assert_array_equal(in_parts.values(rows[8:]), whole[8:])
     assert all(each._tables for each in in_parts.prepared)
     np.testing.assert_array_equal(in_parts.base, at_once.base)
+
+
+@pytest.mark.parametrize(("per_kind", "made"), [(PER_KIND, False), (0.0, True)])
+def test_small_tables_are_not_made_for_a_few_rows(per_kind: float, made: bool) -> None:
+    """Calls of numpy take longer than what they compute."""
+    ensemble = random_ensemble(40, trees=20, depth=4, features=5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("owenshap.trees.cells.PER_KIND", per_kind)
+        game = TreeGame.of(ensemble, random_rows(41, 100, 5))
+        game.values(random_rows(42, 10, 5))
+    assert bool(game.prepared[0]._tables) == made
 
 
 @pytest.mark.parametrize("with_background", [True, False])
