@@ -214,7 +214,7 @@ class Learner:
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
         """These parameters with an index part along the linear fit, or along a link if that is
-        likelier; None without a link.
+        likelier; None without a link, and with too few pairs for many players.
 
         What a link leaves is all that the other parts are for: without smaller scales most steps
         would go into those.
@@ -222,15 +222,17 @@ class Learner:
         weights = coefficients(self._signs, target)
         weights /= np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12
         straight, n_players = np.concatenate([weights, [0.0], vector]), len(weights)
-        which, likelihood = self.part(self._seen(LEARNING.stages[0][0], target))
-        if len(which) < INDEX.link_pairs_each * n_players:
+        seen, needed = self.part(INDEX.link_pairs)[0], INDEX.link_pairs_each * n_players
+        if len(target) < needed and needed > LEARNING.stages[0][0]:
+            return None  # weights of so many players would be found by chance
+        if len(seen) < needed:
             return straight
-        seen = self.part(INDEX.link_pairs)[0]
         link = fit_link(self._signs[seen], target[seen], weights)
         if link.gain < INDEX.link_gain * n_players:
             return None
         lowest, highest = np.array(bounds(n_players, True)).T
         guesses = [straight, np.clip(_along(link, vector), lowest + 1, highest - 1)]
+        which, likelihood = self.part(self._seen(LEARNING.stages[0][0], target))
         return min(guesses, key=lambda each: likelihood.loss(each, target[which])[0])
 
     def steps(

@@ -59,7 +59,8 @@ class IndexSettings:
     # Log likelihood per player past which nothing else is tried beside it, for the time: links gain
     # 17 and more, votes and networks up to 7: benchmarks/decisions.md#what-a-fit-takes.
     alone: float = 10.0
-    # For each player; with fewer, weights start from the linear fit.
+    # For each player; with fewer, weights start from the linear fit, and of more than 64 players
+    # there are none: unanimity games of 150 players would have 4 × the error.
     link_pairs_each: int = 2
     # That the link is fitted to, at most, for its time.
     link_pairs: int = 640
