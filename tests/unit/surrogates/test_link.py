@@ -121,9 +121,10 @@ def test_a_link_of_many_players_is_found():
     assert np.square(found - odd).mean() < 1e-5 * np.square(odd).mean()
 
 
-def test_weights_of_many_players_are_not_learned_from_few_pairs():
-    game, coalitions = random_unanimity_sum(150, 450, 8, seed=2), some_pairs(150, 187)
+@pytest.mark.parametrize("seed", [0, 3])
+def test_weights_of_many_players_are_not_learned_from_few_pairs(seed):
+    game, coalitions = random_unanimity_sum(120, 360, 8, seed=seed), some_pairs(120, 150, seed)
     fitted = GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None])
-    assert not any(has_index(member.learned.vector, 150) for member in fitted.mixtures[0])
+    assert not any(has_index(member.learned.vector, 120) for member in fitted.mixtures[0])
     away = np.square(fitted.shapley_values[:, 0] - game.shapley_values).sum()
     assert away < 0.5 * np.square(game.shapley_values).sum()
