@@ -109,3 +109,22 @@ def test_nothing_is_tried_beside_a_link_that_is_far_likelier(monkeypatch):
         GaussianProcessSurrogate().fit(coalitions, values)
         counts.append(len(tried))
     assert counts == [0, 1]
+
+
+def test_a_link_of_many_players_is_found():
+    weights = np.random.default_rng(2).normal(size=100) / 5
+    game, coalitions = sigmoid(weights, 0.5), some_pairs(100, 400)
+    fitted = GaussianProcessSurrogate().fit(coalitions, game(coalitions))
+    others = some_pairs(100, 400, seed=1)
+    odd = (game(others) - game(~others)) / 2
+    found = (fitted.values(others) - fitted.values(~others)) / 2
+    assert np.square(found - odd).mean() < 1e-5 * np.square(odd).mean()
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_weights_of_many_players_are_not_learned_from_few_pairs(seed):
+    game, coalitions = random_unanimity_sum(120, 360, 8, seed=seed), some_pairs(120, 150, seed)
+    fitted = GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None])
+    assert not any(has_index(member.learned.vector, 120) for member in fitted.mixtures[0])
+    away = np.square(fitted.shapley_values[:, 0] - game.shapley_values).sum()
+    assert away < 0.5 * np.square(game.shapley_values).sum()

@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from naive import refuses
+from scipy.special import expit
 
 import owenshap
 from owenshap.designs.levels import gauss_legendre
@@ -160,6 +161,33 @@ def test_errors_tell_of_many_players_from_few_pairs_for_each(monkeypatch):
     with_them = errors()
     monkeypatch.setattr("owenshap.surrogates.gaussian_process.cost._seen", lambda _, pairs: pairs)
     assert np.mean(np.log(with_them)) < np.mean(np.log(errors())) - np.log(1.1)
+
+
+def test_errors_are_summed_over_groups_of_pairs_where_players_are_many(monkeypatch):
+    n_players, drawn, found = 130, some_pairs(130, 960), []
+
+    def network(seed):
+        rng = np.random.default_rng(seed)
+        first = rng.normal(size=(n_players, 40)) * np.exp(rng.normal(size=(n_players, 1)))
+        last = rng.normal(size=40)
+        return lambda sets: expit(3 * ((expit(sets @ first * 3 / np.sqrt(n_players)) - 0.5) @ last))
+
+    def error(game, exact):
+        fit = GaussianProcessSurrogate().fit(drawn, game(drawn)[:, None])
+        return np.log(np.square(fit.shapley_values[:, 0] - exact).sum())
+
+    for seed in range(3):
+        game = network(seed)
+        exact = owenshap.estimate(
+            owenshap.FunctionGame(game, n_players), "halved-owen", budget=200_000, progress=False
+        ).values
+        with_them = error(game, exact)
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                "owenshap.surrogates.gaussian_process.learning.error_groups", lambda *_: 1
+            )
+            found.append(error(game, exact) - with_them)
+    assert np.mean(found) > np.log(1.04)
 
 
 @each_surrogate

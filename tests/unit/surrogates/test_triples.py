@@ -146,6 +146,25 @@ def test_triples_are_looked_for_in_part_of_many_pairs(monkeypatch):
     assert np.square(fitted.shapley_values[:, 0] - exact).sum() < 1e-9 * np.square(exact).sum()
 
 
+def test_small_triples_are_found_when_they_take_the_place_of_the_product_part(monkeypatch):
+    games = [random_unanimity_sum(16, 40, 4, seed=seed) for seed in range(3)]  # as trees are
+
+    def errors():
+        found = []
+        for seed, game in enumerate(games):
+            coalitions = some_pairs(16, 200, seed)
+            fit = GaussianProcessSurrogate().fit(coalitions, game.values(coalitions)[:, None])
+            found.append(np.square(fit.shapley_values[:, 0] - game.shapley_values).sum())
+        return np.log(found)
+
+    with_it = errors()
+    monkeypatch.setattr(
+        "owenshap.surrogates.gaussian_process.learning._in_place_of_products",
+        lambda learned, *_: learned,
+    )
+    assert with_it.mean() < errors().mean() - np.log(2)
+
+
 def test_triples_pay_a_price_for_being_chosen():
     # The same left-out errors: what took 2 of 220 triples to have them counts for less, by that
     # price twice over.

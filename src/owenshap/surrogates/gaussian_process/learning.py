@@ -167,9 +167,8 @@ class Learner:
         if pairs < TRIPLES.pairs_each * n_players or not 3 <= n_players <= TRIPLES.most_players:
             return []
         which, likelihood = self.part(TRIPLES.most_searched)
-        values = target[which]
-        search = Search(likelihood.signs, values)
-        many = are_many(pairs, n_players)
+        search = Search(likelihood.signs, target[which])
+        many, loss = are_many(pairs, n_players), -np.inf
         seen = self._seen(ERRORS.pairs if many else LEARNING.stages[0][0], target)
         for left in reversed(range(TRIPLES.rounds + 1)):
             factor = likelihood.with_triples(triples).factor(vector)
@@ -177,6 +176,7 @@ class Learner:
                 break
             before = len(triples)
             triples = search.found(factor, triples)
+            loss = search.loss(factor, triples)
             if not left or len(triples) - before < max(1, before / 10):
                 break
             nearby, limits = _nearby(vector, n_players)
@@ -185,7 +185,7 @@ class Learner:
         if not len(triples):
             return []
         learned = Learned(vector, triples)
-        return [_in_place_of_products(learned, likelihood, values, search) if many else learned]
+        return [_in_place_of_products(learned, likelihood, search, loss) if many else learned]
 
     def _with_index(self, vector: FloatArray, target: FloatArray, few: int) -> list[Learned]:
         """These parameters with an index part, learned from few pairs first; none where no link
@@ -214,7 +214,7 @@ class Learner:
 
     def index_guess(self, vector: FloatArray, target: FloatArray) -> FloatArray | None:
         """These parameters with an index part along the linear fit, or along a link if that is
-        likelier; None without a link.
+        likelier; None without a link, and with too few pairs for many players.
 
         What a link leaves is all that the other parts are for: without smaller scales most steps
         would go into those.
@@ -222,15 +222,17 @@ class Learner:
         weights = coefficients(self._signs, target)
         weights /= np.sqrt(np.mean(np.square(self._signs @ weights))) + 1e-12
         straight, n_players = np.concatenate([weights, [0.0], vector]), len(weights)
-        which, likelihood = self.part(self._seen(LEARNING.stages[0][0], target))
-        if len(which) < INDEX.link_pairs_each * n_players:
+        seen, needed = self.part(INDEX.link_pairs)[0], INDEX.link_pairs_each * n_players
+        if len(target) < needed and needed > LEARNING.stages[0][0]:
+            return None  # weights of so many players would be found by chance
+        if len(seen) < needed:
             return straight
-        seen = self.part(INDEX.link_pairs)[0]
         link = fit_link(self._signs[seen], target[seen], weights)
         if link.gain < INDEX.link_gain * n_players:
             return None
         lowest, highest = np.array(bounds(n_players, True)).T
         guesses = [straight, np.clip(_along(link, vector), lowest + 1, highest - 1)]
+        which, likelihood = self.part(self._seen(LEARNING.stages[0][0], target))
         return min(guesses, key=lambda each: likelihood.loss(each, target[which])[0])
 
     def steps(
@@ -491,32 +493,22 @@ def _nearby(vector: FloatArray, n_players: int) -> tuple[FloatArray, list[tuple[
 
 
 def _in_place_of_products(
-    learned: Learned, likelihood: Likelihood, values: FloatArray, search: Search
+    learned: Learned, likelihood: Likelihood, search: Search, lowest: float
 ) -> Learned:
     """Less and less of the product part, and the triples that take its place, as long as values get
     likelier: triples are all that trees have, and the product part hides the small ones.
     """
-
-    def loss(each: Learned) -> float:
-        factor = likelihood.with_triples(each.triples).factor(each.vector)
-        if factor is None:
-            return np.inf
-        return minus_log_likelihood(factor, values) + search.price(each.triples)
-
-    lowest = loss(learned)
-    for _ in range(TRIPLES.rounds):
-        vector = learned.vector.copy()
+    for _ in range(TRIPLES.less_rounds):
+        vector, triples = learned.vector.copy(), learned.triples
         vector[PRODUCT] -= TRIPLES.less
-        factor = likelihood.with_triples(learned.triples).factor(vector)
+        factor = likelihood.with_triples(triples).factor(vector)
         if factor is None:
             break
-        further = Learned(vector, search.found(factor, learned.triples))
-        if len(further.triples) <= len(learned.triples):
+        more = search.found(factor, triples)
+        loss = search.loss(factor, more)
+        if len(more) <= len(triples) or loss >= lowest:
             break
-        now = loss(further)
-        if now >= lowest:
-            break
-        learned, lowest = further, now
+        learned, lowest = Learned(vector, more), loss
     return learned
 
 

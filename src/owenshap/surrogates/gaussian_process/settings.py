@@ -39,6 +39,8 @@ class TripleSettings:
     # Of the logarithm of the product part, what a round with many pairs takes away for triples to
     # take its place; with 2 most boosted trees stay as they were.
     less: float = 1.0
+    # Such rounds at most: 3 leave 10 × the error, 6 take a tenth longer.
+    less_rounds: int = 4
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,8 @@ class IndexSettings:
     # Log likelihood per player past which nothing else is tried beside it, for the time: links gain
     # 17 and more, votes and networks up to 7: benchmarks/decisions.md#what-a-fit-takes.
     alone: float = 10.0
-    # For each player; with fewer, weights start from the linear fit.
+    # For each player; with fewer, weights start from the linear fit, and of more than 64 players
+    # there are none: unanimity games of 150 players would have 4 × the error.
     link_pairs_each: int = 2
     # That the link is fitted to, at most, for its time.
     link_pairs: int = 640

@@ -145,6 +145,7 @@ class Search:
 
     def __init__(self, signs: FloatArray, values: FloatArray) -> None:
         self._signs, self._values = signs, values
+        self._gained = 0.0  # of log likelihood, by the triples that joined last
         n_players = signs.shape[1]
         self._all = np.stack(np.nonzero(_ascending(n_players)), axis=1)
         self._worth = WORTH * np.log(max(len(self._all), 2))
@@ -160,9 +161,12 @@ class Search:
         width = before.players.shape[1]
         return type(before)(np.array(players, np.int64).reshape(-1, width), np.array(variances))
 
-    def price(self, triples: Triples) -> float:
-        """What the log likelihood must gain by these triples."""
-        return float(self._worth * len(triples))
+    def loss(self, factor: Factor, triples: Triples) -> float:
+        """Minus the log likelihood with the triples that were found last, under the kernel of that
+        factor, and what it must gain by all of them.
+        """
+        before = float(self._values @ factor.solve(self._values)) / 2 + factor.log_determinant / 2
+        return before - self._gained + float(self._worth * len(triples))
 
     def _again(
         self, product: FloatArray, values: FloatArray, before: Found
@@ -208,11 +212,13 @@ class Search:
         )
         shares, free = changed.shares, ~_among(candidates, players)
         worth = self._worth_of(candidates)
+        self._gained = 0.0
         while free.any() and len(players) < len(self._signs) // PAIRS_EACH:
             best, gain = _likeliest(within, told)
             at = int(np.argmax(np.where(free, gain - worth, -np.inf)))
             if gain[at] < worth[at]:
                 break
+            self._gained += float(gain[at])
             variance = float(best[at])
             share = variance / (1 + variance * within[at])
             # χ′C⁻¹χ with all others
