@@ -182,8 +182,9 @@ class _UnanimitySum:
 
     def __call__(self, coalitions: BoolArray) -> FloatArray:
         # Counts are whole numbers that float32 holds exactly, and its matrix product is the fastest
-        # way to them.
-        present = coalitions.astype(np.float32) @ self.needed.T.astype(np.float32)
+        # way to them. On a busy machine BLAS was once seen to flag them as invalid.
+        with np.errstate(invalid="ignore"):
+            present = coalitions.astype(np.float32) @ self.needed.T.astype(np.float32)
         return (present == self.sizes) @ self.coefficients
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
+from owenshap.surrogates.gaussian_process.factor import Factor
 
 # Of the logarithm of how many triples there are: what the log likelihood must gain by one of them.
 WORTH = 0.4
