@@ -15,7 +15,7 @@ from owenshap.designs.indices import SHAPLEY, Index
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.surrogates.base import FOLDS, Pairs, fold_of
 from owenshap.surrogates.gaussian_process import semivalues
-from owenshap.surrogates.gaussian_process.even import BOUNDS, FIRST, OWN, EvenPart
+from owenshap.surrogates.gaussian_process.even_hints import along_odd, lengths_of_both
 from owenshap.surrogates.gaussian_process.even_kernel import (
     DIRECTION_MEAN,
     Beside,
@@ -31,18 +31,15 @@ from owenshap.surrogates.gaussian_process.even_leaves import (
 )
 from owenshap.surrogates.gaussian_process.even_products import EvenSearch, how_many
 from owenshap.surrogates.gaussian_process.factor import Factor
-from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.learning import (
     first_guess,
     lowest_from,
     spread_order,
 )
 from owenshap.surrogates.gaussian_process.leaves import Leaves
-from owenshap.surrogates.gaussian_process.link import coefficients, fit_link
 from owenshap.surrogates.gaussian_process.members import without_folds
-from owenshap.surrogates.gaussian_process.parameters import OTHERS, bounds
-from owenshap.surrogates.gaussian_process.settings import INDEX, LEARNING, TRIPLES
-from owenshap.surrogates.gaussian_process.triples import WORTH
+from owenshap.surrogates.gaussian_process.parameters import OTHERS
+from owenshap.surrogates.gaussian_process.settings import TRIPLES
 
 # pairs that parameters are learned from, and steps: benchmarks/decisions.md#even-process has all
 # numbers here
@@ -204,7 +201,7 @@ class _Output:
 
     def _found(self) -> Iterator[EvenMean]:
         """One after the other, so that few factors exist at once."""
-        both = self._of_both_parts()
+        both = lengths_of_both(self._signs, self._odd, self._target)
         plain = None
         for fit in self._fits(both):
             if fit is not None:
@@ -251,22 +248,6 @@ class _Output:
         factor = EvenLikelihood(self._signs, beside).factor(vector)
         return None if factor is None else _Fit(vector, beside, factor)
 
-    def _of_both_parts(self) -> FloatArray:
-        """Parameters of the odd kernel under whose lengths both parts of the game are likely; the
-        even part alone says less of them.
-        """
-        n_players = self._signs.shape[1]
-        which = np.sort(spread_order(len(self._target))[: LEARNING.stages[0][0]])
-        likelihood, odd = Likelihood(self._signs[which]), self._odd[which]
-        part = EvenPart(self._target[which])
-
-        def loss(vector: FloatArray) -> tuple[float, FloatArray]:
-            return likelihood.loss_of_both(vector[:-OWN], vector[-OWN:], odd, part)
-
-        start = np.append(first_guess(self._signs, self._odd), FIRST)
-        limits = bounds(n_players, False) + BOUNDS
-        return lowest_from(loss, start, limits, LEARNING.stages[0][1])[:-OWN]
-
     def _with_leaves(self, even: FloatArray, odd: FloatArray, sides: bool) -> EvenMean | None:
         """With leaves that both parts of the game share; None where they are not looked for."""
         pairs, n_players = self._signs.shape
@@ -286,7 +267,7 @@ class _Output:
             Beside.none(n_players),
             scales * mean.weights,
             self._scale * mean.left_out,
-            WORTH * price,
+            shared.leaves.worth(sides),
             leaves=(shared.leaves, scales * mean.told),
         )
 
@@ -313,7 +294,7 @@ class _Output:
         matrix = semivalues.pairs(mean, SHAPLEY)[..., 0]
         sizes, columns = np.linalg.eigh(matrix)
         largest = np.argsort(-np.abs(sizes))[:DIRECTIONS]
-        found = np.concatenate([[_along(self._signs, self._odd)], columns[:, largest].T])
+        found = np.concatenate([[along_odd(self._signs, self._odd)], columns[:, largest].T])
         spreads = np.sqrt(np.mean(np.square(self._signs @ found.T), axis=0))
         beside = plain.beside._replace(directions=found / np.maximum(spreads, 1e-12)[:, None])
         first = np.repeat(DIRECTION_MEAN, len(found))
@@ -386,18 +367,6 @@ def _fold(pairs: int) -> IntArray:
     fold = fold_of(pairs)
     fold[:1] = 0
     return fold
-
-
-def _along(signs: FloatArray, odd: FloatArray) -> FloatArray:
-    """Weights (n,) of the sum that the odd part is a function of: of a link, or of a linear fit."""
-    along = coefficients(signs, odd)
-    along /= np.sqrt(np.mean(np.square(signs @ along))) + 1e-12
-    n_players = signs.shape[1]
-    if not odd.any() or len(odd) < INDEX.link_pairs_each * n_players:
-        return along
-    some = np.sort(spread_order(len(odd))[: INDEX.link_pairs])
-    link = fit_link(signs[some], odd[some], along)
-    return along if link.gain < INDEX.link_gain * n_players else link.weights
 
 
 def _steps(

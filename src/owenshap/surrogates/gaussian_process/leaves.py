@@ -54,6 +54,10 @@ class Leaves(Triples):
         """Logarithms of how many leaves there are of as many players as each, (t,)."""
         return _prices(self.players, sides)
 
+    def worth(self, sides: bool) -> float:
+        """What the log likelihood must gain by all of them."""
+        return WORTH * float(self.prices(sides).sum())
+
     def values(self, told: FloatArray, index: Index) -> FloatArray:
         """What so much (t, m) of their even parts gives to values under an index, (n, m)."""
         ins, others = (self.players > 0).sum(axis=1), np.abs(self.players).sum(axis=1) - 1

@@ -1,0 +1,41 @@
+"""What the odd part of a game says of the even one: lengths, and the sum that it is a function of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from owenshap.support.arrays import FloatArray
+from owenshap.surrogates.gaussian_process.even import BOUNDS, FIRST, OWN, EvenPart
+from owenshap.surrogates.gaussian_process.kernel import Likelihood
+from owenshap.surrogates.gaussian_process.learning import first_guess, lowest_from, spread_order
+from owenshap.surrogates.gaussian_process.link import coefficients, fit_link
+from owenshap.surrogates.gaussian_process.parameters import bounds
+from owenshap.surrogates.gaussian_process.settings import INDEX, LEARNING
+
+
+def lengths_of_both(signs: FloatArray, odd: FloatArray, even: FloatArray) -> FloatArray:
+    """Parameters of the odd kernel under whose lengths both parts of the game are likely; the even
+    part alone says less of them.
+    """
+    which = np.sort(spread_order(len(even))[: LEARNING.stages[0][0]])
+    likelihood, some = Likelihood(signs[which]), odd[which]
+    part = EvenPart(even[which])
+
+    def loss(vector: FloatArray) -> tuple[float, FloatArray]:
+        return likelihood.loss_of_both(vector[:-OWN], vector[-OWN:], some, part)
+
+    start = np.append(first_guess(signs, odd), FIRST)
+    limits = bounds(signs.shape[1], False) + BOUNDS
+    return lowest_from(loss, start, limits, LEARNING.stages[0][1])[:-OWN]
+
+
+def along_odd(signs: FloatArray, odd: FloatArray) -> FloatArray:
+    """Weights (n,) of the sum that the odd part is a function of: of a link, or of a linear fit."""
+    along = coefficients(signs, odd)
+    along /= np.sqrt(np.mean(np.square(signs @ along))) + 1e-12
+    n_players = signs.shape[1]
+    if not odd.any() or len(odd) < INDEX.link_pairs_each * n_players:
+        return along
+    some = np.sort(spread_order(len(odd))[: INDEX.link_pairs])
+    link = fit_link(signs[some], odd[some], along)
+    return along if link.gain < INDEX.link_gain * n_players else link.weights
