@@ -1094,9 +1094,9 @@ def ages(results: Results) -> Iterator[str]:
     older = sorted(_older(results))
     yield "## Which code, and which size\n"
     if older:
-        yield f"Of older code, as `python -m reproduction check` says: {', '.join(f'`{each}`' for each in older)}. All others are of the present code."
+        yield f"Of older code or other settings, as `python -m reproduction check --data DIR` says: {', '.join(f'`{each}`' for each in older)}. All others are of the present code."
     else:
-        yield "All results were made with the present code: a small run of each kind of step gives the same numbers (`python -m reproduction check`)."
+        yield "All results were made with the present code and settings: a small run of each kind of step gives the same numbers (`python -m reproduction check --data DIR`)."
     smaller = list(_smaller(results))
     if smaller:
         yield f"\nSmaller than the full protocol: {'; '.join(smaller)}."
