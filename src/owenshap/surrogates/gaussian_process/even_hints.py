@@ -1,4 +1,4 @@
-"""What the odd part of a game says of the even one: lengths, and the sum that it is a function of."""
+"""What the odd part of a game says of the even one: lengths, and the sum that it is made of."""
 
 from __future__ import annotations
 
