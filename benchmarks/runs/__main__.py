@@ -85,7 +85,7 @@ def workers() -> dict[str, Any]:
     scikit-learn's, and one that Python itself computes, which Dask's own threads interrupt.
     """
     return {
-        "scikit_learn": _workers(jobs.support_vectors(), jobs.rows_of(4_800), jobs.NETWORK),
+        "scikit_learn": _workers(jobs.support_vectors(), jobs.rows_of(12_800), jobs.NETWORK),
         "python": _workers(jobs.loop(), jobs.rows_of(8_000), jobs.LOOP),
     }
 
