@@ -114,7 +114,8 @@ class Model(ABC):
         """Begin to predict a batch, and what waits for the predictions; a kind that launches its
         work overrides it.
 
-        Where `launches`, one thread begins the next batch before it waits for the one before.
+        Called where `launches` only, by one thread, which begins the next batch before it waits for
+        the one before.
         """
         predictions = self.predict(batch)
         return lambda: predictions
