@@ -106,8 +106,12 @@ def fingerprint(known: list[KnownGame]) -> str:
 
 
 def _kept(name: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What takes long to make, from out/accuracy where it is there."""
-    path = KEPT / f"{name}.npz"
+    """What takes long to make, from out/accuracy where it is there; what comes of sampling, whose
+    bits change with the code, from beside this file.
+    """
+    path = Path(__file__).parent / f"{name}.npz"
+    if not path.exists():
+        path = KEPT / path.name
     if not path.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(f".{os.getpid()}")

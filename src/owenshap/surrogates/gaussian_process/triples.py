@@ -17,8 +17,8 @@ from owenshap.surrogates.gaussian_process.factor import Factor
 
 # Of the logarithm of how many triples there are: what the log likelihood must gain by one of them.
 WORTH = 0.4
-# that are looked at closely, of all triples: those along which the values not explained yet are
-# largest
+# that are looked at closely, of all triples, at least, and as many as there are pairs: those along
+# which the values not explained yet are largest
 CANDIDATES = 200
 PAIRS_EACH = 5  # for each triple that is found
 
@@ -247,9 +247,9 @@ class Search:
             told[first, first + 1 :, first + 1 :] = others.T @ (
                 others * (left * signs[:, first])[:, None]
             )
-        size = np.abs(told[tuple(self._all.T)])
-        if len(size) > CANDIDATES:
-            return self._all[np.argpartition(-size, CANDIDATES)[:CANDIDATES]]
+        size, count = np.abs(told[tuple(self._all.T)]), max(CANDIDATES, len(signs))
+        if len(size) > count:
+            return self._all[np.argpartition(-size, count)[:count]]
         return self._all
 
 
