@@ -13,7 +13,7 @@ from owenshap.surrogates.gaussian_process.parameters import bounds
 from owenshap.surrogates.gaussian_process.settings import INDEX, LEARNING
 
 
-def lengths_of_both(signs: FloatArray, odd: FloatArray, even: FloatArray) -> FloatArray:
+def lengths_of_both(signs: FloatArray, odd: FloatArray, even: FloatArray, steps: int) -> FloatArray:
     """Parameters of the odd kernel under whose lengths both parts of the game are likely; the even
     part alone says less of them.
     """
@@ -26,7 +26,7 @@ def lengths_of_both(signs: FloatArray, odd: FloatArray, even: FloatArray) -> Flo
 
     start = np.append(first_guess(signs, odd), FIRST)
     limits = bounds(signs.shape[1], False) + BOUNDS
-    return lowest_from(loss, start, limits, LEARNING.stages[0][1])[:-OWN]
+    return lowest_from(loss, start, limits, steps)[:-OWN]
 
 
 def along_odd(signs: FloatArray, odd: FloatArray) -> FloatArray:

@@ -118,18 +118,59 @@ class EvenLikelihood:
         factor = Factor.of(kernel, overwrite=True)
         if factor is None:
             return 1e10, np.zeros_like(vector)
-        weights = factor.solve(values)
-        by_kernel = factor.whole_inverse()
-        by_kernel -= np.multiply.outer(weights, weights)
-        by_kernel /= 2
-        loss = float(values @ weights) / 2 + factor.log_determinant / 2
+        loss, by_kernel = factor.loss(values)
+        by_kernel.reshape(-1)[:: len(kernel) + 1] /= 2
         count = 2 * len(bends)
         prior, by_prior = penalty(vector[count:], signs.shape[1])
         apart = vector[:count].reshape(2, -1) - np.array([DIRECTION_MEAN]).T
         scaled = apart / np.array([DIRECTION_SPREAD]).T
         prior += float(np.square(scaled).sum()) / 2
         by_prior = np.concatenate([(scaled / np.array([DIRECTION_SPREAD]).T).ravel(), by_prior])
-        return loss + prior, _gradient(p, bends, parts, signs, by_kernel) + by_prior
+        return loss + prior, self._gradient(p, bends, parts, by_kernel) + by_prior
+
+    def _gradient(
+        self, p: Parameters, bends: list[Bend], parts: _Parts, by_kernel: FloatArray
+    ) -> FloatArray:
+        """By all parameters, from derivatives by the upper triangle of K; takes the memory of
+        parts.
+        """
+        total, signs = float(p.lengths.sum()), self.signs
+        inner, near, far, plus, minus, bent = parts
+        for each in (near, far, plus, minus):
+            np.multiply(each, by_kernel, out=each)
+        leans = _leaning(p, signs)
+        # of a pair in both places: its row of the triangle, and its column
+        along, across = leans @ near + leans @ near.T, (leans @ far + leans @ far.T)[::-1]
+        # 2 Σ_b near sinh(c + c′) + far sinh(c − c′)
+        by_tilt = leans[0] * (along[0] + across[0]) - leans[1] * (along[1] + across[1])
+        by_tilt *= p.product / 4
+        by_product = float(plus.sum() + minus.sum())
+        # M changes with a length by zz′, T by 1, c by (τ/2) z
+        plus -= minus
+        plus /= 2
+        np.multiply(by_kernel, inner, out=minus)
+        squares = float(np.vdot(minus, inner))
+        minus *= 2 * p.linear / total
+        plus += minus
+        by_length = np.einsum("ai,ai->i", plus @ signs, signs)
+        by_length -= by_product / 2 + 2 * p.linear / total * squares
+        by_length += p.lean / 2 * (by_tilt @ signs)
+        table, slope = _size_table(p, signs.shape[1])
+        by_sizes = self._has_size.T @ (by_kernel @ self._has_size)
+        others = [
+            by_product,
+            p.linear * squares,
+            p.noise * float(np.trace(by_kernel)),
+            float(by_tilt @ (signs @ p.lengths)) / 2,
+            float(np.vdot(by_sizes, table)),
+            float(np.vdot(by_sizes, slope)),
+        ]
+        by_scale, by_steep = [], []
+        for (_, weights), halves in zip(bends, bent, strict=True):
+            one, other = (np.multiply(half, by_kernel, out=half) for half in halves)
+            by_scale.append(float(one.sum() + other.sum()))
+            by_steep.append(_by_steepness(signs @ weights, one, other))
+        return np.concatenate([by_scale, by_steep, by_length * p.lengths, others])
 
     @cached_property
     def _of_products(self) -> FloatArray:
@@ -138,6 +179,11 @@ class EvenLikelihood:
     @cached_property
     def _size(self) -> IntArray:
         return _sizes(self.signs)
+
+    @cached_property
+    def _has_size(self) -> FloatArray:
+        """Whether each pair has each size, (N, n + 1)."""
+        return (self._size[:, None] == np.arange(self.signs.shape[1] + 1)) * 1.0
 
     def _of_size(self, p: Parameters, sizes: IntArray) -> FloatArray:
         """The size part between coalitions of these sizes (m,) and the pairs, (m, N)."""
@@ -243,49 +289,8 @@ def _add_noise(kernel: FloatArray, p: Parameters) -> None:
     diagonal += p.noise + JITTER * float(diagonal.mean())
 
 
-def _gradient(
-    p: Parameters, bends: list[Bend], parts: _Parts, signs: FloatArray, by_kernel: FloatArray
-) -> FloatArray:
-    """By all parameters, from derivatives by K, which are symmetric; takes the memory of parts."""
-    total, (inner, near, far, plus, minus, bent) = float(p.lengths.sum()), parts
-    for each in (near, far, plus, minus):
-        np.multiply(each, by_kernel, out=each)
-    leans = _leaning(p, signs)
-    along, across = leans @ near, (leans @ far)[::-1]
-    # 2 Σ_b near sinh(c + c′) + far sinh(c − c′)
-    by_tilt = leans[0] * (along[0] + across[0]) - leans[1] * (along[1] + across[1])
-    by_tilt *= p.product / 2
-    by_product = float(plus.sum() + minus.sum())
-    # M changes with a length by zz′, T by 1, c by (τ/2) z
-    plus -= minus
-    plus /= 2
-    np.multiply(by_kernel, inner, out=minus)
-    squares = float(np.vdot(minus, inner))
-    minus *= 2 * p.linear / total
-    plus += minus
-    by_length = np.einsum("ai,ai->i", plus @ signs, signs)
-    by_length -= by_product / 2 + 2 * p.linear / total * squares
-    by_length += p.lean / 2 * (by_tilt @ signs)
-    table, slope = _size_table(p, signs.shape[1])
-    of_size = (_sizes(signs)[:, None] == np.arange(len(table))) * 1.0
-    by_sizes = of_size.T @ (by_kernel @ of_size)
-    others = [
-        by_product,
-        p.linear * squares,
-        p.noise * float(np.trace(by_kernel)),
-        float(by_tilt @ (signs @ p.lengths)) / 2,
-        float(np.vdot(by_sizes, table)),
-        float(np.vdot(by_sizes, slope)),
-    ]
-    by_scale, by_steep = [], []
-    for (_, weights), halves in zip(bends, bent, strict=True):
-        one, other = (np.multiply(half, by_kernel, out=half) for half in halves)
-        by_scale.append(float(one.sum() + other.sum()))
-        by_steep.append(_by_steepness(signs @ weights, one, other))
-    return np.concatenate([by_scale, by_steep, by_length * p.lengths, others])
-
-
 def _by_steepness(sums: FloatArray, one: FloatArray, other: FloatArray) -> float:
-    """By log κ, which changes −(a ∓ a′)²/2 by −(a ∓ a′)²."""
-    squares = np.square(sums) @ (one.sum(axis=1) + other.sum(axis=1))
+    """By log κ, which changes −(a ∓ a′)²/2 by −(a ∓ a′)²; from upper triangles."""
+    both = one + other
+    squares = np.square(sums) @ (both.sum(axis=0) + both.sum(axis=1)) / 2
     return -2 * float(squares - sums @ (one @ sums) + sums @ (other @ sums))

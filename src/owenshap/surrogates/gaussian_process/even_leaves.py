@@ -21,7 +21,7 @@ from owenshap.surrogates.gaussian_process.leaves import LeafSearch, Leaves
 from owenshap.surrogates.gaussian_process.parameters import bounds
 from owenshap.surrogates.gaussian_process.settings import LEARNING, TRIPLES
 
-STEPS = 3  # of each kernel after a round: benchmarks/decisions.md#leaves
+STEPS = 2  # of each kernel after a round: benchmarks/decisions.md#leaves
 
 
 class BothParts(NamedTuple):

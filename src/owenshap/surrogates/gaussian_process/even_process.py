@@ -43,9 +43,8 @@ from owenshap.surrogates.gaussian_process.settings import TRIPLES
 
 # pairs that parameters are learned from, and steps: benchmarks/decisions.md#even-process has all
 # numbers here
-SEEN, STEPS = 200, 30
-# along which interactions are largest, beside that of the odd part; and steps with them
-DIRECTIONS, DIRECTION_STEPS = 2, 15
+SEEN, STEPS = 200, 15
+DIRECTIONS = 2  # along which interactions are largest, beside that of the odd part
 # of the search for leaves, at most, with few pairs and with many, that is, so many for each player,
 # which products are searched with as well; and steps after each of these
 ROUNDS, ROUNDS_OF_MANY, MANY, ROUND_STEPS = 3, 5, 12, 6
@@ -201,7 +200,7 @@ class _Output:
 
     def _found(self) -> Iterator[EvenMean]:
         """One after the other, so that few factors exist at once."""
-        both = lengths_of_both(self._signs, self._odd, self._target)
+        both = lengths_of_both(self._signs, self._odd, self._target, STEPS)
         plain = None
         for fit in self._fits(both):
             if fit is not None:
@@ -298,7 +297,7 @@ class _Output:
         spreads = np.sqrt(np.mean(np.square(self._signs @ found.T), axis=0))
         beside = plain.beside._replace(directions=found / np.maximum(spreads, 1e-12)[:, None])
         first = np.repeat(DIRECTION_MEAN, len(found))
-        return self._learned(np.concatenate([first, plain.vector]), beside, DIRECTION_STEPS)
+        return self._learned(np.concatenate([first, plain.vector]), beside, STEPS)
 
     def _with_products(self, plain: _Fit) -> _Fit | None:
         """Products of two and four players that stand out, and parameters some steps on, in
