@@ -39,8 +39,12 @@ test-one-file: $(READY)  ## Checks and tests of a copy with one more estimator: 
 test-device:  ## Run the tests that need CUDA, with the python3 that has torch; keeps tests/device-results.json
 	@$(PYTHON) tests/device.py
 
+PYTHON_DEVICE ?= 3.12
+KIT = pytest pluggy iniconfig packaging pygments distributed dask tornado msgpack click cloudpickle toolz zict \
+	sortedcontainers tblib locket partd psutil pyyaml fsspec jinja2 markupsafe urllib3 importlib_metadata zipp
+
 device-kit: $(READY)  ## What these tests need beside torch, for a machine where nothing can be installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --target out/device-kit --no-compile --no-deps pytest pluggy iniconfig packaging pygments
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --target out/device-kit --upgrade --no-compile --no-deps --only-binary :all: --python-version $(PYTHON_DEVICE) $(KIT)
 
 check: $(READY)  ## Lint, format, types, imports
 	@$(BIN)/ruff check .

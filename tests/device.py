@@ -1,15 +1,14 @@
 """Run the tests that need CUDA, and keep what came of it: `python tests/device.py [--commit SHA]
 [--out FILE]`.
 
-Works where nothing can be installed: pytest is taken from out/device-kit (`make device-kit`) if the
-machine has none.
+Works where nothing can be installed: pytest and Dask are taken from out/device-kit (`make
+device-kit`) if the machine has none.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
-import importlib.util
 import json
 import subprocess
 import sys
@@ -41,8 +40,7 @@ def main() -> int:
     asked = parser.parse_args()
     # the root, too: processes that begin anew find tests by their whole name
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "unit"), str(ROOT)]
-    if importlib.util.find_spec("pytest") is None:
-        sys.path.append(str(KIT))
+    sys.path.append(str(KIT))
     import pytest
     import torch
 

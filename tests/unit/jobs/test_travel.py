@@ -5,6 +5,7 @@ import os
 import uuid
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,6 +95,26 @@ class Parts:
         return explanation.values, os.getpid(), tuple(places)
 
 
+@contextmanager
+def processes():
+    """Two that begin anew: a process that is forked cannot use a device."""
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
+        yield executor
+
+
+@contextmanager
+def cluster():
+    """Two workers of Dask."""
+    distributed = pytest.importorskip("distributed")
+    settings = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with (
+        distributed.LocalCluster(n_workers=2, **settings) as workers,
+        distributed.Client(workers) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize("workers", [processes, cluster])
 @pytest.mark.parametrize(
     "device",
     [
@@ -101,8 +122,7 @@ class Parts:
         pytest.param("cuda:0", marks=pytest.mark.device),
     ],
 )
-def test_workers_keep_model_and_background_on_their_device(tmp_path, device):
-    """In processes that begin anew: a process that is forked cannot use a device."""
+def test_workers_keep_model_and_background_on_their_device(tmp_path, device, workers):
     (tmp_path / "left").mkdir()
     module = Counted(tmp_path / "left").to(device)
     moved = len(left(tmp_path / "left", "moved"))
@@ -110,7 +130,7 @@ def test_workers_keep_model_and_background_on_their_device(tmp_path, device):
     chunks = [Chunk(first, ROWS[first : first + 4], None) for first in range(0, 40, 4)]
     alone = {chunk.first: work.part(chunk, np.arange(4))[0] for chunk in chunks}
     tasks = ((chunk.first, chunk, np.arange(4)) for chunk in chunks)
-    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
+    with workers() as executor:
         made = dict(completed(work, tasks, executor, tmp_path))
     assert made.keys() == alone.keys()
     places = defaultdict(set)
@@ -122,5 +142,7 @@ def test_workers_keep_model_and_background_on_their_device(tmp_path, device):
         assert len(of_process) == 1  # the same memory for every part
         assert [where for where, _ in next(iter(of_process))] == [device] * 2
     unpickled = left(tmp_path / "left", "unpickled")
-    assert sorted(unpickled) == sorted(map(str, places))  # once for each process
+    assert {*unpickled} >= {*map(str, places)}
+    # once for each process; on Dask as bytes, and from a neighbour
+    assert max(unpickled.count(each) for each in unpickled) <= (2 if workers is cluster else 1)
     assert len(left(tmp_path / "left", "moved")) == moved
