@@ -15,9 +15,11 @@ def session(n_players, left, seconds):
     """One that has evaluated its ends, with so much time left, where all coalitions take so
     long.
     """
+    plan = make_plan(n_players, "auto", None, until=SECONDS)
     return SimpleNamespace(
         game=SimpleNamespace(n_players=n_players),
-        plan=make_plan(n_players, "auto", None, until=SECONDS),
+        plan=plan,
+        until=plan.until,
         evaluations=2,
         ends=SimpleNamespace(outputs=1),
         clock=SimpleNamespace(left=left, seconds=lambda _: seconds),
