@@ -9,7 +9,7 @@ from owenshap.run.open_session import OpenSession
 from owenshap.run.plan import default_budget, exact_plan
 from owenshap.run.result import Estimate
 from owenshap.run.session import FixedSession
-from owenshap.run.task import CALL_NUMBERS, Plan
+from owenshap.run.task import Plan
 from owenshap.statistics.stopping import Verdict
 
 # times what many coalitions take, which must fit the time: they cannot be stopped on the way, and a
@@ -56,10 +56,10 @@ def exact_at_once(plan: Plan, n_players: int) -> bool:
     until = plan.until
     if until is None or until.seconds is None or not until.exact:
         return False
-    most = default_budget(n_players)
-    if until.tolerance is None and until.top is None:
-        most = CALL_NUMBERS  # the time is there to be used, for a table of some megabytes
-    return 1 << n_players <= min(plan.budget, most)
+    most = plan.budget
+    if until.tolerance is not None or until.top is not None:
+        most = min(most, default_budget(n_players))  # else the time is there to be used
+    return 1 << n_players <= most
 
 
 def better_exactly(session: OpenSession, verdict: Verdict | None, rows: float = 1) -> bool:
