@@ -166,7 +166,7 @@ def all_drawn(
         if kept is not None and replicates <= small:
             design = _kept_design(kept, n_players, seed, first, replicates)
         else:
-            rng = _generator(seed, first)
+            rng = block_generator(seed, first)
             design = estimator.draw(n_players, rng, replicates)
             if drawing is not None and design.units is not None:
                 design = design.over(drawing.draw_background(rng, design.units))
@@ -177,7 +177,7 @@ def all_drawn(
             yield drawn
 
 
-def _generator(seed: int, number: int) -> np.random.Generator:
+def block_generator(seed: int, number: int) -> np.random.Generator:
     """The generator of blocks from this one on."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
 
@@ -189,7 +189,7 @@ def _kept_design(
     """The same, kept: rows that are explained one by one have their blocks in common, some tens of
     kilobytes each.
     """
-    return estimator.draw(n_players, _generator(seed, number), replicates)
+    return estimator.draw(n_players, block_generator(seed, number), replicates)
 
 
 def _parts(drawn: Iterable[Drawn], most: int) -> Iterator[tuple[Design, bool]]:

@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -58,7 +58,6 @@ class OpenSession(Session):
         learner = plan.estimator.learner(game.n_players)
         if learner is not None:
             self.learning = Learning(learner, game.n_players, self.ends.outputs)
-        self._made = 0  # replicates by this session, those that only served a fit too
 
     # --- what it has come to
 
@@ -344,22 +343,7 @@ class OpenSession(Session):
     def state(self) -> dict[str, Any]:
         """All that it takes to go on, as plain data: arrays, numbers and words."""
         learned = None if self.learner is None else self.learner.state()
-        return super().state() | {"made": self._made, "learner": learned}
-
-    @classmethod
-    def restore(
-        cls,
-        game: Game,
-        state: Mapping[str, Any],
-        executor: Executor | None = None,
-        clock: Clock = never,
-    ) -> Self:
-        """The session that `state` was written of, of the same game: it goes on with the same
-        bits.
-        """
-        session = super().restore(game, state, executor, clock)
-        session._made = state["made"]
-        return session
+        return super().state() | {"learner": learned}
 
     def resume(self, state: Mapping[str, Any]) -> None:
         """Take up what an earlier session of the same game came to, perhaps to another goal."""

@@ -78,6 +78,7 @@ class Session:
         self.resumable = True
         """Whether its results hold what it takes to go on from them."""
         self._replicates = self._nothing_yet()
+        self._made = 0  # for looks by this session, those that only served a fit too
 
     def _nothing_yet(self) -> Accumulator:
         """What replicates are added to."""
@@ -184,6 +185,7 @@ class Session:
             "evaluations": self.evaluations,
             "blocks": self.blocks,
             "looks": self.looks,
+            "made": self._made,
             "note": self.notes,
             "ranges": self.ranges,
             "replicates": self._replicates.state(),
@@ -204,6 +206,7 @@ class Session:
         settings = Settings(**state["settings"])
         session = cls(game, Plan.restored(state["plan"]), settings, executor, clock, ends)
         session.ranges = state["ranges"]
+        session._made = state["made"]
         session.resume(state)
         return session
 
