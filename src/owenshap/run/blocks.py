@@ -37,7 +37,6 @@ USUAL_OUTPUTS = 16
 # evaluations of blocks that one generator draws: making one takes as long as drawing some thousand
 DRAWN_TOGETHER = 1 << 16
 FEWEST_TOGETHER = 2 * DRAWN_TOGETHER  # the same where others are drawn meanwhile: some draws
-GROUPS_AHEAD = 2  # of such a run, drawn ahead
 
 
 def blocks_smaller(game: Game, ends: Ends) -> int:
@@ -379,7 +378,7 @@ def _groups_worked(
     others are valued.
     """
     in_thread = several and not is_drawing(game)
-    with made_ahead(groups, GROUPS_AHEAD) if in_thread else nullcontext(groups) as drawn:
+    with made_ahead(groups) if in_thread else nullcontext(groups) as drawn:
         if several and isinstance(game, LaunchingCompactGame) and game.launches_replicates:
             done = one_ahead(
                 _begin_group(game, estimator, group, ends, rows_at_once) for group in drawn

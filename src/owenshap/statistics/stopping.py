@@ -11,6 +11,7 @@ import numpy as np
 
 from owenshap.statistics.goal import FIRST_LOOK, Until
 from owenshap.statistics.intervals import (
+    ASTRAY,
     LOUD,
     common_half_width,
     normal_quantile,
@@ -26,8 +27,8 @@ from owenshap.statistics.order import Order, order_of, ordered, usual_ties
 from owenshap.support.arrays import FloatArray
 from owenshap.support.draws import REPLICATES, Draws
 
-# chance that a gap this large, in standard errors, is an accident: then something rare is missing
-GAP_ALARM = 1e-4
+# chance that a gap is as far astray by accident: beyond, something rare is missing
+GAP_ALARM = math.erfc(ASTRAY / math.sqrt(2))
 # replicates from which on a half-width says which rows are the least certain, if not how much so
 FEWEST_TO_RANK = 4
 #: times the evaluations of the look that was kept before: two in a doubling draw the curve
