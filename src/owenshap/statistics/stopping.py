@@ -30,6 +30,7 @@ from owenshap.support.draws import REPLICATES, Draws
 # chance that a gap is as far astray by accident: beyond, something rare is missing
 GAP_ALARM = math.erfc(ASTRAY / math.sqrt(2))
 # replicates from which on a half-width says which rows are the least certain, if not how much so
+# (benchmarks/decisions.md#what-rows-share)
 FEWEST_TO_RANK = 4
 #: times the evaluations of the look that was kept before: two in a doubling draw the curve
 KEPT_APART = math.sqrt(2)
