@@ -172,7 +172,7 @@ FIRST_FIT = 2.5  # pairs for each player
 FIRST_CHOSEN = 6
 # pairs for each player, from which on errors tell how many are needed: what the first fits say of
 # themselves may change tenfold with the next
-LEARNED = 5
+LEARNED = 2 * FIRST_FIT
 
 
 class Growing(Forward):

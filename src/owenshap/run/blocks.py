@@ -24,7 +24,7 @@ from owenshap.games.game import (
 from owenshap.run.evaluate import Ends, begin, evaluate, in_bounds
 from owenshap.run.task import CALL_NUMBERS, Plan, Settings
 from owenshap.statistics.efficiency import FOLDS
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import CACHED, FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 
 Result = TypeVar("Result")
@@ -32,8 +32,8 @@ Result = TypeVar("Result")
 # enough to drown the overhead of a block. Nothing but the number of the block decides, so that
 # results depend on nothing else.
 FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
-# of a row: with more of them blocks have fewer evaluations, so that they take no more memory
-USUAL_OUTPUTS = 16
+# of a row: with more of them blocks have fewer evaluations, so that their values stay in the cache
+USUAL_OUTPUTS = CACHED // LARGEST_BLOCK
 # evaluations of blocks that one generator draws: making one takes as long as drawing some thousand
 DRAWN_TOGETHER = 1 << 16
 FEWEST_TOGETHER = 2 * DRAWN_TOGETHER  # the same where others are drawn meanwhile: some draws

@@ -192,19 +192,13 @@ class Session:
         }
 
     @classmethod
-    def restore(
-        cls,
-        game: Game,
-        state: Mapping[str, Any],
-        executor: Executor | None = None,
-        clock: Clock = never,
-    ) -> Self:
+    def restore(cls, game: Game, state: Mapping[str, Any]) -> Self:
         """The session that `state` was written of, of the same game: it goes on with the same
         bits.
         """
         ends = Ends(state["ends"]["empty"], state["ends"]["grand"], state["ends"]["scalar"])
         settings = Settings(**state["settings"])
-        session = cls(game, Plan.restored(state["plan"]), settings, executor, clock, ends)
+        session = cls(game, Plan.restored(state["plan"]), settings, ends=ends)
         session.ranges = state["ranges"]
         session._made = state["made"]
         session.resume(state)
