@@ -30,7 +30,7 @@ from owenshap.support.executors import IN_FLIGHT, Executor
 
 MADE_FOR_ONE = 8
 """Replicates made, for each of the next block where a clock may end the run: so much of the time
-may stay unused.
+may stay unused (benchmarks/decisions.md#blocks).
 """
 
 
