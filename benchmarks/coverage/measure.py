@@ -20,8 +20,8 @@ from benchmarks.coverage.games import CASES, game_of
 from owenshap import Castro, Estimate, estimate
 from owenshap.estimators import Estimator
 from owenshap.run.cost import Cost
+from owenshap.run.open_session import OpenSession
 from owenshap.run.plan import make_plan
-from owenshap.run.session import Session
 from owenshap.statistics.goal import Until
 
 ANTITHETIC, LEARNING, AUTO = (
@@ -197,22 +197,22 @@ def ranking(name: str, seeds: range) -> dict:
 def looks(name: str, share: float) -> dict:
     """The time of all looks of a run, as a share of its evaluations at 10 µs each."""
     game, tolerance = game_of(name), share * CASES[name].scale
-    spent, original = [0.0], Session.look
+    spent, original = [0.0], OpenSession.look
     # what is imported at first use
     estimate(game, "halved-owen", tolerance=tolerance, budget=MOST, progress=False)
 
-    def timed(self: Session, *args: object) -> object:
+    def timed(self: OpenSession, *args: object) -> object:
         began = time.process_time()
         try:
             return original(self, *args)
         finally:
             spent[0] += time.process_time() - began
 
-    Session.look = timed
+    OpenSession.look = timed
     try:
         found = estimate(game, "halved-owen", tolerance=tolerance, budget=MOST, progress=False)
     finally:
-        Session.look = original
+        OpenSession.look = original
     return {
         "seconds": spent[0],
         "evaluations": found.evaluations,

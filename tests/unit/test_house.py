@@ -149,7 +149,7 @@ def test_every_named_number_has_a_reason():
     were.
     """
     assert house.without_reason() == []
-    assert sum(room(name) in ("explain", "run") for name in house.constants()) <= 50
+    assert sum(room(name) in ("explain", "run") for name in house.constants()) <= 48
 
 
 def test_what_is_counted_is_there():

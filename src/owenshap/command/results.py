@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from owenshap.command.table_files import IN_MEMORY
 from owenshap.command.work import Work
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.interactions import Interactions
@@ -17,9 +16,10 @@ from owenshap.jobs.layout import Layout, kinds_of
 from owenshap.jobs.pair_layout import PairLayout
 from owenshap.jobs.run import Run
 from owenshap.jobs.sources import no_ids
+from owenshap.support.arrays import USUAL_MEMORY
 from owenshap.support.extras import needed
 
-MOST_CELLS = IN_MEMORY // 64  # rows × players × outputs in one file: eight numbers for each
+MOST_CELLS = USUAL_MEMORY // 64  # rows × players × outputs in one file: eight numbers for each
 
 
 def in_memory(explained: Run | Explanation) -> tuple[Explanation, bool]:

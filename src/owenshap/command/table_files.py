@@ -16,10 +16,9 @@ import numpy as np
 from owenshap.command.model_files import LoadedModel
 from owenshap.errors import InputError, cut
 from owenshap.jobs.layout import arrow
-from owenshap.support.arrays import IntArray
+from owenshap.support.arrays import USUAL_MEMORY, IntArray
 from owenshap.support.extras import needed
 
-IN_MEMORY = 1 << 28  # bytes of a table: a larger one is read a piece at a time
 ROW_IN_FILE = "row_in_file"
 """The column that says which rows of the file were chosen."""
 BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
@@ -91,7 +90,7 @@ def _of_parquet(path: Path, what: str) -> TableFile:
         with parquet.ParquetFile(path) as file:
             about = file.metadata
             schema = file.schema_arrow
-            small = about.num_rows * max(1, len(schema.names)) * 8 <= IN_MEMORY
+            small = about.num_rows * max(1, len(schema.names)) * 8 <= USUAL_MEMORY
             table = file.read() if small else None
     except (OSError, ValueError) as error:
         raise _unreadable(path, what, error) from error
@@ -105,7 +104,7 @@ def _of_csv(path: Path, what: str, encoding: str | None) -> TableFile:
     used = encoding or BOMS.get(start[:2], "utf-8")
     try:
         separator = _separator(start.decode(used, errors="replace"))
-        if path.stat().st_size > IN_MEMORY:
+        if path.stat().st_size > USUAL_MEMORY:  # it is read a piece at a time
             if used != "utf-8" or separator != ",":
                 raise _unreadable(path, what, LARGE)
             return _streamed(path, what)

@@ -402,7 +402,7 @@ def size_weights(n_players: int) -> tuple[FloatArray, FloatArray]:
     return members, np.append(members[1:], 0.0)
 
 
-def as_coalitions(coalitions: ArrayLike, n_players: int | None = None) -> BoolArray:
+def as_coalitions(coalitions: ArrayLike) -> BoolArray:
     """These coalitions as a bool array (m, n), or an error that says what is wrong with them."""
     advice = "Give one row of booleans per coalition, one column per player"
     try:
@@ -420,6 +420,4 @@ def as_coalitions(coalitions: ArrayLike, n_players: int | None = None) -> BoolAr
             f"dtype {array.dtype}",
             advice + "; astype(bool) converts 0 and 1",
         )
-    if n_players is not None and array.shape[1] != n_players:
-        raise InputError("coalitions", f"have {n_players} columns", f"shape {array.shape}", advice)
     return array

@@ -11,7 +11,7 @@ import numpy as np
 
 from owenshap.designs.design import Design, Sets
 from owenshap.designs.pairs import MOST_CHOSEN, MOST_PLAYERS, all_pairs, even_pairs, more_pairs
-from owenshap.estimators.base import FittedPairs, with_complements
+from owenshap.estimators.base import GROWTH, FittedPairs, with_complements
 from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import pack
 from owenshap.support.draws import Draws
@@ -172,8 +172,7 @@ FIRST_FIT = 2.5  # pairs for each player
 FIRST_CHOSEN = 6
 # pairs for each player, from which on errors tell how many are needed: what the first fits say of
 # themselves may change tenfold with the next
-LEARNED = 5
-GROWTH = 1.5  # of the pairs, from one fit to the next: fits take less time than all before them
+LEARNED = 2 * FIRST_FIT
 
 
 class Growing(Forward):

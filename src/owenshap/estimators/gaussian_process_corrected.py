@@ -12,7 +12,7 @@ from scipy.special import stdtrit
 
 from owenshap.designs.design import Design
 from owenshap.designs.pairs import draw_independent_pairs
-from owenshap.estimators.base import Estimator, Reduced
+from owenshap.estimators.base import GROWTH, Estimator, Reduced
 from owenshap.support.arrays import BoolArray, FloatArray, column_sums
 from owenshap.support.checks import whole_number
 from owenshap.support.draws import Draws
@@ -31,7 +31,6 @@ from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.multiples import OncePerGame
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
-GROWTH = 1.5  # of what a process is fitted on, from one to the next
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
 # times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
 AT_ODDS, SHORTEST = 6.0, 4

@@ -10,7 +10,7 @@ from owenshap.explain.explanation import ROWS, Explanation
 from owenshap.explain.importance import DRAWN, settled_rows
 from owenshap.explain.summary import checked, checked_count, checked_name, lines, reach
 from owenshap.explain.words import LONGEST_NAME, Digits
-from owenshap.plots import canvas
+from owenshap.plots import canvas, wording
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
@@ -103,10 +103,10 @@ def _drawn(
 
 
 def _axis_label(explanation: Explanation, intervals: bool) -> str:
-    label = canvas.contribution(explanation)
+    label = wording.contribution(explanation)
     of = None
     if ROWS in explanation.axes:
         label = f"mean |{label}| over {len(explanation):,} rows"
         drawn = settled_rows(None, len(explanation)) == DRAWN
         of = "also of the choice of rows" if drawn else "of the estimation"
-    return canvas.with_confidence(label, explanation, intervals, of)
+    return wording.with_confidence(label, explanation, intervals, of)

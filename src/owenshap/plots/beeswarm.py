@@ -11,7 +11,7 @@ from owenshap.explain.cells import Column
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.summary import checked, checked_count, checked_name, others_label, ranked
 from owenshap.explain.words import LONGEST_NAME, fitted
-from owenshap.plots import canvas
+from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _drawn(
     ax.set_xlim(low, high)
     for y, (line, shades) in enumerate(zip(reversed(shown), reversed(colors), strict=True)):
         _draw(ax, line, y + swarm(line, high - low), shades)
-    canvas.number_axis(ax.xaxis, canvas.contribution(explanation))
+    canvas.number_axis(ax.xaxis, wording.contribution(explanation))
     if any(np.isfinite(shades).any() for shades in colors):
         canvas.color_bar(ax, canvas.low_to_high(), ("low", "high"), "value of the feature")
     return ax

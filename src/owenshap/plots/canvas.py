@@ -13,10 +13,8 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.explain.colours import MIDDLE, NEGATIVE, POSITIVE
-from owenshap.explain.doubts import is_doubtful
 from owenshap.explain.explanation import OUTPUTS, Explanation
-from owenshap.explain.summary import told_unit
-from owenshap.explain.words import Digits, called, fitted, named_outputs, shorten
+from owenshap.explain.words import Digits, called, fitted, named_outputs
 from owenshap.support.extras import needed
 
 if TYPE_CHECKING:
@@ -386,42 +384,3 @@ def color_bar(ax: Axes, colors: Colormap, ends: tuple[str, str], label: str) -> 
     }
     bar.ax.text(1.9, 0.5, label, transform=bar.ax.transAxes, **style)
     bar.outline.set_visible(False)
-
-
-def explained(explanation: Explanation) -> str:
-    """What contributions add up to, beside the base value."""
-    names = explanation.output_names
-    return (
-        "prediction"
-        if names is None or len(names) != 1 or names[0] == "predicted"
-        else shorten(called(names[0]))
-    )
-
-
-def scale(explanation: Explanation) -> str:
-    """What contributions add up to, with its unit."""
-    unit = told_unit(explanation)
-    return explained(explanation) + (f", {unit}" if unit else "")
-
-
-def contribution(explanation: Explanation) -> str:
-    """What features make, in words."""
-    what = explained(explanation)
-    unit = told_unit(explanation)
-    what = "the prediction" if what == "prediction" else what
-    return f"contribution to {what}" + (f", {unit}" if unit else "")
-
-
-def with_confidence(
-    label: str, explanation: Explanation, intervals: bool, of: str | None = None
-) -> str:
-    """The label of an axis, with what the whiskers are, and are of."""
-    if not intervals:
-        return label
-    what = f"{100 * explanation.confidence:g} % intervals"
-    what += f", {of}" if of else ""
-    doubtful = is_doubtful(explanation)
-    if not doubtful.any():
-        return f"{label}\n({what})" if of else f"{label}  ({what})"
-    rows = f" in {np.count_nonzero(doubtful):,} of {doubtful.size:,} rows" if doubtful.ndim else ""
-    return f"{label}\n({what}{';' if of else ','} doubtful{rows})"

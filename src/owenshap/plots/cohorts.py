@@ -12,7 +12,7 @@ from owenshap.explain.explanation import OUTPUTS
 from owenshap.explain.importance import DRAWN, Importance, importance, settled_rows
 from owenshap.explain.summary import checked_count, checked_name, ranked
 from owenshap.explain.words import LONGEST_NAME, fitted, shorten
-from owenshap.plots import canvas
+from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _bars(
 
 def _axis_label(groups: Cohorts, tables: list[Importance]) -> str:
     first = next(iter(groups.values()))
-    label = f"mean |{canvas.contribution(first)}|"
+    label = f"mean |{wording.contribution(first)}|"
     if not any((table.upper > table.values).any() for table in tables):
         return label
     drawn = tables[0].rows == DRAWN

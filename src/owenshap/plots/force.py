@@ -11,7 +11,7 @@ import numpy as np
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.summary import Line, checked, checked_count, checked_name, lines
 from owenshap.explain.words import LONGEST_NAME, Digits
-from owenshap.plots import canvas
+from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
     rows = _labels(ax, texts, middles, [canvas.sign_color(line.value) for line, *_ in spans])
     if own:
         canvas.set_height(ax, canvas.FRAME_HEIGHT + 0.38 * (3.2 + ROW * rows))
-    canvas.number_axis(ax.xaxis, canvas.scale(explanation))
+    canvas.number_axis(ax.xaxis, wording.scale(explanation))
     return ax
 
 

@@ -13,7 +13,7 @@ from owenshap.explain.explanation import OUTPUTS, ROWS, Explanation
 from owenshap.explain.summary import checked
 from owenshap.explain.words import named_outputs, shorten
 from owenshap.games.players import Groups
-from owenshap.plots import canvas
+from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
 from owenshap.support.checks import whole_number
 
@@ -83,7 +83,7 @@ def image(
     for panel in panels.flat[rows * outputs :]:
         panel.set_axis_off()
     canvas.zero_bar(
-        panels, "contribution to the output" if outputs > 1 else canvas.contribution(explanation)
+        panels, "contribution to the output" if outputs > 1 else wording.contribution(explanation)
     )
     return panels.flat[0] if panels.size == 1 else panels
 

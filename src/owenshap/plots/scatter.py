@@ -17,7 +17,7 @@ from owenshap.explain.interactions import Interactions
 from owenshap.explain.pair_summary import partner_of
 from owenshap.explain.summary import checked, has_intervals
 from owenshap.explain.words import shorten
-from owenshap.plots import canvas
+from owenshap.plots import canvas, wording
 from owenshap.support.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def _drawn(
         _colored(ax, places, explanation, player, _other(explanation, player, color))
     name = shorten(explanation.feature_names[player])
     _name_axis(ax, column, name, places)
-    label = canvas.with_confidence(
-        canvas.contribution(explanation), explanation, has_intervals(explanation[:, [player]])
+    label = wording.with_confidence(
+        wording.contribution(explanation), explanation, has_intervals(explanation[:, [player]])
     )
     canvas.number_axis(ax.yaxis, label)
     return ax

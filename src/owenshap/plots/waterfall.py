@@ -10,7 +10,7 @@ import numpy as np
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.summary import Line, checked, checked_count, checked_name, lines, with_gap
 from owenshap.explain.words import LONGEST_NAME, Digits
-from owenshap.plots import canvas
+from owenshap.plots import canvas, wording
 
 if TYPE_CHECKING:
     from owenshap.plots.canvas import Axes
@@ -96,7 +96,7 @@ def _drawn(explanation: Explanation, ax: Axes | None, max_display: int, max_name
     _mark(ax, prediction, top + 0.92, (top - 0.36, top + 0.66), f"prediction = {end}", bold=True)
     intervals = any(line.half_width for line in steps)
     canvas.number_axis(
-        ax.xaxis, canvas.with_confidence(canvas.scale(explanation), explanation, intervals)
+        ax.xaxis, wording.with_confidence(wording.scale(explanation), explanation, intervals)
     )
     return ax
 

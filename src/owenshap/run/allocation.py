@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,16 +21,17 @@ from owenshap.games.game import Game, is_of_rows, rows_of
 from owenshap.run.clock import Clock, never
 from owenshap.run.ending import better_exactly, exact_at_once, exactly, over
 from owenshap.run.evaluate import Ends
+from owenshap.run.open_session import OpenSession
 from owenshap.run.result import Estimate
-from owenshap.run.session import Session
+from owenshap.run.session import FixedSession, Session
 from owenshap.run.sharing import Row, Sharing
 from owenshap.run.task import Settings, Shared, Task
 from owenshap.run.telling import Telling, meters
-from owenshap.statistics.goal import FIRST_LOOK
-from owenshap.statistics.stopping import Verdict, with_look
+from owenshap.statistics.stopping import Verdict
 from owenshap.support.executors import Executor, in_order
 from owenshap.support.progress import Meter, silent
 
+Kind = TypeVar("Kind", bound=Session)
 Snapshot = Callable[[], Estimate]  # made when it is read: most are not
 
 
@@ -145,7 +147,7 @@ class Allocation:
             if task.plan.until is None:
                 yield from self._fixed(task)
                 continue
-            session = self._session(task)
+            session = self._session(OpenSession, task)
             if self._exact_at_once(session, tasks[number:]):
                 yield session.game, _made(self._exactly(session)), True
                 continue
@@ -197,28 +199,28 @@ class Allocation:
 
     def _fixed(self, task: Task) -> Iterator[tuple[Game, Snapshot, bool]]:
         """A session that is never looked at: a snapshot after every block."""
-        session = self._session(task)
+        session = self._session(FixedSession, task)
         if self._telling is not None:
             evaluations = task.plan.evaluations(task.game.n_players)
             self._telling.expected = self._spent + task.rows * evaluations
         result = partial(session.result, self._in_time(session))
-        for _ in session.advancing(task.plan.replicates):
+        for _ in session.advancing():
             if session.count:
                 self._latest = result
                 yield task.game, result, session.count >= task.plan.replicates
         self._release(session)
         self._spend(session.evaluations * task.rows)
 
-    def _in_time(self, session: Session) -> str | None:
+    def _in_time(self, session: FixedSession) -> str | None:
         """Why a budget was fixed that nobody gave: it is what fits the time."""
         if self._sharing is None or not self._sharing.by_clock or not session.plan.estimator.random:
             return None
         budget = session.plan.budget
         return f"{self._clock} for all rows: a row has about {budget:,} evaluations in them"
 
-    def _session(self, task: Task) -> Session:
+    def _session(self, kind: type[Kind], task: Task) -> Kind:
         """The session of all rows of a task, nothing made yet."""
-        session = Session(
+        session = kind(
             task.game, task.plan, self._settings, self._executor, self._clock, self._ends
         )
         session.resumable = self._resumable
@@ -238,7 +240,7 @@ class Allocation:
 
     # --- beginning
 
-    def _exact_at_once(self, session: Session, waiting: Sequence[Task]) -> bool:
+    def _exact_at_once(self, session: OpenSession, waiting: Sequence[Task]) -> bool:
         """Whether to have exact values before anything is sampled, given the tasks that wait for
         the same.
         """
@@ -251,9 +253,9 @@ class Allocation:
             session.begin()
         return self._fits_exactly(session, None, rows)
 
-    def _begun(self, task: Task, session: Session) -> list[Row]:
+    def _begun(self, task: Task, session: OpenSession) -> list[Row]:
         """The rows of a session, each with its first estimate and then a session of its own."""
-        if session.count < FIRST_LOOK:  # an earlier estimate may be good enough as it is
+        if session.early:  # else an earlier estimate may be good enough as it is
             if self._telling is not None:
                 self._telling.expected = self._first_guess(task, session)
             before = session.evaluations if self._resume is not None else 0
@@ -265,7 +267,7 @@ class Allocation:
         parts = [session] if task.rows == 1 else self._split(task, places, session)
         return [Row(task, place, part) for place, part in zip(places, parts, strict=True)]
 
-    def _split(self, task: Task, places: Sequence[int], session: Session) -> list[Session]:
+    def _split(self, task: Task, places: Sequence[int], session: OpenSession) -> list[OpenSession]:
         """A session for each of the rows that went on together."""
         outputs = session.ends.outputs // len(places)
         ranges = (np.arange(at * outputs, (at + 1) * outputs) for at in range(len(places)))
@@ -274,7 +276,7 @@ class Allocation:
             for place, which in zip(places, ranges, strict=True)
         ]
 
-    def _first_guess(self, task: Task, session: Session) -> int:
+    def _first_guess(self, task: Task, session: OpenSession) -> int:
         """Evaluations in the end, before anything is known: twice those to the first look."""
         twice = 2 * task.cost * session.next_look
         return self._spent + task.rows * min(task.plan.budget, session.evaluations + twice)
@@ -288,8 +290,6 @@ class Allocation:
         session = row.session
         anew = row.verdict is None
         verdict = row.verdict = row.verdict or session.look()
-        if anew:
-            session.course = with_look(session.course, session.evaluations, verdict.half_width)
         sharing = self._sharing
         reason = over(session, verdict) if sharing is None else sharing.over(row, verdict)
         if reason is not None:
@@ -308,21 +308,20 @@ class Allocation:
     def _seen(self, row: Row) -> Snapshot | None:
         """A snapshot at a look at a single game."""
         session = row.session
-        assert session.plan.until is not None
         if len(self._tasks) > 1 or row.task.rows > 1:
             return None
         return _made(
             session.result(f"nothing yet: {session.count:,} replicates are done", finished=False)
         )
 
-    def _fits_exactly(self, session: Session, verdict: Verdict | None, rows: float) -> bool:
+    def _fits_exactly(self, session: OpenSession, verdict: Verdict | None, rows: float) -> bool:
         """Whether exact values are better, and fit what is left if so many rows have them."""
         rows_here = rows_of(session.game)
         left = math.inf if self._sharing is None else self._sharing.left(self._spent)
         fits = rows_here << session.game.n_players <= left
         return fits and better_exactly(session, verdict, rows / rows_here)
 
-    def _exactly(self, session: Session) -> Estimate:
+    def _exactly(self, session: OpenSession) -> Estimate:
         before = session.evaluations
         estimate = exactly(session)
         self._release(session)
@@ -350,7 +349,7 @@ class Allocation:
             places = [row.place for row in rows]
             session = rows[0].session
             if len(rows) > 1:
-                session = Session.joined([row.session for row in rows], task.of_rows(places))
+                session = OpenSession.joined([row.session for row in rows], task.of_rows(places))
             if (
                 self._sharing is not None
                 and session.count

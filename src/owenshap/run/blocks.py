@@ -24,7 +24,7 @@ from owenshap.games.game import (
 from owenshap.run.evaluate import Ends, begin, evaluate, in_bounds
 from owenshap.run.task import CALL_NUMBERS, Plan, Settings
 from owenshap.statistics.efficiency import FOLDS
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import CACHED, FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
 
 Result = TypeVar("Result")
@@ -32,12 +32,11 @@ Result = TypeVar("Result")
 # enough to drown the overhead of a block. Nothing but the number of the block decides, so that
 # results depend on nothing else.
 FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
-# of a row: with more of them blocks have fewer evaluations, so that they take no more memory
-USUAL_OUTPUTS = 16
+# of a row: with more of them blocks have fewer evaluations, so that their values stay in the cache
+USUAL_OUTPUTS = CACHED // LARGEST_BLOCK
 # evaluations of blocks that one generator draws: making one takes as long as drawing some thousand
 DRAWN_TOGETHER = 1 << 16
 FEWEST_TOGETHER = 2 * DRAWN_TOGETHER  # the same where others are drawn meanwhile: some draws
-GROUPS_AHEAD = 2  # of such a run, drawn ahead
 
 
 def blocks_smaller(game: Game, ends: Ends) -> int:
@@ -166,7 +165,7 @@ def all_drawn(
         if kept is not None and replicates <= small:
             design = _kept_design(kept, n_players, seed, first, replicates)
         else:
-            rng = _generator(seed, first)
+            rng = block_generator(seed, first)
             design = estimator.draw(n_players, rng, replicates)
             if drawing is not None and design.units is not None:
                 design = design.over(drawing.draw_background(rng, design.units))
@@ -177,7 +176,7 @@ def all_drawn(
             yield drawn
 
 
-def _generator(seed: int, number: int) -> np.random.Generator:
+def block_generator(seed: int, number: int) -> np.random.Generator:
     """The generator of blocks from this one on."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
 
@@ -189,7 +188,7 @@ def _kept_design(
     """The same, kept: rows that are explained one by one have their blocks in common, some tens of
     kilobytes each.
     """
-    return estimator.draw(n_players, _generator(seed, number), replicates)
+    return estimator.draw(n_players, block_generator(seed, number), replicates)
 
 
 def _parts(drawn: Iterable[Drawn], most: int) -> Iterator[tuple[Design, bool]]:
@@ -379,7 +378,7 @@ def _groups_worked(
     others are valued.
     """
     in_thread = several and not is_drawing(game)
-    with made_ahead(groups, GROUPS_AHEAD) if in_thread else nullcontext(groups) as drawn:
+    with made_ahead(groups) if in_thread else nullcontext(groups) as drawn:
         if several and isinstance(game, LaunchingCompactGame) and game.launches_replicates:
             done = one_ahead(
                 _begin_group(game, estimator, group, ends, rows_at_once) for group in drawn

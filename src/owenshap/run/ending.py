@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from owenshap.run.open_session import OpenSession
 from owenshap.run.plan import default_budget, exact_plan
 from owenshap.run.result import Estimate
-from owenshap.run.session import Session
-from owenshap.run.task import CALL_NUMBERS, Plan
+from owenshap.run.session import FixedSession
+from owenshap.run.task import Plan
 from owenshap.statistics.stopping import Verdict
 
 # times what many coalitions take, which must fit the time: they cannot be stopped on the way, and a
@@ -16,7 +17,7 @@ from owenshap.statistics.stopping import Verdict
 SURELY = 2
 
 
-def over(session: Session, verdict: Verdict) -> str | None:
+def over(session: OpenSession, verdict: Verdict) -> str | None:
     """Why a session stops here, in words with numbers; None where it goes on."""
     if not verdict.done:
         ahead = session.seconds_ahead(verdict)
@@ -25,10 +26,9 @@ def over(session: Session, verdict: Verdict) -> str | None:
     return reached_or_spent(session, verdict)
 
 
-def reached_or_spent(session: Session, verdict: Verdict) -> str | None:
+def reached_or_spent(session: OpenSession, verdict: Verdict) -> str | None:
     """The same but for the time."""
-    until = session.plan.until
-    assert until is not None
+    until = session.until
     if verdict.done:
         return verdict.reached(until, session.tolerances, session.evaluations)
     # a learner that has grown as far as it can goes on with replicates
@@ -41,10 +41,9 @@ def reached_or_spent(session: Session, verdict: Verdict) -> str | None:
     return f"{limit}: {missed(session, verdict)}"
 
 
-def missed(session: Session, verdict: Verdict) -> str:
+def missed(session: OpenSession, verdict: Verdict) -> str:
     """What was not reached, and what it would take."""
-    until = session.plan.until
-    assert until is not None
+    until = session.until
     return verdict.missed(
         until, session.tolerances, session.count, session.evaluations, session.cost
     )
@@ -57,19 +56,18 @@ def exact_at_once(plan: Plan, n_players: int) -> bool:
     until = plan.until
     if until is None or until.seconds is None or not until.exact:
         return False
-    most = default_budget(n_players)
-    if until.tolerance is None and until.top is None:
-        most = CALL_NUMBERS  # the time is there to be used, for a table of some megabytes
-    return 1 << n_players <= min(plan.budget, most)
+    most = plan.budget
+    if until.tolerance is not None or until.top is not None:
+        most = min(most, default_budget(n_players))  # else the time is there to be used
+    return 1 << n_players <= most
 
 
-def better_exactly(session: Session, verdict: Verdict | None, rows: float = 1) -> bool:
+def better_exactly(session: OpenSession, verdict: Verdict | None, rows: float = 1) -> bool:
     """Whether all coalitions are fewer than what sampling still needs, and fit budget and time of
     so many rows.
     """
     n_players = session.game.n_players
-    until = session.plan.until
-    assert until is not None
+    until = session.until
     every = 1 << n_players
     if not until.exact or session.evaluations + every - 2 > session.plan.budget:
         return False
@@ -88,7 +86,7 @@ def better_exactly(session: Session, verdict: Verdict | None, rows: float = 1) -
     return (verdict.replicates_needed - session.count) * session.cost > every
 
 
-def exactly(session: Session) -> Estimate:
+def exactly(session: OpenSession) -> Estimate:
     """Exact values in place of sampling; the evaluations made so far count."""
     n_players = session.game.n_players
     because = "sampling takes more evaluations than all coalitions"
@@ -97,11 +95,11 @@ def exactly(session: Session) -> Estimate:
         because = f"all 2^{n_players} coalitions fit the time"
         showed = "fit the time"
     plan = exact_plan(n_players, because)
-    exact = Session(session.game, plan, session.settings, session.executor, ends=session.ends)
+    exact = FixedSession(session.game, plan, session.settings, session.executor, ends=session.ends)
     before = session.evaluations
     exact.report = lambda done: session.report(before + done - 2)
     exact.resumable = session.resumable
-    exact.advance(plan.replicates)
+    exact.advance()
     estimate = exact.result()
     if before == 2:
         return estimate

@@ -11,6 +11,7 @@ from owenshap.errors import InputError
 from owenshap.estimators import Estimator, by_name
 from owenshap.estimators.base import ClosedForm
 from owenshap.estimators.exact import MOST_PLAYERS
+from owenshap.estimators.gaussian_process import FIRST_FIT
 from owenshap.run.cost import Cost, duration, quickest
 from owenshap.run.methods import named
 from owenshap.run.task import Plan, bytes_needed, check_feasible, checked_budget
@@ -234,7 +235,7 @@ def _ways(n_players: int, until: Until, cost: Cost) -> dict[str, tuple[float, fl
     # (benchmarks/decisions.md#many-players)
     if n_players <= MOST_CHOSEN:
         # the first fit, the last one, and as much again for those in between and for checks
-        growing = fits(2.5) + 3 * fits(BY_PROCESS / 2)
+        growing = fits(FIRST_FIT) + 3 * fits(BY_PROCESS / 2)
         ways["gaussian-process"] = (BY_PROCESS * n_players, growing)
     return ways
 

@@ -10,7 +10,7 @@ from owenshap.errors import InputError
 from owenshap.games.game import is_of_rows
 from owenshap.run.clock import Clock
 from owenshap.run.ending import missed, reached_or_spent
-from owenshap.run.session import Session
+from owenshap.run.open_session import OpenSession
 from owenshap.run.task import Shared, Task
 from owenshap.statistics.goal import FIRST_LOOK, LEARNER_LOOK, next_look
 from owenshap.statistics.stopping import Verdict, width_to_rank
@@ -27,7 +27,7 @@ class Row:
     task: Task
     place: int
     """Among the rows of its task's game."""
-    session: Session
+    session: OpenSession
     verdict: Verdict | None = None
     """Of the latest look; None where replicates were made since."""
     need: float = field(default=math.inf)

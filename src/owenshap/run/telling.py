@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+from owenshap.run.open_session import OpenSession
 from owenshap.run.plan import least_ahead
-from owenshap.run.session import Session
 from owenshap.run.task import Shared, Task
 from owenshap.statistics.stopping import Verdict
 from owenshap.support.progress import EVERY, Meter, fitting, heard, note, parts_of, rows_done
@@ -77,7 +77,7 @@ class Telling:
             return  # nothing is known yet
         self._report(min(done, max(expected, 2) - 1), max(expected, 1))
 
-    def looked(self, rows: int, spent: int, looks: Sequence[tuple[Session, Verdict]]) -> None:
+    def looked(self, rows: int, spent: int, looks: Sequence[tuple[OpenSession, Verdict]]) -> None:
         """So many rows are done; how far the others are, and what they will take."""
         rows_done(self._report, rows)
         if not looks:
@@ -86,8 +86,7 @@ class Telling:
             ahead = sum(_ahead(session, look) for session, look in looks)
             self.expected = spent + max(ahead, 1)
         session, verdict = max(looks, key=lambda each: each[1].half_width)
-        assert session.plan.until is not None
-        note(self._report, verdict.standing(session.plan.until, session.tolerances))
+        note(self._report, verdict.standing(session.until, session.tolerances))
 
     def end(self, evaluations: int) -> None:
         """All is done."""
@@ -102,7 +101,7 @@ def meters(whole: Meter, tasks: Sequence[Task]) -> list[Meter]:
     return parts_of(whole, guesses, [task.rows for task in tasks])
 
 
-def _ahead(session: Session, verdict: Verdict) -> int:
+def _ahead(session: OpenSession, verdict: Verdict) -> int:
     """Evaluations that a session still takes, as far as a look can tell."""
     done = session.evaluations
     more = verdict.replicates_needed - session.count

@@ -9,8 +9,9 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from owenshap.statistics.goal import FIRST_LOOK, USUAL, Until
+from owenshap.statistics.goal import FIRST_LOOK, Until
 from owenshap.statistics.intervals import (
+    ASTRAY,
     LOUD,
     common_half_width,
     normal_quantile,
@@ -22,39 +23,20 @@ from owenshap.statistics.intervals import (
     weight_of_skewness,
 )
 from owenshap.statistics.moments import Moments
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.statistics.order import Order, order_of, ordered, usual_ties
+from owenshap.support.arrays import FloatArray
 from owenshap.support.draws import REPLICATES, Draws
 
-# chance that a gap this large, in standard errors, is an accident: then something rare is missing
-GAP_ALARM = 1e-4
+# chance that a gap is as far astray by accident: beyond, something rare is missing
+GAP_ALARM = math.erfc(ASTRAY / math.sqrt(2))
 # replicates from which on a half-width says which rows are the least certain, if not how much so
+# (benchmarks/decisions.md#what-rows-share)
 FEWEST_TO_RANK = 4
 #: times the evaluations of the look that was kept before: two in a doubling draw the curve
 KEPT_APART = math.sqrt(2)
 
 Course = tuple[tuple[int, float], ...]
 """How the accuracy of a row went: evaluations, and the half-width then, in tolerances."""
-
-
-@dataclass(frozen=True)
-class Order:
-    """What a look found of the players of largest absolute value."""
-
-    settled: bool
-    """Whether nobody else's value can be larger than one of theirs, but for ties."""
-    tied: float
-    """By how much it can be, where only ties make it settled; 0 where nobody's can."""
-    needed: float
-    """Replicates that would settle it, about."""
-    by_spread: float
-    """Those that the spread alone takes."""
-    ties: FloatArray
-    """Up to which difference values are taken to be equal, (k,)."""
-
-    @property
-    def words(self) -> str:
-        """What the largest values are settled but for."""
-        return f", but for ties within {self.tied:.3g}" if self.tied > 0 else ""
 
 
 @dataclass(frozen=True)
@@ -197,7 +179,7 @@ def look(
     skewed = weight_of_skewness(learns)
     order = None
     if until.top is not None:
-        order = _ordered(
+        order = ordered(
             moments, total, until.top, tolerances, spent(confidence, number), room, skewed, draws
         )
     if tolerances is None:
@@ -244,8 +226,8 @@ def look_at_fit(
     if until.top is not None:
         ties = tolerances
         if ties is None:
-            ties = _usual_ties(total, np.abs(values).max(axis=0))
-        order = _order_of(np.abs(values), half, 0.0, count, until.top, ties)
+            ties = usual_ties(total, np.abs(values).max(axis=0))
+        order = order_of(np.abs(values), half, 0.0, count, until.top, ties)
     settled = order is not None and order.settled
     if tolerances is None:
         needed = math.nan if order is None else order.needed
@@ -346,76 +328,6 @@ def _doubt(
         f"values sum to {sums.mean[0, worst]:.4g} where they must sum to {total[worst]:.4g}: "
         "coalitions that matter are too rare to have been seen often enough"
     )
-
-
-def _ordered(
-    moments: Moments,
-    total: FloatArray,
-    top: int,
-    tolerances: FloatArray | None,
-    confidence: float,
-    room: FloatArray | float,
-    skewed: float,
-    draws: Draws,
-) -> Order:
-    """Whether those of largest absolute value are the same wherever in their intervals values
-    lie.
-    """
-    quantile = quantile_of(moments.count - 1, (1 - confidence) / (2 * moments.mean.size))
-    spread = quantile * watched_errors(moments, confidence, skewed)
-    rare = np.maximum(rare_half_width(moments, 1 - confidence), room)
-    floor = np.maximum(rare, unseen_half_width(moments, 1 - confidence, total, draws))
-    ties = _usual_ties(total, moments.largest) if tolerances is None else tolerances
-    return _order_of(np.abs(moments.mean), spread, floor, moments.count, top, ties)
-
-
-def _order_of(
-    size: FloatArray,
-    spread: FloatArray,
-    floor: FloatArray | float,
-    count: int,
-    top: int,
-    ties: FloatArray,
-) -> Order:
-    """The same from absolute values (n, k) and their half-widths: by spread, which fall with the
-    root of the replicates, and those that fall with their number.
-    """
-    half = np.maximum(spread, floor)
-    if top >= len(size):  # whoever is left is among them
-        return Order(True, 0.0, count, count, ties)
-    order = np.argsort(-size, axis=0, kind="stable")
-    least = np.take_along_axis(np.maximum(size - half, 0), order[:top], axis=0).min(axis=0)
-    most = np.take_along_axis(size + half, order[top:], axis=0).max(axis=0)
-    apart = _apart(size, order, top, ties)
-    by_spread = count * _largest_share(spread, apart) ** 2
-    to_see = count * _largest_share(np.broadcast_to(floor, size.shape), apart)
-    settled = bool((most - least <= ties).all())
-    tied = float((most - least).max())
-    return Order(settled, tied, max(by_spread, to_see), by_spread, ties)
-
-
-def _usual_ties(total: FloatArray, largest: FloatArray) -> FloatArray:
-    """Up to which difference values of an output (k,) count as equal, where no tolerance says it:
-    the usual share of the range.
-    """
-    assert USUAL.share is not None
-    ties: FloatArray = USUAL.share * np.maximum(np.abs(total), largest)
-    return ties
-
-
-def _apart(size: FloatArray, order: IntArray, top: int, ties: FloatArray) -> FloatArray:
-    """How far each value (n, k) may be off: to the middle of the two at the limit, and half a
-    tie.
-    """
-    last, first = (np.take_along_axis(size, order[at : at + 1], axis=0) for at in (top - 1, top))
-    apart: FloatArray = np.abs(size - (last + first) / 2) + ties / 2
-    return apart
-
-
-def _largest_share(half: FloatArray, apart: FloatArray) -> float:
-    """The largest half-width in units of how far a value may be off; infinite where that is 0."""
-    shares = np.divide(half, apart, out=np.full_like(apart, np.inf), where=apart > 0)
-    return float(np.where(half > 0, shares, 0).max())
 
 
 def rounded_up(number: float) -> int:

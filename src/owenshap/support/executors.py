@@ -116,24 +116,23 @@ def one_ahead(begun: Iterable[Callable[[], Result]]) -> Iterator[Result]:
 
 
 @contextmanager
-def made_ahead(source: Iterator[Result], ahead: int) -> Iterator[Iterator[Result]]:
-    """What a source gives, made by a thread so many items ahead; nothing more is made once the
-    context is left.
+def made_ahead(source: Iterator[Result]) -> Iterator[Iterator[Result]]:
+    """What a source gives, the next made by a thread while one is used; nothing more is made once
+    the context is left.
     """
     with ThreadPoolExecutor(1) as thread:
-        coming = deque(thread.submit(next, source, None) for _ in range(ahead))
+        coming = thread.submit(next, source, None)
 
         def items() -> Iterator[Result]:
-            while (item := coming[0].result()) is not None:
-                coming.popleft()
-                coming.append(thread.submit(next, source, None))
+            nonlocal coming
+            while (item := coming.result()) is not None:
+                coming = thread.submit(next, source, None)
                 yield item
 
         try:
             yield items()
         finally:
-            for future in coming:
-                future.cancel()
+            coming.cancel()
 
 
 def _result(future: Future) -> Any:

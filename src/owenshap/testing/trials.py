@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 from owenshap.designs.design import Design
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game, TableGame
+from owenshap.run.blocks import block_generator
 from owenshap.run.estimate import estimate
 from owenshap.run.plan import default_budget
 from owenshap.run.result import Estimate
@@ -28,6 +29,8 @@ AFFORDABLE = 500_000  # evaluations of one statistical check, about
 RUN_REPLICATES = 30  # of a whole estimate at least
 # where a replicate learns from those before it, which takes longer than evaluating it
 LEARNING_REPLICATES = 2 * RUN_REPLICATES
+BLOCKS = 8  # looked at where one has few replicates, which come together
+NUMBERS_OF_PLAYERS = (1, 2, 3, PLAYERS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +149,6 @@ def run(
     return estimate(game, plan=plan, seed=seed, progress=False, **options)
 
 
-def block_generator(seed: int, block: int) -> np.random.Generator:
-    """The generator of a block, as a run makes it."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(block,)))
-
-
 def values_of(game: Game, design: Design) -> FloatArray:
     """All values of a design, (len(design), k)."""
     return np.asarray(game.values(design.coalitions(np.arange(len(design)))), np.float64).reshape(
@@ -164,9 +162,7 @@ def replicates_of(estimator: Estimator, game: Game, count: int, block: int = 0) 
     return estimator.replicates(design, values_of(game, design))
 
 
-def independent_of(
-    estimator: Estimator, made: Callable[[int], FloatArray], blocks: int
-) -> FloatArray:
+def independent_of(estimator: Estimator, made: Callable[[int], FloatArray]) -> FloatArray:
     """What a function of the block has made of its replicates; where these come together, the mean
     of each of many blocks.
 
@@ -174,7 +170,7 @@ def independent_of(
     corrects what is left.
     """
     return (
-        np.stack([made(block).mean(axis=0) for block in range(blocks)])
+        np.stack([made(block).mean(axis=0) for block in range(BLOCKS)])
         if estimator.one_block
         else made(0)
     )

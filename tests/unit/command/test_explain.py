@@ -257,7 +257,7 @@ def test_large_tables_are_read_a_piece_at_a_time(kind, files, tmp_path, monkeypa
     asked = [files / "boosted.ubj", files / f"data.{kind}"]
     explained(*asked, "--out", tmp_path / "whole")
     monkeypatch.setattr("owenshap.command.results.MOST_CELLS", 8 * len(NAMES))
-    monkeypatch.setattr("owenshap.command.table_files.IN_MEMORY", 100)
+    monkeypatch.setattr("owenshap.command.table_files.USUAL_MEMORY", 100)
     result = explained(*asked, "--out", tmp_path / "pieces", "--json")
     told = json.loads(result.output)
     assert (told["rows"], told["summarised_rows"]) == (20, 8)

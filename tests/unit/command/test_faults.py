@@ -128,7 +128,7 @@ def test_points_and_commas_in_one_file_are_told(files, tmp_path):
 
 
 def test_a_large_file_that_would_have_to_be_read_at_once_is_told(files, tmp_path, monkeypatch):
-    monkeypatch.setattr("owenshap.command.table_files.IN_MEMORY", 100)
+    monkeypatch.setattr("owenshap.command.table_files.USUAL_MEMORY", 100)
     pd.read_csv(files / "data.csv").to_csv(tmp_path / "a.csv", index=False, sep=";")
     told = refused(files / "boosted.ubj", tmp_path / "a.csv", "--out", tmp_path / "o")
     assert "save it as Parquet" in told
@@ -139,7 +139,7 @@ def test_a_background_that_does_not_fit_into_memory_is_told(kind, files, tmp_pat
     background = tmp_path / f"training.{kind}"
     training = pd.read_csv(files / "training.csv")
     training.to_csv(background, index=False) if kind == "csv" else training.to_parquet(background)
-    monkeypatch.setattr("owenshap.command.table_files.IN_MEMORY", 100)
+    monkeypatch.setattr("owenshap.command.table_files.USUAL_MEMORY", 100)
     told = refused(
         *(files / "boosted.ubj", files / "data.csv"),
         *("--background", background, "--out", tmp_path / "o"),

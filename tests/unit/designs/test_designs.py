@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from naive import Watched, random_table, refuses, same_examples
 
 from owenshap import Castro, HalvedOwen, Owen, estimate
-from owenshap.designs.design import Chains, Sets, Stars, Subsets, as_coalitions
+from owenshap.designs.design import Chains, Sets, Stars, Subsets
 from owenshap.run.evaluate import evaluate, evaluate_ends
 
 
@@ -273,8 +273,3 @@ def test_coalitions_are_a_table(coalitions):
 def test_ragged_coalitions_are_named():
     with refuses("coalitions", "different lengths"):
         Sets.of([[True], [True, False]])
-
-
-def test_coalitions_of_the_wrong_width_are_named():
-    with refuses("coalitions", "3 columns", "(1, 2)"):
-        as_coalitions([[True, False]], n_players=3)

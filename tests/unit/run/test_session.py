@@ -8,8 +8,9 @@ import pytest
 
 import owenshap
 from owenshap import Castro, FunctionGame, HalvedOwen, estimate
+from owenshap.run.open_session import OpenSession
 from owenshap.run.plan import make_plan
-from owenshap.run.session import Session
+from owenshap.run.session import FixedSession
 from owenshap.run.task import Plan, Settings, check_feasible
 from owenshap.statistics.goal import Until
 
@@ -61,11 +62,12 @@ def written(state):
 
 
 def session(method, until=TIGHT, budget=None, settings=None):
-    return Session(GAME, make_plan(9, method, budget, until=until), settings or Settings(seed=3))
+    kind = FixedSession if until is None else OpenSession
+    return kind(GAME, make_plan(9, method, budget, until=until), settings or Settings(seed=3))
 
 
 def same(one, other):
-    first, second = one.result(finished=False), other.result(finished=False)
+    first, second = one.result("enough"), other.result("enough")
     np.testing.assert_array_equal(first.values, second.values)
     np.testing.assert_array_equal(first.moments.squares, second.moments.squares)
     assert (first.evaluations, first.replicates) == (second.evaluations, second.replicates)
@@ -77,7 +79,7 @@ def test_a_session_that_was_written_down_goes_on_with_the_same_bits(method):
     for replicates in (60, 150, 200):
         whole.advance(replicates)
         part.advance(replicates)
-        part = Session.restore(GAME, written(part.state()))
+        part = OpenSession.restore(GAME, written(part.state()))
     same(whole, part)
 
 
@@ -86,14 +88,14 @@ def test_a_session_that_was_written_down_goes_on_with_the_same_bits(method):
 def test_a_fixed_budget_goes_on_after_any_block(method, efficient):
     settings = Settings(seed=5, efficient=efficient)
     whole = session(method, None, 20_000, settings)
-    whole.advance(whole.plan.replicates)
+    whole.advance()
     for blocks in (1, 3):
         part = session(method, None, 20_000, settings)
-        for _, _ in zip(range(blocks), part.advancing(part.plan.replicates), strict=False):
+        for _, _ in zip(range(blocks), part.advancing(), strict=False):
             pass
         assert part.count < whole.count
-        part = Session.restore(GAME, written(part.state()))
-        part.advance(part.plan.replicates)
+        part = FixedSession.restore(GAME, written(part.state()))
+        part.advance()
         same(whole, part)
 
 
@@ -103,7 +105,7 @@ def test_a_learner_that_was_written_down_has_learned_the_same():
         part.advance(replicates)
         part.relearn(part.look())
     assert part.learner.begun
-    restored = Session.restore(GAME, written(part.state()))
+    restored = OpenSession.restore(GAME, written(part.state()))
     coalitions = RNG.random((20, 9)) < 0.5
     np.testing.assert_array_equal(
         restored.learner._fitted.values(coalitions), part.learner._fitted.values(coalitions)
@@ -162,7 +164,7 @@ def test_a_subclass_that_changes_nothing_gives_the_same_bits():
 def test_blocks_grow_with_what_is_made_where_a_clock_may_end_the_run(made, size):
     """So that little of the time stays unused when the next one would be late."""
     plan = make_plan(9, "castro", None, until=Until(seconds=60.0))
-    assert Session(GAME, plan, Settings())._block_size(made) == size
+    assert OpenSession(GAME, plan, Settings())._block_size(made) == size
 
 
 @pytest.mark.parametrize(("budget", "enough"), [(300, True), (1000, False)])

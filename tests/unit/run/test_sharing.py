@@ -5,8 +5,8 @@ import pytest
 
 from owenshap import FunctionGame
 from owenshap.run.clock import never
+from owenshap.run.open_session import OpenSession
 from owenshap.run.plan import make_plan
-from owenshap.run.session import Session
 from owenshap.run.sharing import Row, Sharing
 from owenshap.run.task import Settings, Shared, Task
 from owenshap.statistics.goal import FIRST_LOOK, Until
@@ -22,7 +22,7 @@ def rows_with(needs):
     """Rows that were looked at, and need so much."""
     rows = []
     for need in needs:
-        session = Session(GAME, PLAN, Settings())
+        session = OpenSession(GAME, PLAN, Settings())
         session.advance(FIRST_LOOK)
         rows.append(Row(Task(GAME, PLAN), 0, session, need=need))
     return rows

@@ -13,7 +13,7 @@ from owenshap.run.result import Estimate
 from owenshap.statistics import intervals
 from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, Until, checked_until, next_look
 from owenshap.statistics.moments import Moments
-from owenshap.statistics.stopping import Verdict, look, spent
+from owenshap.statistics.stopping import Verdict, look, spent, width_to_rank
 from owenshap.testing import KnownGame, additive, stacked, unanimity
 
 SAMPLING = ["castro", "owen", "halved-owen", Castro(antithetic=True), HalvedOwen(levels=4)]
@@ -723,3 +723,10 @@ def test_the_budget_that_is_named_allows_for_heavy_tails():
             look(moments, None, np.zeros(1), Until(0.1), tolerances, 0.95, 1).replicates_needed
         )
     assert needs[1] > 1.05 * needs[0]
+
+
+def test_the_widths_of_very_few_replicates_rank_nobody():
+    """By so few, a row whose replicates happen to agree would get nothing more."""
+    replicates = np.random.default_rng(0).normal(size=(4, 5, 1))
+    assert math.isinf(width_to_rank(Moments.of(replicates[:3]), None, 0.95, math.inf))
+    assert math.isfinite(width_to_rank(Moments.of(replicates), None, 0.95, math.inf))

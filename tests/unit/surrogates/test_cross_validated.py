@@ -9,7 +9,7 @@ import owenshap
 from owenshap.designs.pairs import draw_pairs
 from owenshap.estimators.base import with_complements
 from owenshap.estimators.exact import Exact
-from owenshap.run.session import Session
+from owenshap.run.session import FixedSession
 from owenshap.support.bits import from_codes
 from owenshap.surrogates.base import FOLDS, pairs_of
 from owenshap.surrogates.cross_validated import CrossValidated
@@ -263,6 +263,6 @@ def test_an_estimate_of_several_outputs_says_of_which():
     found = owenshap.estimate(game, "gaussian-process", budget=152, seed=4, progress=False)
     assert found.note.startswith("in 1 of 2 outputs, the first is 1: gaussian-process predicts")
     assert found.notes[0] == ""
-    assert Session.restore(game, found.state).notes == found.notes
+    assert FixedSession.restore(game, found.state).notes == found.notes
     older = found.state | {"note": "one text for all"}
-    assert Session.restore(game, older).notes == ("one text for all",) * 2
+    assert FixedSession.restore(game, older).notes == ("one text for all",) * 2

@@ -7,7 +7,7 @@ import owenshap
 from owenshap.designs.pairs import draw_pairs
 from owenshap.estimators.base import with_complements
 from owenshap.run.plan import make_plan
-from owenshap.run.session import Session
+from owenshap.run.session import FixedSession
 from owenshap.run.task import Settings
 from owenshap.statistics.accumulators import Accumulator
 from owenshap.surrogates.base import FOLDS, fold_of, jackknife, pairs_of
@@ -220,7 +220,7 @@ def test_an_estimate_has_the_errors_of_its_fit(method):
     assert (found.fit_errors > 0).all()
     away = np.abs(found.values - game.shapley_values)
     assert np.mean(away < 2 * found.fit_errors[:, 0]) > 0.7
-    resumed = Session.restore(game, found.state)
+    resumed = FixedSession.restore(game, found.state)
     np.testing.assert_array_equal(resumed.fit_errors, found.fit_errors)
     sampled = owenshap.estimate(game, "castro", budget=120, seed=1, progress=False)
     assert sampled.fit_errors is None
@@ -242,11 +242,11 @@ def test_several_fits_are_independent():
 def test_rows_that_part_and_meet_again_keep_their_errors():
     game = owenshap.FunctionGame(bent, n_players=9)
     plan = make_plan(9, "gaussian-process", 60)
-    together = Session(game, plan, Settings())
+    together = FixedSession(game, plan, Settings())
     together._replicates = Accumulator(at_once=0)  # as in a run that is looked at
-    together.advance(plan.replicates)
+    together.advance()
     apart = [together.of_rows(game, np.array([k])) for k in range(2)]
     for k, each in enumerate(apart):
         np.testing.assert_array_equal(each.fit_errors, together.fit_errors[:, [k]])
-    joined = Session.joined(apart, game)
+    joined = FixedSession.joined(apart, game)
     np.testing.assert_array_equal(joined.fit_errors, together.fit_errors)

@@ -3,12 +3,13 @@
 from owenshap.estimators.base.closed_form import ClosedForm
 from owenshap.estimators.base.estimator import AXIOMS, Estimator, Reduced, combined_notes, told
 from owenshap.estimators.base.fitted_pairs import FittedPairs, with_complements
-from owenshap.estimators.base.learner import GrowingLearner, Learner
+from owenshap.estimators.base.learner import GROWTH, GrowingLearner, Learner
 from owenshap.estimators.base.passes import OKHRATI_LIPANI, Passes, RulePasses
 from owenshap.surrogates import Notes
 
 __all__ = [
     "AXIOMS",
+    "GROWTH",
     "OKHRATI_LIPANI",
     "ClosedForm",
     "Estimator",

@@ -11,6 +11,8 @@ from owenshap.designs.design import Design
 from owenshap.support.arrays import FloatArray
 from owenshap.surrogates import Notes
 
+GROWTH = 1.5  # of the pairs, from one fit to the next: fits take less time than all before them
+
 
 class Learner(Protocol):
     """What learns while replicates are made: they are independent and alike until it learns again.
