@@ -96,8 +96,7 @@ class Model(ABC):
         takes it. None: not at all.
         """
         kind: Any = type(model)
-        packages = enumerate(_packages(kind))
-        return next((place for place, package in packages if package in cls.packages), None)
+        return _distance(kind, cls.packages)
 
     @classmethod
     @abstractmethod
@@ -131,9 +130,10 @@ class Model(ABC):
 
 
 @lru_cache
-def _packages(kind: type[Any]) -> tuple[str, ...]:
-    """The top-level packages of a type and its ancestors."""
-    return tuple(each.__module__.partition(".")[0] for each in kind.__mro__)
+def _distance(kind: type[Any], packages: tuple[str, ...]) -> int | None:
+    """The first of a type and its ancestors that is of one of these top-level packages."""
+    own = (each.__module__.partition(".")[0] for each in kind.__mro__)
+    return next((place for place, package in enumerate(own) if package in packages), None)
 
 
 @cache
