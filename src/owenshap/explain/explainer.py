@@ -208,7 +208,7 @@ class Explainer:
             index=index,
         )
         rows, absent = self._inputs.rows(X)
-        with call.shown(len(rows)) as call:
+        with call.shown(rows) as call:
             # evaluations that are to be kept must be made
             by_default = self._fast and not keep
             by_trees = absent is None or call.asks_trees

@@ -84,6 +84,7 @@ class Predictor:
         self.own_names = output_names
         self.fast = fast and may_begin_linear(model)
         self._agreed: Absent | None = None
+        self._beside: tuple[Absent, Table] | None = None
         self._pace = Pace()
         self._linear_pace = Pace()
         self.ahead: int | None = None
@@ -172,11 +173,16 @@ class Predictor:
         return LOG_ODDS if output.function is logit else None
 
     def beside(self, linear: LinearFirst | None, rows: Table, absent: Absent) -> Table | None:
-        """Composites that a model which is linear as a whole is asked for with the rows, in every
-        call: a second batch would take longer than everything else. None for other models.
+        """Composites that a model which is linear as a whole is asked for with the rows: a second
+        batch would take longer than everything else. None for other models.
+
+        Once they agreed, the next calls have the same in their batch: the last bits of a prediction
+        depend on how many rows there are.
         """
         if linear is None or linear.steps:
             return None
+        if self._beside is not None and self._beside[0] is absent:
+            return self._beside[1]
         numbers = (linear.arrays.of_table(each) for each in (rows, absent.table))
         known = all(each is not None for each in numbers)
         return composites(self.model, rows, absent) if known else None
@@ -195,14 +201,13 @@ class Predictor:
         Asked before anything is evaluated, once for what stands in for absent features: of
         explained rows, of what stands in, and of composites of both. From then on the games' grand
         coalitions are compared, which costs nothing. What a function makes of predictions may be
-        far apart where they are close, so there explained rows are compared always. A model that is
-        linear as a whole is asked in every call, of what it predicted ahead.
+        far apart where they are close, so there explained rows are compared always.
         """
         linear, ahead = shown
         if linear is None:
             return None, 0
         if ahead is not None and output.function is None:
-            return linear if linear.agrees(*ahead) else None, len(ahead[0])
+            return self._agreeing(linear, absent, ahead)
         if linear.arrays.of_table(rows) is None:
             return None, 0
         known = self._agreed is absent and rows.n_features == linear.weights.shape[1]
@@ -213,6 +218,18 @@ class Predictor:
         agrees, asked = self.compared(linear.agrees, rows, None if known else absent, predictions)
         self._agreed = absent if agrees else self._agreed
         return linear if agrees else None, asked
+
+    def _agreeing(
+        self, linear: LinearFirst, absent: Absent, ahead: Compared
+    ) -> tuple[LinearFirst | None, int]:
+        """The same, by composites that the model predicted ahead."""
+        if self._beside is not None and self._beside[0] is absent:
+            return linear, 0
+        asked = len(ahead[0])
+        if not linear.agrees(*ahead):
+            return None, asked
+        self._beside = (absent, ahead[0])
+        return linear, asked
 
     def compared(
         self,

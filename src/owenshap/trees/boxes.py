@@ -281,13 +281,11 @@ def inside_words(block: Block, turns: list[IntArray], words: IntArray) -> IntArr
     return result
 
 
-WORD = 64  # bits
-
-
 def in_words(bits: ByteArray) -> IntArray:
     """Bytes that are 0 or 1 (n, m) as bits (n, words): many rows are computed at once."""
     packed = np.packbits(bits, axis=1)
-    words = np.zeros((len(bits), -(-bits.shape[1] // WORD)), np.uint64)
+    size = np.dtype(np.uint64).itemsize
+    words = np.zeros((len(bits), -(-packed.shape[1] // size)), np.uint64)
     words.view(np.uint8)[:, : packed.shape[1]] = packed
     return words
 
