@@ -283,11 +283,11 @@ def inside_words(block: Block, turns: list[IntArray], words: IntArray) -> IntArr
 
 def in_words(bits: ByteArray) -> IntArray:
     """Bytes that are 0 or 1 (n, m) as bits (n, words): many rows are computed at once."""
-    packed = np.packbits(bits, axis=1)
-    size = np.dtype(np.uint64).itemsize
-    words = np.zeros((len(bits), -(-packed.shape[1] // size)), np.uint64)
-    words.view(np.uint8)[:, : packed.shape[1]] = packed
-    return words
+    word = 8 * np.dtype(np.uint64).itemsize
+    words = -(-bits.shape[1] // word)
+    whole = np.zeros((len(bits), words * word), np.uint8)
+    whole[:, : bits.shape[1]] = bits
+    return np.packbits(whole.reshape(-1)).view(np.uint64).reshape(len(bits), words)
 
 
 def out_of_words(words: IntArray, count: int) -> ByteArray:
