@@ -148,7 +148,7 @@ class Assembly:
         not_exact : str or None
             Why rows are not explained exactly, where that could be expected of the model.
         """
-        shape = (len(self.explained), len(self.players), self.explained.shape[1])
+        shape = (*live.shape, self.explained.shape[1])
         finished: BoolArray = np.logical_not(live.any(axis=1))
         values = np.zeros(shape)
         errors = np.zeros(shape)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 
@@ -13,14 +12,14 @@ from owenshap.errors import InputError, ModelError, UnreadableModelError
 from owenshap.estimators import Estimator
 from owenshap.explain.pipelines import split
 from owenshap.explain.read_trees import ReadTrees, refused
-from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, composites
+from owenshap.games.masking import ABSENT, MOST_COMPARED, Absent, Compared, composites
 from owenshap.games.outputs import Columns, Output
 from owenshap.games.players import Players
 from owenshap.models import Model
 from owenshap.run.methods import TREES
 from owenshap.run.plan import usual_cap
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.tables import Table, as_table
+from owenshap.tables import Table
 from owenshap.trees import (
     Levels,
     TreeGame,
@@ -29,9 +28,6 @@ from owenshap.trees import (
     checked_device,
     reader_of,
 )
-
-Compared: TypeAlias = tuple[Table, FloatArray]
-"""Composites of rows and background, and what the model predicts of them."""
 
 SOON = 10e6  # nanoseconds for a row that nobody waits for: sampling takes as long to begin
 
@@ -130,7 +126,7 @@ class ExactTrees:
                 return None
         except UnreadableModelError:
             return None
-        return self._composites(rows, absent)
+        return composites(self._model, rows, absent)
 
     def chosen(
         self,
@@ -301,15 +297,11 @@ class ExactTrees:
         return len(table)
 
     def _predicted_composites(self, rows: Table, absent: Absent) -> Compared:
-        table = self._composites(rows, absent)
+        table = composites(self._model, rows, absent)
         try:
             return table, self._predicted(table)
         except ModelError as error:
             raise refused("it does not predict composites of rows and background") from error
-
-    def _composites(self, rows: Table, absent: Absent) -> Table:
-        """Composites of rows and background, as the model takes them."""
-        return self._model.prepare(as_table(composites(rows, absent)))
 
     def _check(self, read: ReadTrees, sums: FloatArray, predictions: FloatArray) -> None:
         """An error where the trees' sums (m, K) are not the model's predictions (m, k)."""

@@ -14,7 +14,7 @@ from owenshap.explain.exact_trees import ExactTrees
 from owenshap.explain.explanation import Explanation
 from owenshap.explain.from_shap import OF_EXPLAINER, known_arguments, missing
 from owenshap.explain.inputs import Call, Inputs
-from owenshap.explain.predicting import Predictor
+from owenshap.explain.predicting import Predictor, Shown
 from owenshap.explain.sampling import sampled
 from owenshap.explain.subject import settled_model
 from owenshap.games.outputs import Choice
@@ -208,13 +208,17 @@ class Explainer:
             index=index,
         )
         rows, absent = self._inputs.rows(X)
-        with call.shown(len(rows)) as call:
+        with call.shown(rows) as call:
             # evaluations that are to be kept must be made
             by_default = self._fast and not keep
             by_trees = absent is None or call.asks_trees
             beside = None
             if by_trees and self._output is None:
                 beside = self._trees.ahead(method, by_default, rows, absent)
+            linear = None
+            if beside is None and absent is not None:
+                linear = self._predictor.first_step()
+                beside = self._predictor.beside(linear, rows, absent)
             predictions, ahead = self._predictor.timed_predictions(rows, beside)
             output, output_names = self._predictor.chosen(self._output, predictions)
             players = self._inputs.players(rows)
@@ -242,4 +246,7 @@ class Explainer:
                     explained = output(predictions, np.arange(len(rows)))
                     return replace(assembly, explained=explained).of_trees(exact)
             assert absent is not None
-            return sampled(call, self._predictor, assembly, absent, predictions, output, not_exact)
+            shown = Shown(linear, ahead)
+            return sampled(
+                call, self._predictor, assembly, absent, predictions, output, not_exact, shown
+            )

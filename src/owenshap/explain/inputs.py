@@ -202,13 +202,13 @@ class Call:
         """Whether evaluations answer other questions than Shapley values."""
         return self.keep or not self.index.efficient
 
-    def shown(self, rows: int) -> AbstractContextManager[Call]:
-        """The call with a bar for so many rows, which is there as long as this is."""
+    def shown(self, rows: Table) -> AbstractContextManager[Call]:
+        """The call with a bar for these rows, which is there as long as this is."""
         return nullcontext(self) if self.progress is False else self._with_bar(rows)
 
     @contextmanager
-    def _with_bar(self, rows: int) -> Iterator[Call]:
-        with shown(self.progress, "explaining", rows) as report:
+    def _with_bar(self, rows: Table) -> Iterator[Call]:
+        with shown(self.progress, "explaining", len(rows)) as report:
             yield self if report is silent else replace(self, report=report)
 
 

@@ -8,7 +8,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from owenshap.errors import InputError, ModelError
 from owenshap.fast.columns import settled
 from owenshap.fast.first_step import first_step, may_begin_linear
 from owenshap.fast.linear_first import LinearFirst
-from owenshap.games.masking import MOST_COMPARED, Absent, composites
+from owenshap.games.masking import MOST_COMPARED, Absent, Compared, composites
 from owenshap.games.outputs import (
     Choice,
     Columns,
@@ -33,7 +33,7 @@ from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import checked_names, whole_number
 from owenshap.support.units import LOG_ODDS
 from owenshap.surrogates.gaussian_process.taught import Taught
-from owenshap.tables import Table, as_table
+from owenshap.tables import Table
 
 Argument = TypeVar("Argument")
 Result = TypeVar("Result")
@@ -46,6 +46,15 @@ LONG = 0.01  # seconds of a batch that tells what its rows take
 LITTLE = 0.2  # seconds: a batch that takes less is no loss
 LITTLE_ROWS = 1024  # of such a batch, at most, or one in `MORE` of those ahead
 SHARE = 50  # a longer one has at most one row in so many of those ahead
+
+
+class Shown(NamedTuple):
+    """What a model showed of itself when it predicted the rows of a call."""
+
+    linear: LinearFirst | None = None
+    """Its linear first step as it was read, where that may be used."""
+    ahead: Compared | None = None
+    """Composites that it predicted with the rows."""
 
 
 class Predictor:
@@ -75,6 +84,7 @@ class Predictor:
         self.own_names = output_names
         self.fast = fast and may_begin_linear(model)
         self._agreed: Absent | None = None
+        self._beside: tuple[Absent, Table] | None = None
         self._pace = Pace()
         self._linear_pace = Pace()
         self.ahead: int | None = None
@@ -106,7 +116,7 @@ class Predictor:
 
     def timed_predictions(
         self, rows: Table, beside: Table | None = None
-    ) -> tuple[FloatArray, tuple[Table, FloatArray] | None]:
+    ) -> tuple[FloatArray, Compared | None]:
         """The same, and how long they took is noted; in one batch with other rows where these will
         be asked for next, and these with theirs; None where they did not go together.
         """
@@ -128,7 +138,7 @@ class Predictor:
         """
         most = self.rows_at_once(rows)
         pace = {"model": _seconds(self.predictions, rows, most)}
-        linear = self._first_step()
+        linear = self.first_step()
         if linear is not None and linear.arrays.of_table(rows) is not None:
             pace["linear"] = _seconds(linear.predict, rows, most)
         return pace
@@ -162,19 +172,43 @@ class Predictor:
             return self.model.unit
         return LOG_ODDS if output.function is logit else None
 
+    def beside(self, linear: LinearFirst | None, rows: Table, absent: Absent) -> Table | None:
+        """Composites that a model which is linear as a whole is asked for with the rows: a second
+        batch would take longer than everything else. None for other models.
+
+        Once they agreed, the next calls have the same in their batch: the last bits of a prediction
+        depend on how many rows there are.
+        """
+        if linear is None or linear.steps:
+            return None
+        if self._beside is not None and self._beside[0] is absent:
+            return self._beside[1]
+        numbers = (linear.arrays.of_table(each) for each in (rows, absent.table))
+        known = all(each is not None for each in numbers)
+        return composites(self.model, rows, absent) if known else None
+
     def linear(
-        self, rows: Table, absent: Absent, predictions: FloatArray, output: Output
+        self,
+        shown: Shown,
+        rows: Table,
+        absent: Absent,
+        predictions: FloatArray,
+        output: Output,
     ) -> tuple[LinearFirst | None, int]:
-        """The model's linear first step, where it is to be used and gives the model's own
-        predictions; rows asked for that.
+        """The model's linear first step, where it gives the model's own predictions; rows asked for
+        that.
 
         Asked before anything is evaluated, once for what stands in for absent features: of
         explained rows, of what stands in, and of composites of both. From then on the games' grand
         coalitions are compared, which costs nothing. What a function makes of predictions may be
         far apart where they are close, so there explained rows are compared always.
         """
-        linear = self._first_step()
-        if linear is None or linear.arrays.of_table(rows) is None:
+        linear, ahead = shown
+        if linear is None:
+            return None, 0
+        if ahead is not None and output.function is None:
+            return self._agreeing(linear, absent, ahead)
+        if linear.arrays.of_table(rows) is None:
             return None, 0
         known = self._agreed is absent and rows.n_features == linear.weights.shape[1]
         if not known and linear.arrays.of_table(absent.table) is None:
@@ -182,9 +216,19 @@ class Predictor:
         if known and output.function is None:
             return linear, 0
         agrees, asked = self.compared(linear.agrees, rows, None if known else absent, predictions)
-        if not agrees:
+        self._agreed = absent if agrees else self._agreed
+        return linear if agrees else None, asked
+
+    def _agreeing(
+        self, linear: LinearFirst, absent: Absent, ahead: Compared
+    ) -> tuple[LinearFirst | None, int]:
+        """The same, by composites that the model predicted ahead."""
+        if self._beside is not None and self._beside[0] is absent:
+            return linear, 0
+        asked = len(ahead[0])
+        if not linear.agrees(*ahead):
             return None, asked
-        self._agreed = absent
+        self._beside = (absent, ahead[0])
         return linear, asked
 
     def compared(
@@ -202,13 +246,13 @@ class Predictor:
         alike = agrees(rows.take(few), predictions[few])
         if absent is None or not alike:
             return alike, 0
-        table = self.model.prepare(as_table(composites(rows, absent)))
+        table = composites(self.model, rows, absent)
         try:
             return agrees(table, self.predictions(table)), len(table)
         except ModelError:
             return False, len(table)  # the plain way says where it happens
 
-    def _first_step(self) -> LinearFirst | None:
+    def first_step(self) -> LinearFirst | None:
         """The model's linear first step, where it is to be used; None where its other layers would
         get more rows than they take.
         """

@@ -13,7 +13,7 @@ from owenshap.explain.explanation import Explanation
 from owenshap.explain.grouping import RowGroups
 from owenshap.explain.inputs import Call
 from owenshap.explain.planning import planned
-from owenshap.explain.predicting import Predictor, Trial, explained_of
+from owenshap.explain.predicting import Predictor, Shown, Trial, explained_of
 from owenshap.explain.valued_ahead import valued_ahead
 from owenshap.games.masking import Absent
 from owenshap.games.outputs import Output
@@ -30,12 +30,13 @@ def sampled(
     predictions: FloatArray,
     output: Output,
     not_exact: str | None,
+    shown: Shown,
 ) -> Explanation:
     """The explanation of rows whose predictions (rows, k) are known; `not_exact` says why it is not
     from trees.
     """
     rows = assembly.rows
-    linear, checked = predictor.linear(rows, absent, predictions, output)
+    linear, checked = predictor.linear(shown, rows, absent, predictions, output)
     explained = explained_of(linear, output, rows, predictions, np.arange(len(predictions)))
     assembly = replace(assembly, explained=explained)
     if output.function is not None:

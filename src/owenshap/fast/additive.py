@@ -32,7 +32,7 @@ def additive_values(
     others = background - one
     shift = others.mean(axis=0) if absent.weights is None else absent.weights @ others
     away = explained - one - shift
-    base = np.tile(weights @ (one + shift) + bias, (len(away), 1))
+    base = (weights @ (one + shift) + bias)[None].repeat(len(away), axis=0)
     if left.column is not None:
         weights = weights[[left.column]]
         base = base[:, [left.column]]

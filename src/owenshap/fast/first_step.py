@@ -39,7 +39,10 @@ def _of_scikit_learn(model: SklearnModel) -> LinearFirst | None:
 
     if model.log or model.arguments:
         return None
-    linear = linear_first_of(model.estimator, model.method)
+    try:
+        linear = linear_first_of(model.estimator, model.method)
+    except AttributeError:  # it is not fitted, which it tells when it predicts
+        return None
     return linear if linear is None or not model.both else _of_both_classes(linear)
 
 

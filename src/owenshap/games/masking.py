@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from owenshap.errors import InputError
+from owenshap.models import Model
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.support.checks import check_unmasked
 from owenshap.tables import Table, as_table
 
+Compared: TypeAlias = tuple[Table, FloatArray]
+"""Composites, and what the model predicts of them."""
 ABSENT = "background=X_train averages over rows, baseline=0.0 puts one value in"
 """What to do where nothing says what stands in for absent features, or too much."""
 # rows, and composites, that show whether another way gives the model's own predictions
@@ -75,13 +78,14 @@ def of_baseline(baseline: Any, rows: Table) -> Absent:
     return Absent(table, per_row=len(table) > 1)
 
 
-def composites(rows: Table, absent: Absent) -> Any:
+def composites(model: Model, rows: Table, absent: Absent) -> Table:
     """Some of what stands in for absent features, and some composites of it with the rows, as the
     model takes them.
     """
     drawn, present = _drawn(len(absent.table), rows.n_features)
     row = drawn if absent.per_row else np.arange(len(drawn)) % len(rows)
-    return rows.composer(absent.table, np.arange(rows.n_features))(row, present, drawn[:, None])
+    compose = rows.composer(absent.table, np.arange(rows.n_features))
+    return model.prepare(as_table(compose(row, present, drawn[:, None])))
 
 
 @lru_cache(maxsize=16)

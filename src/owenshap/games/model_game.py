@@ -197,9 +197,7 @@ class ModelGame(Declared):
     ) -> Callable[[], FloatArray]:
         drawn = row[:, None] if self.absent.per_row else drawn
         try:
-            batch = self._compose(row, coalitions, drawn)
-            begun = self.model.launches
-            finish = self.model.begin(batch) if begun else partial(self.model.predict, batch)
+            finish = self.model.begin(self._compose(row, coalitions, drawn))
         except Exception as error:
             raise self._failed(error, row, coalitions, drawn) from error
         return partial(self._finish, finish, row, coalitions, drawn)

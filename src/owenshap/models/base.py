@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any, ClassVar, Self
 
 from owenshap.errors import InputError
@@ -96,8 +96,7 @@ class Model(ABC):
         takes it. None: not at all.
         """
         kind: Any = type(model)
-        packages = enumerate(_packages(kind))
-        return next((place for place, package in packages if package in cls.packages), None)
+        return _distance(kind, cls.packages)
 
     @classmethod
     @abstractmethod
@@ -112,13 +111,11 @@ class Model(ABC):
 
     def begin(self, batch: Any) -> Callable[[], Any]:
         """Begin to predict a batch, and what waits for the predictions; a kind that launches its
-        work overrides it.
+        work overrides it, others do it when it is waited for.
 
-        Called where `launches` only, by one thread, which begins the next batch before it waits for
-        the one before.
+        Where `launches`, one thread begins the next batch before it waits for the one before.
         """
-        predictions = self.predict(batch)
-        return lambda: predictions
+        return partial(self.predict, batch)
 
     def rows_at_once(self, n_features: int, most: int | None) -> int:
         """Rows of a batch that keeps the model busy; no more than the most that it takes."""
@@ -131,9 +128,10 @@ class Model(ABC):
 
 
 @lru_cache
-def _packages(kind: type[Any]) -> tuple[str, ...]:
-    """The top-level packages of a type and its ancestors."""
-    return tuple(each.__module__.partition(".")[0] for each in kind.__mro__)
+def _distance(kind: type[Any], packages: tuple[str, ...]) -> int | None:
+    """The first of a type and its ancestors that is of one of these top-level packages."""
+    own = (each.__module__.partition(".")[0] for each in kind.__mro__)
+    return next((place for place, package in enumerate(own) if package in packages), None)
 
 
 @cache

@@ -11,7 +11,7 @@ from owenshap.trees.exact import TreeGame
 from owenshap.trees.pairs import Walk, add_own_values
 from owenshap.trees.prepared import ROWS, parts_of
 from owenshap.trees.products import Asked, Levels
-from owenshap.trees.work import reached
+from owenshap.trees.work import reached, some_of
 
 
 def baseline_values(
@@ -68,8 +68,9 @@ def _against_own(game: TreeGame, rows: object, asked: Asked) -> FloatArray:
     total = np.zeros((targets, len(matrix)))
     for block in game.blocks:
         wanted = ~block.inner & (block.players >= asked.order)
-        walk = Walk(block, wanted, reached(block, others), asked)
+        some = block.answers(others[some_of(len(others))])
+        walk = Walk(block, wanted, reached(block, some), asked)
         for part in parts_of(matrix, ROWS) if len(walk.leaves) else []:
-            ways = (walk.ways(matrix[part]), walk.ways(others[part]))
-            add_own_values(walk, game.n_players, *ways, total[:, part])
+            own, other = (walk.ways(block.answers(each[part])) for each in (matrix, others))
+            add_own_values(walk, game.n_players, own, other, total[:, part])
     return total

@@ -204,12 +204,14 @@ class Block:
         """Whether each row goes left, per question (questions, m), as 0 and 1."""
         nodes, _ = self.conditions
         columns = np.ascontiguousarray(matrix.T)
+        gaps = bool(np.isnan(columns).any())
         feature = self.ensemble.feature[nodes]
         answers = np.empty((len(nodes), len(matrix)), np.bool_)
         step = max(1, CACHED // max(1, len(matrix)))
         for start in range(0, len(nodes), step):
             part = slice(start, start + step)
-            answers[part] = self.ensemble.goes_left(nodes[part, None], columns[feature[part]])
+            values = columns.take(feature[part], axis=0)
+            answers[part] = self.ensemble.goes_left(nodes[part, None], values, gaps)
         return answers.view(np.uint8)
 
     def chain(self, edges: IntArray) -> list[IntArray]:
@@ -234,35 +236,70 @@ class Block:
             turn[follows] = turn[self.before[follows]] + 1
         return turn
 
-    def arrived(self, answers: ByteArray) -> ByteArray:
-        """Whether each row comes to each node (nodes, m), 0 or 1, by its answers."""
+    @cached_property
+    def _turned(self) -> IntArray:
+        """All bits set where a node is its parent's right child, none where it is the left."""
+        return np.where(self.is_left, np.uint64(0), ~np.uint64(0))
+
+    def taken(self, edges: IntArray, words: IntArray) -> IntArray:
+        """Which rows take each edge at the node above (edges, words), by answers in words."""
         _, question = self.conditions
-        arrived = np.zeros((len(self), answers.shape[1]), np.uint8)
-        arrived[self.roots] = 1
+        taken = words.take(question.take(self.parent.take(edges)), axis=0)
+        taken ^= self._turned.take(edges)[:, None]
+        return taken
+
+    def arrived(self, answers: ByteArray) -> IntArray:
+        """Which rows come to each node (nodes, words), by their answers."""
+        words = in_words(answers)
+        arrived = np.zeros((len(self), words.shape[1]), np.uint64)
+        arrived[self.roots] = all_of(answers.shape[1])
         for level in self.levels[1:]:
-            above = self.parent[level]
-            here = answers[question[above]]
-            here ^= ~self.is_left[level][:, None]
-            here &= arrived[above]
-            arrived[level] = here
+            arrived[level] = self.taken(level, words) & arrived.take(self.parent[level], axis=0)
         return arrived
 
 
 def inside(block: Block, turns: list[IntArray], answers: ByteArray) -> ByteArray:
     """Whether each row lies in each edge's box (edges, m), 0 or 1, edges in the order of turns."""
-    _, question = block.conditions
+    return out_of_words(inside_words(block, turns, in_words(answers)), answers.shape[1])
+
+
+def inside_words(block: Block, turns: list[IntArray], words: IntArray) -> IntArray:
+    """The same (edges, words) of answers in words; bits beyond the rows mean nothing."""
     place = np.full(len(block), NONE)
     total = sum(len(turn) for turn in turns)
-    result = np.empty((total, answers.shape[1]), np.uint8)
+    result = np.empty((total, words.shape[1]), np.uint64)
     start = 0
     for turn in turns:
         stop = start + len(turn)
         place[turn] = np.arange(start, stop)
-        part = result[start:stop]
-        np.take(answers, question[block.parent[turn]], axis=0, out=part)
-        part ^= ~block.is_left[turn][:, None]
-        before = block.before[turn]
+        part = block.taken(turn, words)
+        before = block.before.take(turn)
         if len(turn) and before[0] >= 0:
-            part &= result[place[before]]
+            part &= result.take(place.take(before), axis=0)
+        result[start:stop] = part
         start = stop
     return result
+
+
+def in_words(bits: ByteArray) -> IntArray:
+    """Bytes that are 0 or 1 (n, m) as bits (n, words): many rows are computed at once."""
+    word = 8 * np.dtype(np.uint64).itemsize
+    words = -(-bits.shape[1] // word)
+    whole = np.zeros((len(bits), words * word), np.uint8)
+    whole[:, : bits.shape[1]] = bits
+    return np.packbits(whole.reshape(-1)).view(np.uint64).reshape(len(bits), words)
+
+
+def out_of_words(words: IntArray, count: int) -> ByteArray:
+    """So many bytes that are 0 or 1 of each line of words."""
+    return np.unpackbits(words.view(np.uint8), axis=1, count=count)
+
+
+def all_of(count: int) -> IntArray:
+    """The words (words,) of so many rows, all of whose bits are set."""
+    return in_words(np.ones((1, count), np.uint8))[0]
+
+
+def counted(words: IntArray) -> IntArray:
+    """How many bits are set in each line of words."""
+    return np.bitwise_count(words).sum(axis=1, dtype=np.int64)

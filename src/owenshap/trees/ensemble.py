@@ -102,7 +102,7 @@ class TreeEnsemble:
         leaves = self.left < 0
         if self.values.shape[1] != 2 or self.n_outputs != 2 or not self.n_trees:
             return self, None
-        sums = self.values.sum(axis=1)
+        sums = self.values[:, 0] + self.values[:, 1]
         at_leaf = sums[leaves]
         of_tree = at_leaf[np.searchsorted(np.flatnonzero(leaves), self.roots)]
         off = np.abs(at_leaf - of_tree[self.tree_of[leaves]])
@@ -141,9 +141,13 @@ class TreeEnsemble:
             matrix = np.where(matrix == self.missing_value, np.nan, matrix)
         return matrix
 
-    def goes_left(self, nodes: IntArray, x: FloatArray) -> BoolArray:
-        """Whether a value x goes left at a node; their shapes broadcast."""
+    def goes_left(self, nodes: IntArray, x: FloatArray, gaps: bool = True) -> BoolArray:
+        """Whether a value x goes left at a node; their shapes broadcast. Without gaps, no value is
+        NaN.
+        """
         left = x <= self.threshold[nodes]
+        if not gaps and self.zero_is_missing is None and self.category_set is None:
+            return left
         missing = np.isnan(x)
         if self.zero_is_missing is not None:
             missing |= self.zero_is_missing[nodes] & (np.abs(x) <= NEARLY_ZERO)
@@ -162,16 +166,21 @@ class TreeEnsemble:
     def leaves(self, matrix: FloatArray, trees: slice = slice(None)) -> IntArray:
         """The leaf that each row reaches in each of some trees (m, T), for rows from `matrix`."""
         roots = self.roots[trees]
-        node = np.broadcast_to(roots, (len(matrix), len(roots))).copy()
-        row, tree = np.nonzero(self.left[node] >= 0)
-        while len(row):
-            here = node[row, tree]
-            left = self.goes_left(here, matrix[row, self.feature[here]])
-            node[row, tree] = np.where(left, self.left[here], self.right[here])
-            inner = self.left[node[row, tree]] >= 0
-            row = row[inner]
-            tree = tree[inner]
-        return node
+        gaps = bool(np.isnan(matrix).any())
+        cells = matrix.ravel()
+        node = np.tile(roots, len(matrix))
+        going = np.flatnonzero(self.left.take(node) >= 0)
+        first = going // max(1, len(roots)) * self.n_features  # cell of its row
+        here = node.take(going)
+        while len(going):
+            left = self.goes_left(here, cells.take(first + self.feature.take(here)), gaps)
+            here = np.where(left, self.left.take(here), self.right.take(here))
+            node[going] = here
+            inner = self.left.take(here) >= 0
+            going = going[inner]
+            first = first[inner]
+            here = here[inner]
+        return node.reshape(len(matrix), -1)
 
     def predict(self, rows: object) -> FloatArray:
         """What the model predicts (m, K), in `unit`: a plain walk through every tree."""

@@ -20,6 +20,7 @@ from owenshap.trees.boxes import NONE, Block, inside
 from owenshap.trees.cells import MOST_BITS
 from owenshap.trees.leaves import Counted, common, rounded
 
+MOST_COUNTED = np.iinfo(np.uint16).max  # that a background counts: what `Met.count` holds
 SIZES = MOST_BITS + 1  # players that may be outside their boxes: none to all
 
 
@@ -45,7 +46,7 @@ class Few:
     leaves : int (leaves,)
         Those that count, with MOST_BITS players at most.
     counted : Counted
-        How many background rows there are, each of which counts 1, and the unit.
+        How much the background rows count, in whole numbers, and the unit.
     """
 
     block: Block
@@ -87,16 +88,26 @@ class Few:
             some |= bits.take(self._sources[: len(some), slot], axis=0)
         return outside
 
-    def met(self, answers: ByteArray) -> Met:
-        """What leaves know of background rows with these answers (questions, b)."""
-        ordered = np.sort(self._outside(answers), axis=1)
+    def met(self, answers: ByteArray, counts: FloatArray | None) -> Met:
+        """What leaves know of background rows with these answers (questions, b), which count so
+        much (b,); None: 1 each.
+        """
+        outside = self._outside(answers)
+        if counts is None:
+            ordered = np.sort(outside, axis=1)
+        else:
+            order = np.argsort(outside, axis=1)
+            ordered = np.take_along_axis(outside, order, axis=1)
         new = np.ones(ordered.shape, np.bool_)
         np.not_equal(ordered[:, 1:], ordered[:, :-1], out=new[:, 1:])
         start = np.flatnonzero(new)
         per_leaf = np.count_nonzero(new, axis=1)
         leaf = np.repeat(np.arange(len(ordered), dtype=np.int32), per_leaf)
-        count = np.diff(start, append=ordered.size).astype(np.uint16)
-        return Met(leaf, ordered.ravel()[start], count)
+        if counts is None:
+            count = np.diff(start, append=ordered.size)
+        else:
+            count = np.add.reduceat(counts.take(order.ravel()), start)
+        return Met(leaf, ordered.ravel()[start], count.astype(np.uint16))
 
     @cached_property
     def _slots(self) -> tuple[IntArray, IntArray]:

@@ -74,9 +74,9 @@ class Counted:
     Parameters
     ----------
     total : float
-        Of all rows; of their weights 1.
+        Of all rows; of weights that are no whole numbers 1.
     whole : bool
-        Whether each row counts 1.
+        Whether rows count in whole numbers.
     unit : float
         From `unit_of`.
     """

@@ -127,14 +127,15 @@ class Walk:
         place[ordered] = np.arange(len(ordered))
         return turns, place
 
-    def ways(self, matrix: FloatArray) -> IntArray:
-        """Where each row may go from the places below each inner node (m, inner nodes).
+    def ways(self, answers: ByteArray) -> IntArray:
+        """Where each row may go from the places below each inner node (m, inner nodes), by its
+        answers.
 
         Two bits per place: 1 left, 2 right, 3 both never; 0 where the place is no inner node.
         """
         turns, place = self._turns
-        boxes = inside(self.block, turns, self.block.answers(matrix))
-        ways = np.zeros((len(self.inner) + 1, len(matrix)), np.uint16)
+        boxes = inside(self.block, turns, answers)
+        ways = np.zeros((len(self.inner) + 1, answers.shape[1]), np.uint16)
         ways[:-1] = boxes[place[self.block.right[self.inner]]]
         ways <<= 1
         ways[:-1] |= boxes[place[self.block.left[self.inner]]]

@@ -10,15 +10,16 @@ import numpy as np
 
 from owenshap.support.arrays import WORKING, ByteArray, FloatArray, IntArray
 from owenshap.support.progress import pulse
-from owenshap.trees.boxes import Block
+from owenshap.trees.boxes import Block, counted, out_of_words
 from owenshap.trees.cells import Cells, plan
-from owenshap.trees.few import Few, Met
+from owenshap.trees.ensemble import SAME
+from owenshap.trees.few import MOST_COUNTED, Few, Met
 from owenshap.trees.leaves import Counted, unit_of
 from owenshap.trees.pairs import Walk, add_pair_values
 from owenshap.trees.paths import Passes, add_cover_differences, add_path_values, cover_shares
 from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.tables import Entries, Table, histograms, interventional, path_dependent
-from owenshap.trees.work import pair_work, path_work, reached
+from owenshap.trees.work import pair_work, path_work, reached, some_of
 
 BLOCK_NODES = 1 << 15  # of a block of trees
 # looked up at a time, whose bits take an eighth of the working memory; fewer where a single tree is
@@ -36,7 +37,8 @@ class Prepared:
     background : float (b, features) or None
         Rows as the trees compare them; None: absent players follow the trees' own cover.
     weights : float (b,) or None
-        Of the background's rows, with sum 1; None where they are equal.
+        Of the background's rows, with sum 1; None where they are equal. Those that are as whole
+        numbers count as so many rows.
     room : int
         Bytes that the tables may take if they are kept.
     asked : Asked
@@ -54,7 +56,9 @@ class Prepared:
         self.block = block
         self.background = background
         self.weights = weights
+        self._counts = None if weights is None else _whole_numbers(weights)
         self.asked = asked
+        self.rows = max(1, min(ROWS, ROWS * BLOCK_NODES // len(block)))  # at a time
         walking = (
             path_work(block, asked)
             if background is None
@@ -63,7 +67,6 @@ class Prepared:
         self.plan = plan(block, walking, background is not None and asked == VALUES, asked)
         self.size = 8 * self.plan.entries * block.ensemble.values.shape[1]  # bytes
         self.kept = self.size if self.size <= room else 0
-        self.rows = max(1, min(ROWS, ROWS * BLOCK_NODES // len(block)))  # at a time
         self._by_leaves = float(walking.leaf[self.plan.leaves].sum())
         self._tables: list[Table] | None = None
         self._rows_so_far = 0
@@ -94,7 +97,7 @@ class Prepared:
 
     def _sooner_without(self, rows: int) -> bool:
         """Whether it is less work for so many rows to do without tables."""
-        if self.background is None or self.weights is not None or self.asked != VALUES:
+        if self.background is None or not self.counted.whole or self.asked != VALUES:
             return False
         return self._tables is None and rows * self._by_leaves < self.plan.once + self.plan.at_least
 
@@ -127,14 +130,17 @@ class Prepared:
         ]
 
     def _pattern_counts(self, groups: list[Cells]) -> list[FloatArray]:
-        return histograms(groups, map(self.plan.bits, self._answers()), self.weights)
+        weights = self.weights if self._counts is None else self._counts
+        return histograms(groups, map(self.plan.bits, self._answers()), weights)
 
     @cached_property
     def counted(self) -> Counted:
         assert self.background is not None
-        total = len(self.background) if self.weights is None else 1
-        largest = float(self.block.ensemble.largest.max(initial=0))
-        return Counted(total, self.weights is None, unit_of(largest))
+        unit = unit_of(float(self.block.ensemble.largest.max(initial=0)))
+        if self._counts is not None:
+            return Counted(int(self._counts.sum()), True, unit)
+        whole = self.weights is None
+        return Counted(len(self.background) if whole else 1, whole, unit)
 
     @cached_property
     def few(self) -> Few:
@@ -145,11 +151,15 @@ class Prepared:
         if len(self._background_parts) == 1:
             yield self._kept_met
         else:
-            yield from map(self.few.met, self._answers())
+            for rows, answers in zip(self._background_parts, self._answers(), strict=True):
+                yield self._met_of(rows, answers)
 
     @cached_property
     def _kept_met(self) -> Met:
-        return self.few.met(*self._answers())
+        return self._met_of(slice(None), *self._answers())
+
+    def _met_of(self, rows: slice, answers: ByteArray) -> Met:
+        return self.few.met(answers, None if self._counts is None else self._counts[rows])
 
     @property
     def _rows_at_once(self) -> int:
@@ -186,7 +196,7 @@ class Prepared:
         targets = block.ensemble.n_outputs * self.asked.targets(block.n_players)
         deep = np.zeros((targets, len(matrix)))
         if self.background is not None:
-            ways = (self.walk.ways(matrix), self.background_ways)
+            ways = (self.walk.ways(block.answers(matrix)), self.background_ways)
             add_pair_values(self.walk, block.n_players, *ways, self.weights, deep)
             return deep if self.weights is not None else deep / len(self.background)
         answers = block.answers(matrix)
@@ -206,12 +216,14 @@ class Prepared:
         at: FloatArray = np.zeros(len(leaves))
         start = 0
         for answers in self._answers():
-            arrived = self.block.arrived(answers)[leaves]
+            arrived = self.block.arrived(answers).take(leaves, axis=0)
+            if self.weights is None:
+                at += counted(arrived)
+                continue
             stop = start + answers.shape[1]
-            weights = None if self.weights is None else self.weights[start:stop]
-            at += arrived.sum(axis=1) if weights is None else arrived @ weights
+            at += out_of_words(arrived, answers.shape[1]) @ self.weights[start:stop]
             start = stop
-        return at / self.counted.total
+        return at / self.counted.total if self.weights is None else at
 
     @cached_property
     def _kept_answers(self) -> list[ByteArray]:
@@ -237,7 +249,10 @@ class Prepared:
     def reached(self) -> FloatArray:
         """The share of pairs that come to each node, about."""
         assert self.background is not None
-        return reached(self.block, self.background)
+        some = some_of(len(self.background))
+        if len(self._background_parts) == 1:
+            return reached(self.block, self._kept_answers[0][:, some])
+        return reached(self.block, self._answers_of(some))
 
     @cached_property
     def passes(self) -> Passes:
@@ -249,8 +264,21 @@ class Prepared:
 
     @cached_property
     def background_ways(self) -> IntArray:
-        assert self.background is not None
-        return self.walk.ways(self.background)
+        return self.walk.ways(np.concatenate([*self._answers()], axis=1))
+
+
+def _whole_numbers(weights: FloatArray) -> FloatArray | None:
+    """The smallest whole numbers that are to each other as the weights are, which sum to 1; None
+    where they add up to more than can be counted.
+    """
+    least = weights[weights > 0].min()
+    if MOST_COUNTED * least < 1:
+        return None
+    multiples = np.arange(1, int(MOST_COUNTED * least) + 1)[:, None]
+    counts = multiples * (weights / least)
+    near = np.rint(counts)
+    whole = (np.abs(counts - near) <= SAME * counts).all(axis=1)
+    return near[whole.argmax()] if whole.any() else None
 
 
 def parts_of(matrix: FloatArray, rows: int) -> list[slice]:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.trees.boxes import Block, inside
+from owenshap.support.arrays import ByteArray, FloatArray, IntArray
+from owenshap.trees.boxes import Block, all_of, counted, in_words, inside_words
 from owenshap.trees.products import VALUES, Asked
 
 EXPECTED_ROWS = 150  # the rows that tables are weighed for: between a few and thousands
@@ -143,17 +143,25 @@ def pair_work(block: Block, pairs: FloatArray, asked: Asked = VALUES) -> WalkWor
     return WalkWork(ends * partners, pairs * PER_VISIT, ends)
 
 
-def reached(block: Block, background: FloatArray) -> FloatArray:
-    """The share of all pairs of rows that come to each node (nodes,).
+def some_of(rows: int) -> slice:
+    """Some of so many rows, spread over all of them, that `reached` is told by."""
+    step = max(1, rows // SOME)
+    return slice(0, step * SOME, step)
+
+
+def reached(block: Block, answers: ByteArray) -> FloatArray:
+    """The share of all pairs of rows that come to each node (nodes,), by the answers (questions, m)
+    of some background rows.
 
     A pair does where each player on the way has one of the two rows in its box. Rows and background
     are taken to be alike, and players to be independent.
     """
-    some = background[:: max(1, len(background) // SOME)][:SOME]
     turns = block.chain(np.flatnonzero(block.parent >= 0))
     either = np.ones(len(block))
     if turns:
-        outside = 1 - inside(block, turns, block.answers(some)).mean(axis=1)
+        rows = answers.shape[1]
+        held = counted(inside_words(block, turns, in_words(answers)) & all_of(rows))
+        outside = 1 - held / rows
         either[np.concatenate(turns)] = 1 - np.minimum(outside, 1 - 1 / SOME) ** 2
     share = np.ones(len(block))
     for level in block.levels[1:]:

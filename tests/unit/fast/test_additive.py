@@ -59,3 +59,23 @@ def test_a_model_that_was_changed_is_read_again() -> None:
     before = explainer(X[:3]).values
     model.coef_ = 2 * model.coef_
     np.testing.assert_allclose(explainer(X[:3]).values, 2 * before, rtol=1e-12)
+
+
+def test_a_linear_model_is_asked_once_and_has_the_same_bits_again(monkeypatch: Any) -> None:
+    """Composites go with the rows; the next calls have the same company."""
+    batches: list[int] = []
+    predict = LinearRegression.predict
+
+    def counted(self: Any, batch: Any) -> Any:
+        batches.append(len(batch))
+        return predict(self, batch)
+
+    monkeypatch.setattr(LinearRegression, "predict", counted)
+    model = LinearRegression().fit(X, X @ np.arange(5))
+    explainer = Explainer(model, X[40:])
+    calls = [explainer(X[:1]) for _ in range(3)]
+    assert len(batches) == 3
+    assert batches[0] == batches[1] == batches[2] > 1
+    for each in calls[1:]:
+        np.testing.assert_array_equal(each.predictions, calls[0].predictions)
+        np.testing.assert_array_equal(each.values, calls[0].values)

@@ -346,20 +346,42 @@ def test_bad_input_is_named() -> None:
     features=st.integers(1, 12),
     vector=st.booleans(),
     size=st.integers(1, 400),
+    weighted=st.booleans(),
 )
 def test_with_and_without_tables_rows_have_the_same_bits(
-    seed: int, depth: int, features: int, vector: bool, size: int
+    seed: int, depth: int, features: int, vector: bool, size: int, weighted: bool
 ) -> None:
     shape = {"depth": depth, "features": features, "vector": vector}
     ensemble = random_ensemble(seed, trees=4, outputs=2, leafy=0.1, **shape)
     rows = random_rows(seed + 1, 6, features)
     background = random_rows(seed + 2, size, features)
+    weights = 1 + np.arange(size) % 5 if weighted else None
     found = []
     for without in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Prepared, "_sooner_without", lambda *_, answer=without: answer)
-            found.append(TreeGame.of(ensemble, background).values(rows))
+            found.append(TreeGame.of(ensemble, background, weights).values(rows))
     np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("rows", [1, 400])
+def test_weights_that_are_whole_numbers_count_as_rows(rows: int) -> None:
+    ensemble = random_ensemble(3, trees=3, depth=9, features=9, leafy=0.1)
+    explained = random_rows(4, rows, 9)
+    background = random_rows(5, 100, 9)
+    counts = np.array([0, 2, 3, 5] * 25)
+    weighted = TreeGame.of(ensemble, background, counts * 0.1)
+    repeated = TreeGame.of(ensemble, np.repeat(background, counts, axis=0))
+    np.testing.assert_array_equal(weighted.values(explained), repeated.values(explained))
+    assert not weighted.prepared[0].plan.deep.any()
+    assert bool(weighted.prepared[0]._tables) == (rows == 400)
+
+
+def test_other_weights_are_no_rows() -> None:
+    ensemble = random_ensemble(3)
+    background = random_rows(5, 5, ensemble.n_features)
+    for weights in (np.sqrt(np.arange(1.0, 6)), [1e-300, 1, 1, 1, 1], [1, 1, 1, 1, 1e6]):
+        assert not TreeGame.of(ensemble, background, weights).prepared[0].counted.whole
 
 
 def test_few_rows_do_without_tables() -> None:

@@ -79,11 +79,11 @@ def _forest(model: Any, trees: list[Any]) -> TreeEnsemble:
     classifier = hasattr(model, "predict_proba")
     joined = np.concatenate([tree.tree_.value for tree in trees])
     joined = _shares(joined, trees[0].n_classes_) if classifier else joined[:, :, 0]
-    values = np.split(joined, starts([tree.tree_.node_count for tree in trees])[1:])
     pieces: list[Piece] = [(tree.tree_, 1 / len(trees), None) for tree in trees]
-    outputs = np.tile(np.arange(values[0].shape[1]), (len(trees), 1))
+    outputs = np.tile(np.arange(joined.shape[1]), (len(trees), 1))
     base = np.zeros(outputs.shape[1])
-    return _joined(model, pieces, values, outputs, base, PROBABILITY if classifier else PREDICTION)
+    unit = PROBABILITY if classifier else PREDICTION
+    return _joined(model, pieces, [joined], outputs, base, unit)
 
 
 def _shares(value: FloatArray, classes: Any) -> FloatArray:
@@ -200,8 +200,10 @@ def _joined(
     unit: str,
 ) -> TreeEnsemble:
     trees = [tree for tree, _, _ in pieces]
-    roots = starts([tree.node_count for tree in trees])
-    offset = np.repeat(roots, [tree.node_count for tree in trees])
+    nodes = [tree.node_count for tree in trees]
+    roots = starts(nodes)
+    offset = np.repeat(roots, nodes)
+    scale = np.repeat([scale for _, scale, _ in pieces], nodes)
     left = np.concatenate([tree.children_left for tree in trees])
     right = np.concatenate([tree.children_right for tree in trees])
     inner = left >= 0
@@ -212,10 +214,8 @@ def _joined(
         right=np.where(inner, right + offset, -1),
         feature=np.where(inner, feature, -1),
         threshold=np.concatenate([tree.threshold for tree in trees]),
-        missing_left=np.concatenate([_missing_left(tree) for tree in trees]),
-        values=np.concatenate(
-            [scale * value for (_, scale, _), value in zip(pieces, values, strict=True)]
-        ),
+        missing_left=_missing_left(trees, len(left)),
+        values=scale[:, None] * np.concatenate(values),
         outputs=outputs,
         cover=np.concatenate([tree.weighted_n_node_samples for tree in trees]),
         base=base,
@@ -230,9 +230,11 @@ def _columns(feature: IntArray, columns: Any) -> IntArray:
     return feature if columns is None else np.where(feature >= 0, np.asarray(columns)[feature], -1)
 
 
-def _missing_left(tree: Any) -> BoolArray:
-    stored = getattr(tree, "missing_go_to_left", None)
-    return np.zeros(tree.node_count, np.bool_) if stored is None else np.asarray(stored, np.bool_)
+def _missing_left(trees: list[Any], nodes: int) -> BoolArray:
+    """Whether missing values go left; older versions do not say, and take none."""
+    if not hasattr(trees[0], "missing_go_to_left"):
+        return np.zeros(nodes, np.bool_)
+    return np.concatenate([tree.missing_go_to_left for tree in trees]).astype(np.bool_)
 
 
 def _histogram(model: Any) -> TreeEnsemble:
