@@ -103,7 +103,8 @@ def _workers(
     def taken(executors: list[Any]) -> np.ndarray:
         for executor in executors:
             run(executor)  # workers begin, and import what they need
-        return np.array([[run(executor) for executor in executors] for _ in range(TURNS)])
+        turns = 2 * TURNS + 1  # one differs from the next by 10 %
+        return np.array([[run(executor) for executor in executors] for _ in range(turns)])
 
     local = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
     with ProcessPoolExecutor(1) as one, ProcessPoolExecutor(2) as two:
