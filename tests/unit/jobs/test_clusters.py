@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import time
 
 import pytest
@@ -37,6 +39,35 @@ def test_functions_that_are_in_no_module_travel(tmp_path, client):
     run = finished(tmp_path, model=lambda batch: batch["a"] * batch["b"], executor=client)
     wanted = explainer(lambda batch: batch["a"] * batch["b"])(ROWS, **SETTINGS)
     assert_same(run.explanation(), wanted)
+
+
+@pytest.mark.slow
+def test_a_cluster_that_was_begun_elsewhere_does_too(tmp_path):
+    """Scheduler and workers are processes of their own, in folders of their own."""
+    file, begun = tmp_path / "scheduler.json", []
+
+    def begin(what, *more):
+        folder = tmp_path / str(len(begun))
+        folder.mkdir()
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", "--no-dashboard", *more]
+        command += ["--scheduler-file", str(file)]
+        begun.append(subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL))
+
+    try:
+        begin("scheduler", "--port", "0")
+        begin("worker", "--nthreads", "1", "--no-nanny")
+        begin("worker", "--nthreads", "1", "--no-nanny")
+        with distributed.Client(scheduler_file=str(file), timeout=60) as client:
+            client.wait_for_workers(2, timeout=60)
+            run = finished(
+                tmp_path, model=lambda batch: batch["a"] * batch["b"], executor=client, part_rows=7
+            )
+        wanted = explainer(lambda batch: batch["a"] * batch["b"])(ROWS, **SETTINGS)
+        assert_same(run.explanation(), wanted)
+    finally:
+        for process in begun:
+            process.terminate()
+            process.wait()
 
 
 def test_rows_that_raise_are_marked_there_too(tmp_path, client):
