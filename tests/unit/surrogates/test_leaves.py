@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import owenshap
 from benchmarks.interactions.choosing import _leaves
 from benchmarks.interactions.games import unanimity_sum
 from owenshap.designs.indices import as_index
@@ -134,3 +135,17 @@ def test_a_search_without_anything_to_find_ends():
         Shared(EVEN, ODD, SOME).factors(BothParts(signs, *np.zeros((2, 32)), 1.0)), SOME
     )
     assert not len(found)
+
+
+def test_intervals_hold_what_jitter_leaves_of_games_that_are_found_whole():
+    held = []
+    for seed in range(104, 108):
+        game = unanimity_sum(10, 25, 4, seed)
+        found = owenshap.interactions(
+            owenshap.FunctionGame(game.fn, 10), method="gaussian-process", budget=500, seed=seed
+        )
+        upper = np.triu_indices(10, 1)
+        away = np.abs(2 * found.values - game.pairs)[upper]  # a pair's index is in two cells
+        assert away.max() < 1e-5
+        held.append(np.mean(away <= (found.upper - found.lower)[upper]))
+    assert np.mean(held) > 0.9
