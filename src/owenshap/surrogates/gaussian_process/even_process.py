@@ -39,7 +39,7 @@ from owenshap.surrogates.gaussian_process.learning import (
 from owenshap.surrogates.gaussian_process.leaves import Leaves
 from owenshap.surrogates.gaussian_process.members import without_folds
 from owenshap.surrogates.gaussian_process.parameters import OTHERS
-from owenshap.surrogates.gaussian_process.settings import TRIPLES
+from owenshap.surrogates.gaussian_process.settings import LEARNING, TRIPLES
 
 # pairs that parameters are learned from, and steps: benchmarks/decisions.md#even-process has all
 # numbers here
@@ -241,9 +241,11 @@ class _Output:
     def _many(self) -> bool:
         return len(self._target) >= MANY * self._signs.shape[1]
 
-    def _learned(self, vector: FloatArray, beside: Beside, steps: int) -> _Fit | None:
+    def _learned(
+        self, vector: FloatArray, beside: Beside, steps: int, seen: int = SEEN
+    ) -> _Fit | None:
         """Parameters by their likelihood; None where float64 has no factor for them."""
-        return self._of(_steps(self._signs, self._target, vector, beside, steps), beside)
+        return self._of(_steps(self._signs, self._target, vector, beside, steps, seen), beside)
 
     def _of(self, vector: FloatArray, beside: Beside) -> _Fit | None:
         factor = EvenLikelihood(self._signs, beside).factor(vector)
@@ -299,7 +301,9 @@ class _Output:
         spreads = np.sqrt(np.mean(np.square(self._signs @ found.T), axis=0))
         beside = plain.beside._replace(directions=found / np.maximum(spreads, 1e-12)[:, None])
         first = np.repeat(DIRECTION_MEAN, len(found))
-        return self._learned(np.concatenate([first, plain.vector]), beside, STEPS)
+        vector = np.concatenate([first, plain.vector])
+        seen = SEEN if self._many else LEARNING.stages[0][0]  # these matrices are twice as many
+        return self._learned(vector, beside, STEPS, seen)
 
     def _with_products(self, plain: _Fit) -> _Fit | None:
         """Products of two and four players that stand out, and parameters some steps on, in
@@ -371,10 +375,15 @@ def _fold(pairs: int) -> IntArray:
 
 
 def _steps(
-    signs: FloatArray, target: FloatArray, vector: FloatArray, beside: Beside, steps: int
+    signs: FloatArray,
+    target: FloatArray,
+    vector: FloatArray,
+    beside: Beside,
+    steps: int,
+    seen: int = SEEN,
 ) -> FloatArray:
-    """Parameters some steps on."""
-    which = np.sort(spread_order(len(target))[: min(SEEN, len(target))])
+    """Parameters some steps on, from so many pairs."""
+    which = np.sort(spread_order(len(target))[:seen])
     loss = partial(EvenLikelihood(signs[which], beside).loss, values=target[which])
     limits = even_bounds(signs.shape[1], len(beside.directions))
     return lowest_from(loss, vector, limits, steps)
