@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import owenshap
 from owenshap.support.arrays import IntArray
 from owenshap.surrogates.gaussian_process import even as _even
 from owenshap.surrogates.gaussian_process.even import EvenPart
@@ -255,3 +256,21 @@ def test_fits_of_few_pairs_are_better_with_the_even_part(monkeypatch):
     )
     gains = np.log([error(game) for game in games]) - np.log(with_it)
     assert gains.mean() > 0.05
+
+
+def test_small_triples_are_looked_at_too():
+    """With 200 candidates a round, however many pairs there are, some of these are never seen."""
+    rng, n_players, terms = np.random.default_rng(1), 24, 120
+    players = rng.permuted(np.tile(np.arange(n_players), (terms, 1)), axis=1)[:, :3]
+    sizes = rng.normal(size=terms) * np.exp(-4 * rng.random(terms))
+    main = rng.normal(size=n_players)
+
+    def value(coalitions):
+        signs = np.where(coalitions, 1.0, -1.0)
+        return signs @ main + signs[:, players].prod(axis=2) @ sizes
+
+    exact = 2 * main
+    np.add.at(exact, players.ravel(), np.repeat(2 / 3 * sizes, 3))
+    game = owenshap.FunctionGame(value, n_players)
+    found = owenshap.estimate(game, "gaussian-process", budget=50 * n_players, seed=1).values
+    assert np.square(found - exact).sum() < 1e-9 * np.square(exact).sum()
