@@ -6,10 +6,11 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.support.arrays import FloatArray
+from owenshap.trees.boxes import parts_of
 from owenshap.trees.ensemble import TreeEnsemble
 from owenshap.trees.exact import TreeGame
 from owenshap.trees.pairs import Walk, add_own_values
-from owenshap.trees.prepared import ROWS, parts_of
+from owenshap.trees.prepared import ROWS
 from owenshap.trees.products import Asked, Levels
 from owenshap.trees.work import reached, some_of
 
@@ -68,9 +69,9 @@ def _against_own(game: TreeGame, rows: object, asked: Asked) -> FloatArray:
     total = np.zeros((targets, len(matrix)))
     for block in game.blocks:
         wanted = ~block.inner & (block.players >= asked.order)
-        some = block.answers(others[some_of(len(others))])
+        some = block.followed(others[some_of(len(others))])
         walk = Walk(block, wanted, reached(block, some), asked)
         for part in parts_of(matrix, ROWS) if len(walk.leaves) else []:
-            own, other = (walk.ways(block.answers(each[part])) for each in (matrix, others))
+            own, other = (walk.ways(block.followed(each[part])) for each in (matrix, others))
             add_own_values(walk, game.n_players, own, other, total[:, part])
     return total

@@ -8,20 +8,24 @@ concerned, where its columns lie in that box.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
 from owenshap.support.arrays import CACHED, BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.trees.ensemble import TreeEnsemble
 
+WORD = 8 * np.dtype(np.uint64).itemsize  # bits
 NONE = -1  # no node, player or set of categories has this number
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some trees of an ensemble, their nodes numbered from zero.
+    """Some trees of an ensemble, their nodes numbered from zero, depth by depth: at each depth the
+    left children of the depth above, then the right ones. Nodes that no edge leads to are left out.
 
     Parameters
     ----------
@@ -38,13 +42,35 @@ class Block:
     player_of: IntArray
 
     @cached_property
-    def nodes(self) -> slice:
+    def _depths(self) -> list[IntArray]:
+        """The nodes of the ensemble at each depth, roots first."""
+        depths = [self.ensemble.roots[self.trees]]
+        while True:
+            left = self.ensemble.left.take(depths[-1])
+            inner = np.flatnonzero(left >= 0)
+            if not len(inner):
+                return depths
+            right = self.ensemble.right.take(depths[-1].take(inner))
+            depths.append(np.concatenate([left.take(inner), right]))
+
+    @cached_property
+    def nodes(self) -> IntArray:
         """The block's nodes in the ensemble."""
-        roots = np.append(self.ensemble.roots, len(self.ensemble.left))
-        return slice(int(roots[self.trees.start]), int(roots[self.trees.stop]))
+        return np.concatenate(self._depths)
 
     def __len__(self) -> int:
-        return self.nodes.stop - self.nodes.start
+        return len(self.nodes)
+
+    def where(self, wanted: BoolArray) -> IntArray:
+        """The nodes that are wanted, in the order of the ensemble."""
+        return self._in_order[wanted.take(self._in_order)]
+
+    @cached_property
+    def _in_order(self) -> IntArray:
+        first = self.nodes[0]  # the root of the first tree: all others lie behind
+        number = np.full(self.nodes.max() - first + 1, NONE)
+        number[self.nodes - first] = np.arange(len(self))
+        return number[number >= 0]
 
     @cached_property
     def n_players(self) -> int:
@@ -53,91 +79,104 @@ class Block:
 
     @cached_property
     def roots(self) -> IntArray:
-        return self.ensemble.roots[self.trees] - self.nodes.start
+        return np.arange(len(self._depths[0]))
 
     @cached_property
     def left(self) -> IntArray:
-        return self._child(self.ensemble.left)
+        return self._child(self.is_left)
 
     @cached_property
     def right(self) -> IntArray:
-        return self._child(self.ensemble.right)
+        return self._child(~self.is_left)
 
-    def _child(self, child: IntArray) -> IntArray:
-        here = child[self.nodes]
-        return np.where(here >= 0, here - self.nodes.start, NONE)
+    def _child(self, which: BoolArray) -> IntArray:
+        child = np.full(len(self), NONE)
+        edges = np.flatnonzero(which[len(self.roots) :]) + len(self.roots)
+        child[self.parent.take(edges)] = edges
+        return child
 
     @cached_property
     def inner(self) -> BoolArray:
-        return self.left >= 0
+        return self.ensemble.left.take(self.nodes) >= 0
+
+    @cached_property
+    def worth(self) -> BoolArray:
+        """Whether a node is a leaf that adds something."""
+        return ~self.inner & self.ensemble.values[self.nodes].any(axis=1)
 
     @cached_property
     def tree(self) -> IntArray:
         """The tree of each node, counted in the ensemble."""
-        return self.ensemble.tree_of[self.nodes]
+        return self.ensemble.tree_of.take(self.nodes)
 
     @cached_property
     def player(self) -> IntArray:
         """The player whose value decides at a node; NONE at leaves."""
-        feature = self.ensemble.feature[self.nodes]
-        return np.where(self.inner, self.player_of[np.maximum(feature, 0)], NONE)
+        feature = self.ensemble.feature.take(self.nodes)
+        return np.where(self.inner, self.player_of.take(np.maximum(feature, 0)), NONE)
 
     @cached_property
-    def levels(self) -> list[IntArray]:
+    def levels(self) -> list[slice]:
         """The nodes at each depth, roots first."""
-        levels = [self.roots]
-        while len(levels[-1]):
-            inner = levels[-1][self.inner[levels[-1]]]
-            levels.append(np.concatenate([self.left[inner], self.right[inner]]))
-        return levels[:-1]
+        edges = np.cumsum([0, *(len(each) for each in self._depths)]).tolist()
+        return [slice(start, stop) for start, stop in pairwise(edges)]
+
+    @cached_property
+    def splits(self) -> list[tuple[IntArray, slice, slice]]:
+        """The inner nodes at each depth, roots first, and their left and right children."""
+        splits = []
+        for above, level in pairwise(self.levels):
+            inner = np.flatnonzero(self.inner[above]) + above.start
+            middle = level.start + len(inner)
+            splits.append((inner, slice(level.start, middle), slice(middle, level.stop)))
+        return splits
 
     @cached_property
     def depth(self) -> IntArray:
-        """How many edges lead to each node; NONE where none do."""
-        depth = np.full(len(self), NONE)
-        for each, level in enumerate(self.levels):
-            depth[level] = each
-        return depth
+        """How many edges lead to each node."""
+        return np.repeat(np.arange(len(self._depths)), [len(each) for each in self._depths])
 
     def leading_to(self, wanted: BoolArray) -> BoolArray:
         """Which nodes have a wanted leaf below, or are one."""
         live = wanted.copy()
         for level in reversed(self.levels[1:]):
-            live[self.parent[level[live[level]]]] = True
+            live[self.parent[level][live[level]]] = True
         return live
 
     @cached_property
     def parent(self) -> IntArray:
         parent = np.full(len(self), NONE)
-        inner = np.flatnonzero(self.inner)
-        parent[self.left[inner]] = inner
-        parent[self.right[inner]] = inner
+        for inner, left, right in self.splits:
+            parent[left] = inner
+            parent[right] = inner
         return parent
 
     @cached_property
     def is_left(self) -> BoolArray:
         """Whether a node is its parent's left child."""
         is_left = np.zeros(len(self), np.bool_)
-        is_left[self.left[self.inner]] = True
+        for _, left, _ in self.splits:
+            is_left[left] = True
         return is_left
 
     @cached_property
     def edge_player(self) -> IntArray:
         """The player of each edge; NONE at roots."""
-        return np.where(self.parent >= 0, self.player[self.parent], NONE)
+        return np.where(self.parent >= 0, self.player.take(self.parent), NONE)
 
     @cached_property
     def before(self) -> IntArray:
         """The last edge above each edge with the same player; NONE where there is none."""
         before = np.full(len(self), NONE)
         waiting = np.flatnonzero(self.parent >= 0)
-        above = self.parent[waiting]
+        above = self.parent.take(waiting)
         while len(waiting):
-            same = self.edge_player[above] == self.edge_player[waiting]
+            player = self.edge_player.take(above)
+            same = player == self.edge_player.take(waiting)
             before[waiting[same]] = above[same]
-            on = ~same & (self.parent[above] >= 0)
-            waiting = waiting[on]
-            above = self.parent[above[on]]
+            on = np.flatnonzero(~same & (player >= 0))
+            waiting = waiting.take(on)
+            above = self.parent.take(above.take(on))
         return before
 
     @cached_property
@@ -154,11 +193,11 @@ class Block:
     def _numbered(self) -> tuple[IntArray, IntArray]:
         players = np.zeros(len(self), np.int64)
         slot = np.full(len(self), NONE)
+        new = self.before < 0
         for level in self.levels[1:]:
-            known = self.before[level] >= 0
-            above = players[self.parent[level]]
-            slot[level] = np.where(known, slot[self.before[level]], above)
-            players[level] = above + ~known
+            above = players.take(self.parent[level])
+            slot[level] = np.where(new[level], above, slot.take(self.before[level]))
+            players[level] = above + new[level]
         return players, slot
 
     def boxes(self, nodes: IntArray) -> IntArray:
@@ -166,28 +205,30 @@ class Block:
         beyond.
         """
         edges = np.full((len(nodes), int(self.players[nodes].max(initial=0))), NONE)
-        row = np.arange(len(nodes))
+        flat = edges.reshape(-1)
+        first = np.arange(len(nodes)) * edges.shape[1]
         edge = nodes
         while True:
-            inside = self.parent[edge] >= 0
-            row = row[inside]
-            edge = edge[inside]
-            if not len(row):
+            above = self.parent.take(edge)
+            inside = np.flatnonzero(above >= 0)
+            first = first.take(inside)
+            edge = edge.take(inside)
+            if not len(edge):
                 return edges
-            slot = self.slot[edge]
-            free = edges[row, slot] == NONE
-            edges[row[free], slot[free]] = edge[free]
-            edge = self.parent[edge]
+            place = first + self.slot.take(edge)
+            flat[place] = np.maximum(flat.take(place), edge)  # numbers grow with the depth
+            edge = above.take(inside)
 
     @cached_property
     def conditions(self) -> tuple[IntArray, IntArray]:
         """For each distinct question a node of the ensemble; and the question of each node here."""
-        inner = np.flatnonzero(self.inner)
+        inner = self.where(self.inner)
         if not len(inner):
             return inner, np.full(len(self), NONE)
-        nodes = inner + self.nodes.start
+        nodes = self.nodes.take(inner)
         whole = self.ensemble
-        keys = [whole.missing_left[nodes], whole.threshold[nodes], whole.feature[nodes]]
+        feature = whole.feature[nodes].astype(np.min_scalar_type(whole.n_features))  # sorts sooner
+        keys = [whole.missing_left[nodes], whole.threshold[nodes], feature]
         keys += [
             each[nodes] for each in (whole.zero_is_missing, whole.category_set) if each is not None
         ]
@@ -225,74 +266,109 @@ class Block:
             edges = edges[(edges >= 0) & ~wanted[edges]]
         turn = self._turn
         last = int(turn[wanted].max(initial=-1))
-        return [np.flatnonzero(wanted & (turn == each)) for each in range(last + 1)]
+        return [self.where(wanted & (turn == each)) for each in range(last + 1)]
 
     @cached_property
     def _turn(self) -> IntArray:
         """How many edges before each edge have the same player."""
         turn = np.zeros(len(self), np.int64)
         for level in self.levels[1:]:
-            follows = level[self.before[level] >= 0]
-            turn[follows] = turn[self.before[follows]] + 1
+            before = self.before[level]
+            turn[level] = np.where(before >= 0, turn.take(before) + 1, 0)
         return turn
 
+    def followed(self, matrix: FloatArray) -> Followed:
+        """Where rows may go."""
+        return Followed(self, self.answers(matrix))
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """Where rows may go in a block, many rows in a word.
+
+    Parameters
+    ----------
+    block : Block
+        The trees.
+    answers : byte (questions, m)
+        Whether each row goes left.
+    """
+
+    block: Block
+    answers: ByteArray
+
+    @property
+    def rows(self) -> int:
+        return self.answers.shape[1]
+
     @cached_property
-    def _turned(self) -> IntArray:
-        """All bits set where a node is its parent's right child, none where it is the left."""
-        return np.where(self.is_left, np.uint64(0), ~np.uint64(0))
+    def inside(self) -> IntArray:
+        """Which rows lie in each edge's box (nodes + 1, words): all at roots, and behind the last
+        edge, which stands for none. Bits beyond the rows mean nothing.
+        """
+        block = self.block
+        _, question = block.conditions
+        some = self.answers if len(self.answers) else np.zeros((1, self.rows), np.uint8)
+        above = np.append(question.take(block.parent), NONE)
+        inside = in_words(some).take(above, axis=0)
+        inside[:-1] ^= np.where(block.is_left, np.uint64(0), ~np.uint64(0))[:, None]
+        inside[block.roots] = all_of(self.rows)
+        inside[-1] = ~np.uint64(0)
+        for level in block.levels[1:]:
+            inside[level] &= inside.take(block.before[level], axis=0)
+        return inside
 
-    def taken(self, edges: IntArray, words: IntArray) -> IntArray:
-        """Which rows take each edge at the node above (edges, words), by answers in words."""
-        _, question = self.conditions
-        taken = words.take(question.take(self.parent.take(edges)), axis=0)
-        taken ^= self._turned.take(edges)[:, None]
-        return taken
-
-    def arrived(self, answers: ByteArray) -> IntArray:
-        """Which rows come to each node (nodes, words), by their answers."""
-        words = in_words(answers)
-        arrived = np.zeros((len(self), words.shape[1]), np.uint64)
-        arrived[self.roots] = all_of(answers.shape[1])
-        for level in self.levels[1:]:
-            arrived[level] = self.taken(level, words) & arrived.take(self.parent[level], axis=0)
+    def arrived(self) -> IntArray:
+        """Which rows come to each node (nodes + 1, words)."""
+        arrived = self.inside.copy()
+        for level in self.block.levels[1:]:
+            arrived[level] &= arrived.take(self.block.parent[level], axis=0)
         return arrived
 
+    def boxes(self, edges: IntArray) -> ByteArray:
+        """Whether each row lies in the boxes of these edges (edges, m), 0 or 1."""
+        return out_of_words(self.inside.take(edges, axis=0), self.rows)
 
-def inside(block: Block, turns: list[IntArray], answers: ByteArray) -> ByteArray:
-    """Whether each row lies in each edge's box (edges, m), 0 or 1, edges in the order of turns."""
-    return out_of_words(inside_words(block, turns, in_words(answers)), answers.shape[1])
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a table, followed in a block so many at a time; up to so many in all are kept."""
+
+    block: Block
+    matrix: FloatArray
+    at_once: int
+    kept: int
+
+    def __iter__(self) -> Iterator[tuple[slice, Followed]]:
+        """Parts of the rows, and where these may go."""
+        if len(self.matrix) <= self.kept:
+            yield slice(0, len(self.matrix)), self._kept
+            return
+        for part in parts_of(self.matrix, self.at_once):
+            yield part, self.block.followed(self.matrix[part])
+
+    @cached_property
+    def _kept(self) -> Followed:
+        return self.block.followed(self.matrix)
 
 
-def inside_words(block: Block, turns: list[IntArray], words: IntArray) -> IntArray:
-    """The same (edges, words) of answers in words; bits beyond the rows mean nothing."""
-    place = np.full(len(block), NONE)
-    total = sum(len(turn) for turn in turns)
-    result = np.empty((total, words.shape[1]), np.uint64)
-    start = 0
-    for turn in turns:
-        stop = start + len(turn)
-        place[turn] = np.arange(start, stop)
-        part = block.taken(turn, words)
-        before = block.before.take(turn)
-        if len(turn) and before[0] >= 0:
-            part &= result.take(place.take(before), axis=0)
-        result[start:stop] = part
-        start = stop
-    return result
+def parts_of(matrix: FloatArray | IntArray, rows: int) -> list[slice]:
+    """All rows, so many at a time."""
+    return [slice(start, start + rows) for start in range(0, len(matrix), rows)]
 
 
 def in_words(bits: ByteArray) -> IntArray:
     """Bytes that are 0 or 1 (n, m) as bits (n, words): many rows are computed at once."""
-    word = 8 * np.dtype(np.uint64).itemsize
-    words = -(-bits.shape[1] // word)
-    whole = np.zeros((len(bits), words * word), np.uint8)
+    words = -(-bits.shape[1] // WORD)
+    whole = np.zeros((len(bits), words * WORD), np.uint8)
     whole[:, : bits.shape[1]] = bits
     return np.packbits(whole.reshape(-1)).view(np.uint64).reshape(len(bits), words)
 
 
 def out_of_words(words: IntArray, count: int) -> ByteArray:
     """So many bytes that are 0 or 1 of each line of words."""
-    return np.unpackbits(words.view(np.uint8), axis=1, count=count)
+    bits = np.unpackbits(words.view(np.uint8).reshape(-1))
+    return bits.reshape(-1, WORD * words.shape[1])[:, :count]
 
 
 def all_of(count: int) -> IntArray:
@@ -302,4 +378,4 @@ def all_of(count: int) -> IntArray:
 
 def counted(words: IntArray) -> IntArray:
     """How many bits are set in each line of words."""
-    return np.bitwise_count(words).sum(axis=1, dtype=np.int64)
+    return np.bitwise_count(words) @ np.ones(words.shape[1], np.int64)

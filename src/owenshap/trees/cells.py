@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from owenshap.support.arrays import WORKING, BoolArray, ByteArray, IntArray
-from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.trees.boxes import NONE, Block, Followed
 from owenshap.trees.products import VALUES, Asked
 from owenshap.trees.work import (
     EXPECTED_ROWS,
@@ -66,7 +66,7 @@ class Cells:
     edges: IntArray = field(repr=False)
     alone: bool
     roots: IntArray = field(repr=False)
-    own: int = 0
+    own: int
 
     def patterns(self, bits: ByteArray) -> IntArray:
         """The pattern of each cell and row (cells, m), from the block's bits."""
@@ -118,9 +118,8 @@ class Plan:
     def leaves(self) -> IntArray:
         """The leaves that cells have, without those that add nothing."""
         block = self.block
-        worth = block.ensemble.values[block.nodes].any(axis=1)
         enough = block.players >= self.asked.order
-        return np.flatnonzero(~block.inner & ~self.deep & (block.depth >= 0) & enough & worth)
+        return block.where(block.worth & ~self.deep & enough)
 
     @cached_property
     def _cell_of(self) -> IntArray:
@@ -137,9 +136,13 @@ class Plan:
         prefix = self._prefix
         return self.block.chain(prefix[prefix >= 0])
 
-    def bits(self, answers: ByteArray) -> ByteArray:
-        """All bits that patterns are made of (boxes and questions, m), from rows' answers."""
-        return np.concatenate([inside(self.block, self.turns, answers), answers])
+    def bits(self, rows: Followed) -> ByteArray:
+        """All bits that patterns are made of (boxes and questions, m)."""
+        return np.concatenate([rows.boxes(self._ordered), rows.answers])
+
+    @cached_property
+    def _ordered(self) -> IntArray:
+        return np.concatenate([np.zeros(0, np.int64), *self.turns])
 
     @cached_property
     def cells(self) -> list[Cells]:
@@ -149,13 +152,19 @@ class Plan:
         rank, count = _ranks(cell_of, question, len(roots))
         bits = block.players[roots] + count
         place = np.full(len(block), NONE)
-        ordered = np.concatenate(self.turns) if self.turns else np.zeros(0, np.int64)
-        place[ordered] = np.arange(len(ordered))
+        place[self._ordered] = np.arange(len(self._ordered))
         leaves = self.leaves
         care, ones = _literals(block, leaves, cell_of, roots, rank)
         edges = block.boxes(leaves)
         sources = _sources(
-            block, roots, self._prefix, place, len(ordered), cell_of, rank, int(bits.max(initial=0))
+            block,
+            roots,
+            self._prefix,
+            place,
+            len(self._ordered),
+            cell_of,
+            rank,
+            int(bits.max(initial=0)),
         )
         own, own_slot = own_bits(block, roots)
         if not self.by_splits:
@@ -241,23 +250,23 @@ def _chosen(
     tables = cell.copy()
     walk = EXPECTED_ROWS * walking.leaf
     vain = EXPECTED_ROWS * walking.vain
-    for level in reversed(block.levels):
-        inner = level[block.inner[level]]
-        children = (block.left[inner], block.right[inner])
-        tables[inner] = np.minimum(cell[inner], sum(tables[child] for child in children))
-        walk[inner] = EXPECTED_ROWS * walking.inner[inner]
-        for child in children:
-            walk[inner] += np.minimum(walk[child], tables[child] + vain[child])
-    walked = np.zeros(len(block), np.bool_)
-    free = np.zeros(len(block), np.bool_)  # of walks, and of cells above
+    for inner, left, right in reversed(block.splits):
+        tables[inner] = np.minimum(cell.take(inner), tables[left] + tables[right])
+        below = EXPECTED_ROWS * walking.inner.take(inner)
+        for child in (left, right):
+            below += np.minimum(walk[child], tables[child] + vain[child])
+        walk[inner] = below
+    walked = walk < tables + vain
     walked[block.roots] = walk[block.roots] < tables[block.roots]
-    free[block.roots] = ~walked[block.roots]
+    free = ~walked  # of walks, and of cells above
+    split = tables < cell
     for level in block.levels[1:]:
         above = block.parent[level]
-        walked[level] = walked[above] & (walk[level] < tables[level] + vain[level])
-        split = free[above] & (tables[above] < cell[above])
-        free[level] = (walked[above] & ~walked[level]) | split
-    roots = np.flatnonzero(free & (tables == cell))
+        come_by = walked.take(above)
+        walked[level] &= come_by
+        free[level] &= come_by
+        free[level] |= free.take(above) & split.take(above)
+    roots = block.where(free & (tables == cell))
     once = float(cells.once[roots].sum())
     total = float(np.minimum(walk, tables)[block.roots].sum())
     return roots, walked & ~block.inner, once, (total - once) / EXPECTED_ROWS
@@ -268,7 +277,7 @@ def _cell_of(block: Block, roots: IntArray) -> IntArray:
     cell = np.full(len(block), NONE)
     cell[roots] = np.arange(len(roots))
     for level in block.levels[1:]:
-        cell[level] = np.maximum(cell[level], cell[block.parent[level]])
+        cell[level] = np.maximum(cell[level], cell.take(block.parent[level]))
     return cell
 
 

@@ -99,15 +99,15 @@ class TreeEnsemble:
         """The ensemble of the second output and the sum of both, where that is the same for every
         row; else the ensemble itself.
         """
-        leaves = self.left < 0
         if self.values.shape[1] != 2 or self.n_outputs != 2 or not self.n_trees:
             return self, None
-        sums = self.values[:, 0] + self.values[:, 1]
-        at_leaf = sums[leaves]
-        of_tree = at_leaf[np.searchsorted(np.flatnonzero(leaves), self.roots)]
-        off = np.abs(at_leaf - of_tree[self.tree_of[leaves]])
+        leaves = np.flatnonzero(self.left < 0)
+        values = self.values.take(leaves, axis=0)
+        sums = values[:, 0] + values[:, 1]
+        of_tree = sums[np.searchsorted(leaves, self.roots)]
+        off = np.abs(sums - of_tree.take(self.tree_of.take(leaves)))
         if (
-            off.max() > SAME * np.abs(self.values[leaves]).max()
+            off.max() > SAME * np.abs(values).max()
             or self.outputs.tolist() != [[0, 1]] * self.n_trees
         ):
             return self, None
@@ -145,7 +145,7 @@ class TreeEnsemble:
         """Whether a value x goes left at a node; their shapes broadcast. Without gaps, no value is
         NaN.
         """
-        left = x <= self.threshold[nodes]
+        left = x <= self.threshold.take(nodes)
         if not gaps and self.zero_is_missing is None and self.category_set is None:
             return left
         missing = np.isnan(x)
@@ -172,26 +172,32 @@ class TreeEnsemble:
         going = np.flatnonzero(self.left.take(node) >= 0)
         first = going // max(1, len(roots)) * self.n_features  # cell of its row
         here = node.take(going)
+        left = self.left.take(here)
         while len(going):
-            left = self.goes_left(here, cells.take(first + self.feature.take(here)), gaps)
-            here = np.where(left, self.left.take(here), self.right.take(here))
-            node[going] = here
-            inner = self.left.take(here) >= 0
-            going = going[inner]
-            first = first[inner]
-            here = here[inner]
+            goes_left = self.goes_left(here, cells.take(first + self.feature.take(here)), gaps)
+            here = np.where(goes_left, left, self.right.take(here))
+            left = self.left.take(here)
+            ended = np.flatnonzero(left < 0)
+            node[going.take(ended)] = here.take(ended)
+            inner = np.flatnonzero(left >= 0)
+            going = going.take(inner)
+            first = first.take(inner)
+            here = here.take(inner)
+            left = left.take(inner)
         return node.reshape(len(matrix), -1)
 
     def predict(self, rows: object) -> FloatArray:
         """What the model predicts (m, K), in `unit`: a plain walk through every tree."""
         matrix = self.matrix(rows)
-        total = np.tile(self.base, (len(matrix), 1))
+        total = np.empty((len(matrix), self.n_outputs))
         step = max(1, (1 << 20) // max(1, self.n_trees))
         for start in range(0, len(matrix), step):
             leaf = self.leaves(matrix[start : start + step])
-            first = np.arange(start, start + len(leaf)) * self.n_outputs
-            place = first[:, None, None] + self.outputs
-            np.add.at(total.reshape(-1), place.ravel(), self.values[leaf].ravel())  # in tree order
+            own = np.arange(len(leaf) * self.n_outputs)
+            place = own[:: self.n_outputs, None, None] + self.outputs
+            added = np.append(np.tile(self.base, len(leaf)), self.values.take(leaf, axis=0))
+            sums = np.bincount(np.append(own, place), added)  # in tree order, the base first
+            total[start : start + step] = sums.reshape(len(leaf), -1)
         return total
 
     @cached_property

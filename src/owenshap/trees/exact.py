@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -10,10 +11,10 @@ import numpy as np
 
 from owenshap.errors import InputError
 from owenshap.support.arrays import USUAL_MEMORY, WORKING, FloatArray, IntArray
-from owenshap.trees.boxes import Block
+from owenshap.trees.boxes import Block, parts_of
 from owenshap.trees.device import OnDevice, room_on
 from owenshap.trees.ensemble import TreeEnsemble
-from owenshap.trees.prepared import BLOCK_NODES, Prepared, parts_of
+from owenshap.trees.prepared import BLOCK_NODES, Prepared
 from owenshap.trees.products import VALUES, Asked, Levels
 from owenshap.trees.work import EXPECTED_ROWS, PER_SPLIT
 
@@ -125,8 +126,9 @@ class TreeGame:
         """Splits that a row comes by in all trees, where it goes either way as often."""
         total = 0.0
         for block in self.blocks:
-            depth = block.depth[~block.inner & (block.depth > 0)]
-            total += float((depth * np.exp2(-depth.astype(np.float64))).sum())
+            sizes = [level.stop - level.start for level in block.levels]
+            for depth, (size, below) in enumerate(pairwise([*sizes, 0])):
+                total += depth * (size - below / 2) / 2**depth
         return total
 
     @cached_property
@@ -139,12 +141,12 @@ class TreeGame:
     def values(self, rows: object) -> FloatArray:
         """Shapley values (m, players, K)."""
         if self.device is None:
-            return self._on_host(rows, self.prepared, [])
+            return self.shaped(self._differences(rows, VALUES))
         sent, device = self.on_device
         values = self._of_both(device.values(self.ensemble.checked(rows)))
-        others = [each for each in self.prepared if each not in sent]
-        walked = [each for each in sent if each.plan.deep.any()]
-        return values + self._on_host(rows, others, walked) if others or walked else values
+        if all(each in sent and not each.plan.deep.any() for each in self.prepared):
+            return values
+        return values + self.shaped(self._differences(rows, VALUES, sent))
 
     def values_under(self, rows: object, levels: Levels) -> FloatArray:
         """Values (m, players, K) under another weight on levels than Shapley's.
@@ -157,7 +159,7 @@ class TreeGame:
             levels(degree) has nodes in [0, 1] and weights that integrate polynomials of this
             degree.
         """
-        return self.shaped(self._differences(self.ensemble.checked(rows), Asked(1, levels)))
+        return self.shaped(self._differences(rows, Asked(1, levels)))
 
     def interactions(self, rows: object, levels: Levels | None = None) -> FloatArray:
         """What pairs of players add together (m, players, players, K).
@@ -182,14 +184,20 @@ class TreeGame:
             cells[part] = self.with_diagonal(pairs, values[part])
         return cells
 
-    def _differences(self, rows: FloatArray, asked: Asked) -> FloatArray:
-        """By target and row (targets, m)."""
+    def _differences(
+        self, rows: object, asked: Asked, elsewhere: Sequence[Prepared] = ()
+    ) -> FloatArray:
+        """By target and row (targets, m); of some blocks without what their tables give."""
         matrix = self.ensemble.matrix(rows)
         targets = self.ensemble.n_outputs * asked.targets(self.n_players)
         total = np.zeros((targets, len(matrix)))
-        for each in self._prepared_for(asked):
-            each.look_up(matrix, total)
-            each.walk_down(matrix, total)
+        prepared = self._prepared_for(asked)
+        explained = [each.explained(matrix) for each in prepared]
+        for each, own in zip(prepared, explained, strict=True):
+            if each not in elsewhere:
+                each.look_up(own, total)
+        for each, own in zip(prepared, explained, strict=True):
+            each.walk_down(own, total)
         return total
 
     def with_diagonal(self, pairs: FloatArray, values: FloatArray) -> FloatArray:
@@ -201,16 +209,6 @@ class TreeGame:
         own = np.arange(count)
         cells[:, own, own] = values - cells.sum(axis=2)
         return cells
-
-    def _on_host(self, rows: object, blocks: list[Prepared], walked: list[Prepared]) -> FloatArray:
-        """Values of some blocks, and of others what their leaves without a table give."""
-        matrix = self.ensemble.matrix(rows)
-        total = np.zeros((self.ensemble.n_outputs * self.n_players, len(matrix)))
-        for each in blocks:
-            each.look_up(matrix, total)
-        for each in [*blocks, *walked]:
-            each.walk_down(matrix, total)
-        return self.shaped(total)
 
     @cached_property
     def on_device(self) -> tuple[list[Prepared], OnDevice]:

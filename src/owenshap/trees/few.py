@@ -13,10 +13,10 @@ from functools import cache, cached_property
 from math import factorial
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array
 
-from owenshap.support.arrays import CACHED, ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.support.arrays import CACHED, WORKING, FloatArray, IntArray
+from owenshap.trees.boxes import Block, Followed, parts_of
 from owenshap.trees.cells import MOST_BITS
 from owenshap.trees.leaves import Counted, common, rounded
 
@@ -66,33 +66,22 @@ class Few:
     def _boxes(self) -> IntArray:
         return self.block.boxes(self._by_players)
 
-    @cached_property
-    def _turns(self) -> list[IntArray]:
-        return self.block.chain(self._boxes[self._boxes >= 0])
-
-    @cached_property
-    def _sources(self) -> IntArray:
-        """Where the bits of the leaves' boxes are among those of all turns."""
-        ordered = np.concatenate(self._turns)
-        place = np.full(len(self.block), NONE)
-        place[ordered] = np.arange(len(ordered))
-        return place[self._boxes]
-
-    def _outside(self, answers: ByteArray) -> IntArray:
+    def _outside(self, rows: Followed) -> IntArray:
         """Whose boxes do not hold each row (leaves, m), a bit for each player."""
-        bits = inside(self.block, self._turns, answers) ^ 1
-        outside: IntArray = np.zeros((len(self.leaves), answers.shape[1]), np.uint16)
+        inside: IntArray = np.zeros((2, len(self.leaves), rows.rows), np.uint8)  # low byte, high
         for slot in reversed(range(self._boxes.shape[1])):
-            some = outside[: np.count_nonzero(self._players > slot)]
+            some = inside[slot // 8, : np.count_nonzero(self._players > slot)]
             some += some
-            some |= bits.take(self._sources[: len(some), slot], axis=0)
+            some |= rows.boxes(self._boxes[: len(some), slot])
+        outside = inside[1].astype(np.uint16)
+        outside <<= 8
+        outside |= inside[0]
+        outside ^= ((1 << self._players) - 1).astype(np.uint16)[:, None]
         return outside
 
-    def met(self, answers: ByteArray, counts: FloatArray | None) -> Met:
-        """What leaves know of background rows with these answers (questions, b), which count so
-        much (b,); None: 1 each.
-        """
-        outside = self._outside(answers)
+    def met(self, background: Followed, counts: FloatArray | None) -> Met:
+        """What leaves know of background rows, which count so much (b,); None: 1 each."""
+        outside = self._outside(background)
         if counts is None:
             ordered = np.sort(outside, axis=1)
         else:
@@ -101,10 +90,11 @@ class Few:
         new = np.ones(ordered.shape, np.bool_)
         np.not_equal(ordered[:, 1:], ordered[:, :-1], out=new[:, 1:])
         start = np.flatnonzero(new)
-        per_leaf = np.count_nonzero(new, axis=1)
+        per_leaf = new.view(np.uint8).sum(axis=1, dtype=np.int32)
         leaf = np.repeat(np.arange(len(ordered), dtype=np.int32), per_leaf)
         if counts is None:
-            count = np.diff(start, append=ordered.size)
+            count = np.append(start[1:], ordered.size)
+            count -= start
         else:
             count = np.add.reduceat(counts.take(order.ravel()), start)
         return Met(leaf, ordered.ravel()[start], count.astype(np.uint16))
@@ -112,17 +102,24 @@ class Few:
     @cached_property
     def _slots(self) -> tuple[IntArray, IntArray]:
         """The leaf and the bit of every player of every leaf."""
-        leaf, bit = np.nonzero(self._boxes >= 0)
-        return leaf, bit
+        leaf = np.repeat(np.arange(len(self._players)), self._players)
+        first = np.cumsum(self._players) - self._players
+        return leaf, np.arange(len(leaf)) - first.take(leaf)
+
+    @cached_property
+    def _place(self) -> IntArray:
+        """Where these are in an array (leaves, slots)."""
+        leaf, bit = self._slots
+        return leaf * self._boxes.shape[1] + bit
 
     @cached_property
     def _player(self) -> IntArray:
-        return self.block.edge_player[self._boxes[self._slots]]
+        return self.block.edge_player.take(self._boxes.take(self._place))
 
     @cached_property
     def _factors(self) -> FloatArray:
         """What sums are multiplied by (V, leaves)."""
-        values = self.block.ensemble.values[self._by_players + self.block.nodes.start]
+        values = self.block.ensemble.values[self.block.nodes[self._by_players]]
         scale = np.array([self.counted.scale(each) for each in range(SIZES)])[self._players]
         return (values / scale[:, None]).T
 
@@ -131,18 +128,27 @@ class Few:
         """The outputs that these speak of (V, leaves)."""
         return self.block.ensemble.outputs[self.block.tree[self._by_players]].T
 
-    def values(self, answers: ByteArray, background: Iterable[Met], targets: int) -> IntArray:
-        """What rows with these answers get (targets, m), in whole units."""
+    def values(
+        self, rows: Followed, background: Callable[[], Iterable[Met]], targets: int
+    ) -> IntArray:
+        """What rows get (targets, m), in whole units."""
+        values = np.zeros((targets, rows.rows), np.int64)
         if not len(self.leaves):
-            return np.zeros((targets, answers.shape[1]), np.int64)
-        outside = np.ascontiguousarray(self._outside(answers).T)
+            return values
+        outside = np.ascontiguousarray(self._outside(rows).T)
+        for part in parts_of(outside, max(1, WORKING // (16 * len(self._player)))):
+            values[:, part] = self._values(outside[part], background(), targets)
+        return values
+
+    def _values(self, outside: IntArray, background: Iterable[Met], targets: int) -> IntArray:
+        """The same of rows outside of these boxes (m, leaves), whose sums have room at once."""
         sums = np.zeros((2, *outside.shape))
         without = np.zeros((*outside.shape, self._boxes.shape[1]))
         for met in background:
             step = max(1, CACHED // len(met.leaf))
             for start in range(0, len(outside), step):
-                rows = slice(start, start + step)
-                self._add_met(met, outside[rows], sums[:, rows], without[rows])
+                some = slice(start, start + step)
+                self._add_met(met, outside[some], sums[:, some], without[some])
         return self._given(outside, sums, without, targets)
 
     def _add_met(self, met: Met, outside: IntArray, sums: FloatArray, without: FloatArray) -> None:
@@ -161,9 +167,16 @@ class Few:
         weights = [each.take(state) * counts for each in _weights()]
         for own, each in zip(sums.reshape(2, -1), weights, strict=True):
             own[some] += np.add.reduceat(each, start)
+        edges = np.append(start, len(at))
         by_slot = without.reshape(-1, without.shape[2]).T
         for slot, own in enumerate(by_slot):
-            own[some] += np.add.reduceat(weights[0] * (bits >> slot & 1), start)
+            few = len(some)
+            if len(outside) == 1:  # leaves with so many players come first
+                few = int(np.searchsorted(some, np.count_nonzero(self._players > slot)))
+            stop = edges[few]
+            own[some[:few]] += np.add.reduceat(
+                weights[0][:stop] * (bits[:stop] >> slot & 1), start[:few]
+            )
 
     def _given(
         self, outside: IntArray, sums: FloatArray, without: FloatArray, targets: int
@@ -171,15 +184,16 @@ class Few:
         """What rows get (targets, m), in whole units."""
         leaf, bit = self._slots
         is_outside = (outside.take(leaf, axis=1) >> bit & 1).astype(np.bool_)
-        second = sums[0].take(leaf, axis=1) - without[:, leaf, bit]
+        second = sums[0].take(leaf, axis=1)
+        second -= without.reshape(len(outside), -1).take(self._place, axis=1)
         unit = self.counted.unit
         values = np.zeros((targets, len(outside)), np.int64)
         for factors, outputs in zip(self._factors, self._outputs, strict=True):
             first, lost = rounded(sums, factors, unit).take(leaf, axis=2)
             gained = first - rounded(second, factors.take(leaf), unit)
             target = outputs.take(leaf) * self.block.n_players + self._player
-            adding = csr_array(
-                (np.ones(len(leaf), np.int64), (target, np.arange(len(leaf)))),
+            adding = csc_array(
+                (np.ones(len(leaf), np.int64), target, np.arange(len(leaf) + 1)),
                 shape=(targets, len(leaf)),
             )
             values += adding @ np.where(is_outside, -lost, gained).T

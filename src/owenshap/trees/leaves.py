@@ -31,7 +31,6 @@ import numpy as np
 from owenshap.support.arrays import FloatArray, IntArray
 
 MATRIX_PLAYERS = 7  # up to so many players one matrix product is faster than sums level by level
-SHORT_RUN = 4  # numbers that lie together: place by place, tables of 2^7 fill in 0.7 of the time
 FEW = 4  # players whose sums are short enough for a matrix product
 LEAST_SHARE = 1e-30  # for a cover share of zero, which would be divided by: values stay the same
 
@@ -196,12 +195,9 @@ def fill(table: IntArray, first: IntArray, second: IntArray, outside: IntArray) 
             each.reshape(*each.shape[:-1], -1, 2, width)
             for each in (table[:, player], first, second, outside)
         )
-        # runs of 2 and 4 are too short for a loop of their own: go by places in them
-        places = range(width) if width <= SHORT_RUN else [slice(None)]
-        for place in places:
-            # not np.negative: with steps of 64 bytes numpy 2.4 returns wrong numbers
-            np.subtract(0, three[..., 0, place], out=mine[..., 0, place])
-            np.subtract(one[..., 1, place], two[..., 0, place], out=mine[..., 1, place])
+        # not np.negative: with steps of 64 bytes numpy 2.4 returns wrong numbers
+        np.subtract(0, three[..., 0, :], out=mine[..., 0, :])
+        np.subtract(one[..., 1, :], two[..., 0, :], out=mine[..., 1, :])
 
 
 def split_sums(counts: FloatArray, counted: bool) -> FloatArray:
@@ -295,33 +291,3 @@ def _split_matrices(players: int) -> tuple[FloatArray, FloatArray]:
     """The same as matrices over the background's patterns, transposed: two of them, and one."""
     over_q, within, over_rest = _split_by_levels(np.eye(1 << players)[None], players, counted=True)
     return np.concatenate([over_q[0], within[0]], axis=1), over_rest
-
-
-def cover_table(shares: FloatArray) -> FloatArray:
-    """φ_j(p) of leaves with value 1 (leaves, k, 2^k) where absent players follow the cover.
-
-    F(p, q) is the product of factors q + (1 − q) s_i for players in p and (1 − q) s_i for others,
-    so φ_j(p) = −∫ F(p, q) / (1 − q) dq where j is not in p: one number per pattern. Where j is in
-    p, it is the number of p without j, times −(1 − s_j) / s_j.
-
-    Parameters
-    ----------
-    shares : float (leaves, k)
-        The product s of the cover shares of each player's splits on the path.
-    """
-    count, players = shares.shape
-    shares = np.maximum(shares, LEAST_SHARE)
-    lost = np.zeros((count, 1 << players))
-    for level, weight in zip(*levels(players), strict=True):
-        product = np.full((count, 1), -weight / (1 - level))
-        for player in range(players):
-            out = (1 - level) * shares[:, player, None]
-            product = np.concatenate([product * out, product * (level + out)], axis=1)
-        lost += product
-    table = np.empty((count, players, 1 << players))
-    for player in range(players):
-        halves = (count, -1, 2, 1 << player)
-        mine = table[:, player].reshape(halves)
-        mine[:, :, 0] = lost.reshape(halves)[:, :, 0]
-        mine[:, :, 1] = mine[:, :, 0] * (1 - 1 / shares[:, player])[:, None, None]
-    return table

@@ -15,18 +15,16 @@ to two players is its value times ∫ q^(a−2) (1−q)^c of two members, −∫
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 import numpy as np
 
 from owenshap.support.arrays import CACHED, BoolArray, ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.trees.boxes import NONE, Block, Followed, parts_of
 from owenshap.trees.products import VALUES, Asked
 
 VISITS = CACHED  # of leaves at a time: enough to be quick, few enough for the cache
-TREES = 64  # that a row and its own baseline walk through at a time
 FEW_ROWS = 8  # for fewer, fewer visits are made at a time
 BOTH = 3  # the left and the right child
 LEVELS = 3  # that a pair goes down in one step, as long as it does not part
@@ -58,7 +56,7 @@ class Walk:
     @cached_property
     def visits(self) -> float:
         """How many leaves a pair comes to in a tree, about."""
-        return max(1.0, float(self.reached[self.wanted].sum()) / max(1, len(self.roots)))
+        return max(1.0, float(self.reached[self.leaves].sum()) / max(1, len(self.roots)))
 
     @cached_property
     def live(self) -> BoolArray:
@@ -66,11 +64,11 @@ class Walk:
 
     @cached_property
     def inner(self) -> IntArray:
-        return np.flatnonzero(self.live & self.block.inner)
+        return self.block.where(self.live & self.block.inner)
 
     @cached_property
     def leaves(self) -> IntArray:
-        return np.flatnonzero(self.wanted)
+        return self.block.where(self.wanted)
 
     @cached_property
     def _number(self) -> IntArray:
@@ -110,7 +108,7 @@ class Walk:
     @cached_property
     def values(self) -> FloatArray:
         """Leaf values (V, leaves + 1), the last one zero."""
-        own = self.block.ensemble.values[self.leaves + self.block.nodes.start]
+        own = self.block.ensemble.values[self.block.nodes[self.leaves]]
         return np.append(own, np.zeros((1, own.shape[1])), axis=0).T.copy()
 
     @cached_property
@@ -118,27 +116,15 @@ class Walk:
         """The outputs (V, inner nodes) that a node's tree speaks of."""
         return self.block.ensemble.outputs[self.block.tree[self.inner]].T
 
-    @cached_property
-    def _turns(self) -> tuple[list[IntArray], IntArray]:
-        edges = np.concatenate([self.block.left[self.inner], self.block.right[self.inner]])
-        turns = self.block.chain(edges)
-        ordered = np.concatenate(turns)
-        place = np.empty(len(self.block), np.int64)
-        place[ordered] = np.arange(len(ordered))
-        return turns, place
-
-    def ways(self, answers: ByteArray) -> IntArray:
-        """Where each row may go from the places below each inner node (m, inner nodes), by its
-        answers.
+    def ways(self, rows: Followed) -> IntArray:
+        """Where each row may go from the places below each inner node (m, inner nodes).
 
         Two bits per place: 1 left, 2 right, 3 both never; 0 where the place is no inner node.
         """
-        turns, place = self._turns
-        boxes = inside(self.block, turns, answers)
-        ways = np.zeros((len(self.inner) + 1, answers.shape[1]), np.uint16)
-        ways[:-1] = boxes[place[self.block.right[self.inner]]]
+        ways = np.zeros((len(self.inner) + 1, rows.rows), np.uint16)
+        ways[:-1] = rows.boxes(self.block.right[self.inner])
         ways <<= 1
-        ways[:-1] |= boxes[place[self.block.left[self.inner]]]
+        ways[:-1] |= rows.boxes(self.block.left[self.inner])
         codes = ways[:-1].copy()
         for asked in range(1, ASKED):
             codes |= ways[self._inner_or_none(self.below[:, asked])] << (2 * asked)
@@ -243,14 +229,10 @@ def add_own_values(
     walk: Walk, n_players: int, rows: IntArray, others: IntArray, total: FloatArray
 ) -> None:
     """Add the values of rows to (targets, m), each from the pair with its own other row."""
-    step = max(1, int(VISITS / (TREES * walk.visits)))
-    for first in range(0, len(walk.roots), TREES):
-        roots = walk.roots[first : first + TREES]
-        for start in range(0, len(rows), step):
-            part = slice(start, start + step)
-            root, row = (each.ravel() for each in np.indices((len(roots), len(rows[part]))))
-            steps = _walked(walk, roots[root], row, row, rows[part], others[part])
-            _give_out(walk, steps, None, n_players, total[:, part])
+    for part in parts_of(rows, max(1, int(VISITS / (len(walk.roots) * walk.visits)))):
+        root, row = (each.ravel() for each in np.indices((len(walk.roots), len(rows[part]))))
+        steps = _walked(walk, walk.roots[root], row, row, rows[part], others[part])
+        _give_out(walk, steps, None, n_players, total[:, part])
 
 
 @dataclass(frozen=True, eq=False)
@@ -329,39 +311,27 @@ def _walked(
         state[parted] = parted_state + stride
         stretch[parted] = np.arange(first, middle)
         row_side = (node, row_start, other_start, state, stretch)
-        ended: list[IntArray] = [
-            np.flatnonzero(each[0] >= inner) for each in (row_side, other_side)
-        ]
-        going: list[IntArray] = [np.flatnonzero(each[0] < inner) for each in (row_side, other_side)]
-        leaf, _, leaf_other, leaf_state, leaf_stretch = _joined(row_side, other_side, ended)
+        node, row_start, other_start, state, stretch = (
+            np.concatenate(sides) for sides in zip(row_side, other_side, strict=True)
+        )
+        ended = np.flatnonzero(node >= inner)
+        going = np.flatnonzero(node < inner)
         steps.append(
             _Step(
-                leaf_stretch,
-                leaf - inner,
-                leaf_state,
-                leaf_other // inner,
+                stretch.take(ended),
+                node.take(ended) - inner,
+                state.take(ended),
+                other_start.take(ended) // inner,
                 parted_stretch,
                 at,
                 parted_row // inner,
                 first,
             )
         )
-        node, row_start, other_start, state, stretch = _joined(row_side, other_side, going)
+        node, row_start, other_start, state, stretch = (
+            each.take(going) for each in (node, row_start, other_start, state, stretch)
+        )
     return steps
-
-
-def _joined(
-    one: Sequence[IntArray], two: Sequence[IntArray], which: Sequence[IntArray]
-) -> list[IntArray]:
-    """Some of each array of the one, then some of the two."""
-    size = len(which[0])
-    joined: list[IntArray] = []
-    for first, second in zip(one, two, strict=True):
-        both = np.empty(size + len(which[1]), np.intp)
-        np.take(first, which[0], out=both[:size], mode="clip")
-        np.take(second, which[1], out=both[size:], mode="clip")
-        joined.append(both)
-    return joined
 
 
 def _give_out(

@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 from scipy.sparse import csr_array
 
-from owenshap.support.arrays import CACHED, BoolArray, ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import NONE, Block, inside
+from owenshap.support.arrays import CACHED, BoolArray, FloatArray, IntArray
+from owenshap.trees.boxes import NONE, Block, Followed
 from owenshap.trees.leaves import LEAST_SHARE, levels
 from owenshap.trees.products import Asked, cover_differences_at
 
@@ -25,13 +25,13 @@ from owenshap.trees.products import Asked, cover_differences_at
 def cover_shares(block: Block) -> FloatArray:
     """For each edge the product of the cover shares of its player's splits down to it (nodes,)."""
     cover = block.ensemble.cover[block.nodes]
-    inner = np.flatnonzero(block.inner)
     whole = np.zeros(len(block))
-    whole[inner] = cover[block.left[inner]] + cover[block.right[inner]]
+    for inner, left, right in block.splits:
+        whole[inner] = cover[left] + cover[right]
     shares = np.ones(len(block))
     for level in block.levels[1:]:
         above = whole[block.parent[level]]
-        share = np.divide(cover[level], above, out=np.full(len(level), 0.5), where=above > 0)
+        share = np.divide(cover[level], above, out=np.full(len(above), 0.5), where=above > 0)
         before = block.before[level]
         shares[level] = share * np.where(before >= 0, shares[before], 1.0)
     return shares
@@ -59,10 +59,9 @@ class Passes:
     def order(self) -> IntArray:
         """Nodes with a wanted leaf below, depth by depth, at each depth the inner ones first."""
         live = self.block.leading_to(self.wanted)
-        kept = [level[live[level]] for level in self.block.levels]
-        return np.concatenate(
-            [level[np.argsort(~self.block.inner[level], kind="stable")] for level in kept]
-        )
+        kept = np.flatnonzero(live)
+        leaves_last = 2 * self.block.depth[kept] + ~self.block.inner[kept]
+        return kept[np.argsort(leaves_last, kind="stable")]
 
     @cached_property
     def depths(self) -> list[slice]:
@@ -93,20 +92,14 @@ class Passes:
     @cached_property
     def values(self) -> FloatArray:
         """Leaf values (V, places), zero at inner nodes."""
-        own = self.block.ensemble.values[self.order + self.block.nodes.start]
+        own = self.block.ensemble.values[self.block.nodes[self.order]]
         return np.where(self.inner[:, None], 0.0, own).T
 
-    @cached_property
-    def _turns(self) -> list[IntArray]:
-        return self.block.chain(self.order[self.block.parent[self.order] >= 0])
-
-    def cases(self, answers: ByteArray) -> IntArray:
+    def cases(self, rows: Followed) -> IntArray:
         """Where each edge and row finds its factors (places, m), of three per edge: the row left
         the player's box before, leaves it here, or stays.
         """
-        bits = np.ones((len(self.block) + 1, answers.shape[1]), np.uint8)  # last: no edge before
-        bits[np.concatenate(self._turns)] = inside(self.block, self._turns, answers)
-        case = bits[self.order] + bits[self.block.before[self.order]]
+        case = rows.boxes(self.order) + rows.boxes(self.block.before[self.order])
         return np.add(case, 3 * np.arange(len(self.order))[:, None], dtype=np.intp)
 
     @cached_property
@@ -145,9 +138,9 @@ class Passes:
         return csr_array((np.ones(len(edges)), (target, edges)), shape=shape)
 
 
-def add_path_values(passes: Passes, answers: ByteArray, total: FloatArray) -> None:
-    """Add the values of rows to (targets, m), from their answers (questions, m)."""
-    case = passes.cases(answers)
+def add_path_values(passes: Passes, rows: Followed, total: FloatArray) -> None:
+    """Add the values of rows to (targets, m)."""
+    case = passes.cases(rows)
     gained = np.zeros((len(passes.values), *case.shape))
     for steps, gains in passes.factors:
         product = _products(passes, steps.take(case))
@@ -181,7 +174,7 @@ def add_cover_differences(
     block: Block,
     wanted: BoolArray,
     shares: FloatArray,
-    answers: ByteArray,
+    rows: Followed,
     asked: Asked,
     total: FloatArray,
 ) -> None:
@@ -196,8 +189,8 @@ def add_cover_differences(
         The leaves that count.
     shares : float (nodes,)
         The product of the cover shares of each edge's player down to it.
-    answers : byte (questions, m)
-        Of the rows.
+    rows : Followed
+        What is explained.
     asked : Asked
         What leaves are asked for.
     total : float (targets, m)
@@ -205,21 +198,19 @@ def add_cover_differences(
     """
     whole = block.ensemble
     targets = asked.targets(block.n_players)
-    leaves = np.flatnonzero(wanted & (block.players >= asked.order))
+    leaves = block.where(wanted & (block.players >= asked.order))
     if not len(leaves):
         return
     boxes = block.boxes(leaves)
-    turns = block.chain(boxes[boxes >= 0])
-    bits = np.zeros((len(block), answers.shape[1]), np.uint8)
-    bits[np.concatenate(turns)] = inside(block, turns, answers)
     for players in np.unique(block.players[leaves]).tolist():
         group = np.flatnonzero(block.players[leaves] == players)
-        step = max(1, CACHED // (asked.count(players) * answers.shape[1]))
+        step = max(1, CACHED // (asked.count(players) * rows.rows))
         for start in range(0, len(group), step):
             some = leaves[group[start : start + step]]
             edges = boxes[group[start : start + step], :players]
-            differences = cover_differences_at(bits[edges].astype(np.float64), shares[edges], asked)
+            bits = rows.boxes(edges.ravel()).reshape(*edges.shape, -1).astype(np.float64)
+            differences = cover_differences_at(bits, shares[edges], asked)
             places = asked.places(block.edge_player[edges], block.n_players)
-            for output, values in enumerate(whole.values[some + block.nodes.start].T):
+            for output, values in enumerate(whole.values[block.nodes[some]].T):
                 target = whole.outputs[block.tree[some], output][:, None] * targets + places
                 np.add.at(total, target, values[:, None, None] * differences)

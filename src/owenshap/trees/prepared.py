@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from owenshap.support.arrays import WORKING, ByteArray, FloatArray, IntArray
+from owenshap.support.arrays import WORKING, FloatArray, IntArray
 from owenshap.support.progress import pulse
-from owenshap.trees.boxes import Block, counted, out_of_words
+from owenshap.trees.boxes import WORD, Block, Followed, Rows, counted, out_of_words
 from owenshap.trees.cells import Cells, plan
 from owenshap.trees.ensemble import SAME
 from owenshap.trees.few import MOST_COUNTED, Few, Met
@@ -71,29 +71,33 @@ class Prepared:
         self._tables: list[Table] | None = None
         self._rows_so_far = 0
 
-    def look_up(self, matrix: FloatArray, total: FloatArray) -> None:
+    def explained(self, matrix: FloatArray) -> Rows:
+        """Rows to look up and to walk with; what a few need is kept between."""
+        return Rows(self.block, matrix, self.rows, WORD)
+
+    def look_up(self, rows: Rows, total: FloatArray) -> None:
         """Add what this block's tables give to rows to (targets, m)."""
         if self.background is None or self.asked != VALUES:
-            self._add(matrix, total)
+            self._add(rows, total)
             return
         whole = np.zeros(total.shape, np.int64)
-        self._add(matrix, whole)
+        self._add(rows, whole)
         for own, units in zip(total, whole, strict=True):
             own += units * self.counted.unit  # noqa: PLW2901
 
-    def _add(self, matrix: FloatArray, total: Entries) -> None:
-        self._rows_so_far += len(matrix)
-        if self._sooner_without(self._rows_so_far if self.kept else len(matrix)):
-            for rows in parts_of(matrix, self._rows_at_once):
-                answers = self.block.answers(matrix[rows])
-                total[:, rows] += self.few.values(answers, self._met(), len(total))
+    def _add(self, rows: Rows, total: Entries) -> None:
+        count = len(rows.matrix)
+        self._rows_so_far += count
+        if self._sooner_without(self._rows_so_far if self.kept else count):
+            for part, followed in rows:
+                total[:, part] += self.few.values(followed, self._met, len(total))
         elif self.kept:
             if self._tables is None:
-                self._tables = self._made(list(range(len(self.plan.cells))))
-            self._look_up(self._tables, matrix, total)
+                self._tables = self._made(self.plan.cells)
+            self._add_tables(self._tables, rows, total)
         else:
-            for part in range(len(self.plan.cells)):
-                self._look_up(self._made([part]), matrix, total)
+            for cells in self.plan.cells:
+                self._add_tables(self._made([cells]), rows, total)
 
     def _sooner_without(self, rows: int) -> bool:
         """Whether it is less work for so many rows to do without tables."""
@@ -106,32 +110,30 @@ class Prepared:
         kept.
         """
         unit = 1.0 if self.background is None else self.counted.unit
-        for part in range(len(self.plan.cells)):
-            for table in self._made([part]):
+        for cells in self.plan.cells:
+            for table in self._made([cells]):
                 yield replace(table, entries=table.entries.astype(np.float64) * unit)
 
-    def walk_down(self, matrix: FloatArray, total: FloatArray) -> None:
+    def walk_down(self, rows: Rows, total: FloatArray) -> None:
         """Add what this block's leaves without a table give to rows to (targets, m)."""
-        if self.plan.deep.any():
-            # passes need two numbers of 8 bytes where a walk needs a byte
-            step = max(1, self.rows // 16) if self.background is None else self.rows
-            for rows in parts_of(matrix, step):
-                total[:, rows] += self._deep_values(matrix[rows])
+        if not self.plan.deep.any():
+            return
+        if self.background is None:  # passes need two numbers of 8 bytes where a walk needs a byte
+            rows = replace(rows, at_once=max(1, self.rows // 16), kept=0)
+        for part, followed in rows:
+            total[:, part] += self._deep_values(followed)
 
-    def _made(self, parts: list[int]) -> list[Table]:
-        """The tables of some parts of the plan."""
-        groups = [self.plan.cells[part] for part in parts]
+    def _made(self, groups: list[Cells]) -> list[Table]:
+        """The tables of some cells of the plan."""
         if self.background is None:
             return [path_dependent(self.block, cells, self.shares, self.asked) for cells in groups]
-        counts = self._pattern_counts(groups)
+        weights = self.weights if self._counts is None else self._counts
+        bits = (self.plan.bits(followed) for _, followed in self._background)
+        counts = histograms(groups, bits, weights)
         return [
             interventional(self.block, cells, each, self.counted, self.asked)
             for cells, each in zip(groups, counts, strict=True)
         ]
-
-    def _pattern_counts(self, groups: list[Cells]) -> list[FloatArray]:
-        weights = self.weights if self._counts is None else self._counts
-        return histograms(groups, map(self.plan.bits, self._answers()), weights)
 
     @cached_property
     def counted(self) -> Counted:
@@ -146,43 +148,36 @@ class Prepared:
     def few(self) -> Few:
         return Few(self.block, self.plan.leaves, self.counted)
 
-    def _met(self) -> Iterator[Met]:
+    def _met(self) -> Iterable[Met]:
         """What leaves know of the background, some rows at a time; kept where these are all."""
-        if len(self._background_parts) == 1:
-            yield self._kept_met
-        else:
-            for rows, answers in zip(self._background_parts, self._answers(), strict=True):
-                yield self._met_of(rows, answers)
+        return self._kept_met if len(self._kept_met) == 1 else self._all_met()
 
     @cached_property
-    def _kept_met(self) -> Met:
-        return self._met_of(slice(None), *self._answers())
+    def _kept_met(self) -> list[Met]:
+        assert self.background is not None
+        return [*self._all_met()] if len(self.background) <= self.rows else []
 
-    def _met_of(self, rows: slice, answers: ByteArray) -> Met:
-        return self.few.met(answers, None if self._counts is None else self._counts[rows])
+    def _all_met(self) -> Iterator[Met]:
+        for rows, followed in self._background:
+            yield self.few.met(followed, None if self._counts is None else self._counts[rows])
 
-    @property
-    def _rows_at_once(self) -> int:
-        """Rows that do without tables at a time: their sums are in the working memory."""
-        slots = int(self.block.players[self.plan.leaves].sum())
-        return max(1, WORKING // (16 * max(1, slots)))
-
-    def _look_up(self, tables: list[Table], matrix: FloatArray, total: Entries) -> None:
-        share = len(self.block) / len(self.block.ensemble.left)  # of the work in all blocks
-        parts = parts_of(matrix, self.rows)
-        for rows in parts:
-            bits = self.plan.bits(self.block.answers(_padded(matrix[rows])))
+    def _add_tables(self, tables: list[Table], rows: Rows, total: Entries) -> None:
+        share = len(self.block.roots) / self.block.ensemble.n_trees  # of the work in all blocks
+        if len(rows.matrix) == 1:  # numpy adds a single column in another order
+            rows = replace(rows, matrix=np.repeat(rows.matrix, 2, axis=0))
+        for part, followed in rows:
+            bits = self.plan.bits(followed)
             for table in tables:
-                table.add(table.cells.patterns(bits), total[:, rows])
-            pulse(fitted=share / len(parts))
+                table.add(table.cells.patterns(bits), total[:, part])
+            pulse(fitted=share * followed.rows / len(rows.matrix))
 
     @cached_property
     def mean(self) -> FloatArray:
         """What the block's trees give where all players are absent (K,)."""
         block = self.block
-        leaves = np.flatnonzero(~block.inner & (block.depth >= 0))
+        leaves = block.where(~block.inner)
         reached = self._cover_of(leaves) if self.background is None else self._background_at(leaves)
-        values = block.ensemble.values[leaves + block.nodes.start]
+        values = block.ensemble.values[block.nodes[leaves]]
         mean = np.zeros(block.ensemble.n_outputs)
         np.add.at(mean, block.ensemble.outputs[block.tree[leaves]], values * reached[:, None])
         return mean
@@ -191,20 +186,18 @@ class Prepared:
     def shares(self) -> FloatArray:
         return cover_shares(self.block)
 
-    def _deep_values(self, matrix: FloatArray) -> FloatArray:
+    def _deep_values(self, rows: Followed) -> FloatArray:
         block = self.block
         targets = block.ensemble.n_outputs * self.asked.targets(block.n_players)
-        deep = np.zeros((targets, len(matrix)))
+        deep = np.zeros((targets, rows.rows))
         if self.background is not None:
-            ways = (self.walk.ways(block.answers(matrix)), self.background_ways)
+            ways = (self.walk.ways(rows), self.background_ways)
             add_pair_values(self.walk, block.n_players, *ways, self.weights, deep)
             return deep if self.weights is not None else deep / len(self.background)
-        answers = block.answers(matrix)
         if self.asked == VALUES:
-            add_path_values(self.passes, answers, deep)
+            add_path_values(self.passes, rows, deep)
         else:
-            wanted = self.plan.deep
-            add_cover_differences(block, wanted, self.shares, answers, self.asked, deep)
+            add_cover_differences(block, self.plan.deep, self.shares, rows, self.asked, deep)
         return deep
 
     def _cover_of(self, leaves: IntArray) -> FloatArray:
@@ -214,45 +207,28 @@ class Prepared:
     def _background_at(self, leaves: IntArray) -> FloatArray:
         """The background's weight at each leaf."""
         at: FloatArray = np.zeros(len(leaves))
-        start = 0
-        for answers in self._answers():
-            arrived = self.block.arrived(answers).take(leaves, axis=0)
+        for rows, followed in self._background:
+            arrived = followed.arrived().take(leaves, axis=0)
             if self.weights is None:
                 at += counted(arrived)
-                continue
-            stop = start + answers.shape[1]
-            at += out_of_words(arrived, answers.shape[1]) @ self.weights[start:stop]
-            start = stop
+            else:
+                at += out_of_words(arrived, followed.rows) @ self.weights[rows]
         return at / self.counted.total if self.weights is None else at
 
     @cached_property
-    def _kept_answers(self) -> list[ByteArray]:
-        return [self._answers_of(rows) for rows in self._background_parts]
-
-    def _answers(self) -> Iterator[ByteArray]:
-        """The background's, some rows at a time; kept where these are all."""
-        if len(self._background_parts) == 1:
-            yield from self._kept_answers
-        else:
-            yield from map(self._answers_of, self._background_parts)
-
-    @property
-    def _background_parts(self) -> list[slice]:
+    def _background(self) -> Rows:
         assert self.background is not None
-        return parts_of(self.background, self.rows)
-
-    def _answers_of(self, rows: slice) -> ByteArray:
-        assert self.background is not None
-        return self.block.answers(self.background[rows])
+        return Rows(self.block, self.background, self.rows, self.rows)
 
     @cached_property
     def reached(self) -> FloatArray:
         """The share of pairs that come to each node, about."""
         assert self.background is not None
         some = some_of(len(self.background))
-        if len(self._background_parts) == 1:
-            return reached(self.block, self._kept_answers[0][:, some])
-        return reached(self.block, self._answers_of(some))
+        if len(self.background) > self.rows:
+            return reached(self.block, self.block.followed(self.background[some]))
+        (_, followed), *_ = self._background
+        return reached(self.block, followed, some)
 
     @cached_property
     def passes(self) -> Passes:
@@ -264,7 +240,7 @@ class Prepared:
 
     @cached_property
     def background_ways(self) -> IntArray:
-        return self.walk.ways(np.concatenate([*self._answers()], axis=1))
+        return np.concatenate([self.walk.ways(followed) for _, followed in self._background])
 
 
 def _whole_numbers(weights: FloatArray) -> FloatArray | None:
@@ -279,13 +255,3 @@ def _whole_numbers(weights: FloatArray) -> FloatArray | None:
     near = np.rint(counts)
     whole = (np.abs(counts - near) <= SAME * counts).all(axis=1)
     return near[whole.argmax()] if whole.any() else None
-
-
-def parts_of(matrix: FloatArray, rows: int) -> list[slice]:
-    """All rows, so many at a time."""
-    return [slice(start, start + rows) for start in range(0, len(matrix), rows)]
-
-
-def _padded(matrix: FloatArray) -> FloatArray:
-    """At least two rows: numpy adds a single column in another order."""
-    return matrix if len(matrix) > 1 else np.repeat(matrix, 2, axis=0)

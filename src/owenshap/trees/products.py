@@ -177,13 +177,14 @@ def cover_differences(shares: FloatArray, asked: Asked) -> FloatArray:
     lost = _lost(shares, asked)
     for place, group in enumerate(groups):
         if lost is None:
-            rest = _cover_integrated(np.delete(shares, group, axis=1), asked.levels)
+            others = _cover_integrated(np.delete(shares, group, axis=1), asked.levels)
+            rest = others * shares[:, group].prod(axis=1)[:, None]
         else:
-            outside = _by_group(lost, players, group).reshape(count, 1 << asked.order, -1)[:, 0]
-            rest = outside / shares[:, group].prod(axis=1)[:, None]
+            rest = _by_group(lost, players, group).reshape(count, 1 << asked.order, -1)[:, 0]
         own = np.ones((count, 1))
         for player in group:
-            gain = np.stack([-shares[:, player], 1 - shares[:, player]], axis=1)
+            share = shares[:, player]
+            gain = np.stack([-np.ones(count), 1 / share - 1], axis=1)  # of the share
             own = (gain[:, :, None] * own[:, None]).reshape(count, -1)
         mine = _by_group(table[:, place], players, group)
         mine[...] = (own[:, :, None] * rest[:, None]).reshape(mine.shape)
@@ -194,7 +195,7 @@ def _lost(shares: FloatArray, asked: Asked) -> FloatArray | None:
     """∫ (1 − q)^−order of the product of all players' factors dμ (leaves, 2^k): where the players
     of a group are outside their boxes, it has that of all others. None where level 1 counts.
     """
-    nodes, weights = asked.levels(shares.shape[1])
+    nodes, weights = asked.levels(max(0, shares.shape[1] - asked.order))
     if nodes.max() == 1:
         return None
     return _cover_integrated(shares, lambda _: (nodes, weights / (1 - nodes) ** asked.order))

@@ -15,7 +15,6 @@ from owenshap.trees.boxes import NONE, Block
 from owenshap.trees.cells import Cells
 from owenshap.trees.leaves import (
     Counted,
-    cover_table,
     fill,
     fill_splits,
     leaf_sums,
@@ -122,7 +121,7 @@ def interventional(
     """The group's table for a background's counts of patterns."""
     if cells.own:
         return _by_splits(block, cells, counts, counted)
-    leaf_values = block.ensemble.values[cells.leaves + block.nodes.start]
+    leaf_values = block.ensemble.values[block.nodes[cells.leaves]]
 
     def tables(leaves: IntArray, players: int, maps: IntArray | None) -> FloatArray:
         own = counts[cells.cell[leaves]]
@@ -145,12 +144,11 @@ def interventional(
 
 def path_dependent(block: Block, cells: Cells, shares: FloatArray, asked: Asked = VALUES) -> Table:
     """The group's table for cover shares of edges (nodes,)."""
-    leaf_values = block.ensemble.values[cells.leaves + block.nodes.start]
+    leaf_values = block.ensemble.values[block.nodes[cells.leaves]]
 
     def tables(leaves: IntArray, players: int, _: IntArray | None) -> FloatArray:
         own = shares[cells.edges[leaves, :players]]
-        table = cover_table(own) if asked == VALUES else cover_differences(own, asked)
-        return table * leaf_values[leaves].T[..., None, None]
+        return cover_differences(own, asked) * leaf_values[leaves].T[..., None, None]
 
     return _table(block, cells, tables, asked)
 
@@ -226,7 +224,7 @@ def _by_splits(block: Block, cells: Cells, counts: FloatArray, counted: Counted)
     whole = block.ensemble
     others = cells.bits - cells.own
     children = (block.right[cells.roots], block.left[cells.roots])  # by the answer
-    of_answers = np.stack([whole.values[child + block.nodes.start] for child in children])
+    of_answers = np.stack([whole.values[block.nodes[child]] for child in children])
     outputs = whole.outputs[block.tree[cells.roots]]
     count, width = outputs.shape
     entries = np.empty((count, width, others + 1, 1 << cells.own, 1 << others), np.int64)

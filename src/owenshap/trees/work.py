@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from owenshap.support.arrays import ByteArray, FloatArray, IntArray
-from owenshap.trees.boxes import Block, all_of, counted, in_words, inside_words
+from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.trees.boxes import WORD, Block, Followed, counted, in_words
 from owenshap.trees.products import VALUES, Asked
 
 EXPECTED_ROWS = 150  # the rows that tables are weighed for: between a few and thousands
@@ -24,7 +24,6 @@ PER_STEP = 1.5  # of the transform of a leaf, per pattern and player
 PER_END = 40.0  # of a pair of rows that comes to a leaf, or to a node with tables below alone
 PER_VISIT = 10.0  # of a pair at an inner node; of a row and a level, where cover is followed
 PER_SPLIT = 2.0  # of a row in the model's own prediction: xgboost's takes 1 to 3
-SOME = 64  # background rows that tell how many pairs come to a node
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,17 +92,18 @@ def cell_work(block: Block, most_bits: int, by_splits: bool, asked: Asked = VALU
     small = np.minimum(bits, most_bits)
     width = block.ensemble.values.shape[1]
     counts = np.array([asked.count(each) for each in range(most_bits + 1)])[small.astype(np.int64)]
-    table = leaves * counts * np.exp2(small) * width * PER_ENTRY + transform
+    patterns = np.exp2(small)
+    table = leaves * counts * patterns * width * PER_ENTRY + transform
     if by_splits:
         own, _ = own_bits(block, np.arange(len(block)))
         others = np.maximum(small - own, 0)
         steps = np.exp2(others) * (1 + others * others / 4) * (1 + width) * PER_STEP
-        by_split = (others + 1) * np.exp2(small) * width * PER_OWN_ENTRY + steps
+        by_split = (others + 1) * patterns * width * PER_OWN_ENTRY + steps
         table = np.where(own > 0, by_split, table)
     return CellWork(
         np.where(bits <= most_bits, table, np.inf),
         small + counts * width * PER_LOOKUP,  # a bit of a row's pattern takes 1
-        counts * np.exp2(small),
+        counts * patterns,
         small,
     )
 
@@ -111,13 +111,13 @@ def cell_work(block: Block, most_bits: int, by_splits: bool, asked: Asked = VALU
 def _below(block: Block, most_bits: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Questions and leaves other than zero below each node, and what their transforms cost."""
     few = np.minimum(block.players, most_bits)
-    questions = block.inner.astype(np.float64)
-    leaves = (~block.inner & block.ensemble.values[block.nodes].any(axis=1)).astype(np.float64)
+    every = (~block.inner).astype(np.float64)
+    leaves = block.worth.astype(np.float64)
     transform = leaves * np.exp2(few) * (1 + few * few / 4) * PER_STEP
-    for level in reversed(block.levels):
-        inner = level[block.inner[level]]
-        for total in (questions, leaves, transform):
-            total[inner] += total[block.left[inner]] + total[block.right[inner]]
+    for inner, left, right in reversed(block.splits):
+        for total in (every, leaves, transform):
+            total[inner] = total[left] + total[right]
+    questions = every - 1
     questions[block.roots] = _distinct(block)
     return questions, leaves, transform
 
@@ -144,30 +144,26 @@ def pair_work(block: Block, pairs: FloatArray, asked: Asked = VALUES) -> WalkWor
 
 
 def some_of(rows: int) -> slice:
-    """Some of so many rows, spread over all of them, that `reached` is told by."""
-    step = max(1, rows // SOME)
-    return slice(0, step * SOME, step)
+    """Some of so many rows, spread over all of them, that `reached` is told by: a word of them."""
+    step = max(1, rows // WORD)
+    return slice(0, step * WORD, step)
 
 
-def reached(block: Block, answers: ByteArray) -> FloatArray:
-    """The share of all pairs of rows that come to each node (nodes,), by the answers (questions, m)
-    of some background rows.
+def reached(block: Block, followed: Followed, some: slice = slice(None)) -> FloatArray:
+    """The share of all pairs of rows that come to each node (nodes,), by some of the background
+    rows that were followed.
 
     A pair does where each player on the way has one of the two rows in its box. Rows and background
     are taken to be alike, and players to be independent.
     """
-    turns = block.chain(np.flatnonzero(block.parent >= 0))
-    either = np.ones(len(block))
-    if turns:
-        rows = answers.shape[1]
-        held = counted(inside_words(block, turns, in_words(answers)) & all_of(rows))
-        outside = 1 - held / rows
-        either[np.concatenate(turns)] = 1 - np.minimum(outside, 1 - 1 / SOME) ** 2
+    chosen = np.zeros((1, followed.rows), np.uint8)
+    chosen[:, some] = 1
+    outside = 1 - counted(followed.inside & in_words(chosen)) / chosen.sum()
+    either = 1 - np.minimum(outside, 1 - 1 / WORD) ** 2
+    again = either.take(block.before)  # 1 where there is none
     share = np.ones(len(block))
     for level in block.levels[1:]:
-        before = block.before[level]
-        again = np.where(before >= 0, either[before], 1)
-        share[level] = share[block.parent[level]] * either[level] / again
+        share[level] = share.take(block.parent[level]) * either[level] / again[level]
     return share
 
 
