@@ -9,10 +9,10 @@ costs at most n + 1 evaluations, a chain n − 1.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import comb
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +20,6 @@ from numpy.typing import ArrayLike, NDArray
 from owenshap.errors import InputError
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.support.bits import from_codes, pack, unpack
-
-MOST_EXPANDED = 3  # coalitions of whole stars or chains for each that is asked for
 
 
 class Design(ABC):
@@ -38,9 +36,9 @@ class Design(ABC):
     def __len__(self) -> int:
         """Number of coalitions, the empty and the grand one included."""
 
-    @abstractmethod
     def sizes(self) -> IntArray:
         """Number of players in each coalition (len,)."""
+        return np.count_nonzero(self.coalitions(np.arange(len(self))), axis=1)
 
     @abstractmethod
     def coalitions(self, index: IntArray) -> BoolArray:
@@ -190,6 +188,11 @@ class Units(Design):
     def __len__(self) -> int:
         return self.array.shape[0] * self.array.shape[1] * (self.n_players + 1)
 
+    def _unit_and_place(self, index: IntArray) -> tuple[IntArray, IntArray]:
+        """Which star or chain coalitions at these positions belong to, and their place in it."""
+        units = index // (self.n_players + 1)
+        return units, index - units * (self.n_players + 1)
+
     def over(self, background: IntArray) -> Design:
         return self.made_of(self.array, background)
 
@@ -235,9 +238,6 @@ class Chains(Units):
     def made_of(self, array: NDArray[Any], background: IntArray | None) -> Chains:
         return Chains(array, background)
 
-    def sizes(self) -> IntArray:
-        return np.tile(np.arange(self.n_players + 1), self.ranks.shape[0] * self.ranks.shape[1])
-
     def evaluations(self) -> IntArray:
         return np.full(self.ranks.shape[0], self.ranks.shape[1] * (self.n_players - 1))
 
@@ -246,16 +246,9 @@ class Chains(Units):
         return empty, empty + self.n_players
 
     def coalitions(self, index: IntArray) -> BoolArray:
-        def joined(ranks: IntArray) -> BoolArray:
-            places = np.repeat(
-                np.arange(self.n_players + 1, dtype=self.ranks.dtype), self.n_players
-            )
-            return np.repeat(ranks, self.n_players + 1, axis=0).reshape(len(ranks), -1) < places
-
-        def joined_by(ranks: IntArray, places: IntArray) -> BoolArray:
-            return ranks < places[:, None].astype(ranks.dtype)
-
-        return _of_units_at(index, self.ranks.reshape(-1, self.n_players), joined, joined_by)
+        units, places = self._unit_and_place(index)
+        ranks = np.take(self.ranks.reshape(-1, self.n_players), units, axis=0)
+        return ranks < places.astype(ranks.dtype)[:, None]
 
     def contributions(self, values: FloatArray) -> FloatArray:
         """Marginal contribution of every player in every chain, (r, c, n, k), from the values (len,
@@ -292,14 +285,6 @@ class Stars(Units):
     def made_of(self, array: NDArray[Any], background: IntArray | None) -> Stars:
         return Stars(array, self.weights, background)
 
-    def sizes(self) -> IntArray:
-        flat = self.centres.reshape(-1, self.n_players)
-        sizes = np.empty((len(flat), self.n_players + 1), np.int32)
-        sizes[:, 0] = self._centre_sizes()
-        np.subtract(1, 2 * flat.view(np.int8), out=sizes[:, 1:])
-        sizes[:, 1:] += sizes[:, :1]
-        return sizes.reshape(-1)
-
     def evaluations(self) -> IntArray:
         sizes = self._centre_sizes().reshape(self.units)
         # the centre itself or one neighbour is an end
@@ -332,20 +317,14 @@ class Stars(Units):
         )
 
     def coalitions(self, index: IntArray) -> BoolArray:
-        def flipped(centres: BoolArray) -> BoolArray:
-            rows = np.repeat(centres, self.n_players + 1, axis=0).reshape(
-                -1, self.n_players + 1, self.n_players
-            )
-            diagonal = np.einsum("sjj->sj", rows[:, 1:])
-            np.logical_not(diagonal, out=diagonal)
-            return rows
-
-        def flipped_at(centres: BoolArray, places: IntArray) -> BoolArray:
-            neighbours = np.flatnonzero(places)
-            centres[neighbours, places[neighbours] - 1] ^= True
-            return centres
-
-        return _of_units_at(index, self.centres.reshape(-1, self.n_players), flipped, flipped_at)
+        units, places = self._unit_and_place(index)
+        coalitions = np.take(self.centres.reshape(-1, self.n_players), units, axis=0)
+        flat = coalitions.reshape(-1)
+        # the place of a neighbour is that of its player, and one more; a centre has place 0
+        cells = np.arange(len(index)) * self.n_players + (places - 1)
+        flipped = cells[places > 0]
+        flat[flipped] = ~flat[flipped]
+        return coalitions
 
     def parts(self, coalitions: int) -> Iterator[Design]:
         replicates, stars = self.centres.shape[:2]
@@ -366,32 +345,6 @@ class Stars(Units):
         ]
         # star after star, so that an output's bits do not depend on the other outputs
         return contributions.sum(axis=1)
-
-
-Compact = TypeVar("Compact", BoolArray, IntArray)
-
-
-def _of_units_at(
-    index: IntArray,
-    units: Compact,
-    whole: Callable[[Compact], BoolArray],
-    at: Callable[[Compact, IntArray], BoolArray],
-) -> BoolArray:
-    """Coalitions at these positions of stars or chains.
-
-    Taken from the whole stars or chains that hold them, since both steps run along memory; where
-    these would be much more than what is asked for, one by one from copies of their unit.
-    """
-    n_players = units.shape[1]
-    if len(index) == 0:
-        return np.empty((0, n_players), np.bool_)
-    first = index.min() // (n_players + 1)
-    last = index.max() // (n_players + 1)
-    if (last - first + 1) * (n_players + 1) > MOST_EXPANDED * len(index):
-        unit, places = np.divmod(index, n_players + 1)
-        return at(units[unit], places)
-    rows = whole(units[first : last + 1]).reshape(-1, n_players)
-    return np.take(rows, index - first * (n_players + 1), axis=0)
 
 
 def size_weights(n_players: int) -> tuple[FloatArray, FloatArray]:

@@ -80,11 +80,6 @@ class Levels:
         arrays = {name: np.asarray(value) for name, value in state.items() if name != "degree"}
         return cls(**arrays, degree=state["degree"])
 
-    @property
-    def coalitions(self) -> int:
-        """Coalitions of one pass with one draw per level, complements included."""
-        return len(self) + int(self.mirrored.sum())
-
     def draw(
         self, rng: np.random.Generator, shape: tuple[int, ...], which: slice = slice(None)
     ) -> FloatArray:

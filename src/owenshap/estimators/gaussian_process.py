@@ -16,7 +16,7 @@ from owenshap.support.arrays import BoolArray, FloatArray
 from owenshap.support.bits import pack
 from owenshap.support.draws import Draws
 from owenshap.surrogates import FittedSurrogate, Notes, Surrogate
-from owenshap.surrogates.base import has_few_levels
+from owenshap.surrogates.base import ENOUGH_EACH, has_few_levels
 from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.forward import Forward, design_of, of_pairs
 from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS, GaussianProcessSurrogate
@@ -24,13 +24,7 @@ from owenshap.surrogates.gaussian_process.surrogate import MOST_PLAYERS as MOST_
 from owenshap.surrogates.gaussian_process.taught import Taught
 from owenshap.surrogates.multiples import OncePerGame
 
-# The second half of the pairs is chosen by what the first half says with up to so many pairs for
-# each player, from so many players on (with fewer there is nothing to choose from), and among so
-# many random pairs.
-MOST_ADAPTIVE, FEWEST_PLAYERS, CANDIDATES = 2.0, 10, 400
-# of cross-validation then: pairs that were chosen because they say most are those that the others
-# cannot tell
-MARGIN = 0.5
+CANDIDATES = 400  # random pairs among which the second half is chosen by what the first half says
 
 
 @dataclass(frozen=True)
@@ -127,10 +121,9 @@ class GaussianProcess(FittedPairs):
 
     def adaptive(self, n_players: int, outputs: int) -> bool:
         count = self._count(n_players)
-        few = n_players <= count <= MOST_ADAPTIVE * n_players
-        return (
-            outputs == 1 and not self.pooled and few and FEWEST_PLAYERS <= n_players <= MOST_PLAYERS
-        )
+        few = n_players <= count <= ENOUGH_EACH * n_players
+        choice = n_players <= MOST_PLAYERS and all_pairs(n_players) > CANDIDATES
+        return outputs == 1 and not self.pooled and few and choice
 
     def opening(self, design: Design) -> Design:
         count = self._count(design.n_players)
@@ -154,7 +147,7 @@ class GaussianProcess(FittedPairs):
     def _fitted(self, coalitions: BoolArray, values: FloatArray) -> FittedSurrogate:
         if not self._in_turns(coalitions, values):
             return super()._fitted(coalitions, values)
-        return CrossValidated(GaussianProcessSurrogate(), margin=MARGIN).fit(coalitions, values)
+        return CrossValidated(GaussianProcessSurrogate(), chosen=True).fit(coalitions, values)
 
     def _in_turns(self, coalitions: BoolArray, values: FloatArray) -> bool:
         """Whether pairs were chosen by values: those that were drawn then come first, with their
@@ -169,7 +162,7 @@ class GaussianProcess(FittedPairs):
 
 FIRST_FIT = 2.5  # pairs for each player
 # pairs for each player that are chosen at once, for three fits; choosing all takes as long as a fit
-FIRST_CHOSEN = 6
+FIRST_CHOSEN = math.ceil(FIRST_FIT * GROWTH**2)
 # pairs for each player, from which on errors tell how many are needed: what the first fits say of
 # themselves may change tenfold with the next
 LEARNED = 2 * FIRST_FIT
@@ -318,7 +311,7 @@ def next_pairs(coalitions: BoolArray, values: FloatArray, count: int) -> BoolArr
     """
     n_players, packed = coalitions.shape[1], pack(coalitions)
     rng = np.random.default_rng(packed.reshape(-1).tolist())  # as random as what was drawn
-    drawn = even_pairs(n_players, min(CANDIDATES, all_pairs(n_players)), rng)
+    drawn = even_pairs(n_players, CANDIDATES, rng)
     known = {row.tobytes() for row in packed}
     candidates = drawn[[row.tobytes() not in known for row in pack(drawn)]]
     return candidates[

@@ -17,11 +17,12 @@ from owenshap.support.arrays import BoolArray, FloatArray, column_sums
 from owenshap.support.checks import whole_number
 from owenshap.support.draws import Draws
 from owenshap.surrogates import FittedSurrogate, Surrogate
+from owenshap.surrogates.base import UNUSUAL
 from owenshap.surrogates.cross_validated import CrossValidated
 from owenshap.surrogates.forward import (
-    CORRECTED_AT_ONCE,
     MOST_FITTED,
     Forward,
+    at_once,
     corrections,
     design_of,
     of_pairs,
@@ -32,8 +33,7 @@ from owenshap.surrogates.multiples import OncePerGame
 
 BATCHES = 48  # replicates that a budget is cut into: enough for an interval, few enough to keep
 BYTES_A_PLAYER = 6  # of every pair: both its coalitions, copied
-# times the spread within a stretch of at least so many batches, that from the mean: 1 is usual
-AT_ODDS, SHORTEST = 6.0, 4
+SHORTEST = 4  # batches of a stretch whose spread tells whether it is at odds with others
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ class GaussianProcessCorrected(Estimator):
     axioms = frozenset({"efficiency"})
     one_block = True
     complements = True
+    fits = True
     most_players = MOST_PLAYERS
 
     def __post_init__(self) -> None:
@@ -111,7 +112,7 @@ class GaussianProcessCorrected(Estimator):
         odd = (values[2 : 2 + count] - values[2 + count :]) / 2
         corrected, weights, notes = [], [], []
         for first, last, (expected, shares, noted) in self._forward(coalitions, values, batches):
-            step = max(1, CORRECTED_AT_ONCE // ((self.pairs or 1) * design.n_players))
+            step = at_once(self.pairs or 1, design.n_players)
             for some in range(first, last, step):
                 end = min(some + step, last)
                 which = slice(some * (self.pairs or 1), end * (self.pairs or 1))
@@ -226,7 +227,7 @@ def _as_few_where_at_odds(batches: FloatArray, weights: FloatArray, mean: FloatA
         [len(each) * column_sums(np.square(batches[each].mean(axis=0) - mean)) for each in long]
     )
     within = np.stack([column_sums(batches[each].var(axis=0, ddof=1)) for each in long])
-    at_odds = np.flatnonzero((between > AT_ODDS * within).any(axis=0))
+    at_odds = np.flatnonzero((between > UNUSUAL * within).any(axis=0))
     if not len(at_odds):
         return batches
     shares = weights / weights.sum()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from owenshap.designs.levels import Levels
 from owenshap.estimators.base import OKHRATI_LIPANI, RulePasses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # equal by the settings of its base
 class HalvedOwen(RulePasses):
     """Halved Owen sampling: Owen sampling on [0, ½], each coalition S used together with its
     complement.
@@ -47,7 +46,4 @@ class HalvedOwen(RulePasses):
     name = "halved-owen"
     citation = OKHRATI_LIPANI
     axioms = frozenset({"linearity", "null player"})
-    step = 2
-
-    def on_interval(self, rule: Levels) -> Levels:
-        return rule.folded()
+    mirrors = True

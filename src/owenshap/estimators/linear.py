@@ -9,7 +9,7 @@ from owenshap.surrogates import Surrogate
 from owenshap.surrogates.linear import LinearSurrogate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # equal by the settings of its base
 class Linear(FittedPairs):
     """The Shapley values of the linear game nearest to the values of pairs, in the weights of the
     Shapley value.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from owenshap.designs.levels import Levels
 from owenshap.estimators.base import OKHRATI_LIPANI, RulePasses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # equal by the settings of its base
 class Owen(RulePasses):
     """Owen sampling: every player's marginal contribution to Bernoulli(q) coalitions, over levels q
     in [0, 1].
@@ -47,7 +46,4 @@ class Owen(RulePasses):
     name = "owen"
     citation = OKHRATI_LIPANI
     axioms = frozenset({"linearity", "null player"})
-    step = 1
-
-    def on_interval(self, rule: Levels) -> Levels:
-        return rule
+    mirrors = False

@@ -15,11 +15,24 @@ from owenshap.support.bits import pack
 
 Notes: TypeAlias = tuple[str, ...] | None
 """What did not go as it should, a text for each output, '' where all is well; None: nowhere."""
-MIRRORED = 1e-6  # of the largest value: two outputs whose sum is constant but for single precision
-# levels for each pair that are few, and how far apart levels are, of the largest
-FEW_LEVELS, APART = 1 / 3, 1e-3
+SINGLE_PRECISION = 1e-6
+"""Of the largest value: what single precision, that many models predict in, leaves of it."""
+NEGLIGIBLE = 1e-3
+"""Of the largest: what counts for nothing beside it."""
+UNUSUAL = 6.0
+"""Times the squared error to be expected: one that is larger is no accident. Those of fits that
+were made again were 1.0–4.6 times as large as those with the parameters kept on networks, trees and
+sums of unanimity games, and 800 times and more in votes: benchmarks/decisions.md#errors-of-fits.
+"""
+FEW_LEVELS = 1 / 3  # for each pair
 FOLDS = 5
 """Groups of pairs that are left out in turn, to see how much the values hang on each."""
+ENOUGH_EACH = 2
+"""Pairs for each player from which on a fit says something of players one by one."""
+REFITTED_EACH = 3
+"""Pairs for each player up to which fits are made again without each fold: with more, leaving folds
+out of the one fit tells enough.
+"""
 
 
 class FittedSurrogate(ABC):
@@ -157,7 +170,7 @@ class Pairs:
         found: list[int] = []
         for k in range(1, len(self.centre)):
             values = np.stack([self.odd[:, k - 1 : k + 1], self.even[:, k - 1 : k + 1]])
-            opposed = np.abs(values.sum(axis=2)).max() <= MIRRORED * np.abs(values).max()
+            opposed = np.abs(values.sum(axis=2)).max() <= SINGLE_PRECISION * np.abs(values).max()
             if opposed and k - 1 not in found:
                 found.append(k)
         return found
@@ -226,7 +239,7 @@ def has_few_levels(odd: FloatArray) -> BoolArray:
     there, and what half of the pairs says of those holds little for the other half.
     """
     sizes = np.sort(np.abs(odd), axis=0)
-    levels = 1 + np.count_nonzero(np.diff(sizes, axis=0) > APART * sizes[-1], axis=0)
+    levels = 1 + np.count_nonzero(np.diff(sizes, axis=0) > NEGLIGIBLE * sizes[-1], axis=0)
     few: BoolArray = levels <= FEW_LEVELS * len(odd)
     return few
 

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
     FOLDS,
+    REFITTED_EACH,
+    UNUSUAL,
     FittedSurrogate,
     Notes,
     Pairs,
@@ -24,28 +26,24 @@ from owenshap.surrogates.base import (
 )
 from owenshap.surrogates.linear import FittedLinear, LinearSurrogate, fit_linear
 
-# pairs, and pairs for each player: with more, leaving one out of the one fit tells enough
-MOST_REFITTED, EACH = 150, 3
+MOST_REFITTED = 150  # pairs, however many players there are: with more, fits take too long
 # Times the squared error of the surrogate that the others must stay below. What they are read off
 # is cruder: equal shares of white noise predict better than any fit, and are worse, because a fit
 # keeps what it has seen.
-LINEAR, EQUAL = 0.7, 0.6
+LINEAR_MARGIN, EQUAL_MARGIN = 0.7, 0.6
 # Times the squared error of sizes alone: a fit without the first fifth of the pairs that errs more
 # there is compared at all of them, however perfect it seemed: with a weight for each player that
 # may be by chance.
 SUSPECT = 0.3
-# Times the squared errors at folds that are left out with the parameters kept: where those of
-# fits made again are larger, the parameters know the pairs by heart. They were 1.0–4.6 times as
-# large on networks, trees and sums of unanimity games, and 800 times and more in votes.
-BY_HEART = 6.0
-# Of the squared error of equal shares beside a surrogate that knows its pairs by heart: what that
-# keeps of them is worth nothing.
-BY_CHANCE = 0.5
 # Of what the process leaves of the game, as a share of what sizes alone leave: so much more is the
 # squared error of its values than folds tell, because what it does not explain it draws to equal
 # shares without each fold as well as with it.
 UNEXPLAINED = 4.0
-TYPICAL = 0.9  # quantile of squared leave-one-out errors that fits are compared by
+# So much of a squared error counts where it says too much against a candidate: against equal
+# shares beside a surrogate that knows its pairs by heart, since what that keeps of them is worth
+# nothing; and against the surrogate where pairs were chosen because they say most.
+COUNTED = 0.5
+COMPARED_QUANTILE = 0.9  # of squared leave-one-out errors that fits are compared by
 NAMES = ("", "least squares", "equal shares")
 
 
@@ -64,8 +62,8 @@ class CrossValidated(Surrogate):
         The one to prefer.
     refitted : bool
         Whether it may be fitted again for that.
-    margin : float
-        Times the usual squared errors that the others must stay below.
+    chosen : bool
+        Whether pairs were chosen because they say most: those that the others cannot tell.
     when_asked : bool
         Whether it is fitted again only when the fit is to be `confirmed`: until then the surrogate
         is preferred, and where it errs too much even so, nothing else need be known.
@@ -73,7 +71,7 @@ class CrossValidated(Surrogate):
 
     surrogate: Surrogate
     refitted: bool = True
-    margin: float = 1.0
+    chosen: bool = False
     when_asked: bool = False
 
     name = "cross-validated"
@@ -92,7 +90,7 @@ class CrossValidated(Surrogate):
         if not self.when_asked or not self._refits(pairs, fitted):
             return self._choice(pairs, candidates)
         errors = _nothing_told(pairs, fitted)
-        chosen = _chosen(errors, self.margin)
+        chosen = self._best(errors)
         confirm = partial(self._choice, pairs, candidates)
         return FittedChoice(candidates, chosen, errors, self.surrogate.name, None, confirm)
 
@@ -101,6 +99,16 @@ class CrossValidated(Surrogate):
         count, n_players = len(pairs.odd) - 1, pairs.signs.shape[1]
         few = n_players <= count <= most_refitted(n_players)
         return self.refitted and (few or (count >= n_players and bool(fitted.flexible.any())))
+
+    def _best(self, errors: FloatArray) -> IntArray:
+        """The candidate of each output, from squared errors (3, k)."""
+        own, linear, equal = errors
+        other = np.where(equal / EQUAL_MARGIN < linear / LINEAR_MARGIN, 2, 1)
+        margin = COUNTED if self.chosen else 1.0
+        best: IntArray = np.where(
+            np.minimum(linear / LINEAR_MARGIN, equal / EQUAL_MARGIN) < margin * own, other, 0
+        )
+        return best
 
     def _choice(
         self, pairs: Pairs, candidates: list[FittedSurrogate], within: FloatArray | None = None
@@ -116,9 +124,9 @@ class CrossValidated(Surrogate):
             # Of one fit: without the largest, because a pair that nothing else is near to is far
             # off where all is well.
             squares = [np.square(each.leave_one_out[1:]) for each in candidates]
-            errors = np.stack([np.quantile(each, TYPICAL, axis=0) for each in squares])
+            errors = np.stack([np.quantile(each, COMPARED_QUANTILE, axis=0) for each in squares])
         errors[0, _failed(fitted, pairs)] = np.inf
-        chosen = _chosen(errors, self.margin)
+        chosen = self._best(errors)
         left = partial(self._choice, pairs, candidates)
         confirm = left if again is not None and again.ended else None
         return FittedChoice(candidates, chosen, errors, self.surrogate.name, again, confirm)
@@ -138,7 +146,7 @@ class CrossValidated(Surrogate):
             folds.append(self._without_fold(pairs, 0))
             first, apart = folds[0].values[None], folds[0].squares
             suspect = apart[0] > SUSPECT * apart[2]
-            missed = apart[0] > BY_HEART * column_sums(kept[fold_of(len(kept)) == 0])
+            missed = apart[0] > UNUSUAL * column_sums(kept[fold_of(len(kept)) == 0])
         else:
             first = fitted.moved_without_folds
             missed = fitted.flexible & has_few_levels(pairs.odd[1:])
@@ -152,8 +160,8 @@ class CrossValidated(Surrogate):
             folds += [self._without_fold(pairs, each) for each in range(len(folds), FOLDS)]
             squares = np.sum([each.squares for each in folds], axis=0)
         # of no other output, whatever fits were made for these
-        by_heart = doubted & (squares[0] > BY_HEART * column_sums(kept))
-        squares[2, by_heart] *= BY_CHANCE
+        by_heart = doubted & (squares[0] > UNUSUAL * column_sums(kept))
+        squares[2, by_heart] *= COUNTED
         values = np.stack([each.values for each in folds]) if by_heart.any() else first
         if not by_heart.all():
             values = np.where(by_heart, values, fitted.moved_without_folds)
@@ -328,7 +336,7 @@ class FittedChoice(FittedSurrogate):
 
 def most_refitted(n_players: int) -> int:
     """The most pairs with which a surrogate is fitted again."""
-    return min(MOST_REFITTED, EACH * n_players)
+    return min(MOST_REFITTED, REFITTED_EACH * n_players)
 
 
 def _nothing_told(pairs: Pairs, fitted: FittedSurrogate) -> FloatArray:
@@ -336,16 +344,6 @@ def _nothing_told(pairs: Pairs, fitted: FittedSurrogate) -> FloatArray:
     errors = np.array([[0.0], [1.0], [1.0]]).repeat(len(pairs.total), axis=1)
     errors[0, _failed(fitted, pairs)] = np.inf
     return errors
-
-
-def _chosen(errors: FloatArray, margin: float) -> IntArray:
-    """The candidate of each output, from squared errors (3, k)."""
-    _, linear, equal = errors
-    other = np.where(equal / EQUAL < linear / LINEAR, 2, 1)
-    chosen: IntArray = np.where(
-        np.minimum(linear / LINEAR, equal / EQUAL) < margin * errors[0], other, 0
-    )
-    return chosen
 
 
 class EqualShares(FittedLinear):
@@ -390,4 +388,4 @@ def _failed(fitted: FittedSurrogate, pairs: Pairs) -> BoolArray:
     is left out of nothing.
     """
     silent: BoolArray = np.logical_not(fitted.leave_one_out.any(axis=0))
-    return silent & (np.abs(pairs.odd).max(axis=0) > 1e-12 * np.abs(pairs.centre))
+    return silent & (np.abs(pairs.odd).max(axis=0) > ROUNDING * np.abs(pairs.centre))

@@ -9,19 +9,23 @@ import numpy as np
 
 from owenshap.designs.design import Design, Sets
 from owenshap.designs.pairs import draw_independent_pairs, random_sets
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.arrays import CACHED, BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.draws import Draws
-from owenshap.surrogates.base import FittedSurrogate, Notes, Surrogate, pairs_of
+from owenshap.surrogates.base import (
+    ENOUGH_EACH,
+    FittedSurrogate,
+    Notes,
+    Surrogate,
+    pairs_of,
+)
 
-CORRECTED_AT_ONCE = 1 << 20  # players of pairs that are corrected together
-FIRST_FIT = 2  # pairs for each player
 MORE_EACH_TIME = 1.8  # times the pairs of the last fit: fewer are not worth another
 MOST_FITTED = 600  # pairs: past them a fit takes too long
 # times the replicates made so far must still be needed, since a new surrogate makes them useless
-WORTH = 2.5
-FEWEST = 20  # replicates that must be left to make after a fit
-EVENLY = 0.5  # share of the pairs whose size is drawn evenly, however quiet a size looks
-ALIKE = 4.0  # pairs' worth of the mean over all sizes that each of them begins with
+STILL_NEEDED = 2.5
+FEWEST_AFTER_FIT = 20  # replicates that must be left to make after a fit
+EVEN_SHARE = 0.5  # of the pairs whose size is drawn evenly, however quiet a size looks
+PRIOR_PAIRS = 4.0  # worth of the mean over all sizes that each of them begins with
 
 
 class Forward:
@@ -35,7 +39,7 @@ class Forward:
     """Whether the fit is the estimate."""
 
     def __init__(self, surrogate: Surrogate, n_players: int, pairs: int) -> None:
-        self.first = -(-FIRST_FIT * n_players // pairs)
+        self.first = -(-ENOUGH_EACH * n_players // pairs)
         """Replicates whose pairs serve for the first fit alone."""
         self._surrogate, self._pairs = surrogate, pairs
         self._chances: FloatArray | None = None  # of the sizes 1 … n − 1; None: all alike
@@ -105,7 +109,7 @@ class Forward:
         count = (len(design) - 2) // 2
         drawn, odd = coalitions[2 : 2 + count], (values[2 : 2 + count] - values[2 + count :]) / 2
         self._keep(coalitions, values, count)
-        step = self._pairs * max(1, CORRECTED_AT_ONCE // (self._pairs * design.n_players))
+        step = self._pairs * at_once(self._pairs, design.n_players)
         parts = [
             self._corrected(drawn[at : at + step], odd[at : at + step], values[:2])
             for at in range(0, count, step)
@@ -145,12 +149,12 @@ class Forward:
         """Whether to fit again: `count` replicates are made, so many are needed, so many can be
         afforded.
         """
-        if affordable < max(count, FEWEST):
+        if affordable < max(count, FEWEST_AFTER_FIT):
             return False
         if not self.begun:
             return self._seen >= min(self.first * self._pairs, MOST_FITTED)
         enough = MORE_EACH_TIME * self._fitted_on <= self._seen and self._fitted_on < MOST_FITTED
-        return needed > WORTH * count and enough
+        return needed > STILL_NEEDED * count and enough
 
     def relearn(self, count: int, needed: float, affordable: float) -> bool:
         """Fit to all pairs so far where that pays; whether it did."""
@@ -218,10 +222,15 @@ def _chances_of_sizes(sizes: IntArray, errors: FloatArray, n_players: int) -> Fl
     every = np.arange(1, n_players)
     apart = np.minimum(every, n_players - every)[:, None] - np.minimum(sizes, n_players - sizes)
     weights = np.exp(-np.square(apart) / 2)
-    expected = (weights @ squares + ALIKE) / (weights.sum(axis=1) + ALIKE)
+    expected = (weights @ squares + PRIOR_PAIRS) / (weights.sum(axis=1) + PRIOR_PAIRS)
     chances = np.sqrt(expected / (every * (n_players - every)))
-    mixed: FloatArray = (1 - EVENLY) * chances / chances.sum() + EVENLY / (n_players - 1)
+    mixed: FloatArray = (1 - EVEN_SHARE) * chances / chances.sum() + EVEN_SHARE / (n_players - 1)
     return mixed
+
+
+def at_once(pairs: int, n_players: int) -> int:
+    """How many batches of so many pairs are corrected together, for memory."""
+    return max(1, CACHED // (pairs * n_players))
 
 
 def corrections(coalitions: BoolArray, residuals: FloatArray, batches: int) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from owenshap.support.arrays import BoolArray, FloatArray, times_columns
+from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray, times_columns
 from owenshap.surrogates.base import (
     FOLDS,
     FittedSurrogate,
@@ -19,9 +19,6 @@ from owenshap.surrogates.base import (
     pairs_of,
     signs_of,
 )
-
-# of the largest eigenvalue of normal equations: below it there is rounding
-NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -126,11 +123,11 @@ def _without_folds(pairs: Pairs) -> FloatArray:
         kept = fold != number
         if by_players is not None:
             left = by_players - moved[~kept].T @ moved[~kept]
-            operator = np.linalg.pinv(left, rcond=NOTHING, hermitian=True) @ moved[kept].T
+            operator = np.linalg.pinv(left, rcond=ROUNDING, hermitian=True) @ moved[kept].T
         else:
             assert by_pairs is not None
             left = by_pairs[np.ix_(kept, kept)]
-            operator = moved[kept].T @ np.linalg.pinv(left, rcond=NOTHING, hermitian=True)
+            operator = moved[kept].T @ np.linalg.pinv(left, rcond=ROUNDING, hermitian=True)
         moves = times_columns(operator, away[kept])
         found[number] = efficient(system.shares + moves, pairs.total)
     return found

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, column_sums
-from owenshap.surrogates.base import FittedSurrogate, Notes, Pairs, Surrogate, efficient, pairs_of
-
-# Of the largest odd part: what single precision, that many models predict in, leaves of the
-# difference between an output and a multiple of another.
-ROUNDING = 1e-6
+from owenshap.surrogates.base import (
+    SINGLE_PRECISION,
+    FittedSurrogate,
+    Notes,
+    Pairs,
+    Surrogate,
+    efficient,
+    pairs_of,
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ def multiples(odd: FloatArray) -> FloatArray | None:
     along = column_sums(odd * first[:, None])
     times: FloatArray = along / along[0]
     apart = np.abs(odd - first[:, None] * times).max(axis=0)
-    return times if (apart <= ROUNDING * np.abs(odd).max(axis=0)).all() else None
+    multiples = apart <= SINGLE_PRECISION * np.abs(odd).max(axis=0)
+    return times if multiples.all() else None
 
 
 @dataclass(frozen=True, eq=False)

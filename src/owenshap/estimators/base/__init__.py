@@ -1,9 +1,15 @@
 """What estimators have in common: the contract, and bases for stars and for fits to pairs."""
 
 from owenshap.estimators.base.closed_form import ClosedForm
-from owenshap.estimators.base.estimator import AXIOMS, Estimator, Reduced, combined_notes, told
-from owenshap.estimators.base.fitted_pairs import FittedPairs, with_complements
-from owenshap.estimators.base.learner import GROWTH, GrowingLearner, Learner
+from owenshap.estimators.base.estimator import (
+    AXIOMS,
+    Estimator,
+    Reduced,
+    combined_notes,
+    default_budget,
+    notes_in_words,
+)
+from owenshap.estimators.base.fitted_pairs import GROWTH, FittedPairs, with_complements
 from owenshap.estimators.base.passes import OKHRATI_LIPANI, Passes, RulePasses
 from owenshap.surrogates import Notes
 
@@ -14,13 +20,12 @@ __all__ = [
     "ClosedForm",
     "Estimator",
     "FittedPairs",
-    "GrowingLearner",
-    "Learner",
     "Notes",
     "Passes",
     "Reduced",
     "RulePasses",
     "combined_notes",
-    "told",
+    "default_budget",
+    "notes_in_words",
     "with_complements",
 ]

@@ -11,12 +11,19 @@ import numpy as np
 
 from owenshap.designs.design import Design
 from owenshap.designs.levels import Levels
-from owenshap.estimators.base.learner import Learner
 from owenshap.support.arrays import FloatArray
 from owenshap.support.draws import REPLICATES, Draws
 from owenshap.surrogates import Notes
+from owenshap.surrogates.forward import Forward
 
 AXIOMS = frozenset({"efficiency", "symmetry", "linearity", "null player"})
+
+
+def default_budget(n_players: int) -> int:
+    """Evaluations where nobody says how many: enough for 30 passes of halved stars, and so for an
+    interval.
+    """
+    return max(2048, 64 * (n_players + 1))
 
 
 class Reduced(NamedTuple):
@@ -73,6 +80,11 @@ class Estimator(ABC):
     indices than Shapley's, are read off such pairs.
     """
 
+    fits: ClassVar[bool] = False
+    """Whether its replicates are fits, with notes and perhaps standard errors of their own, which
+    `reduced` gives.
+    """
+
     by_design: ClassVar[bool] = False
     """Whether its replicates are what its designs' own reductions give: the weighted contributions
     of stars, the mean over the chains of a replicate, the Shapley weights of all subsets. A game
@@ -102,12 +114,12 @@ class Estimator(ABC):
         """
 
     def reduced(self, design: Design, values: FloatArray) -> Reduced:
-        """The replicates, and what is to be said of them."""
-        return Reduced(self.replicates(design, values))
+        """Where replicates are fits: the same with their notes and standard errors."""
+        raise NotImplementedError(f"{self.name} fits, and must say what its fits come to")
 
     def adaptive(self, n_players: int, outputs: int) -> bool:  # noqa: ARG002 (few are)
-        """Whether what is evaluated depends on the values of what was evaluated before. Rows then
-        go one by one.
+        """Where replicates are fits: whether what is evaluated depends on the values of what was
+        evaluated before. Rows then go one by one.
         """
         return False
 
@@ -132,9 +144,9 @@ class Estimator(ABC):
         return True
 
     def no_interval_reason(self, n_players: int) -> str | None:
-        """Why replicates give no interval however many they are, in words; None where they do."""
-        if self.unbiased(n_players):
-            return None
+        """Where it is biased: why replicates give no interval however many they are, in words;
+        None where they do.
+        """
         return (
             f"{self.name} is biased with these levels for {n_players} players; rule='stratified' "
             "is not"
@@ -165,13 +177,13 @@ class Estimator(ABC):
         """The estimator with what it leaves open settled for a run that goes on until it is good
         enough.
         """
-        return self.within(n_players, max(2048, 64 * (n_players + 1)))
+        return self.within(n_players, default_budget(n_players))
 
     def bytes_needed(self, n_players: int, replicates: int) -> int:  # noqa: ARG002
         """About the memory that so many replicates take for an output, however designs are cut."""
         return 0
 
-    def learner(self, n_players: int) -> Learner | None:  # noqa: ARG002
+    def learner(self, n_players: int) -> Forward | None:  # noqa: ARG002
         """What goes on learning while replicates are made, where they are looked at; None where
         nothing is learned.
         """
@@ -206,7 +218,7 @@ def combined_notes(notes: Iterable[Notes]) -> Notes:
     return tuple("; ".join(dict.fromkeys(filter(None, each))) for each in zip(*said, strict=True))
 
 
-def told(notes: Notes) -> str | None:
+def notes_in_words(notes: Notes) -> str | None:
     """Notes of some outputs in words: the first of them, where they differ."""
     noted = [k for k, note in enumerate(notes or ()) if note]
     if notes is None or not noted:

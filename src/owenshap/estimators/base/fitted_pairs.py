@@ -11,14 +11,13 @@ import numpy as np
 from owenshap.designs.design import Design, Sets
 from owenshap.designs.pairs import all_pairs, draw_pairs
 from owenshap.estimators.base.estimator import Estimator, Reduced, combined_notes
-from owenshap.support.arrays import USUAL_MEMORY, BoolArray, FloatArray
+from owenshap.support.arrays import CACHED, USUAL_MEMORY, BoolArray, FloatArray
 from owenshap.support.checks import whole_number
 from owenshap.surrogates import FittedSurrogate, Surrogate
+from owenshap.surrogates.base import ENOUGH_EACH
 from owenshap.surrogates.linear import LinearSurrogate
 
-ENOUGH_EACH = 2  # pairs for each player
-# pairs that are fitted at once, and exactly, where they are all there are: up to 18 players
-MOST_COMPLETE = 1 << 17
+GROWTH = 1.5  # of the pairs, from one fit to the next: fits take less time than all before them
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,7 @@ class FittedPairs(Estimator):
     pairs: int | None = None
 
     complements = True
+    fits = True
 
     most_pairs: ClassVar[int]
     """Of one fit; a larger budget makes several fits, which are averaged."""
@@ -80,7 +80,8 @@ class FittedPairs(Estimator):
             return self
         every = all_pairs(n_players)
         affordable = min(max(0, budget - 2) // 2, every)
-        if affordable == every <= MOST_COMPLETE:
+        # all there are, of 18 players or fewer, are fitted at once, and exactly
+        if affordable == every <= CACHED:
             return replace(self, pairs=every)
         fits = max(1, -(-affordable // self._most_pairs(n_players)))
         return replace(self, pairs=affordable // fits)

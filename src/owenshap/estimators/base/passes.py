@@ -85,8 +85,8 @@ class RulePasses(Passes):
     per_level: int = 1
     rule: str | Levels = "stratified"
 
-    step: ClassVar[int]
-    """Levels that one draw serves: 1, or 2 where each is mirrored."""
+    mirrors: ClassVar[bool]
+    """Whether levels are folded about ½, so that each coalition comes with its complement."""
 
     def __post_init__(self) -> None:
         if self.levels is not None:
@@ -101,12 +101,9 @@ class RulePasses(Passes):
             )
         self.pass_levels()
 
-    @abstractmethod
-    def on_interval(self, rule: Levels) -> Levels:
-        """The levels that are drawn, from a rule on [0, 1]."""
-
     def pass_levels(self) -> Levels:
-        return self.on_interval(rule_levels(self.rule, self.levels or 1))
+        rule = rule_levels(self.rule, self.levels or 1)
+        return rule.folded() if self.mirrors else rule
 
     def within(self, n_players: int, budget: int) -> Self:
         """Few levels and many passes: both grow as the square root of the budget.
@@ -126,7 +123,8 @@ class RulePasses(Passes):
         """
         if self.levels is not None or isinstance(self.rule, Levels):
             return self
-        return replace(self, levels=max(self.step, levels // self.step * self.step))
+        step = 1 + self.mirrors
+        return replace(self, levels=max(step, levels // step * step))
 
     def default_replicates(self, n_players: int) -> int | None:  # noqa: ARG002
         return None if self.levels is None and not isinstance(self.rule, Levels) else 1

@@ -14,7 +14,7 @@ from owenshap.surrogates.gaussian_process.parameters import LOWEST
 
 # share of the prior that the first pairs are chosen under, with all players alike: what few pairs
 # say of lengths may be wrong (benchmarks/decisions.md#pairs-chosen-by-what-is-learned)
-ALIKE = 0.4
+ALIKE_SHARE = 0.4
 
 
 @dataclass
@@ -58,7 +58,9 @@ def most_telling(
     alike = np.concatenate(
         [np.full(seen.shape[1], np.log(LENGTHS / seen.shape[1])), [0.0, np.log(LINEAR)], LOWEST[2:]]
     )
-    shares = [(share * (1 - ALIKE), vector) for share, vector in learned] + [(ALIKE, alike)]
+    shares = [(share * (1 - ALIKE_SHARE), vector) for share, vector in learned] + [
+        (ALIKE_SHARE, alike)
+    ]
     prospects = [_prospect(share, vector, seen, candidates) for share, vector in shares]
     chosen = np.zeros(count, np.int64)
     for at in range(count):

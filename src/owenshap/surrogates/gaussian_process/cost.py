@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 
-from owenshap.surrogates.gaussian_process.settings import ERRORS, LEARNING, TRIPLES
+import numpy as np
 
-# Seconds on one core of the machine that it was measured on: of a likelihood with its gradient, and
-# for each number in its matrices and each in the products of a factor; and of the Shapley values
-# for each pair, player and level (benchmarks/decisions.md#what-a-fit-takes).
-LOSS, NUMBER, PRODUCT, LEVEL = 4.5e-4, 1.6e-8, 4.1e-12, 1.4e-8
-LOSSES = 4 / 3  # of a step
-FACTORS, LEVELS = 6, 18  # of all members, and levels of their Shapley values, about
+from owenshap.designs.pairs import LENGTHS
+from owenshap.surrogates.gaussian_process.kernel import enough_levels
+from owenshap.surrogates.gaussian_process.settings import ERRORS, LEARNING, PAIRS_EACH, TRIPLES
+
+# Seconds on one core of the machine that it was measured on, of a step and for each number that it
+# fills: benchmarks/decisions.md#what-a-fit-takes.
+STEP, NUMBER = 6e-4, 2.1e-8
 
 
 def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
@@ -22,22 +23,32 @@ def fit_seconds(pairs: int, n_players: int, outputs: int = 1) -> float:
     learned from; cross-validation, which may fit a process again for each fold, is not in it.
     """
     (few, first), (more, later) = LEARNING.stages
-    seconds = LOSSES * first * _loss(_seen(few, pairs))
+    seconds = _steps(first, _seen(few, pairs))
     if pairs > 1.5 * few:
-        seconds += LOSSES * later * _loss(min(more, pairs))
+        seconds += _steps(later, min(more, pairs))
+    factors = members = 4  # with and without an index part, to learn from and for values
     many = are_many(pairs, n_players)
-    if pairs >= TRIPLES.pairs_each * n_players and 3 <= n_players <= TRIPLES.most_players:
+    if searches_triples(pairs, n_players):
         # few games need all rounds while pairs are few
-        rounds = TRIPLES.rounds if many else TRIPLES.rounds / 3
-        seen = _seen(ERRORS.pairs if many else few, pairs)
-        seconds += rounds * (LOSSES * later * _loss(seen) + _factor(pairs))
+        rounds = TRIPLES.rounds if many else TRIPLES.rounds // 3
+        seconds += _steps(rounds * later, _seen(ERRORS.pairs if many else few, pairs))
+        factors += rounds
     if errors_tell(pairs, n_players):
         # two searches, twice as long each
-        groups = error_groups(pairs, n_players)
-        seconds += 4 * LOSSES * later * groups * _loss(_seen(ERRORS.pairs, pairs))
-    levels = min((n_players + 1) // 2, LEVELS)
-    seconds += FACTORS * (_factor(pairs) + LEVEL * pairs * n_players * levels)
+        searched = 4 * later * error_groups(pairs, n_players)
+        seconds += _steps(searched, _seen(ERRORS.pairs, pairs))
+        members += 2
+    levels = min(enough_levels(np.full(n_players, LENGTHS / n_players)), (n_players + 1) // 2)
+    seconds += NUMBER * (2 * factors * pairs**2 + members * pairs * n_players * levels)
     return outputs * seconds
+
+
+def searches_triples(pairs: int, n_players: int) -> bool:
+    """Whether there are enough pairs to look for triples, and no more triples than fit into
+    memory.
+    """
+    enough = pairs >= TRIPLES.pairs_each * n_players
+    return enough and 3 <= n_players <= TRIPLES.most_players
 
 
 def are_many(pairs: int, n_players: int) -> bool:
@@ -55,7 +66,7 @@ def errors_tell(pairs: int, n_players: int) -> bool:
 
 def error_groups(pairs: int, n_players: int) -> int:
     """Groups of pairs that errors are summed over: more than one where players are many."""
-    enough = math.ceil(ERRORS.pairs_each * n_players / ERRORS.pairs)
+    enough = math.ceil(PAIRS_EACH * n_players / ERRORS.pairs)
     return max(1, min(enough, pairs // ERRORS.pairs))
 
 
@@ -64,9 +75,6 @@ def _seen(count: int, pairs: int) -> int:
     return count if pairs > 1.5 * count else pairs
 
 
-def _loss(pairs: int) -> float:
-    return LOSS + NUMBER * pairs**2 + PRODUCT * pairs**3
-
-
-def _factor(pairs: int) -> float:
-    return 2 * NUMBER * pairs**2 + PRODUCT * pairs**3
+def _steps(steps: int, pairs: int) -> float:
+    """Seconds of so many steps that see so many pairs."""
+    return steps * (STEP + NUMBER * pairs**2)

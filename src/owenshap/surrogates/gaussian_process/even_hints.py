@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from owenshap.support.arrays import FloatArray
-from owenshap.surrogates.gaussian_process.even import BOUNDS, FIRST, OWN, EvenPart
+from owenshap.support.arrays import ROUNDING, FloatArray
+from owenshap.surrogates.gaussian_process.even import BOUNDS, FIRST, OWN
 from owenshap.surrogates.gaussian_process.kernel import Likelihood
 from owenshap.surrogates.gaussian_process.learning import first_guess, lowest_from, spread_order
 from owenshap.surrogates.gaussian_process.link import coefficients, fit_link
@@ -18,11 +18,11 @@ def lengths_of_both(signs: FloatArray, odd: FloatArray, even: FloatArray, steps:
     part alone says less of them.
     """
     which = np.sort(spread_order(len(even))[: LEARNING.stages[0][0]])
-    likelihood, some = Likelihood(signs[which]), odd[which]
-    part = EvenPart(even[which])
+    likelihood = Likelihood(signs[which])
+    parts = (odd[which], even[which])
 
     def loss(vector: FloatArray) -> tuple[float, FloatArray]:
-        return likelihood.loss_of_both(vector[:-OWN], vector[-OWN:], some, part)
+        return likelihood.loss_of_both(vector[:-OWN], vector[-OWN:], *parts)
 
     start = np.append(first_guess(signs, odd), FIRST)
     limits = bounds(signs.shape[1], False) + BOUNDS
@@ -32,7 +32,7 @@ def lengths_of_both(signs: FloatArray, odd: FloatArray, even: FloatArray, steps:
 def along_odd(signs: FloatArray, odd: FloatArray) -> FloatArray:
     """Weights (n,) of the sum that the odd part is a function of: of a link, or of a linear fit."""
     along = coefficients(signs, odd)
-    along /= np.sqrt(np.mean(np.square(signs @ along))) + 1e-12
+    along /= np.sqrt(np.mean(np.square(signs @ along))) + ROUNDING
     n_players = signs.shape[1]
     if not odd.any() or len(odd) < INDEX.link_pairs_each * n_players:
         return along

@@ -21,21 +21,24 @@ from typing import NamedTuple
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.surrogates.gaussian_process.even import CONSTANT
 from owenshap.surrogates.gaussian_process.even_products import EvenProducts
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
 from owenshap.surrogates.gaussian_process.gaussians import gaussians
-from owenshap.surrogates.gaussian_process.parameters import Parameters, bounds, penalty
+from owenshap.surrogates.gaussian_process.parameters import (
+    INDEX_BOUNDS,
+    OTHERS,
+    Parameters,
+    bounds,
+    penalty,
+)
 from owenshap.surrogates.gaussian_process.triples import Triples
 
 ROWS = 256  # of a matrix of many pairs that are filled at a time: parts of all take much memory
-LARGEST_TOTAL = 600.0  # of lengths: exp(−600) is not 0 in float64
-CONSTANT = 10.0  # variance of what is the same for all pairs, of values of mean square 1
-
-
 # of directions: logarithms of scales and of κ under their prior, as of scales and steepness of
 # other parts; a steepness of a half bends little over all coalitions
 DIRECTION_MEAN, DIRECTION_SPREAD = (0.0, -0.7), (3.0, 1.0)
-SCALE_BOUNDS, STEEPNESS_BOUNDS = (-12.0, 12.0), (-4.0, 2.0)
+STEEPNESS_BOUNDS = (-4.0, 2.0)
 
 
 class Beside(NamedTuple):
@@ -214,9 +217,14 @@ def bends_of(vector: FloatArray, directions: FloatArray) -> list[Bend]:
     return [Bend(*each) for each in zip(scales.tolist(), steep[:, None] * directions, strict=True)]
 
 
+def lengths_of(signs: FloatArray) -> slice:
+    """Where log lengths are in a vector of parameters, of either kernel."""
+    return slice(-OTHERS - signs.shape[1], -OTHERS)
+
+
 def even_bounds(n_players: int, directions: int) -> list[tuple[float, float]]:
     """Lowest and highest of every parameter."""
-    own = [SCALE_BOUNDS] * directions + [STEEPNESS_BOUNDS] * directions
+    own = [INDEX_BOUNDS] * directions + [STEEPNESS_BOUNDS] * directions
     return own + bounds(n_players, False)
 
 
@@ -231,8 +239,9 @@ def _parts(p: Parameters, bends: list[Bend], some: FloatArray, others: FloatArra
     np.subtract(inner, total, out=near)
     near /= 2
     np.exp(near, out=near)
-    if total < LARGEST_TOTAL:
-        np.divide(np.exp(-total), near, out=far)
+    least = np.exp(-total)
+    if least >= np.finfo(np.float64).tiny:
+        np.divide(least, near, out=far)
     else:
         np.exp(-(inner + total) / 2, out=far)
     inner /= total

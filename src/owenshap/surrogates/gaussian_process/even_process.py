@@ -13,7 +13,7 @@ import numpy as np
 
 from owenshap.designs.indices import SHAPLEY, Index
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.surrogates.base import FOLDS, Pairs, fold_of
+from owenshap.surrogates.base import FOLDS, NEGLIGIBLE, REFITTED_EACH, Pairs, fold_of
 from owenshap.surrogates.gaussian_process import semivalues
 from owenshap.surrogates.gaussian_process.even_hints import along_odd, lengths_of_both
 from owenshap.surrogates.gaussian_process.even_kernel import (
@@ -22,6 +22,7 @@ from owenshap.surrogates.gaussian_process.even_kernel import (
     EvenLikelihood,
     bends_of,
     even_bounds,
+    lengths_of,
 )
 from owenshap.surrogates.gaussian_process.even_leaves import (
     BothParts,
@@ -30,7 +31,7 @@ from owenshap.surrogates.gaussian_process.even_leaves import (
     with_leaves,
 )
 from owenshap.surrogates.gaussian_process.even_products import EvenSearch, how_many
-from owenshap.surrogates.gaussian_process.factor import Factor
+from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
 from owenshap.surrogates.gaussian_process.learning import (
     first_guess,
     lowest_from,
@@ -38,23 +39,19 @@ from owenshap.surrogates.gaussian_process.learning import (
 )
 from owenshap.surrogates.gaussian_process.leaves import Leaves
 from owenshap.surrogates.gaussian_process.members import without_folds
-from owenshap.surrogates.gaussian_process.parameters import OTHERS
-from owenshap.surrogates.gaussian_process.settings import LEARNING, TRIPLES
+from owenshap.surrogates.gaussian_process.settings import ERRORS, LEARNING, TRIPLES
+from owenshap.surrogates.gaussian_process.surrogate import MOST_PAIRS as MOST_ODD_PAIRS
 
 # pairs that parameters are learned from, and steps: benchmarks/decisions.md#even-process has all
 # numbers here
-SEEN, STEPS = 200, 15
+PAIRS_SEEN, STEPS = 200, 15
 DIRECTIONS = 2  # along which interactions are largest, beside that of the odd part
-# of the search for leaves, at most, with few pairs and with many, that is, so many for each player,
-# which products are searched with as well; and steps after each of these
-ROUNDS, ROUNDS_OF_MANY, MANY, ROUND_STEPS = 3, 5, 12, 6
-# pairs for each player up to which fits are made again without each fold, and their steps: with
-# more, leaving folds out of the one fit tells enough
-DOUBTED, STEPS_AGAIN = 3, 6
-MOST_PAIRS = 2500  # of one fit: two factors, a kernel and an inverse are 200 MB
+# rounds of the search for leaves at most, with few pairs and with many; with these also of the
+# search for products
+ROUNDS, ROUNDS_OF_MANY = 3, 5
+# of one fit: two factors, a kernel and an inverse take as much as one matrix of the odd process
+MOST_PAIRS = MOST_ODD_PAIRS // 2
 MOST_SEARCHED = 60  # players: of more there are too many products of four
-NOTHING = 1e-9  # of the odd part: an even part below it is rounding
-NEGLIGIBLE = 1e-3  # a share
 # of the root mean square: a constant that jitter shares out over all pairs; 1e-8, as of the odd
 # process, holds none of the pairs of some games that are found whole
 ROUNDING = 2e-7
@@ -70,7 +67,7 @@ class EvenMean:
     """K⁻¹y, and what it is less without each fold, (N, 1 + folds)."""
     left_out: FloatArray = field(repr=False)
     """The residual (N,) at each pair of a fit without that pair."""
-    price: float = 0.0
+    price: float
     """What it takes, in log likelihood, for products and leaves that are chosen out of many."""
     again: tuple[EvenMean, ...] = ()
     """Fits made again without each fold, where parameters may know the pairs by heart."""
@@ -179,7 +176,7 @@ class _Output:
         apart = even - even.mean()
         self._scale = float(np.sqrt(np.mean(np.square(apart))))
         size = float(np.sqrt(np.mean(np.square(odd))))
-        self.constant = self._scale <= NOTHING * max(size, float(np.abs(even).max()))
+        self.constant = self._scale <= JITTER * max(size, float(np.abs(even).max()))
         self._signs, self._odd = signs, odd / (size or 1.0)
         self._target = apart / (self._scale or 1.0)
         self._unit = size / (self._scale or 1.0)
@@ -230,7 +227,7 @@ class _Output:
             del plain
             yield None if along is None else self._with_products(along)
             return
-        lengths = both[_lengths_of(self._signs)]
+        lengths = both[lengths_of(self._signs)]
         yield self._with_lengths(plain, lengths)
         yield self._alike(plain, lengths)
         yield self._with_lengths(plain, lengths, in_proportion=True)
@@ -239,10 +236,10 @@ class _Output:
 
     @property
     def _many(self) -> bool:
-        return len(self._target) >= MANY * self._signs.shape[1]
+        return len(self._target) >= ERRORS.more_than_each * self._signs.shape[1]
 
     def _learned(
-        self, vector: FloatArray, beside: Beside, steps: int, seen: int = SEEN
+        self, vector: FloatArray, beside: Beside, steps: int, seen: int = PAIRS_SEEN
     ) -> _Fit | None:
         """Parameters by their likelihood; None where float64 has no factor for them."""
         return self._of(_steps(self._signs, self._target, vector, beside, steps, seen), beside)
@@ -276,14 +273,14 @@ class _Output:
 
     def _alike(self, fit: _Fit, lengths: FloatArray | None = None) -> _Fit | None:
         """A fit whose players all have the mean of its log lengths, or of these."""
-        known = fit.vector[_lengths_of(self._signs)] if lengths is None else lengths
+        known = fit.vector[lengths_of(self._signs)] if lengths is None else lengths
         return self._with_lengths(fit, np.full_like(known, known.mean()))
 
     def _with_lengths(
         self, fit: _Fit, lengths: FloatArray, in_proportion: bool = False
     ) -> _Fit | None:
         """A fit with these log lengths (n,), or with others of its own mean in their proportion."""
-        vector, at = fit.vector.copy(), _lengths_of(self._signs)
+        vector, at = fit.vector.copy(), lengths_of(self._signs)
         change = vector[at].mean() - lengths.mean() if in_proportion else 0.0
         vector[at] = lengths + change
         return self._of(vector, fit.beside)
@@ -302,7 +299,8 @@ class _Output:
         beside = plain.beside._replace(directions=found / np.maximum(spreads, 1e-12)[:, None])
         first = np.repeat(DIRECTION_MEAN, len(found))
         vector = np.concatenate([first, plain.vector])
-        seen = SEEN if self._many else LEARNING.stages[0][0]  # these matrices are twice as many
+        # these matrices are twice as many
+        seen = PAIRS_SEEN if self._many else LEARNING.stages[0][0]
         return self._learned(vector, beside, STEPS, seen)
 
     def _with_products(self, plain: _Fit) -> _Fit | None:
@@ -319,7 +317,7 @@ class _Output:
             if not len(products):
                 break
             beside = fit.beside._replace(products=products)
-            further = self._learned(fit.vector, beside, ROUND_STEPS)
+            further = self._learned(fit.vector, beside, LEARNING.steps_on)
             if further is None:
                 break
             fit = further
@@ -342,7 +340,8 @@ class _Output:
     def _counted(self, mean: EvenMean, share: float) -> EvenMean:
         """The mean times its share, with fits made again where pairs are few."""
         again: tuple[EvenMean, ...] = ()
-        if FOLDS < len(self._target) <= DOUBTED * self._signs.shape[1]:  # a fold less leaves some
+        most = REFITTED_EACH * self._signs.shape[1]
+        if FOLDS < len(self._target) <= most:  # without a fold some are left
             again = self._again(mean, share)
         return replace(mean.times(share), again=again)
 
@@ -352,19 +351,14 @@ class _Output:
         for fold in range(FOLDS):
             stay = _fold(len(self._target)) != fold
             signs, target = self._signs[stay], self._target[stay]
-            learned = _steps(signs, target, mean.vector, mean.beside, STEPS_AGAIN)
+            learned = _steps(signs, target, mean.vector, mean.beside, LEARNING.steps_on)
             factor = EvenLikelihood(signs, mean.beside).factor(learned)
             if factor is None:
                 return ()
             weights = share * self._scale * factor.solve(target)
             nothing = np.zeros(len(weights))
-            found.append(EvenMean(learned, mean.beside, weights[:, None], nothing))
+            found.append(EvenMean(learned, mean.beside, weights[:, None], nothing, mean.price))
         return tuple(found)
-
-
-def _lengths_of(signs: FloatArray) -> slice:
-    """Where log lengths are in a vector of parameters."""
-    return slice(-OTHERS - signs.shape[1], -OTHERS)
 
 
 def _fold(pairs: int) -> IntArray:
@@ -380,7 +374,7 @@ def _steps(
     vector: FloatArray,
     beside: Beside,
     steps: int,
-    seen: int = SEEN,
+    seen: int = PAIRS_SEEN,
 ) -> FloatArray:
     """Parameters some steps on, from so many pairs."""
     which = np.sort(spread_order(len(target))[:seen])

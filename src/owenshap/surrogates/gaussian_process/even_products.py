@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.surrogates.gaussian_process.triples import CANDIDATES, WORTH, Search, Triples
+from owenshap.surrogates.gaussian_process.triples import CANDIDATES, GAIN_SHARE, Search, Triples
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class EvenSearch(Search):
         n_players = signs.shape[1]
         self._first, self._second = np.triu_indices(n_players, 1)
         self._of_two = signs[:, self._first] * signs[:, self._second]
-        self._worth = WORTH * np.log(how_many(n_players))
+        self._worth = GAIN_SHARE * np.log(how_many(n_players))
 
     def _products(self, candidates: IntArray) -> FloatArray:
         return even_products(self._signs, candidates)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from owenshap.designs.levels import gauss_legendre
-from owenshap.support.arrays import FloatArray
+from owenshap.support.arrays import CACHED, FloatArray
 
-LARGEST_SUM = 25.0  # of weights in an index part: exp(±25²) is neither 0 nor infinite in float64
-AT_ONCE = 1 << 18  # numbers of a matrix that is made by parts: 2 MB
+LARGEST_EXPONENT = 25.0**2  # whose exponential, and that of minus it, float64 has
 HIGHEST_FREQUENCY = 8.5  # in a Gaussian kernel: exp(−8.5²/2) is 2e-16
 
 
@@ -20,7 +19,8 @@ def gaussians(
     """
     apart, along = np.empty((2, len(one), len(other))) if out is None else out
     np.multiply.outer(one, other, out=along)
-    if max(float(np.abs(each).max(initial=0.0)) for each in (one, other)) < LARGEST_SUM:
+    largest = max(float(np.abs(each).max(initial=0.0)) for each in (one, other))
+    if largest**2 < LARGEST_EXPONENT:
         np.exp(along, out=along)
         levels = np.exp(np.square(one) / -2), np.exp(np.square(other) / -2)
         np.multiply.outer(*levels, out=apart)
@@ -43,6 +43,13 @@ def odd_gaussian(one: FloatArray, other: FloatArray) -> FloatArray:
 def waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The odd Gaussian kernel as Σ share sin(ωa) sin(ωb): frequencies ω, shares, Shapley values (m,
     n) of sin(ω Σ w_i z_i).
+    """
+    frequencies, shares = frequencies_of(weights)
+    return frequencies, shares, _wave_shapley(frequencies[:, None] * weights)
+
+
+def frequencies_of(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The frequencies of the Gaussian kernel of a weighted sum, and the share of each.
 
     A sum over equally spaced frequencies repeats itself, far enough from where any a − b is to
     leave nothing but rounding.
@@ -50,7 +57,7 @@ def waves(weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     step = 2 * np.pi / (2 * float(np.abs(weights).sum()) + HIGHEST_FREQUENCY)
     frequencies: FloatArray = step * np.arange(1.0, int(HIGHEST_FREQUENCY / step) + 1)
     shares: FloatArray = step * np.sqrt(2 / np.pi) * np.exp(-np.square(frequencies) / 2)
-    return frequencies, shares, _wave_shapley(frequencies[:, None] * weights)
+    return frequencies, shares
 
 
 def waves_needed(n_players: int) -> int:
@@ -58,15 +65,15 @@ def waves_needed(n_players: int) -> int:
     players.
     """
     each = 3 * int(n_players**1.5)
-    return each + 7 * min(each, AT_ONCE)
+    return each + 7 * min(each, CACHED)
 
 
 def _wave_shapley(angles: FloatArray) -> FloatArray:
     """Shapley values (m, n) of the games sin(Σ angle_i z_i): the imaginary part of a product over
     players.
     """
-    if angles.size > AT_ONCE and len(angles) > 1:
-        step = max(1, AT_ONCE // angles.shape[1])
+    if angles.size > CACHED and len(angles) > 1:
+        step = max(1, CACHED // angles.shape[1])
         return np.concatenate(
             [_wave_shapley(angles[at : at + step]) for at in range(0, len(angles), step)]
         )

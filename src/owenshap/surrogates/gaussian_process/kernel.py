@@ -27,18 +27,24 @@ import numpy as np
 from scipy.linalg import blas
 
 from owenshap.designs.levels import Levels, gauss_legendre
-from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.surrogates.gaussian_process.even import EvenPart
+from owenshap.designs.pairs import MOST_CHOSEN
+from owenshap.support.arrays import CACHED, FloatArray, IntArray
+from owenshap.surrogates.gaussian_process.even import even_loss
 from owenshap.surrogates.gaussian_process.factor import JITTER, Factor
-from owenshap.surrogates.gaussian_process.gaussians import AT_ONCE, gaussians, odd_gaussian, waves
+from owenshap.surrogates.gaussian_process.gaussians import (
+    LARGEST_EXPONENT,
+    gaussians,
+    odd_gaussian,
+    waves,
+)
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, Parameters, penalty
 from owenshap.surrogates.gaussian_process.triples import Triples
 
-# the most lengths together with which none of the two halves of the product part is 0 in float64
-HALVES = 650.0
-# Pairs: the matrices of more are filled by so many rows, without buffers for gradients, which no
-# step takes with more.
-FILLED_AT_ONCE, ROWS = 500, 64
+# Pairs: the matrices of more are filled by some rows at a time, without buffers for gradients: no
+# step sees more.
+FILLED_AT_ONCE = MOST_CHOSEN
+# of the root mean square of the odd part: what jitter leaves of values that are exact otherwise
+INEXACT = 10 * JITTER
 
 
 class _Buffers(NamedTuple):
@@ -132,14 +138,14 @@ class Likelihood:
         np.matmul(signs * half, signs.T, out=exponent)
         exponent -= total / 2
         np.exp(exponent, out=near)
-        if total < HALVES:
+        if total < LARGEST_EXPONENT:
             # −(M + T)/2 = −T − (M − T)/2, and a quotient is cheaper
             np.divide(np.exp(-total), near, out=far)
         else:
             np.subtract(-total, exponent, out=far)
             np.exp(far, out=far)
         leans = np.empty((2, len(signs)))
-        np.exp(_clipped(signs @ (half * p.lean)), out=leans[0])
+        np.exp(clipped(signs @ (half * p.lean)), out=leans[0])
         np.divide(1.0, leans[0], out=leans[1])
         scaled = (p.product / 4 * leans).T
         np.matmul(scaled, leans, out=plus)
@@ -171,8 +177,9 @@ class Likelihood:
     def _large(self, vector: FloatArray) -> FloatArray:
         """K of many pairs, by few rows at a time."""
         kernel = np.empty((len(self.signs), len(self.signs)))
-        for at in range(0, len(kernel), ROWS):
-            kernel[at : at + ROWS] = self.cross(vector, self.signs[at : at + ROWS])
+        rows = max(1, CACHED // (4 * len(kernel)))  # parts of as many are made at once
+        for at in range(0, len(kernel), rows):
+            kernel[at : at + rows] = self.cross(vector, self.signs[at : at + rows])
         self._add_noise(kernel, Parameters.of(vector, self.signs.shape[1]))
         return kernel
 
@@ -205,7 +212,7 @@ class Likelihood:
         return loss + prior, self._gradient(p, filled, by_kernel) + by_prior
 
     def loss_of_both(
-        self, vector: FloatArray, own: FloatArray, values: FloatArray, even: EvenPart
+        self, vector: FloatArray, own: FloatArray, values: FloatArray, even: FloatArray
     ) -> tuple[float, FloatArray]:
         """The same with the even part of the game, whose own parameters come last in the
         gradient.
@@ -214,7 +221,7 @@ class Likelihood:
         filled = self._fill(p)
         factor, both = Factor.of(self._buffers.kernel, overwrite=True), self._buffers.work
         np.add(self._buffers.plus, self._buffers.minus, out=both)
-        of_even = None if factor is None else even.loss(both, p.product, own, self._half)
+        of_even = None if factor is None else even_loss(even, both, p.product, own, self._half)
         if factor is None or of_even is None:
             return 1e10, np.zeros(len(vector) + len(own))
         loss, by_kernel = factor.loss(values)
@@ -297,9 +304,7 @@ class Likelihood:
         p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
         total = p.lengths.sum()
         inner = others * p.lengths @ signs.T
-        here, there = (
-            np.clip(each @ p.lengths * (p.lean / 2), -150, 150) for each in (others, signs)
-        )
+        here, there = (clipped(each @ p.lengths * (p.lean / 2)) for each in (others, signs))
         plus, minus = np.exp((inner - total) / 2), np.exp(-(inner + total) / 2)
         if p.lean > 0:
             plus *= np.cosh(here[:, None] + there)
@@ -313,7 +318,7 @@ class Likelihood:
 
     def means(self, vector: FloatArray, weights: FloatArray, others: FloatArray) -> FloatArray:
         """Posterior means (m,) at other coalitions (m, n), from K⁻¹y; some coalitions at a time."""
-        step = max(1, AT_ONCE // len(weights))
+        step = max(1, CACHED // len(weights))
         parts = [
             self.cross(vector, others[at : at + step]) @ weights
             for at in range(0, len(others), step)
@@ -344,7 +349,7 @@ class Likelihood:
         p, signs = Parameters.of(vector, self.signs.shape[1]), self.signs
         n_players = signs.shape[1]
         lean = p.lean / 2 * p.lengths
-        tilt = np.clip(signs @ lean, -150, 150)
+        tilt = clipped(signs @ lean)
         values = np.zeros_like(signs)
         for side in (1.0, -1.0):
             present = np.exp(lean + (side * signs - 1) * p.lengths / 2)
@@ -389,9 +394,10 @@ def _left_out(inverse: FloatArray, values: FloatArray) -> tuple[float, FloatArra
     return len(values) / 2 * float(np.log(square / len(values))), by_kernel
 
 
-def _clipped(numbers: FloatArray) -> FloatArray:
-    """Between −150 and 150, of which float64 has the exponential of every sum of four."""
-    return np.minimum(np.maximum(numbers, -150.0), 150.0)
+def clipped(numbers: FloatArray) -> FloatArray:
+    """Numbers where float64 has the exponential of every sum of four."""
+    most = LARGEST_EXPONENT / 4
+    return np.minimum(np.maximum(numbers, -most), most)
 
 
 def _size_table(sums: IntArray, steepness: float, n_players: int) -> tuple[FloatArray, FloatArray]:
@@ -403,14 +409,20 @@ def _size_table(sums: IntArray, steepness: float, n_players: int) -> tuple[Float
 
 
 def _levels(lengths: FloatArray) -> Levels:
-    """Levels that integrate a product over players exactly, or to rounding where that takes fewer.
+    """Levels that integrate a product over players exactly, or to rounding where that takes
+    fewer.
+    """
+    return gauss_legendre(min(enough_levels(lengths), (len(lengths) + 1) // 2))
+
+
+def enough_levels(lengths: FloatArray) -> int:
+    """How many levels integrate a product over players of these lengths to rounding.
 
     A factor that hardly depends on its player hardly adds to the degree: what counts grows with the
     square root of the lengths, as far as each is below 1. No more than the worst of many drawn
     lengths took, and a quarter (benchmarks/decisions.md#what-a-fit-takes).
     """
-    enough = 10 + int(4 * np.sqrt(np.tanh(lengths / 2).sum()))
-    return gauss_legendre(min(enough, (len(lengths) + 1) // 2))
+    return 10 + int(4 * np.sqrt(np.tanh(lengths / 2).sum()))
 
 
 def _product_shapley(absent: FloatArray, present: FloatArray, levels: Levels) -> FloatArray:

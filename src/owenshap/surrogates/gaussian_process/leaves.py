@@ -14,7 +14,7 @@ import numpy as np
 
 from owenshap.designs.indices import Index
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.surrogates.gaussian_process.triples import WORTH, Search, Triples
+from owenshap.surrogates.gaussian_process.triples import GAIN_SHARE, Search, Triples
 
 # of each size that are looked at closely, and that larger ones are made from; and the most players
 # of one: benchmarks/decisions.md#leaves
@@ -56,7 +56,7 @@ class Leaves(Triples):
 
     def worth(self, sides: bool) -> float:
         """What the log likelihood must gain by all of them."""
-        return WORTH * float(self.prices(sides).sum())
+        return GAIN_SHARE * float(self.prices(sides).sum())
 
     def values(self, told: FloatArray, index: Index) -> FloatArray:
         """What so much (t, m) of their even parts gives to values under an index, (n, m)."""
@@ -152,7 +152,7 @@ class LeafSearch(Search):
         self._numbers = numbers
 
     def _worth_of(self, players: IntArray) -> FloatArray:
-        worth: FloatArray = WORTH * _prices(players, self._sides)
+        worth: FloatArray = GAIN_SHARE * _prices(players, self._sides)
         return worth
 
     def _products(self, candidates: IntArray) -> FloatArray:

@@ -12,8 +12,9 @@ from owenshap.support.arrays import FloatArray
 STEPS = 25  # at most, of a fit that goes on while it gains
 TRIES = 5  # of one step, damped more each time, before the fit ends
 SHIFT = 0.5  # b in the beginning: at 0 nothing would tell which way it goes
-# of the diagonal: less after a step that gains, else more
-DAMPING, LEAST_DAMPING, DAMPED_MORE = 1e-2, 1e-8, 5.0
+DAMPING = 1e-2  # of the diagonal, in the beginning
+LEAST_DAMPING = 1e-8  # below it, few tries would not lead back to steps that gain
+DAMPED_MORE = 5.0  # times as much after a step that gains nothing, so much less after others
 SETTLED = 1e-4  # of the sum of squares, gained by a step: then it is the last
 
 

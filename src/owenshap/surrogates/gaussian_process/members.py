@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.surrogates.base import FOLDS, fold_of
+from owenshap.surrogates.base import FOLDS, NEGLIGIBLE, fold_of
 from owenshap.surrogates.gaussian_process.factor import Factor, LowerInverse
 from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
 from owenshap.surrogates.gaussian_process.parameters import has_index
@@ -17,8 +17,7 @@ from owenshap.surrogates.gaussian_process.triples import Triples
 
 # What the log likelihood must gain by an index part per player: so much it gains by learning
 # weights that mean nothing (benchmarks/decisions.md#index-part).
-WORTH = 1.3
-NEGLIGIBLE = 1e-3  # a share
+INDEX_GAIN = 1.3
 
 
 class Learned(NamedTuple):
@@ -79,7 +78,7 @@ def mixture(found: list[Mean], n_players: int, scale: float) -> list[Member]:
     prices = [_price(each.learned, n_players) for each in found]
     if has_index(found[-1].learned.vector, n_players):
         fits = [each.fit + price for each, price in zip(found, prices, strict=True)]
-        alone = min(fits[:-1], default=np.inf) - fits[-1] > WORTH * n_players
+        alone = min(fits[:-1], default=np.inf) - fits[-1] > INDEX_GAIN * n_players
         kept = slice(-1, None) if alone else slice(-1)
         found, prices = found[kept], prices[kept]
     shares = _shares([each.left_out for each in found], prices)

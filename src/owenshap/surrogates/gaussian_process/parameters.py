@@ -8,14 +8,21 @@ import numpy as np
 
 from owenshap.support.arrays import FloatArray
 
-# parameters beside the lengths: of product, linear part, noise, lean τ, size part, steepness κ
-OTHERS = 6
-PRODUCT, NOISE = -6, -4  # where those of the product part and of the noise are
-SCALES = [-6, -5, -4, -2]  # where those are that say how large parts are, the noise among them
-LOWEST = np.array([-12.0, -12.0, -18.0, 0.0, -12.0, -4.0])
-HIGHEST = np.array([12.0, 12.0, 2.0, 1.0, 12.0, 3.0])
-PRIOR_MEAN = np.array([0.0, 0.0, np.log(1e-3), 0.0, 0.0, 0.0])
-PRIOR_SPREAD = np.array([3.0, 3.0, 4.0, np.inf, 3.0, 2.0])
+# Of every parameter beside the lengths: its lowest and highest, and the mean and spread of its
+# prior. All but the lean τ are logarithms.
+_BESIDE_LENGTHS = {
+    "product": (-12.0, 12.0, 0.0, 3.0),
+    "linear": (-12.0, 12.0, 0.0, 3.0),
+    "noise": (-18.0, 2.0, np.log(1e-3), 4.0),
+    "lean": (0.0, 1.0, 0.0, np.inf),
+    "size": (-12.0, 12.0, 0.0, 3.0),
+    "steepness": (-4.0, 3.0, 0.0, 2.0),
+}
+OTHERS = len(_BESIDE_LENGTHS)
+LOWEST, HIGHEST, PRIOR_MEAN, PRIOR_SPREAD = np.array(list(_BESIDE_LENGTHS.values())).T
+# where each is in a vector, counted from its end
+PRODUCT, LINEAR, NOISE, LEAN, SIZE, _ = range(-OTHERS, 0)
+SCALES = [PRODUCT, LINEAR, NOISE, SIZE]  # that say how large parts are
 LENGTH_BOUNDS = (-12.0, 3.0)
 LENGTH_SPREAD = 2.0  # of log lengths under their prior (benchmarks/decisions.md#priors-of-lengths)
 # Of the index part: the weights, by the spread of their sum, and the logarithm of the scale.
@@ -36,19 +43,26 @@ class Parameters(NamedTuple):
     lean: float
     size: float
     steepness: float
-    bend: float = 0.0
-    weights: FloatArray | None = None
+    bend: float
+    weights: FloatArray | None
 
     @classmethod
     def of(cls, vector: FloatArray, n_players: int) -> Parameters:
         """The parameters in a vector (n + 6,), or (2n + 7,) with an index part."""
-        product, linear, noise, lean, size, steepness = vector[-OTHERS:].tolist()
-        scales = np.exp([product, linear, noise, size, steepness]).tolist()
+        product, linear, noise, _, size, steepness = np.exp(vector[-OTHERS:]).tolist()
         lengths = np.exp(vector[-OTHERS - n_players : -OTHERS])
-        plain = cls(lengths, scales[0], scales[1], scales[2], lean, scales[3], scales[4])
-        if not has_index(vector, n_players):
-            return plain
-        return plain._replace(weights=vector[:n_players], bend=float(np.exp(vector[n_players])))
+        index = has_index(vector, n_players)
+        return cls(
+            lengths,
+            product,
+            linear,
+            noise,
+            float(vector[LEAN]),
+            size,
+            steepness,
+            float(np.exp(vector[n_players])) if index else 0.0,
+            vector[:n_players] if index else None,
+        )
 
 
 def has_index(vector: FloatArray, n_players: int) -> bool:

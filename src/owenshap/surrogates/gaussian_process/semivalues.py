@@ -17,15 +17,12 @@ import numpy as np
 
 from owenshap.designs.indices import Index
 from owenshap.designs.levels import Levels
-from owenshap.support.arrays import FloatArray, IntArray
-from owenshap.surrogates.gaussian_process.gaussians import HIGHEST_FREQUENCY
+from owenshap.support.arrays import ROUNDING, FloatArray, IntArray
+from owenshap.surrogates.gaussian_process.gaussians import frequencies_of
+from owenshap.surrogates.gaussian_process.kernel import clipped, enough_levels
 from owenshap.surrogates.gaussian_process.leaves import Leaves
 from owenshap.surrogates.gaussian_process.parameters import Parameters
 from owenshap.surrogates.gaussian_process.triples import Triples
-
-# a factor of a wave whose player's angle is near a right one is 0 at the level ½, and so is its
-# product: where it is less, the derivative is taken a little beside
-SMALLEST = 1e-9
 
 
 class Mean(NamedTuple):
@@ -85,10 +82,9 @@ def pairs(mean: Mean, index: Index) -> FloatArray:
 
 def _levels(lengths: FloatArray, index: Index, degree: int) -> Levels:
     """Levels that integrate products over players exactly, or to rounding where that takes fewer:
-    as in kernel.py, with room for weights that are not flat.
+    with room for weights that are not flat.
     """
-    enough = 10 + int(4 * np.sqrt(np.tanh(lengths / 2).sum()))
-    return index.levels(min(2 * enough + 3, max(degree, 0)))
+    return index.levels(min(2 * enough_levels(lengths) + 3, max(degree, 0)))
 
 
 def _products(mean: Mean, alike: bool) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
@@ -101,7 +97,7 @@ def _products(mean: Mean, alike: bool) -> Iterator[tuple[FloatArray, FloatArray,
     """
     p, signs = mean.parameters, mean.signs
     lean = p.lean / 2 * p.lengths
-    tilt = np.clip(signs @ lean, -150, 150)
+    tilt = clipped(signs @ lean)
     flips = (1.0,) if alike or p.lean == 0 else (1.0, -1.0)
     for side in (1.0, -1.0):
         sign = 1.0 if mean.even else side
@@ -265,9 +261,7 @@ def _waves(mean: Mean) -> _Waves | None:
 
 
 def _waves_of(mean: Mean, scale: float, weights: FloatArray) -> _Waves:
-    step = 2 * np.pi / (2 * float(np.abs(weights).sum()) + HIGHEST_FREQUENCY)
-    frequencies = step * np.arange(1.0, int(HIGHEST_FREQUENCY / step) + 1)
-    shares = step * np.sqrt(2 / np.pi) * np.exp(-np.square(frequencies) / 2)
+    frequencies, shares = frequencies_of(weights)
     phases = np.outer(frequencies, mean.signs @ weights)
     known = np.cos(phases) if mean.even else np.sin(phases)
     told = (scale * shares)[:, None] * (known @ mean.weights)
@@ -284,9 +278,9 @@ def _wave_factors(
     cosines, sines = np.cos(waves.angles), np.sin(waves.angles)
     for level, weight in zip(levels.lower.tolist(), levels.weights.tolist(), strict=True):
         factors = cosines + 1j * (2 * level - 1) * sines
-        small = np.abs(factors) < SMALLEST
-        if small.any():
-            factors[small] = SMALLEST
+        # A player's angle near a right one makes its factor 0 at the level ½, and so the product:
+        # the derivative is then taken a little beside.
+        factors[np.abs(factors) < ROUNDING] = ROUNDING
         yield weight, factors.prod(axis=1), sines / factors
 
 

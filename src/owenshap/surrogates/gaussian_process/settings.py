@@ -7,6 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from owenshap.surrogates.base import ENOUGH_EACH
+
+# Pairs for each number that is learned from them, a triple's variance or a player's length: pixels
+# of 84 to 193 players have 1.1–1.4 × the error with fewer; 8 are no better.
+PAIRS_EACH = 5
+# Of the logarithm of a scale, a factor of e: so much larger than the values an index part starts
+# along a link (0 has twice the error), and so much of the product part a round takes away for
+# triples to take its place (with 2 most boosted trees stay as they were).
+E_FOLD = 1.0
+
 
 @dataclass(frozen=True)
 class LearningSettings:
@@ -23,6 +33,16 @@ class LearningSettings:
     # index part one row in ten is off by twice its tolerance: benchmarks/decisions.md#taught-rows.
     steps_nearby: int = 8
 
+    @property
+    def steps_on(self) -> int:
+        """Steps of the last stage, and from where it or a fit with fewer products ended."""
+        return self.stages[-1][1]
+
+    @property
+    def nearby(self) -> tuple[tuple[int, int], ...]:
+        """Stages from parameters that are nearly right."""
+        return ((self.stages[0][0], self.steps_nearby),)
+
 
 @dataclass(frozen=True)
 class TripleSettings:
@@ -36,10 +56,7 @@ class TripleSettings:
     most_searched: int = 1600
     # At most, as long as each finds more; 2 of them have 1.2 × the error on trees at 20 n.
     rounds: int = 6
-    # Of the logarithm of the product part, what a round with many pairs takes away for triples to
-    # take its place; with 2 most boosted trees stay as they were.
-    less: float = 1.0
-    # Such rounds at most: 3 leave 10 × the error, 6 take a tenth longer.
+    # At most, with less of the product part each: 3 leave 10 × the error, 6 take a tenth longer.
     less_rounds: int = 4
 
 
@@ -61,26 +78,11 @@ class IndexSettings:
     alone: float = 10.0
     # For each player; with fewer, weights start from the linear fit, and of more than 64 players
     # there are none: unanimity games of 150 players would have 4 × the error.
-    link_pairs_each: int = 2
+    link_pairs_each: int = ENOUGH_EACH
     # That the link is fitted to, at most, for its time.
     link_pairs: int = 640
     # Log likelihood per player over a linear fit, below which there is no index part.
     link_gain: float = 1.0
-    # Logarithm of the scale that an index part starts from, above that of the values; 0 has
-    # twice the error.
-    link_scale: float = 1.0
-    # Of the mean square, the least scale that other parts start from beside a link; 1e-4 has
-    # 1.1 × the error.
-    least_left: float = 1e-6
-
-
-@dataclass(frozen=True)
-class AlikeSettings:
-    """A member with players all alike: benchmarks/decisions.md#lean-size-even-and-alike-parts."""
-
-    # Of the mean square, the squared leave-one-out error of the other members from which on
-    # it joins.
-    poor: float = 0.03
 
 
 @dataclass(frozen=True)
@@ -93,18 +95,7 @@ class ErrorSettings:
     # That the steps see, and those of triples beside them, where sparse games are found whole: 190
     # have 6 × the error on a forest, 1,000 take three times as long for 0.9 of it.
     pairs: int = 320
-    # For each player, in groups of so many: with one group alone pixels of 84 to 193 players have
-    # 1.1–1.4 × the error; 8 are no better.
-    pairs_each: int = 5
-
-
-@dataclass(frozen=True)
-class PooledSettings:
-    """Outputs that start from what a few have learned: benchmarks/decisions.md#pooled-rows."""
-
-    # Times the pilots' squared leave-one-out error, past which an output learns by itself.
-    unlike: float = 6.0
 
 
 LEARNING, TRIPLES = LearningSettings(), TripleSettings()
-INDEX, ALIKE, ERRORS, POOLED = IndexSettings(), AlikeSettings(), ErrorSettings(), PooledSettings()
+INDEX, ERRORS = IndexSettings(), ErrorSettings()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from owenshap.designs.indices import Index
-from owenshap.support.arrays import BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray, IntArray, column_sums
 from owenshap.support.progress import pulse
 from owenshap.support.threads import one_thread_for_algebra
 from owenshap.surrogates.base import (
@@ -26,25 +26,18 @@ from owenshap.surrogates.base import (
 )
 from owenshap.surrogates.gaussian_process import semivalues
 from owenshap.surrogates.gaussian_process.choosing import most_telling
-from owenshap.surrogates.gaussian_process.gaussians import waves_needed
-from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, Likelihood
-from owenshap.surrogates.gaussian_process.learning import (
-    NEARBY,
-    Choices,
-    Learner,
-    is_alike,
-    matrices_needed,
-)
+from owenshap.surrogates.gaussian_process.kernel import FILLED_AT_ONCE, INEXACT, Likelihood
+from owenshap.surrogates.gaussian_process.learning import Learner, is_alike, numbers_needed
+from owenshap.surrogates.gaussian_process.least_errors import with_least_errors
 from owenshap.surrogates.gaussian_process.members import Learned, Member
 from owenshap.surrogates.gaussian_process.parameters import OTHERS, has_index
+from owenshap.surrogates.gaussian_process.pooling import Choices
 from owenshap.surrogates.gaussian_process.taught import Taught
 
 PILOTS = 8  # outputs whose parameters the others start from, where they are pooled
-# of the root mean square of the odd part: what jitter leaves of values that are exact otherwise
-ROUNDING = 1e-8
 MOST_PAIRS = 5000  # of one fit: a matrix of more takes a quarter of a gigabyte and many seconds
-# what a fit takes grows with their square: of so many a minute, of ten times as many hours
-MOST_PLAYERS = 10_000
+# at least a coalition for each, and what a fit takes grows with their square: of so many a minute
+MOST_PLAYERS = 2 * MOST_PAIRS
 
 
 @dataclass(frozen=True)
@@ -78,10 +71,7 @@ class GaussianProcessSurrogate(Surrogate):
     name = "gaussian-process"
 
     def bytes_needed(self, pairs: int, n_players: int) -> int:
-        count = min(pairs, MOST_PAIRS) + 1
-        tables = 5 * count * n_players  # as large as the pairs themselves
-        steps = 200 * n_players  # that the optimiser remembers
-        return 8 * (matrices_needed(count) + tables + steps + waves_needed(n_players))
+        return 8 * numbers_needed(min(pairs, MOST_PAIRS) + 1, n_players)
 
     @one_thread_for_algebra()
     def fit(self, coalitions: BoolArray, values: FloatArray, start: Any = None) -> FittedProcess:
@@ -91,7 +81,7 @@ class GaussianProcessSurrogate(Surrogate):
         odd = np.ascontiguousarray(pairs.odd[: MOST_PAIRS + 1].T)
         scales = np.sqrt(np.mean(np.square(odd), axis=1))
         # elsewhere there is nothing but rounding
-        live = np.flatnonzero(scales > 1e-12 * np.abs(pairs.centre))
+        live = np.flatnonzero(scales > ROUNDING * np.abs(pairs.centre))
         mirrors = [] if self.pooled else pairs.mirrors
         targets = {k: odd[k] / scales[k] for k in live.tolist() if k not in mirrors}
         evens = {k: _standard(pairs.even[: MOST_PAIRS + 1, k], scales[k]) for k in targets}
@@ -99,8 +89,8 @@ class GaussianProcessSurrogate(Surrogate):
         mixtures = {}
         for k, target in targets.items():
             mixtures[k] = learner.mixture(learned[k], target, float(scales[k]))
-            if not self.pooled and learner.errors_tell:
-                mixtures[k] = learner.by_errors(mixtures[k], target, float(scales[k]))
+            if not self.pooled:
+                mixtures[k] = with_least_errors(learner, mixtures[k], target, float(scales[k]))
             pulse(fitted=0.5 / len(targets))
         for k in mirrors:
             if k - 1 in mixtures:
@@ -210,7 +200,7 @@ class FittedProcess(FittedSurrogate):
         for member in self.mixtures[k]:
             vector, triples = member.learned
             if has_index(vector, n_players):
-                vector = learner.steps(vector, odd / scale, NEARBY)
+                vector = learner.nearby(vector, odd / scale)
             likelihood = learner.full.with_triples(triples)
             factor = likelihood.factor(vector)
             if factor is not None:
@@ -220,7 +210,7 @@ class FittedProcess(FittedSurrogate):
     @property
     def standard_errors(self) -> FloatArray:
         odd = self.pairs.odd[: len(self.likelihood.signs)]
-        rounding = ROUNDING * np.sqrt(column_sums(np.square(odd)) / len(odd))
+        rounding = INEXACT * np.sqrt(column_sums(np.square(odd)) / len(odd))
         return np.maximum(super().standard_errors, rounding)
 
     @cached_property

@@ -14,13 +14,13 @@ import numpy as np
 
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray
 from owenshap.surrogates.gaussian_process.factor import Factor
+from owenshap.surrogates.gaussian_process.settings import PAIRS_EACH
 
 # Of the logarithm of how many triples there are: what the log likelihood must gain by one of them.
-WORTH = 0.4
+GAIN_SHARE = 0.4
 # that are looked at closely, of all triples, at least, and as many as there are pairs: those along
 # which the values not explained yet are largest
 CANDIDATES = 200
-PAIRS_EACH = 5  # for each triple that is found
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +149,7 @@ class Search:
         self._gained = 0.0  # of log likelihood, by the triples that joined last
         n_players = signs.shape[1]
         self._all = np.stack(np.nonzero(_ascending(n_players)), axis=1)
-        self._worth = WORTH * np.log(max(len(self._all), 2))
+        self._worth = GAIN_SHARE * np.log(max(len(self._all), 2))
 
     def found(self, factor: Whitening, before: Found) -> Found:
         """Triples that pay: those from before, if they still do, and others; the factor is that of
