@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 MOST_SHOWN = 300  # characters of what was given, or may be: more are not read
+MOST_TOLD = 10 * MOST_SHOWN  # characters of a whole message: libraries may quote whole files
 
 
 def cut(text: str, longest: int = MOST_SHOWN) -> str:

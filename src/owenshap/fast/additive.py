@@ -26,11 +26,13 @@ def additive_values(
     arrays = steps.arrays
     weights = arrays.get(steps.weights)
     bias = arrays.get(steps.bias)
-    explained, background = (arrays.get(arrays.of_table(each)) for each in (rows, absent.table))
+    explained = arrays.get(arrays.of_table(rows))
+    background = arrays.get(arrays.of_table(absent.table))
     # distances from a row of the background are small where its numbers are large and alike
     one = background[0]
     others = background - one
-    shift = others.mean(axis=0) if absent.weights is None else absent.weights @ others
+    equal = absent.weights is None
+    shift = np.add.reduce(others) / len(others) if equal else absent.weights @ others
     away = explained - one - shift
     base = (weights @ (one + shift) + bias)[None].repeat(len(away), axis=0)
     if left.column is not None:

@@ -20,10 +20,8 @@ from owenshap.support.extras import needed
 # `kernel_settings` of benchmarks/speed tries others on a device:
 PLAYERS_AT_ONCE = 64  # neighbours of a program, or coalitions where it goes through all of them
 WIDTH_AT_ONCE = 32  # numbers of h that a program takes in one step
-WARPS = 4  # of a program
-STAGES = 3  # loads that a program has on their way
-MOST_MIDDLE = 64  # numbers of the second layer that a program keeps in registers
-MOST_OUTPUTS = 32  # outputs, or numbers of a narrow layer, that a program keeps in registers
+MOST_MIDDLE = PLAYERS_AT_ONCE  # numbers of the second layer: a square of registers
+MOST_OUTPUTS = MOST_MIDDLE // 2  # outputs, or numbers of a narrow layer, beside them
 # of h in a call: below, the plain way is done before a kernel is compiled or looked up
 FEWEST_NUMBERS = 1 << 24
 ACTIVATIONS = {"sigmoid": 0, "tanh": 1, "relu": 2}
@@ -129,8 +127,6 @@ def steps(linear: LinearFirst, units: Units) -> Any:
         CHOSEN=chosen is not None,
         PLAYERS=PLAYERS_AT_ONCE,
         STEP=WIDTH_AT_ONCE,
-        num_warps=WARPS,
-        num_stages=STAGES,
     )
     return made
 
@@ -175,7 +171,7 @@ def _packed(linear: LinearFirst, step: int) -> _Packed:
         upper = scaled.half()
         lower = (scaled - upper.float()).half()
     table = pad(linear.weights.T, (0, width - linear.width)).contiguous()
-    zeros = torch.zeros(max(MOST_MIDDLE, MOST_OUTPUTS), device=device)
+    zeros = torch.zeros(MOST_MIDDLE, device=device)
     return _Packed(width, table, upper.T.contiguous(), lower.T.contiguous(), largest, zeros)
 
 

@@ -12,13 +12,13 @@ from itertools import accumulate
 from typing import Any
 
 from owenshap.designs.design import size_weights
-from owenshap.fast.fused_stars import ACTIVATIONS, MOST_OUTPUTS, PLAYERS_AT_ONCE, WARPS, has_triton
+from owenshap.fast.fused_stars import ACTIVATIONS, MOST_OUTPUTS, PLAYERS_AT_ONCE, has_triton
 from owenshap.fast.linear_first import LinearFirst, Step
 from owenshap.fast.torch_linear import TorchArrays
 from owenshap.support.extras import needed
 
 PROGRAMS = 1 << 12  # that fill a device some times over
-FEW_OUTPUTS = 16  # that a program keeps in registers beside its players
+FEW_OUTPUTS = MOST_OUTPUTS // 2  # that a program keeps in registers beside its players
 NOTHING = len(ACTIVATIONS)  # the number of none of them
 
 
@@ -80,7 +80,6 @@ def shapley(linear: LinearFirst, columns: Any, empty: Any, chosen: Any) -> Any:
         OUTPUTS_PADDED=padded,
         PLAYERS=players,
         COALITIONS=PLAYERS_AT_ONCE,
-        num_warps=WARPS,
     )
     return made.sum(1)[:, : outputs if chosen is None else 1, :n_players].swapaxes(0, 1)
 

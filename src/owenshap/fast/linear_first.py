@@ -286,8 +286,13 @@ class LinearFirst:
         """Whether it gives the model's own predictions (rows, k): structure is found, never
         believed.
         """
-        here = self.predict(rows)
-        if here is None or here.shape != predictions.shape:
+        taken = self.arrays.of_table(rows)
+        if taken is None or taken.shape[1] != self.weights.shape[1]:
+            return False
+        with self.arrays.running():
+            hidden = self.weights @ taken.T + self.bias[:, None]
+            here = self.arrays.get(self.rest(hidden)).T
+        if here.shape != predictions.shape:
             return False
         return bool(np.abs(here - predictions).max() <= CLOSE * np.abs(predictions).max())
 
@@ -376,12 +381,12 @@ def layered(
     activation after each.
     """
     dtype = np.result_type(np.float32, *weights, *biases)
-    layers = [
-        affine(weight.astype(dtype), bias.astype(dtype))
+    (first, bias), *others = [
+        (weight.astype(dtype), bias.astype(dtype))
         for weight, bias in zip(weights, biases, strict=True)
     ]
-    steps: list[Step] = []
-    for layer, activation in zip(layers, activations, strict=True):
-        steps.append(layer)
-        steps += [] if activation == "identity" else [STEPS[activation]]
-    return LinearFirst(layers[0].weights, layers[0].bias, tuple(steps[1:]), NumpyArrays(dtype))
+    after = [[] if name == "identity" else [STEPS[name]] for name in activations]
+    steps = after[0]
+    for layer, activation in zip(others, after[1:], strict=True):
+        steps += [affine(*layer), *activation]
+    return LinearFirst(first, bias, tuple(steps), NumpyArrays(dtype))

@@ -11,15 +11,13 @@ from functools import lru_cache
 import numpy as np
 
 from owenshap.designs.levels import gauss_legendre
-from owenshap.support.arrays import FloatArray, IntArray
+from owenshap.models import ROUNDING
+from owenshap.support.arrays import CACHED, FloatArray, IntArray
 from owenshap.support.progress import Meter, silent
 from owenshap.tables import Table
 
-AGREE = 1e-6  # of the largest prediction: rounding of a float64 model is far below
-# numbers of a working array: three of them fit the cache of a core
-AT_ONCE = 1 << 15
-FEWEST_PAIRS = 64  # at once, so that numpy's loops are long where players are very many
-LEAST = 1e-300  # of a factor: one that is 0 could not be divided by
+AT_ONCE = CACHED // 4  # numbers of a working array: of three, and what they are made of
+LEAST = np.finfo(np.float64).tiny  # of a factor: one that is 0 could not be divided by
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +68,7 @@ class KernelMachine:
         if rows is None or predictions.shape[1] != self.weights.shape[1]:
             return False
         away = np.abs(self.predict(rows) - predictions).max()
-        return bool(away <= AGREE * np.abs(predictions).max())
+        return bool(away <= ROUNDING * np.abs(predictions).max())
 
     def shapley_values(
         self,
@@ -105,7 +103,7 @@ class KernelMachine:
         pairs).
         """
         centres = len(self.centres)
-        step = max(FEWEST_PAIRS, AT_ONCE // len(player_of))
+        step = max(1, AT_ONCE // len(player_of))
         for first in range(0, len(background) * centres, step):
             pairs = np.arange(first, min(first + step, len(background) * centres))
             which, centre = pairs // centres, pairs % centres

@@ -153,8 +153,9 @@ def _one_layer(model: Any, activation: str) -> Layers | None:
     coefficients = model.coef_
     if not isinstance(coefficients, np.ndarray):
         return None  # sparse
-    weights = np.atleast_2d(coefficients)
-    bias = np.broadcast_to(np.asarray(model.intercept_, weights.dtype), (len(weights),))
+    weights = coefficients.reshape(-1, coefficients.shape[-1])
+    bias = np.zeros(len(weights), weights.dtype)
+    bias += model.intercept_
     return [weights], [bias], [activation]
 
 

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from owenshap.fast.linear_first import Arrays, LinearFirst, Step, in_halves
 from owenshap.fast.torch_watched import watched
+from owenshap.models import Model
 from owenshap.support.arrays import ON_DEVICE, FloatArray
 from owenshap.support.extras import needed
 from owenshap.tables import Table
 from owenshap.tables.tensor import TensorTable, sent, submodules
 
-ON_HOST = 1 << 20  # numbers of one tile: four megabytes for the cores
 IN_PLACE = {"Sigmoid": "sigmoid_", "Tanh": "tanh_", "ReLU": "relu_"}
 BY_ELEMENT = frozenset(
     [
@@ -60,7 +60,7 @@ class TorchArrays(Arrays):
 
     @property
     def tile(self) -> int:
-        return ON_HOST if self.device.type == "cpu" else ON_DEVICE
+        return Model.batch_elements if self.device.type == "cpu" else ON_DEVICE
 
     @property
     def launches(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,11 +29,9 @@ class Game(Protocol):
     @property
     def n_players(self) -> int:
         """How many players there are."""
-        ...
 
     def values(self, coalitions: BoolArray, /) -> NDArray[Any]:
         """The value of each coalition."""
-        ...
 
 
 @runtime_checkable
@@ -45,15 +43,12 @@ class DrawingGame(Game, Protocol):
     @property
     def draws(self) -> int | None:
         """How many are drawn; None: all are averaged over."""
-        ...
 
     def draw_background(self, rng: np.random.Generator, units: tuple[int, ...]) -> IntArray:
         """Background rows (*units, draws)."""
-        ...
 
     def values_over(self, coalitions: BoolArray, background: IntArray, /) -> NDArray[Any]:
         """The value of each coalition over its own background rows (m, draws)."""
-        ...
 
 
 @runtime_checkable
@@ -63,7 +58,6 @@ class LaunchingGame(Game, Protocol):
     @property
     def launches(self) -> bool:
         """Whether they are: `begin` returns before they are there."""
-        ...
 
     def begin(
         self, coalitions: BoolArray, background: IntArray | None, /
@@ -71,7 +65,6 @@ class LaunchingGame(Game, Protocol):
         """Begin to value coalitions, over all background rows or each over its own; what waits for
         the values.
         """
-        ...
 
 
 @runtime_checkable
@@ -86,7 +79,6 @@ class CompactGame(Game, Protocol):
         """The replicates (r, n, k) of a design, given the values (k,) of the empty and the grand
         coalition.
         """
-        ...
 
 
 @runtime_checkable
@@ -98,13 +90,11 @@ class LaunchingCompactGame(CompactGame, Protocol):
         """Whether beginning early saves time: replicates are then made elsewhere while the next
         design is prepared.
         """
-        ...
 
     def begin_replicates(
         self, design: Design, empty: FloatArray, grand: FloatArray, /
     ) -> Callable[[], FloatArray]:
         """Begin to value a design; what waits for the replicates."""
-        ...
 
 
 @runtime_checkable
@@ -114,15 +104,12 @@ class GameOfRows(Game, Protocol):
     @property
     def labels(self) -> IntArray:
         """Number of each row."""
-        ...
 
     def of_rows(self, which: IntArray, /) -> GameOfRows:
         """The game of some of its rows."""
-        ...
 
     def release(self) -> None:
         """Let go of what is kept between calls."""
-        ...
 
 
 @runtime_checkable
@@ -133,7 +120,6 @@ class AdditiveGame(Game, Protocol):
 
     def shapley_values(self) -> FloatArray | None:
         """The values (n, k); None where the game is not additive."""
-        ...
 
 
 class Declared:
@@ -144,42 +130,51 @@ class Declared:
     """
 
 
-_known: dict[tuple[type, type], bool] = {}
-"""By class of game and protocol: whether it can do that."""
+class Abilities(NamedTuple):
+    """What a game can do besides valuing coalitions: the game itself, or None where it cannot."""
+
+    of_rows: GameOfRows | None
+    """Several rows may play it together."""
+    compact: CompactGame | None
+    """It values whole designs."""
+    drawing: DrawingGame | None
+    """Background rows are drawn for its stars or chains."""
+    launching: LaunchingGame | None
+    """Its values may be on their way while the next ones are prepared."""
+    rows: int
+    """How many rows play it together."""
 
 
-def _provides(game: Game, protocol: type) -> bool:
-    """Whether a game can do what a protocol asks for."""
-    if not isinstance(game, Declared):
-        return isinstance(game, protocol)
-    key = (type(game), protocol)
-    if key not in _known:
-        _known[key] = isinstance(game, protocol)
-    return _known[key]
+_PROTOCOLS = (GameOfRows, CompactGame, DrawingGame, LaunchingGame)
+_known: dict[type, list[bool]] = {}
+"""By class of game: which of the protocols it has."""
 
 
-def is_drawing(game: Game) -> TypeGuard[DrawingGame]:
-    """Whether background rows are drawn for its stars or chains."""
-    return _provides(game, DrawingGame) and game.draws is not None  # type: ignore[attr-defined]
-
-
-def is_compact(game: Game) -> TypeGuard[CompactGame]:
-    """Whether it values whole designs."""
-    return _provides(game, CompactGame)
+def abilities(game: Game) -> Abilities:
+    """What a game can do."""
+    has = _known.get(type(game))
+    if has is None:
+        has = [isinstance(game, protocol) for protocol in _PROTOCOLS]
+        if isinstance(game, Declared):
+            _known[type(game)] = has
+    played: Any = game
+    of_rows, compact, drawing, launching = (played if each else None for each in has)
+    return Abilities(
+        of_rows,
+        compact,
+        None if drawing is None or drawing.draws is None else drawing,
+        launching if launching is not None and launching.launches else None,
+        1 if of_rows is None else len(of_rows.labels),
+    )
 
 
 def is_of_rows(game: Game) -> TypeGuard[GameOfRows]:
     """Whether several rows may play it together."""
-    return _provides(game, GameOfRows)
-
-
-def rows_of(game: Game) -> int:
-    """How many rows play a game together."""
-    return len(game.labels) if is_of_rows(game) else 1
+    return abilities(game).of_rows is not None
 
 
 @dataclass(frozen=True)
-class FunctionGame:
+class FunctionGame(Declared):
     """A game given by a function of many coalitions at once.
 
     Parameters
@@ -219,7 +214,7 @@ class FunctionGame:
 
 
 @dataclass(frozen=True, eq=False)
-class TableGame:
+class TableGame(Declared):
     """A game given by the values of all its coalitions.
 
     Parameters

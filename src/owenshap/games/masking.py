@@ -20,7 +20,8 @@ Compared: TypeAlias = tuple[Table, FloatArray]
 """Composites, and what the model predicts of them."""
 ABSENT = "background=X_train averages over rows, baseline=0.0 puts one value in"
 """What to do where nothing says what stands in for absent features, or too much."""
-# rows, and composites, that show whether another way gives the model's own predictions
+# rows that a model is first asked for, to see how long it takes and whether another way gives the
+# same predictions
 MOST_COMPARED = 16
 MOST_STAND_INS = 64  # the same for background rows, spread over all of them: few calls have many
 

@@ -117,12 +117,13 @@ class ModelGame(Declared):
         composites are made.
         """
         n_players = self.n_players
-        if len(self.live) > 1 or n_players == len(self.players):
+        if len(self.live) > 1 or n_players == len(self.players.names):
             compose = self.rows.composer(self.absent.table, self.players.player_of)
             return lambda row, coalitions, drawn: compose(
                 row, self._of_all_players(row, coalitions), drawn
             )
-        place = np.full(len(self.players), n_players)  # of the others: a player who is never there
+        # of the others: a player who is never there
+        place = np.full(len(self.players.names), n_players)
         place[self.live[0]] = np.arange(n_players)
         compose_live = self.rows.composer(self.absent.table, place[self.players.player_of])
         return lambda row, coalitions, drawn: compose_live(
@@ -169,9 +170,9 @@ class ModelGame(Declared):
         return by_row.swapaxes(0, 1).reshape(coalitions, -1)
 
     def _of_all_players(self, row: IntArray, coalitions: BoolArray) -> BoolArray:
-        if self.n_players == len(self.players):
+        if self.n_players == len(self.players.names):
             return coalitions
-        full = np.zeros((len(row), len(self.players)), np.bool_)
+        full = np.zeros((len(row), len(self.players.names)), np.bool_)
         np.put_along_axis(full, self.live[row], coalitions, axis=1)
         return full
 

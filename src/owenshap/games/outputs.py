@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError, ModelError, cut, shown
+from owenshap.models import Model
 from owenshap.support.arrays import FloatArray, IntArray
 from owenshap.support.checks import whole_number
 from owenshap.tables import as_array
@@ -65,6 +66,20 @@ class Names:
     labels: Sequence[Any] | None = None
     """The classes that they stand for, as the model has them."""
     of_model: list[str] | None = None
+
+    @classmethod
+    def of(cls, model: Model, given: list[str] | None, outputs: int) -> Names:
+        """The user's, and the model's own where it has one for each of so many outputs."""
+        if given is not None and len(given) != outputs:
+            rule = f"have a name for each of the model's {outputs} outputs"
+            raise InputError("output_names", rule, given, "Leave them out for the model's own")
+        labels = model.labels
+        names = model.output_names
+        return cls(
+            given,
+            labels if labels is not None and len(labels) == outputs else None,
+            names if names is not None and len(names) == outputs else None,
+        )
 
     @property
     def shown(self) -> list[str] | None:
@@ -147,9 +162,18 @@ class Output:
 
 
 def choose(
+    choice: Choice, predictions: FloatArray, model: Model, given: list[str] | None
+) -> tuple[Output, list[str] | None]:
+    """The output asked for, given the predictions (rows, k) of the explained rows; and its names:
+    those given by the user, or the model's own.
+    """
+    return _chosen(choice, predictions, Names.of(model, given, predictions.shape[1]))
+
+
+def _chosen(
     choice: Choice, predictions: FloatArray, names: Names
 ) -> tuple[Output, list[str] | None]:
-    """The output asked for, given the predictions (rows, k) of the explained rows; and its names.
+    """The same by these names.
 
     Where the model has labels, a class is chosen by its label: 1 is the class 1, wherever it
     stands.
@@ -185,7 +209,7 @@ def _several(
     """The outputs asked for, each by its label, name or position, in the order given."""
     outputs = predictions.shape[1]
     shown = names.shown
-    places = [choose(each, predictions, names)[0].column for each in choices]
+    places = [_chosen(each, predictions, names)[0].column for each in choices]
     for choice, place in zip(choices, places, strict=True):
         if place is None:
             rule = f"be outputs in a list: {names.known(outputs)} each"
@@ -255,7 +279,7 @@ def _warn_of_label(choice: Choice, place: int, names: Names, outputs: int) -> No
         "model; "
         f"owenshap.position({number}) is the output at that position, class {other}."
     )
-    warnings.warn(message, UserWarning, stacklevel=6)
+    warnings.warn(message, UserWarning, stacklevel=7)
 
 
 def _applied(function: Callable[[FloatArray], Any], predictions: FloatArray) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -62,15 +63,13 @@ class Players:
     def __len__(self) -> int:
         return len(self.names)
 
-    @property
+    @cached_property
     def grouped(self) -> bool:
         """Whether some player has more than one feature."""
         return len(self.names) < len(self.player_of)
 
     def any_of(self, features: BoolArray) -> BoolArray:
         """For each row whether it holds for any feature of each player, (rows, players)."""
-        if not self.grouped:
-            return features
         result = np.zeros((len(features), len(self)), np.bool_)
         for feature, player in enumerate(self.player_of):
             result[:, player] |= features[:, feature]

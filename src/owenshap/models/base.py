@@ -9,6 +9,7 @@ from functools import cache, lru_cache, partial
 from typing import Any, ClassVar, Self
 
 from owenshap.errors import InputError
+from owenshap.support.arrays import CACHED, CALL_NUMBERS
 from owenshap.support.discovery import concrete
 from owenshap.tables import Table
 
@@ -20,15 +21,17 @@ ROW_SECONDS = {
     "sklearn.naive_bayes": 3e-7,
     "sklearn.discriminant_analysis": 3e-7,
     "sklearn.linear_model": 3e-7,
+    "onnxruntime": 3e-7,
+    "": 3e-6,  # any other
 }
-"""Seconds that a row of a large batch takes, about, by where the type of a model is defined:
-kinds that are far from the usual (benchmarks/decisions.md#by-the-clock-or-by-count).
+"""Seconds that a row of a large batch takes, about, by where the type of a model is defined
+(benchmarks/decisions.md#by-the-clock-or-by-count).
 """
 ROUNDING = 1e-5
 """How far predictions of one model may differ, from one batch or machine to another: by what
 models that calculate in float32 lose.
 """
-IN_A_CACHE = 1 << 18
+IN_A_CACHE = 2 * CACHED
 """Rows × features of a batch whose layers stay near the processor: larger ones take up to three
 times as long a row (benchmarks/decisions.md#batches).
 """
@@ -44,16 +47,13 @@ class Model(ABC):
     packages: ClassVar[tuple[str, ...]]
     """Top-level packages whose types it knows; () for a kind that is found otherwise."""
 
-    batch_elements: int = 1 << 20
+    batch_elements: int = CALL_NUMBERS
     """Rows × features of a batch that keeps the model busy."""
 
     most_rows: int = 1 << 14
     """Rows of a batch, at most: what a model makes of more is returned to the system after each
     call, and costs page faults in the next (benchmarks/decisions.md#batches).
     """
-
-    row_seconds: float = 3e-6
-    """Seconds that a row of a large batch usually takes: what 'auto' counts."""
 
     launches: bool = False
     """Whether `begin` returns before the predictions are there: a device goes on with them
@@ -84,6 +84,11 @@ class Model(ABC):
     def fitted(self) -> Any:
         """The fitted model itself, for who reads what it is made of; None where nobody could."""
         return None
+
+    @property
+    def row_seconds(self) -> float:
+        """Seconds that a row of a large batch usually takes: what 'auto' counts."""
+        return usual_row_seconds(self.fitted)
 
     @property
     def output_names(self) -> list[str] | None:
@@ -167,6 +172,5 @@ def usual_row_seconds(model: Any) -> float:
     steps = getattr(whole, "steps", None)
     kind = type(steps[-1][1] if isinstance(steps, list) and steps else whole)
     return next(
-        (seconds for where, seconds in ROW_SECONDS.items() if kind.__module__.startswith(where)),
-        Model.row_seconds,
+        seconds for where, seconds in ROW_SECONDS.items() if kind.__module__.startswith(where)
     )

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from owenshap.errors import InputError
-from owenshap.models.base import Model, usual_row_seconds
+from owenshap.models.base import Model
 from owenshap.support.units import LOG_ODDS, LOG_PREDICTION, PREDICTION, PROBABILITY, RANKING, SCORE
 
 LINEAR = "gblinear"  # boosted linear models: a linear model
@@ -76,10 +76,6 @@ class _Boosted(Model):
     both: bool = False
     """Whether −score and score stand for the two classes."""
 
-    @property
-    def row_seconds(self) -> float:  # type: ignore[override]
-        return usual_row_seconds(self.fitted)
-
     def predict(self, batch: Any) -> Any:
         predictions = self.call(batch)
         return np.stack([-predictions, predictions], axis=1) if self.both else predictions
@@ -116,20 +112,20 @@ class XgboostModel(_Boosted):
         wrapped = not isinstance(model, xgboost.Booster)
         margin_unit = _margin_unit(_xgboost_objective, model)
         default, formerly = _default(margin_unit)
+        used = predict or default
         call: Callable[[Any], Any]
         if wrapped:
-            call, labels = _wrapper_call(model, predict or default, output_margin=True)
+            call, labels = _wrapper_call(model, used, output_margin=True)
             booster = model.get_booster() if model.booster == LINEAR else None
         else:
             _check_known(predict, ("predict", MARGIN))
-            margin = (predict or default) == MARGIN
+            margin = used == MARGIN
             labels = None
             kind = json.loads(model.save_config())["learner"]["gradient_booster"]["name"]
             booster = model if kind == LINEAR else None
             call = partial(model.inplace_predict, predict_type="margin" if margin else "value")
             if booster is not None:  # has no prediction in place
                 call = partial(xgboost_through_matrix, model, margin)
-        used = predict or default
         linear = booster if used == MARGIN else None
         unit = _unit(used, margin_unit, wrapped and labels is not None)
         return cls(call, labels, model, unit, None if predict else formerly, linear=linear)

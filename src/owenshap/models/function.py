@@ -37,7 +37,7 @@ class FunctionModel(Model):
         return cls(model)
 
     @property
-    def row_seconds(self) -> float:  # type: ignore[override]
+    def row_seconds(self) -> float:
         return usual_row_seconds(self.function)
 
     def predict(self, batch: Any) -> Any:

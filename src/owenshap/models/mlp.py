@@ -68,7 +68,7 @@ class MLP(Model):
     array([[2., 4., 6.]])
     """
 
-    packages = ()
+    packages = ()  # it is a model by itself, and nothing else is one of this kind
 
     def __init__(
         self,
@@ -113,10 +113,6 @@ class MLP(Model):
             model,
             "It is a model by itself",
         )
-
-    @classmethod
-    def distance(cls, model: object) -> int | None:  # noqa: ARG003
-        return None  # an MLP is a model by itself, and nothing else is one of this kind
 
     def predict(self, batch: Any) -> NDArray[Any]:
         weights, biases, activations = self.layers

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.errors import InputError
-from owenshap.models.base import IN_A_CACHE, Model
+from owenshap.models.base import IN_A_CACHE, Model, usual_row_seconds
 from owenshap.support.extras import needed
 from owenshap.tables import Table
 from owenshap.tables.array import ArrayTable
@@ -51,7 +51,10 @@ class OnnxModel(Model):
 
     packages = ("onnxruntime", "onnx")
     batch_elements = IN_A_CACHE
-    row_seconds = 3e-7  # of a small network: large ones are told by the clock
+
+    @property
+    def row_seconds(self) -> float:
+        return usual_row_seconds(self.session)
 
     @classmethod
     def distance(cls, model: object) -> int | None:

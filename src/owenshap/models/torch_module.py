@@ -12,11 +12,13 @@ from typing import Any, Self
 
 from owenshap.errors import InputError
 from owenshap.models.base import IN_A_CACHE, Model
+from owenshap.support.arrays import ON_DEVICE
 from owenshap.support.extras import needed
 from owenshap.tables import Table
 from owenshap.tables.tensor import TensorTable, is_module, submodules, without_gradients
 
-ON_A_DEVICE = 1 << 26  # batch elements where launching a kernel costs more than the rows in it
+# batch elements where launching a kernel costs more than the rows in it; layers take more
+ON_A_DEVICE = ON_DEVICE // 4
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class TorchModel(Model):
 
     @classmethod
     def distance(cls, model: object) -> int | None:
-        return super().distance(model) if is_module(model) else None
+        kind: Any = type(model)
+        return super().distance(model) if is_module(kind) else None
 
     @classmethod
     def of(cls, model: Any, predict: str | None) -> Self:

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 
 from owenshap.errors import OwenshapError
-from owenshap.games.game import Game, is_of_rows, rows_of
+from owenshap.games.game import Game
 from owenshap.run.clock import Clock, never
 from owenshap.run.ending import better_exactly, exact_at_once, exactly, over
 from owenshap.run.evaluate import Ends
@@ -208,8 +208,8 @@ class Allocation:
             if session.count:
                 self._latest = result
                 yield task.game, result, session.count >= task.plan.replicates
-        self._release(session)
-        self._spend(session.evaluations * task.rows)
+        session.release()
+        self._spend(session.evaluations * session.rows)
 
     def _in_time(self, session: FixedSession) -> str | None:
         """Why a budget was fixed that nobody gave: it is what fits the time."""
@@ -261,7 +261,7 @@ class Allocation:
             before = session.evaluations if self._resume is not None else 0
             sharing = self._sharing
             session.advance(session.next_look if sharing is None else sharing.first(task))
-            self._release(session)
+            session.release()
             self._spend((session.evaluations - before) * task.rows)
         places = range(task.rows)
         parts = [session] if task.rows == 1 else self._split(task, places, session)
@@ -316,7 +316,7 @@ class Allocation:
 
     def _fits_exactly(self, session: OpenSession, verdict: Verdict | None, rows: float) -> bool:
         """Whether exact values are better, and fit what is left if so many rows have them."""
-        rows_here = rows_of(session.game)
+        rows_here = session.rows
         left = math.inf if self._sharing is None else self._sharing.left(self._spent)
         fits = rows_here << session.game.n_players <= left
         return fits and better_exactly(session, verdict, rows / rows_here)
@@ -324,8 +324,8 @@ class Allocation:
     def _exactly(self, session: OpenSession) -> Estimate:
         before = session.evaluations
         estimate = exactly(session)
-        self._release(session)
-        self._spend((estimate.evaluations - before) * rows_of(session.game))
+        session.release()
+        self._spend((estimate.evaluations - before) * session.rows)
         return estimate
 
     # --- a round
@@ -360,18 +360,13 @@ class Allocation:
             if self._telling is not None:
                 session.report = self._telling.of_rows(self._spent, before, len(rows))
             session.advance(target)
-            self._release(session)
+            session.release()
             self._spend((session.evaluations - before) * len(rows))
             parts = [session] if len(rows) == 1 else self._split(task, places, session)
             for row, part in zip(rows, parts, strict=True):
                 row.verdict = None
                 part.course = row.session.course  # its own: the others went another way
                 row.session = part
-
-    @staticmethod
-    def _release(session: Session) -> None:
-        if is_of_rows(session.game):
-            session.game.release()
 
 
 def _finished(task: Task, settings: Settings) -> list[tuple[Game, Estimate]]:

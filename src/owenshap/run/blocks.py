@@ -6,46 +6,40 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from itertools import accumulate, pairwise, starmap
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from owenshap.designs.design import Design
 from owenshap.estimators.base import Estimator, Notes, combined_notes
-from owenshap.games.game import (
-    CompactGame,
-    Game,
-    LaunchingCompactGame,
-    LaunchingGame,
-    is_compact,
-    is_drawing,
-    rows_of,
-)
-from owenshap.run.evaluate import Ends, begin, evaluate, in_bounds
-from owenshap.run.task import CALL_NUMBERS, Plan, Settings
+from owenshap.games.game import CompactGame, DrawingGame, LaunchingCompactGame
+from owenshap.run.evaluate import Evaluated, Evaluator, in_bounds
+from owenshap.run.task import Plan, Settings
 from owenshap.statistics.efficiency import FOLDS
-from owenshap.support.arrays import CACHED, FloatArray
+from owenshap.support.arrays import CACHED, CALL_NUMBERS, FloatArray
 from owenshap.support.executors import Executor, in_order, made_ahead, one_ahead
+from owenshap.surrogates.forward import Forward
 
 Result = TypeVar("Result")
-# Evaluations of a block: few at first, so that workers and snapshots have something early, then
-# enough to drown the overhead of a block. Nothing but the number of the block decides, so that
-# results depend on nothing else.
-FIRST_BLOCK, LARGEST_BLOCK = 1024, 8192
+# evaluations of a block: enough to drown its overhead (benchmarks/decisions.md#blocks)
+LARGEST_BLOCK = 8192
 # of a row: with more of them blocks have fewer evaluations, so that their values stay in the cache
 USUAL_OUTPUTS = CACHED // LARGEST_BLOCK
 # evaluations of blocks that one generator draws: making one takes as long as drawing some thousand
-DRAWN_TOGETHER = 1 << 16
+DRAWN_TOGETHER = 8 * LARGEST_BLOCK
 FEWEST_TOGETHER = 2 * DRAWN_TOGETHER  # the same where others are drawn meanwhile: some draws
 
 
-def blocks_smaller(game: Game, ends: Ends) -> int:
+def blocks_smaller(evaluator: Evaluator) -> int:
     """How many times fewer evaluations a block has than it would have with few outputs.
 
     The outputs of a row decide, not those of all rows that are there: a row has the same blocks
     alone and together. A game that values whole designs cuts them itself.
     """
-    return 1 if is_compact(game) else -(-ends.outputs // (USUAL_OUTPUTS * rows_of(game)))
+    can = evaluator.can
+    return (
+        1 if can.compact is not None else -(-evaluator.ends.outputs // (USUAL_OUTPUTS * can.rows))
+    )
 
 
 def rows_together(n_players: int, outputs: int, memory: int, whole: bool) -> int:
@@ -83,7 +77,7 @@ class Blocks(NamedTuple):
     """Number of the first."""
     sizes: list[int]
     """Replicates of each."""
-    done: int = 0
+    done: int
     """How many of them are done already; they are drawn again, and left out."""
 
 
@@ -103,33 +97,31 @@ class Drawn(NamedTuple):
 
 
 def worked(
-    game: Game,
+    evaluator: Evaluator,
     plan: Plan,
     blocks: Iterable[Blocks],
-    ends: Ends,
     settings: Settings,
     executor: Executor | None,
 ) -> Iterator[Worked]:
     """What each part of the blocks of a plan comes to."""
     estimator = plan.estimator
-    compact = game if is_compact(game) and estimator.by_design else None
-    drawn = all_drawn(game, estimator, settings.seed, blocks)
-    rows_at_once = settings.coalitions_at_once(game.n_players)
-    if compact is not None:
-        most = min(CALL_NUMBERS, settings.memory // (32 * ends.outputs))
+    can = evaluator.can
+    n_players = evaluator.game.n_players
+    drawn = all_drawn(n_players, can.drawing, estimator, settings.seed, blocks)
+    if can.compact is not None and estimator.by_design:
+        most = min(CALL_NUMBERS, settings.memory // (32 * evaluator.ends.outputs))
         # a fixed budget is made in one go
-        evaluations = plan.evaluations(game.n_players) if plan.until is None else 0
+        evaluations = plan.evaluations(n_players) if plan.until is None else 0
         if evaluations > FEWEST_TOGETHER:
             most = min(most, max(FEWEST_TOGETHER, evaluations // 4))
         several = executor is None and evaluations > most
-        return _groups_worked(
-            compact, estimator, _groups(drawn, most), ends, executor, rows_at_once, several
-        )
-    adaptive = estimator.adaptive(game.n_players, ends.outputs)
-    parts = _parts(drawn, largest_block(1, blocks_smaller(game, ends)))
-    if executor is None and isinstance(game, LaunchingGame) and game.launches and not adaptive:
-        return _work_ahead(game, estimator, parts, ends, rows_at_once)
-    tasks = ((game, estimator, part, last, ends, rows_at_once) for part, last in parts)
+        groups = _groups(drawn, most)
+        return _groups_worked(evaluator, can.compact, estimator, groups, executor, several)
+    adaptive = estimator.fits and estimator.adaptive(n_players, evaluator.ends.outputs)
+    parts = _parts(drawn, largest_block(1, blocks_smaller(evaluator)))
+    if executor is None and can.launching is not None and not adaptive:
+        return _work_ahead(evaluator, estimator, parts)
+    tasks = ((evaluator, estimator, part, last) for part, last in parts)
     return mapped(_work_adaptively if adaptive else _work, tasks, executor)
 
 
@@ -142,20 +134,16 @@ def mapped(
     return in_order(function, tasks, executor)
 
 
-class Drawing(Protocol):
-    """What draws designs: an estimator, or what learns where to draw."""
-
-    def draw(self, n_players: int, rng: np.random.Generator, replicates: int) -> Design:
-        """A design of this many replicates."""
-
-
 def all_drawn(
-    game: Game, estimator: Drawing, seed: int, blocks: Iterable[Blocks]
+    n_players: int,
+    drawing: DrawingGame | None,
+    estimator: Estimator | Forward,
+    seed: int,
+    blocks: Iterable[Blocks],
 ) -> Iterator[Drawn]:
-    """The designs of blocks as they are drawn; small ones that depend on nothing else are kept for
-    the next run.
+    """The designs of blocks as they are drawn, perhaps with background rows of a game; small ones
+    that depend on nothing else are kept for the next run.
     """
-    n_players, drawing = game.n_players, game if is_drawing(game) else None
     kept = None
     if isinstance(estimator, Estimator) and estimator.by_design and drawing is None:
         kept = estimator
@@ -220,16 +208,23 @@ def _groups(drawn: Iterable[Drawn], most: int) -> Iterator[list[Drawn]]:
 
 
 def block_sizes(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[int]:
-    """Replicates of each block, which has so many times fewer evaluations than with few outputs."""
+    """Replicates of each block, which has so many times fewer evaluations than with few outputs.
+
+    The first has an eighth of the evaluations of the largest, so that workers and snapshots have
+    something early, and each twice those of the one before. Nothing but the number of the block
+    decides, so that results depend on nothing else.
+    """
     if plan.estimator.one_block:
         yield plan.replicates
         return
-    cost, left, number = max(1, plan.estimator.replicate_cost(n_players)), plan.replicates, 0
+    cost = max(1, plan.estimator.replicate_cost(n_players))
+    left = plan.replicates
+    evaluations = LARGEST_BLOCK // 8
     while left:
-        evaluations = min(FIRST_BLOCK << min(number, 8), LARGEST_BLOCK) // smaller
-        replicates = min(left, max(1, evaluations // cost))
+        replicates = min(left, max(1, evaluations // smaller // cost))
         yield replicates
-        left, number = left - replicates, number + 1
+        left -= replicates
+        evaluations = min(2 * evaluations, LARGEST_BLOCK)
 
 
 def in_draws(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[Blocks]:
@@ -240,54 +235,45 @@ def in_draws(plan: Plan, n_players: int, smaller: int = 1) -> Iterator[Blocks]:
     sizes: list[int] = []
     for number, size in enumerate(block_sizes(plan, n_players, smaller)):
         if sizes and held + size * cost > most:
-            yield Blocks(first, sizes)
+            yield Blocks(first, sizes, 0)
             first, sizes, held = number, [], 0
         sizes.append(size)
         held += size * cost
-    yield Blocks(first, sizes)
+    yield Blocks(first, sizes, 0)
 
 
-def _work(
-    game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int
-) -> Worked:
+def _work(evaluator: Evaluator, estimator: Estimator, part: Design, last: bool) -> Worked:
     """What a worker does: expand a part of a design, evaluate it, reduce it to what it adds to its
     replicates.
     """
-    return _reduced(estimator, part, last, *evaluate(game, part, ends, rows_at_once))
+    return _reduced(estimator, part, last, *evaluator.evaluate(part))
 
 
 def _work_adaptively(
-    game: Game, estimator: Estimator, part: Design, last: bool, ends: Ends, rows_at_once: int
+    evaluator: Evaluator, estimator: Estimator, part: Design, last: bool
 ) -> Worked:
     """The same where the first values of a part decide what else of it is evaluated."""
     opening = estimator.opening(part)
-    values, evaluations = evaluate(game, opening, ends, rows_at_once)
+    values, evaluations = evaluator.evaluate(opening)
     if len(opening) == len(part):
         return _reduced(estimator, part, last, values, evaluations)
     rest = estimator.rest(part, opening, values)
-    others, more = evaluate(game, rest, ends, rows_at_once)
-    return _reduced(
-        estimator,
-        opening.joined([rest]),
-        last,
-        np.concatenate([values, others]),
-        evaluations + more,
-    )
+    others, more = evaluator.evaluate(rest)
+    every = opening.joined([rest])
+    return _reduced(estimator, every, last, np.concatenate([values, others]), evaluations + more)
 
 
 def _reduced(
     estimator: Estimator, part: Design, last: bool, values: FloatArray, evaluations: int
 ) -> Worked:
+    if not estimator.fits:
+        return Worked(estimator.replicates(part, values), evaluations, last)
     replicates, notes, fit_errors = estimator.reduced(part, values)
     return Worked(replicates, evaluations, last, notes, fit_errors)
 
 
 def _work_ahead(
-    game: LaunchingGame,
-    estimator: Estimator,
-    parts: Iterable[tuple[Design, bool]],
-    ends: Ends,
-    rows_at_once: int,
+    evaluator: Evaluator, estimator: Estimator, parts: Iterable[tuple[Design, bool]]
 ) -> Iterator[Worked]:
     """The same for parts one after the other: the next call is on its way before the values of the
     last are awaited.
@@ -295,16 +281,13 @@ def _work_ahead(
     calls = (
         partial(_finished, estimator, part, last, finish)
         for part, last in parts
-        for finish in begin(game, part, ends, rows_at_once)
+        for finish in evaluator.begin(part)
     )
     return (each for each in one_ahead(calls) if each is not None)
 
 
 def _finished(
-    estimator: Estimator,
-    part: Design,
-    last: bool,
-    finish: Callable[[], tuple[FloatArray, int] | None],
+    estimator: Estimator, part: Design, last: bool, finish: Callable[[], Evaluated | None]
 ) -> Worked | None:
     """What a part comes to with the last of its calls; None with those before."""
     evaluated = finish()
@@ -312,32 +295,21 @@ def _finished(
 
 
 def _work_on_group(
-    game: CompactGame, estimator: Estimator, group: list[Drawn], ends: Ends, rows_at_once: int
+    evaluator: Evaluator, game: CompactGame, estimator: Estimator, group: list[Drawn]
 ) -> list[Worked]:
     """The same for the blocks of a game that needs no coalitions."""
     design = _joined(group)
-    return _cut(
-        game,
-        estimator,
-        group,
-        ends,
-        rows_at_once,
-        design,
-        game.design_replicates(design, ends.empty, ends.grand),
-    )
+    replicates = game.design_replicates(design, evaluator.ends.empty, evaluator.ends.grand)
+    return _cut(evaluator, estimator, group, design, replicates)
 
 
 def _begin_group(
-    game: LaunchingCompactGame,
-    estimator: Estimator,
-    group: list[Drawn],
-    ends: Ends,
-    rows_at_once: int,
+    evaluator: Evaluator, game: LaunchingCompactGame, estimator: Estimator, group: list[Drawn]
 ) -> Callable[[], list[Worked]]:
     """The same begun."""
     design = _joined(group)
-    wait = game.begin_replicates(design, ends.empty, ends.grand)
-    return lambda: _cut(game, estimator, group, ends, rows_at_once, design, wait())
+    wait = game.begin_replicates(design, evaluator.ends.empty, evaluator.ends.grand)
+    return lambda: _cut(evaluator, estimator, group, design, wait())
 
 
 def _joined(group: list[Drawn]) -> Design:
@@ -345,46 +317,39 @@ def _joined(group: list[Drawn]) -> Design:
 
 
 def _cut(
-    game: CompactGame,
+    evaluator: Evaluator,
     estimator: Estimator,
     group: list[Drawn],
-    ends: Ends,
-    rows_at_once: int,
     design: Design,
     replicates: FloatArray,
 ) -> list[Worked]:
     """The replicates of a group of blocks, block by block."""
     replicates = np.ascontiguousarray(replicates)  # reducing them takes twice as long otherwise
     if not in_bounds(replicates):  # the long way tells where
-        return [
-            _work(game, estimator, part, last, ends, rows_at_once)
-            for part, last in _parts(group, LARGEST_BLOCK)
-        ]
+        parts = _parts(group, LARGEST_BLOCK)
+        return [_work(evaluator, estimator, part, last) for part, last in parts]
     spent = design.evaluations().tolist()
     cuts = pairwise(accumulate([size for each in group for size in each.sizes], initial=0))
     return [Worked(replicates[start:end], sum(spent[start:end]), True) for start, end in cuts]
 
 
 def _groups_worked(
+    evaluator: Evaluator,
     game: CompactGame,
     estimator: Estimator,
     groups: Iterator[list[Drawn]],
-    ends: Ends,
     executor: Executor | None,
-    rows_at_once: int,
     several: bool,
 ) -> Iterator[Worked]:
     """The same for all groups of blocks; where they are several, a thread draws the next ones while
     others are valued.
     """
-    in_thread = several and not is_drawing(game)
+    in_thread = several and evaluator.can.drawing is None
     with made_ahead(groups) if in_thread else nullcontext(groups) as drawn:
         if several and isinstance(game, LaunchingCompactGame) and game.launches_replicates:
-            done = one_ahead(
-                _begin_group(game, estimator, group, ends, rows_at_once) for group in drawn
-            )
+            done = one_ahead(_begin_group(evaluator, game, estimator, group) for group in drawn)
         else:
-            tasks = ((game, estimator, group, ends, rows_at_once) for group in drawn)
+            tasks = ((evaluator, game, estimator, group) for group in drawn)
             done = mapped(_work_on_group, tasks, executor)
         for group in done:
             yield from group

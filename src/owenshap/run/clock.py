@@ -64,21 +64,14 @@ class Clock:
 never = Clock(Until(), 0.0)
 
 
-def timed_ends(game: Game, clock: Clock) -> Ends:
-    """The values of the empty and the grand coalition: the first that a clock learns of what work
-    takes.
+def timed_ends(game: Game, clock: Clock) -> tuple[Ends, Cost]:
+    """The values of the empty and the grand coalition, the first that a clock learns of what work
+    takes, and what they tell of an evaluation's cost.
     """
-    began = time.monotonic()
-    ends = evaluate_ends(game)
-    clock.worked(2 * ends.outputs, time.monotonic() - began)
-    return ends
-
-
-def measured_ends(game: Game, clock: Clock) -> tuple[Ends, Cost]:
-    """The same, and what they tell of an evaluation's cost."""
     began = time.perf_counter()
     computed = time.thread_time()
-    ends = timed_ends(game, clock)
+    ends = evaluate_ends(game)
     elapsed = time.perf_counter() - began
     computing = time.thread_time() - computed
+    clock.worked(2 * ends.outputs, elapsed)
     return ends, Cost.measured(elapsed, computing, 2, ends.outputs)

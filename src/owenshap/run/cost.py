@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 # times quicker that another way must be by the clock: a busy machine is 2 to 5 × slower
 SURE = 10.0
-HARDLY = 1e-9  # seconds: less is not told apart
+LEAST_SECONDS = 1e-9  # of an evaluation: less is no time at all
 GAME_SECONDS = 1e-4  # of an evaluation, where nothing is known of a game but that it is a function
-CALLING = 1e-3  # seconds that a call may take without any evaluation
+# seconds that a call may take for itself: with less the clock is never sure of anything
+CALL_SECONDS = SURE * GAME_SECONDS
 HICCUP = 50e-3  # seconds that a busy machine may keep a call waiting
 
 
@@ -47,10 +48,10 @@ class Cost:
         long.
         """
         waited = elapsed if elapsed > HICCUP else 0.0
-        return cls(max(computing - CALLING, waited, 0.0) / evaluations, outputs)
+        return cls(max(computing - CALL_SECONDS, waited, 0.0) / evaluations, outputs)
 
     def __str__(self) -> str:
-        if self.seconds <= HARDLY:
+        if self.seconds <= LEAST_SECONDS:
             return "an evaluation takes hardly any time"
         about = "at most" if self.at_most else "about"
         return f"an evaluation takes {about} {duration(self.seconds)}"
@@ -72,11 +73,17 @@ def duration(seconds: float) -> str:
     return f"{float(f'{seconds / size:.1g}'):g} {unit}"
 
 
+def _seconds(way: tuple[float, float], seconds: float) -> float:
+    """What a way takes where an evaluation takes so many seconds."""
+    count, besides = way
+    return count * max(seconds, LEAST_SECONDS) + besides
+
+
 def soonest(ways: Mapping[str, tuple[float, float]], seconds: float) -> str:
     """Of ways by name, each so many evaluations and seconds besides, the one that is done first
     where an evaluation takes so many seconds.
     """
-    return min(ways, key=lambda name: ways[name][0] * max(seconds, HARDLY) + ways[name][1])
+    return min(ways, key=lambda name: _seconds(ways[name], seconds))
 
 
 def quickest(ways: Mapping[str, tuple[float, float]], cost: Cost, usual: str | None = None) -> str:
@@ -86,15 +93,11 @@ def quickest(ways: Mapping[str, tuple[float, float]], cost: Cost, usual: str | N
     takes more than `SURE` times as long. Where nobody says what is usual, and evaluations take more
     than `SURE` times what there is besides, the fewest evaluations.
     """
-
-    def taking(name: str) -> float:
-        count, besides = ways[name]
-        return count * seconds + besides
-
-    seconds = max(cost.seconds, HARDLY)
+    seconds = max(cost.seconds, LEAST_SECONDS)
     best = soonest(ways, seconds)
     if usual is None:
         usual = soonest(ways, cost.counted)
         if all(count * seconds > SURE * besides for count, besides in ways.values()):
             return best
-    return best if taking(usual) > SURE * taking(best) else usual
+    longer = _seconds(ways[usual], seconds) > SURE * _seconds(ways[best], seconds)
+    return best if longer else usual

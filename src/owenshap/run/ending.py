@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from owenshap.estimators.base import default_budget
 from owenshap.run.open_session import OpenSession
-from owenshap.run.plan import default_budget, exact_plan
+from owenshap.run.plan import exact_plan
 from owenshap.run.result import Estimate
 from owenshap.run.session import FixedSession
 from owenshap.run.task import Plan
@@ -14,7 +15,7 @@ from owenshap.statistics.stopping import Verdict
 
 # times what many coalitions take, which must fit the time: they cannot be stopped on the way, and a
 # machine may become busy
-SURELY = 2
+TIME_MARGIN = 2
 
 
 def over(session: OpenSession, verdict: Verdict) -> str | None:
@@ -71,7 +72,7 @@ def better_exactly(session: OpenSession, verdict: Verdict | None, rows: float = 
     every = 1 << n_players
     if not until.exact or session.evaluations + every - 2 > session.plan.budget:
         return False
-    sure = SURELY if every > default_budget(n_players) else 1
+    sure = TIME_MARGIN if every > default_budget(n_players) else 1
     seconds = session.clock.seconds((every - 2) * session.ends.outputs * rows)
     if sure * seconds > session.clock.left:
         return False

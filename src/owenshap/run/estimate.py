@@ -11,7 +11,7 @@ from owenshap.errors import InputError
 from owenshap.estimators import Estimator
 from owenshap.games.game import Game
 from owenshap.run.allocation import Allocation, Snapshot
-from owenshap.run.clock import Clock, measured_ends
+from owenshap.run.clock import Clock, timed_ends
 from owenshap.run.evaluate import Ends
 from owenshap.run.plan import make_plan
 from owenshap.run.result import Estimate
@@ -235,7 +235,7 @@ class _Request:
         plan = make_plan(n_players, self.method, self.budget, until=until, memory=memory)
         if self.method != "auto" or not (plan.estimator.random or until):
             return plan, None
-        ends, cost = measured_ends(self.game, clock)
+        ends, cost = timed_ends(self.game, clock)
         return make_plan(n_players, self.method, self.budget, cost, until, memory), ends
 
     def _repeated(self, until: Until | None, n_players: int) -> Plan:

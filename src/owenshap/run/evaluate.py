@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.designs.design import Design
 from owenshap.errors import GameError, InputError, OwenshapError
-from owenshap.games.game import AdditiveGame, DrawingGame, Game, LaunchingGame, is_of_rows
+from owenshap.games.game import Abilities, AdditiveGame, Game, abilities
 from owenshap.support.arrays import BoolArray, FloatArray, IntArray, unmasked
 from owenshap.support.progress import hearing
 
+Evaluated: TypeAlias = tuple[FloatArray, int]
+"""The values (len(design), k) of a design, and how many evaluations they took."""
 LARGEST = 1e70  # of a value: fourth powers, summed, stay finite
 
 
@@ -37,12 +40,19 @@ class Ends:
         """Those of some outputs."""
         return Ends(self.empty[which], self.grand[which], self.scalar)
 
+    @staticmethod
+    def joined(parts: Sequence[Ends]) -> Ends:
+        """Those of the outputs of all of them."""
+        empty = np.concatenate([part.empty for part in parts])
+        return Ends(empty, np.concatenate([part.grand for part in parts]), parts[0].scalar)
+
 
 def evaluate_ends(game: Game) -> Ends:
     """The empty and the grand coalition's values: two evaluations."""
     both = np.zeros((2, game.n_players), np.bool_)
     both[1] = True
-    values = _call(game, both)
+    with _quoting(both):
+        values = _plain(game.values(both))
     checked = _checked(values, both, None)
     # a game may use its array again
     return Ends(checked[0].copy(), checked[1].copy(), values.ndim == 1)
@@ -58,117 +68,102 @@ def closed_form(game: Game) -> FloatArray:
     return values
 
 
-def evaluate(game: Game, design: Design, ends: Ends, rows_at_once: int) -> tuple[FloatArray, int]:
-    """The values (len(design), k) of a design, and how many evaluations they took.
+@dataclass(frozen=True, eq=False)
+class Evaluator:
+    """Values coalitions of a game: in bounded calls, and never its ends, which are known.
 
-    The empty and the grand coalition are filled in from `ends`; the game sees all others,
-    `rows_at_once` at a time.
+    Parameters
+    ----------
+    game : Game
+        Whose values are asked for.
+    ends : Ends
+        v(∅) and v(N).
+    at_once : int
+        Coalitions of one call, at most.
     """
-    values, inner = _to_ask(design, ends)
-    for start in range(0, len(inner), rows_at_once):
-        index = inner[start : start + rows_at_once]
-        coalitions = design.coalitions(index)
-        values[index] = _checked(
-            _call(game, coalitions, design.background_of(index)), coalitions, ends
-        )
-        _count(game, len(index))
-    return values, len(inner)
+
+    game: Game
+    ends: Ends
+    at_once: int
+
+    @cached_property
+    def can(self) -> Abilities:
+        """What the game can do, asked once."""
+        return abilities(self.game)
+
+    def evaluate(self, design: Design) -> Evaluated:
+        """The values (len(design), k) of a design, and how many evaluations they took."""
+        evaluated = None
+        for finish in self.begin(design):
+            evaluated = finish()
+        assert evaluated is not None
+        return evaluated
+
+    def begin(self, design: Design) -> Iterator[Callable[[], Evaluated | None]]:
+        """The same in calls that are begun when they are asked for, and finished by the function
+        that each gives, in order: the last returns the values, those before it None.
+        """
+        empty, grand = design.ends()
+        values = np.empty((len(design), self.ends.outputs))
+        values[empty] = self.ends.empty
+        values[grand] = self.ends.grand
+        asked = np.ones(len(values), np.bool_)
+        asked[empty] = asked[grand] = False
+        inner = np.flatnonzero(asked)
+        if not len(inner):
+            yield lambda: (values, 0)
+        for start in range(0, len(inner), self.at_once):
+            index = inner[start : start + self.at_once]
+            evaluated = (values, len(inner)) if start + self.at_once >= len(inner) else None
+            coalitions = design.coalitions(index)
+            with _quoting(coalitions):
+                finish = self._begun(coalitions, design.background_of(index))
+            yield partial(self._finish, finish, coalitions, values, index, evaluated)
+
+    def _begun(
+        self, coalitions: BoolArray, background: IntArray | None
+    ) -> Callable[[], NDArray[Any]]:
+        """Values on their way where the game launches them, else values that are there."""
+        if self.can.launching is not None:
+            return self.can.launching.begin(coalitions, background)
+        if background is not None and self.can.drawing is not None:
+            values = self.can.drawing.values_over(coalitions, background)
+        else:
+            values = self.game.values(coalitions)
+        return lambda: values
+
+    def _finish(
+        self,
+        finish: Callable[[], Any],
+        coalitions: BoolArray,
+        values: FloatArray,
+        index: IntArray,
+        evaluated: Evaluated | None,
+    ) -> Evaluated | None:
+        """Wait for the values of a call and put them to the others."""
+        with _quoting(coalitions):
+            called = _plain(finish())
+        values[index] = _checked(called, coalitions, self.ends)
+        if hearing.listener is not None and self.can.of_rows is None:
+            hearing.listener(len(index), 0.0)  # games of rows count their batches themselves
+        return evaluated
 
 
-def begin(
-    game: LaunchingGame, design: Design, ends: Ends, rows_at_once: int
-) -> Iterator[Callable[[], tuple[FloatArray, int] | None]]:
-    """The same in calls that are begun when they are asked for, and finished by the function that
-    each gives, in order.
-
-    The last of these returns what `evaluate` does, those before it None.
-    """
-    values, inner = _to_ask(design, ends)
-    for start in range(0, max(1, len(inner)), rows_at_once):
-        index = inner[start : start + rows_at_once]
-        last = start + rows_at_once >= len(inner)
-        coalitions = design.coalitions(index)
-        finish = _begun(game, coalitions, design.background_of(index)) if len(index) else None
-        yield partial(
-            _finish,
-            finish,
-            coalitions,
-            ends,
-            values,
-            index,
-            len(inner) if last else None,
-        )
+def _plain(values: Any) -> NDArray[Any]:
+    return values if type(values) is np.ndarray else unmasked(values)
 
 
-def _finish(
-    finish: Callable[[], NDArray[Any]] | None,
-    coalitions: BoolArray,
-    ends: Ends,
-    values: FloatArray,
-    index: IntArray,
-    evaluations: int | None,
-) -> tuple[FloatArray, int] | None:
-    """Wait for the values of a call; where it is the last, all of them and how many evaluations
-    they took.
-    """
-    if finish is not None:
-        values[index] = _checked(_awaited(finish, coalitions), coalitions, ends)
-    return None if evaluations is None else (values, evaluations)
-
-
-def _count(game: Game, coalitions: int) -> None:
-    """A bar hears of what was evaluated; games of rows count their batches themselves."""
-    if hearing.listener is not None and not is_of_rows(game):
-        hearing.listener(coalitions, 0.0)
-
-
-def _to_ask(design: Design, ends: Ends) -> tuple[FloatArray, IntArray]:
-    """Values of a design with the ends filled in, and the positions of all others."""
-    empty, grand = design.ends()
-    values = np.empty((len(design), ends.outputs))
-    values[empty], values[grand] = ends.empty, ends.grand
-    asked = np.ones(len(design), np.bool_)
-    asked[empty] = asked[grand] = False
-    return values, np.flatnonzero(asked)
-
-
-def _call(game: Game, coalitions: BoolArray, background: IntArray | None = None) -> NDArray[Any]:
+@contextmanager
+def _quoting(coalitions: BoolArray) -> Iterator[None]:
+    """What a game raises is told with the coalitions that it was asked for."""
     try:
-        if background is not None and isinstance(game, DrawingGame):
-            return np.asarray(game.values_over(coalitions, background))
-        return unmasked(game.values(coalitions))
+        yield
     except OwenshapError:
         raise
     except Exception as error:
-        raise _quoted(error, coalitions) from error
-
-
-def _begun(
-    game: LaunchingGame, coalitions: BoolArray, background: IntArray | None
-) -> Callable[[], NDArray[Any]]:
-    try:
-        return game.begin(coalitions, background)
-    except OwenshapError:
-        raise
-    except Exception as error:
-        raise _quoted(error, coalitions) from error
-
-
-def _awaited(finish: Callable[[], NDArray[Any]], coalitions: BoolArray) -> NDArray[Any]:
-    try:
-        return np.asarray(finish())
-    except OwenshapError:
-        raise
-    except Exception as error:
-        raise _quoted(error, coalitions) from error
-
-
-def _quoted(error: Exception, coalitions: BoolArray) -> GameError:
-    """What a game raised, with what it was asked."""
-    got = f"{type(error).__name__}({error}) on {_batch(coalitions)}"
-    return GameError(
-        "the game", "return a value for every coalition", got, "Mend the game for such coalitions"
-    )
+        got = f"{type(error).__name__}({error}) on {_batch(coalitions)}"
+        rule = "return a value for every coalition"
+        raise GameError("the game", rule, got, "Mend the game for such coalitions") from error
 
 
 def _checked(values: NDArray[Any], coalitions: BoolArray, ends: Ends | None) -> FloatArray:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from owenshap.designs.indices import Index
 from owenshap.errors import InputError
-from owenshap.games.game import AdditiveGame, Game, is_of_rows
+from owenshap.games.game import AdditiveGame, Declared, Game, is_of_rows
 from owenshap.support.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from owenshap.support.bits import pack, unpack
 
@@ -145,7 +145,7 @@ class _Store:
         )
 
 
-class KeepingGame:
+class KeepingGame(Declared):
     """A game whose evaluations are kept, row by row; nothing is valued in another way than one
     coalition after the other.
 

@@ -8,13 +8,14 @@ from typing import cast
 
 import numpy as np
 
-from owenshap.estimators.base import GrowingLearner, Learner
+from owenshap.estimators.gaussian_process import Growing
 from owenshap.run.plan import fitting_seconds
 from owenshap.statistics.goal import FIRST_LOOK, Until
 from owenshap.statistics.intervals import surprises
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.stopping import Verdict, errors_within, look_at_fit
 from owenshap.support.arrays import FloatArray
+from owenshap.surrogates.forward import Forward
 
 
 class Learning:
@@ -22,13 +23,13 @@ class Learning:
 
     Parameters
     ----------
-    learner : Learner
+    learner : Forward
         Of a row that goes on alone.
     n_players, outputs : int
         Of its game.
     """
 
-    def __init__(self, learner: Learner, n_players: int, outputs: int) -> None:
+    def __init__(self, learner: Forward, n_players: int, outputs: int) -> None:
         self.learner = learner
         self._n_players = n_players
         self._outputs = outputs
@@ -36,9 +37,9 @@ class Learning:
         """Of fits here, as the last one showed."""
 
     @property
-    def growing(self) -> GrowingLearner | None:
+    def growing(self) -> Growing | None:
         """The learner, where its fit is the estimate."""
-        return cast(GrowingLearner, self.learner) if self.learner.grows else None
+        return cast(Growing, self.learner) if self.learner.grows else None
 
     def seconds(self, count: int, next_look: int, left: int, needed: float) -> float:
         """What the next fit takes, where so many replicates are made and needed, and so many are
@@ -56,7 +57,7 @@ class Learning:
     def _usual_seconds(self, pairs: int) -> float:
         return fitting_seconds(pairs, self._n_players, self._outputs)
 
-    def grow(self, growing: GrowingLearner) -> None:
+    def grow(self, growing: Growing) -> None:
         """Fit to all that was seen."""
         began = time.monotonic()
         seconds = self._usual_seconds(growing.pairs)
@@ -94,7 +95,7 @@ class Learning:
 
 
 def look_at_growing(
-    growing: GrowingLearner,
+    growing: Growing,
     total: FloatArray,
     until: Until,
     tolerances: FloatArray | None,
@@ -117,10 +118,8 @@ def look_at_growing(
     return verdict() if growing.confirm(within) else found
 
 
-def moments_of_fit(growing: GrowingLearner) -> Moments | None:
+def moments_of_fit(growing: Growing) -> Moments | None:
     """The last fit as if it were the mean of so many replicates; None before the first."""
     if not growing.begun:
         return None
-    values, errors = growing.fitted
-    count = max(2, growing.count)
-    return Moments(count, values, np.square(errors) * (count * (count - 1)))
+    return Moments.of_fit(max(2, growing.count), *growing.fitted)

@@ -33,7 +33,9 @@ def methods() -> list[str]:
 
 
 def named(method: object) -> Estimator:
-    """The estimator of a name, or an error that says what is near."""
+    """The estimator of a name, or itself; an error that says what is near."""
+    if isinstance(method, Estimator):
+        return method
     names = methods()
     if not isinstance(method, str) or method not in names:
         near = [OF_SHAP[str(method)]] if str(method) in OF_SHAP else []

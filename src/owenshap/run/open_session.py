@@ -9,24 +9,23 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from owenshap.estimators.base import GrowingLearner, Learner
-from owenshap.games.game import Game
+from owenshap.estimators.gaussian_process import Growing
 from owenshap.run.blocks import Blocks, all_drawn, blocks_smaller, largest_block, mapped
-from owenshap.run.clock import Clock, never
-from owenshap.run.evaluate import Ends, evaluate
 from owenshap.run.learning import Learning, look_at_growing, moments_of_fit
 from owenshap.run.result import Estimate
 from owenshap.run.session import Session
-from owenshap.run.task import Plan, Settings
-from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, next_look
+from owenshap.run.task import Plan
+from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, Until, next_look
 from owenshap.statistics.moments import Moments
 from owenshap.statistics.stopping import Course, Verdict, look, with_look
 from owenshap.support.arrays import FloatArray
-from owenshap.support.executors import IN_FLIGHT, Executor
+from owenshap.support.executors import IN_FLIGHT
+from owenshap.surrogates.forward import Forward
 
 MADE_FOR_ONE = 8
 """Replicates made, for each of the next block where a clock may end the run: so much of the time
@@ -35,39 +34,36 @@ may stay unused (benchmarks/decisions.md#blocks).
 
 
 class OpenSession(Session):
-    """One whose plan has a goal; the parameters are those of `Session`."""
+    """One whose plan has a goal."""
 
     looked_at = True
 
-    def __init__(
-        self,
-        game: Game,
-        plan: Plan,
-        settings: Settings,
-        executor: Executor | None = None,
-        clock: Clock = never,
-        ends: Ends | None = None,
-    ) -> None:
-        super().__init__(game, plan, settings, executor, clock, ends)
-        assert plan.until is not None
-        self.until = plan.until
-        self.course: Course = ()
-        """How its accuracy went, look by look."""
-        self.learning: Learning | None = None
+    course: Course = ()
+    """How its accuracy went, look by look."""
+
+    @cached_property
+    def until(self) -> Until:
+        """What ends it before its budget."""
+        assert self.plan.until is not None
+        return self.plan.until
+
+    @cached_property
+    def learning(self) -> Learning | None:
         """What learns while replicates are made; None where nothing does."""
-        learner = plan.estimator.learner(game.n_players)
-        if learner is not None:
-            self.learning = Learning(learner, game.n_players, self.ends.outputs)
+        learner = self.plan.estimator.learner(self.game.n_players)
+        if learner is None:
+            return None
+        return Learning(learner, self.game.n_players, self.ends.outputs)
 
     # --- what it has come to
 
     @property
-    def learner(self) -> Learner | None:
+    def learner(self) -> Forward | None:
         """What learns while replicates are made; None where nothing does."""
         return None if self.learning is None else self.learning.learner
 
     @property
-    def _growing(self) -> GrowingLearner | None:
+    def _growing(self) -> Growing | None:
         """The learner, as long as its fit is the estimate."""
         return None if self.learning is None else self.learning.growing
 
@@ -165,7 +161,7 @@ class OpenSession(Session):
         """
         began = time.monotonic()
         before = self.evaluations
-        blocks = [Blocks(number, [size]) for number, size in enumerate(sizes, self.blocks)]
+        blocks = [Blocks(number, [size], 0) for number, size in enumerate(sizes, self.blocks)]
         if self.learner is None:
             for _ in self._sampled(blocks):
                 pass
@@ -174,14 +170,13 @@ class OpenSession(Session):
         self._made += sum(sizes)
         self.clock.worked((self.evaluations - before) * self.ends.outputs, time.monotonic() - began)
 
-    def _learn(self, learner: Learner, blocks: Sequence[Blocks]) -> None:
+    def _learn(self, learner: Forward, blocks: Sequence[Blocks]) -> None:
         """Blocks of a learner, which sees the values block by block."""
-        drawn = [each.design for each in all_drawn(self.game, learner, self.settings.seed, blocks)]
-        at_once = self.settings.coalitions_at_once(self.game.n_players)
-        tasks = ((self.game, design, self.ends, at_once) for design in drawn)
-        for design, (values, used) in zip(
-            drawn, mapped(evaluate, tasks, self.executor), strict=True
-        ):
+        drawing = self.evaluator.can.drawing
+        drawn = all_drawn(self.game.n_players, drawing, learner, self.settings.seed, blocks)
+        designs = [each.design for each in drawn]
+        evaluated = mapped(self.evaluator.evaluate, ((each,) for each in designs), self.executor)
+        for design, (values, used) in zip(designs, evaluated, strict=True):
             self.evaluations += used
             self.report(self.evaluations)
             if self._growing is None:
@@ -216,7 +211,7 @@ class OpenSession(Session):
         else decides.
         """
         cost = max(1, self.cost)
-        largest = largest_block(cost, blocks_smaller(self.game, self.ends))
+        largest = largest_block(cost, blocks_smaller(self.evaluator))
         if not self.until.by_clock:
             return largest
         # with fewer evaluations a call would hardly be worth it
@@ -304,7 +299,7 @@ class OpenSession(Session):
         room = self.room()
         return look(
             moments,
-            self._replicates.sums,
+            self._replicates.summary.sums,
             total,
             *goal,
             max(1, self.looks),

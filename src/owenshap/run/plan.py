@@ -8,13 +8,13 @@ from functools import lru_cache
 
 from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.errors import InputError
-from owenshap.estimators import Estimator, by_name
-from owenshap.estimators.base import ClosedForm
+from owenshap.estimators import Estimator
+from owenshap.estimators.base import ClosedForm, default_budget
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.estimators.gaussian_process import FIRST_FIT
 from owenshap.run.cost import Cost, duration, quickest
 from owenshap.run.methods import named
-from owenshap.run.task import Plan, bytes_needed, check_feasible, checked_budget
+from owenshap.run.task import Plan, check_feasible, checked_budget, infeasible
 from owenshap.statistics.goal import ENDLESS, FIRST_LOOK, Until
 from owenshap.surrogates.base import FOLDS
 from owenshap.surrogates.cross_validated import most_refitted
@@ -35,13 +35,6 @@ DRAWN = 10
 # the stars that it needs besides: few of a sampled estimate, many of exact values
 DRAWN_WORTH, EXACT_WORTH = 4, 20
 LINEAR = Plan(ClosedForm(), 1, 2, "the model is linear")
-
-
-def default_budget(n_players: int) -> int:
-    """Evaluations where nobody says how many: enough for 30 passes of halved stars, and so for an
-    interval.
-    """
-    return max(2048, 64 * (n_players + 1))
 
 
 def usual_cap(n_players: int) -> int:
@@ -93,8 +86,7 @@ def make_plan(
         return _open_ended(n_players, method, budget, cost, until, memory)
     if method == "auto":
         return _auto(n_players, budget, cost, memory)
-    estimator = method if isinstance(method, Estimator) else named(method)
-    return _planned(estimator, n_players, budget, "it was asked for")
+    return _planned(method, n_players, budget, "it was asked for")
 
 
 def feasible_plan(
@@ -119,14 +111,7 @@ common.
 
 def exact_plan(n_players: int, because: str) -> Plan:
     """The plan for exact values."""
-    return _planned(by_name()["exact"](), n_players, 1 << n_players, because)
-
-
-def settled_for(method: str | Estimator, n_players: int, budget: int) -> Estimator:
-    """The estimator settled for a run that goes on, and begins within a budget as well as it
-    can.
-    """
-    return _going_on(method if isinstance(method, Estimator) else named(method), n_players, budget)
+    return _planned("exact", n_players, 1 << n_players, because)
 
 
 def fitting_seconds(pairs: int, n_players: int, outputs: int) -> float:
@@ -137,12 +122,6 @@ def fitting_seconds(pairs: int, n_players: int, outputs: int) -> float:
 def _doubted(pairs: float, n_players: int) -> int:
     """Fits that a process takes, at most: cross-validation makes it again without each fold."""
     return 1 + FOLDS if n_players <= pairs <= most_refitted(n_players) else 1
-
-
-def _feasible(plan: Plan, n_players: int, memory: float) -> bool:
-    """Whether a plan is for so many players and fits into memory."""
-    most = plan.estimator.most_players
-    return (most is None or n_players <= most) and bytes_needed(plan, n_players) <= memory
 
 
 def _open_ended(
@@ -158,8 +137,7 @@ def _open_ended(
         plan, budget = _auto_until(n_players, budget, cost, until, memory)
         until = replace(until, exact=n_players <= MOST_PLAYERS)
     else:
-        estimator = method if isinstance(method, Estimator) else named(method)
-        estimator = _going_on(estimator, n_players, budget)
+        estimator = settled_for(method, n_players, budget)
         one = estimator.replicate_cost(n_players)
         plan = _planned(
             estimator,
@@ -191,8 +169,7 @@ def _auto_until(
         plan, budget = _sampled_first(plan, n_players, budget)
         exact = not plan.estimator.random
     if not exact:
-        stars = _going_on(by_name()[plan.estimator.name](), n_players, budget)
-        plan = replace(plan, estimator=stars)
+        plan = replace(plan, estimator=settled_for(plan.estimator.name, n_players, budget))
     if cost is None or (budget is not None and budget < default):
         return plan, budget
     ways = _ways(n_players, until, cost)
@@ -207,15 +184,15 @@ def _auto_until(
     if "exact" in ways:
         plan = replace(plan, because=f"all 2^{n_players} coalitions would take longer")
     if exact:
-        plan = replace(plan, estimator=by_name()["halved-owen"]().open_ended(n_players))
+        plan = replace(plan, estimator=named("halved-owen").open_ended(n_players))
     fitting = duration(min(besides for _, besides in ways.values() if besides))
     if way == "halved-owen":
         because = f"{plan.because}; {told}, so many of them are sooner done than fits of {fitting}"
         return replace(plan, because=because), budget
     fitting = duration(ways[way][1])
     because = f"{plan.because}; {told}, so fewer of them are worth fits of about {fitting}"
-    better = replace(plan, estimator=by_name()[way]().open_ended(n_players), because=because)
-    if _feasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory):
+    better = replace(plan, estimator=named(way).open_ended(n_players), because=because)
+    if infeasible(replace(better, until=Until(), replicates=ENDLESS), n_players, memory) is None:
         return better, budget
     return replace(plan, because=f"{because}, but these need more memory"), budget
 
@@ -252,7 +229,7 @@ def _stops(method: str | Estimator, n_players: int) -> bool:
     """Whether a method can go on until it is good enough, and leaves open how far it goes."""
     if method == "auto":
         return True
-    estimator = method if isinstance(method, Estimator) else named(method)
+    estimator = named(method)
     if not estimator.random or estimator.default_replicates(n_players) is not None:
         return False
     settled = estimator.open_ended(n_players)
@@ -266,17 +243,18 @@ def _sampled_first(exact: Plan, n_players: int, budget: int | None) -> tuple[Pla
     Without a budget those are twice what exact values may take: time that they do not fit is over
     before that.
     """
-    stars = by_name()["halved-owen"]()
+    stars = named("halved-owen")
     if 1 << n_players <= 2 + stars.open_ended(n_players).replicate_cost(n_players):
         return exact, budget  # as soon as a first replicate
     because = f"all 2^{n_players} coalitions do not fit the time"
     return replace(exact, estimator=stars, because=because), budget or 2 * default_budget(n_players)
 
 
-def _going_on(estimator: Estimator, n_players: int, budget: int | None) -> Estimator:
+def settled_for(method: str | Estimator, n_players: int, budget: int | None) -> Estimator:
     """The estimator settled for a run until it is good enough; for a budget where it would never be
     looked at anyway.
     """
+    estimator = named(method)
     settled = estimator.open_ended(n_players)
     if budget is None or settled.replicates_within(n_players, budget) >= FIRST_LOOK // 2:
         return settled
@@ -296,14 +274,14 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     if n_players <= MOST_PLAYERS and 1 << n_players <= budget:
         few = f"fit the budget of {budget:,}" if given else "are few enough"
         because = f"all 2^{n_players} coalitions {few}"
-        return _planned(by_name()["exact"](), n_players, budget, because)
+        return _planned("exact", n_players, budget, because)
     because = f"{n_players} players are too many for all coalitions"
     if given:
         because = f"2^{n_players} coalitions do not fit the budget of {budget:,}"
     if budget < least_of_a_star(n_players):
         return _less_than_a_star(n_players, budget, f"{because}, nor does a star", memory)
     if cost is None:
-        return _planned(by_name()["halved-owen"](), n_players, budget, because)
+        return _planned("halved-owen", n_players, budget, because)
     corrected = budget > 2 * MOST_PAIRS + 2
     fitting = _fitting_seconds(n_players, budget, corrected) * cost.outputs
     # what a fit saves: with few evaluations for each player it learns less
@@ -313,25 +291,25 @@ def _auto(n_players: int, budget: int | None, cost: Cost | None, memory: float) 
     takes = f"a fit of about {duration(fitting)}"
     if way == "stars":
         because = f"{because}; {cost.told(ways, way)}, so many of them are sooner done than {takes}"
-        return _planned(by_name()["halved-owen"](), n_players, budget, because)
+        return _planned("halved-owen", n_players, budget, because)
     because = f"{because}; {cost.told(ways, way)}, so few of them are worth {takes}"
     if corrected:
         because = f"{because}; past {MOST_PAIRS:,} pairs further ones correct it"
     name = "gaussian-process-corrected" if corrected else "gaussian-process"
-    plan = _planned(by_name()[name](), n_players, budget, because)
-    if _feasible(plan, n_players, memory):
+    plan = _planned(name, n_players, budget, because)
+    if infeasible(plan, n_players, memory) is None:
         return plan
     because = f"{because}, but it needs more memory"
-    return _planned(by_name()["halved-owen"](), n_players, budget, because)
+    return _planned("halved-owen", n_players, budget, because)
 
 
 def _less_than_a_star(n_players: int, budget: int, because: str, memory: float) -> Plan:
     """A Gaussian process where it can be fitted; else chains."""
-    plan = _planned(by_name()["gaussian-process"](), n_players, budget, because)
-    if _feasible(plan, n_players, memory):
+    plan = _planned("gaussian-process", n_players, budget, because)
+    if infeasible(plan, n_players, memory) is None:
         return plan
     return _planned(
-        by_name()["castro"](),
+        "castro",
         n_players,
         budget,
         f"{because}, and a Gaussian process takes too much memory",
@@ -349,7 +327,9 @@ def _fitting_seconds(n_players: int, budget: int, corrected: bool) -> float:
     return fits * _doubted(one, n_players) * fit_seconds(one, n_players)
 
 
-def _planned(estimator: Estimator, n_players: int, budget: int | None, because: str) -> Plan:
+def _planned(method: str | Estimator, n_players: int, budget: int | None, because: str) -> Plan:
+    """The plan for a method that is settled: all replicates that its budget has room for."""
+    estimator = named(method)
     if budget is None:
         fixed = estimator.default_replicates(n_players)
         if fixed is not None:

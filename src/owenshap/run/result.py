@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from owenshap.designs.indices import SHAPLEY
-from owenshap.estimators.base import Notes, told
+from owenshap.estimators.base import Notes, notes_in_words
 from owenshap.run.evaluate import Ends
 from owenshap.run.keeping import Kept
 from owenshap.run.task import Plan
@@ -29,6 +29,19 @@ from owenshap.statistics.moments import Moments
 from owenshap.statistics.stopping import Course, spent
 from owenshap.support.arrays import FloatArray, column_sums
 from owenshap.support.draws import Draws
+
+
+class OfRows(NamedTuple):
+    """What an estimate says of rows that played one game together, row by row."""
+
+    values: FloatArray
+    """(rows, players, outputs), as the two that follow."""
+    standard_errors: FloatArray
+    half_widths: FloatArray
+    doubts: NDArray[np.object_]
+    """(rows, outputs): why intervals may mislead; '' where nothing says so."""
+    notes: list[str | None]
+    """What did not go as planned, in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +96,28 @@ class Estimate:
     @property
     def note(self) -> str | None:
         """What did not go as planned, in words; None where all did."""
-        return told(self.notes)
+        return notes_in_words(self.notes)
 
-    def notes_of_rows(self, rows: int) -> list[str | None]:
-        """The same of each of so many rows that played the game together."""
+    def of_rows(self, rows: int) -> OfRows:
+        """What it says of each of so many rows that played the game together."""
+        n_players = len(self.moments.mean)
+
+        def by_row(table: FloatArray) -> FloatArray:
+            return table.reshape(n_players, rows, -1).swapaxes(0, 1)
+
+        return OfRows(
+            by_row(self.moments.mean),
+            by_row(self._standard_errors()),
+            by_row(self._half_widths()),
+            self.doubts.reshape(rows, -1),
+            self._notes_of_rows(rows),
+        )
+
+    def _notes_of_rows(self, rows: int) -> list[str | None]:
         if self.notes is None:
             return [None] * rows
         outputs = len(self.notes) // rows
-        return [told(self.notes[outputs * row :][:outputs]) for row in range(rows)]
+        return [notes_in_words(self.notes[outputs * row :][:outputs]) for row in range(rows)]
 
     @property
     def method(self) -> str:
@@ -145,9 +172,12 @@ class Estimate:
         if self.fit_errors is not None:
             nothing = "nothing but v(∅) and v(N) was evaluated, which no error can be told from"
             return nothing if self.evaluations <= 2 else None
-        reason = estimator.no_interval_reason(n_players)
-        if reason or self.replicates > 1:
-            return reason
+        if not estimator.unbiased(n_players):
+            reason = estimator.no_interval_reason(n_players)
+            if reason is not None:
+                return reason
+        if self.replicates > 1:
+            return None
         enough = 2 + 2 * estimator.replicate_cost(n_players)
         return (
             f"one replicate alone has no interval; a budget of {enough:,} makes two, more make it "
@@ -243,41 +273,46 @@ class Estimate:
         return self._shaped(self.moments.mean - half), self._shaped(self.moments.mean + half)
 
     def _simultaneous_half_widths(self) -> FloatArray:
-        errors = self._standard_errors()
-        if self._exact or self._no_interval:
-            return errors
-        if self.fit_errors is not None:  # whatever their dependence: the rates add up
-            return normal_quantile((1 - self._confidence) / (2 * errors.size)) * errors
         room = 0.0 if self.room is None else self.room
         if self.learned and self.tolerances is not None:
             # it learned until then, and no less was measured to hold
             room = np.maximum(room, self.tolerances)
         scales = 1.0 if self.tolerances is None else self.tolerances
         skewed = weight_of_skewness(self.learned)
-        half = simultaneous_half_widths(
-            self.moments, self._confidence, scales, room, skewed, *self._seen
+        # of fits, whatever their dependence: the rates of all values add up
+        half = self._widened(
+            self.moments.mean.size,
+            lambda confidence, total, draws: simultaneous_half_widths(
+                self.moments, confidence, scales, room, skewed, total, draws
+            ),
         )
-        return np.maximum(half, self._astray)
+        if self.fit_errors is None or self.tolerances is None or self._exact:
+            return half
+        return np.maximum(half, self.tolerances)
 
     def _half_widths(self) -> FloatArray:
+        widths = half_widths if self.plan.until is None else stopped_half_widths
+        return self._widened(1, partial(widths, self.moments))
+
+    def _widened(
+        self, together: int, widths: Callable[[float, FloatArray, Draws], FloatArray]
+    ) -> FloatArray:
+        """Half-widths (n, k) of so many values that hold together: of fits by their errors, else by
+        a function of the confidence and of what could have gone unseen.
+        """
         errors = self._standard_errors()
         if self._exact or self._no_interval:
             return errors
         if self.fit_errors is not None:
-            return normal_quantile((1 - self._confidence) / 2) * errors
-        widths = half_widths if self.plan.until is None else stopped_half_widths
-        half = widths(self.moments, self._confidence, *self._seen)
-        return np.maximum(half, self._astray)
+            return normal_quantile((1 - self._confidence) / (2 * together)) * errors
+        total = self.ends.grand - self.ends.empty
+        draws = self.plan.estimator.draws(len(self.moments.mean))
+        return np.maximum(widths(self._confidence, total, draws), self._astray)
 
     @property
     def _astray(self) -> FloatArray:
         """The gap (k,) where it is no accident: something that no replicate has met makes it."""
         return np.where(self._strain > ASTRAY, self._raw_gap, 0)
-
-    @property
-    def _seen(self) -> tuple[FloatArray, Draws]:
-        """v(N) − v(∅), and what replicates are made of: they decide what could have gone unseen."""
-        return self.ends.grand - self.ends.empty, self.plan.estimator.draws(len(self.moments.mean))
 
     @property
     def _confidence(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,14 +13,12 @@ from owenshap.designs.indices import SHAPLEY, Index, as_index
 from owenshap.designs.levels import drawn_levels
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator, by_name
-from owenshap.estimators.base import RulePasses
+from owenshap.estimators.base import RulePasses, default_budget
 from owenshap.estimators.exact import MOST_PLAYERS
 from owenshap.games.game import Game
 from owenshap.run.answers import METHODS, Answers, Shares
 from owenshap.run.keeping import KeepingGame, Kept
-from owenshap.run.plan import default_budget
 from owenshap.run.result import Estimate
-from owenshap.support.arrays import FloatArray
 from owenshap.support.checks import whole_number
 
 
@@ -47,7 +46,7 @@ def method_under(
     if open_ended or not isinstance(budget, int):
         rule = f"come with a budget alone for values '{index.name}' by stars"
         raise InputError("method", rule, f"'{estimator.name}'", f"Give a budget, or use {METHODS}")
-    if not index.symmetric and estimator.step > 1:
+    if not index.symmetric and estimator.mirrors:
         rule = f"not mirror its levels for the index '{index.name}', which is not symmetric"
         raise InputError("method", rule, f"'{estimator.name}'", "Use 'owen', or 'gaussian-process'")
     settled = estimator.within(n_players, budget)
@@ -62,7 +61,7 @@ def estimate_under(estimate: Estimate, kept: tuple[Kept, ...] | None, index: Ind
     if kept is None:
         return replace(estimate, index=index.name)
     values = estimate.moments.mean
-    errors = np.nan_to_num(_table(estimate.standard_errors, estimate))
+    errors = np.nan_to_num(estimate.standard_errors.reshape(values.shape))
     outputs = values.shape[1] // len(kept)
     new_values, new_errors = np.empty_like(values), np.empty_like(values)
     for row, each in enumerate(kept):
@@ -107,11 +106,7 @@ def snapshots_under(
     game = KeepingGame(asked.game, sums=exact) if keeps else asked.game
     efficient = asked.efficient and keeps  # no sum is promised
     changed = {"game": game, "method": method, "efficient": efficient, "index": SHAPLEY.name}
-    latest = None
-    for latest in run(changed):  # noqa: B007
-        pass
-    assert latest is not None
-    estimate = latest()
+    estimate = deque(run(changed), maxlen=1).pop()()  # the last snapshot
     kept = game.kept(estimate.evaluations) if isinstance(game, KeepingGame) else None
     answer = estimate_under(estimate, kept, index)
     yield lambda: answer
@@ -125,10 +120,6 @@ def players_of(game: Game) -> int:
         )
         raise InputError("game", "have n_players and values", type(game).__name__, advice)
     return whole_number("n_players", game.n_players, 1, "Give the number of players")
-
-
-def _table(errors: FloatArray, estimate: Estimate) -> FloatArray:
-    return errors.reshape(estimate.moments.mean.shape)
 
 
 def _estimator_of(method: str | Estimator) -> Estimator | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from owenshap.estimators.base import Notes
 from owenshap.games.game import Game
 from owenshap.run.blocks import Blocks, blocks_smaller, in_draws, worked
 from owenshap.run.clock import Clock, never, timed_ends
-from owenshap.run.evaluate import Ends, closed_form, evaluate_ends
+from owenshap.run.evaluate import Ends, Evaluator, closed_form, evaluate_ends
 from owenshap.run.result import Estimate
 from owenshap.run.task import Plan, Settings
 from owenshap.statistics.accumulators import Accumulator
@@ -59,11 +59,13 @@ class Session:
         clock: Clock = never,
         ends: Ends | None = None,
     ) -> None:
-        self.game, self.plan, self.settings, self.clock = game, plan, settings, clock
+        self.plan = plan
+        self.settings = settings
+        self.clock = clock
         self.executor = executor
         if ends is None:
-            ends = evaluate_ends(game) if clock is never else timed_ends(game, clock)
-        self.ends = ends
+            ends = evaluate_ends(game) if clock is never else timed_ends(game, clock)[0]
+        self.evaluator = Evaluator(game, ends, settings.coalitions_at_once(game.n_players))
         self.evaluations = 2
         self.blocks = 0
         """Blocks of replicates that are done."""
@@ -86,10 +88,30 @@ class Session:
         foldable = self.plan.leaves_a_gap and not self.plan.estimator.keeps_gap
         return Accumulator(
             sums=self.looked_at or self.plan.leaves_a_gap,
-            at_once=0 if self.looked_at else AT_ONCE // blocks_smaller(self.game, self.ends),
+            at_once=0 if self.looked_at else AT_ONCE // blocks_smaller(self.evaluator),
             total=self.ends.grand - self.ends.empty if foldable else None,
             spread=self.settings.efficient and self.plan.spreads_its_gap,
         )
+
+    @property
+    def game(self) -> Game:
+        """What is estimated."""
+        return self.evaluator.game
+
+    @property
+    def ends(self) -> Ends:
+        """v(∅) and v(N)."""
+        return self.evaluator.ends
+
+    @property
+    def rows(self) -> int:
+        """How many rows play the game together."""
+        return self.evaluator.can.rows
+
+    def release(self) -> None:
+        """Let go of what the game keeps between calls."""
+        if self.evaluator.can.of_rows is not None:
+            self.evaluator.can.of_rows.release()
 
     # --- what it has come to
 
@@ -101,14 +123,14 @@ class Session:
     @property
     def moments(self) -> Moments | None:
         """Of the replicates so far; None where there are none."""
-        return self._replicates.moments
+        return self._replicates.summary.moments
 
     @property
     def fit_errors(self) -> FloatArray | None:
         """Standard errors (n, k) of the mean of fits, which are independent; None where replicates
         are none.
         """
-        return self._replicates.fit_errors
+        return self._replicates.summary.fit_errors
 
     @property
     def cost(self) -> int:
@@ -118,7 +140,7 @@ class Session:
     def _sampled(self, blocks: Iterable[Blocks]) -> Iterator[None]:
         """Blocks of replicates that are independent of each other."""
         block: FloatArray | None = None
-        for part in worked(self.game, self.plan, blocks, self.ends, self.settings, self.executor):
+        for part in worked(self.evaluator, self.plan, blocks, self.settings, self.executor):
             self.evaluations += part.evaluations
             block = part.replicates if block is None else block + part.replicates
             self.notes = part.noted(self.notes)
@@ -141,7 +163,7 @@ class Session:
             moments,
             self.ends,
             self.looks,
-            self._replicates.sums,
+            self._replicates.summary.sums,
             fit_errors=self.fit_errors,
             notes=self.notes,
             state=self.state() if self.resumable else None,
@@ -152,8 +174,7 @@ class Session:
     def of_rows(self, game: Game, outputs: IntArray) -> Self:
         """The session of some of the rows of its game, which have these outputs."""
         some = copy.copy(self)
-        some.game = game
-        some.ends = self.ends.of_outputs(outputs)
+        some.evaluator = replace(self.evaluator, game=game, ends=self.ends.of_outputs(outputs))
         some.ranges = self.ranges[outputs]
         some._replicates = self._replicates.of_outputs(outputs)
         return some
@@ -162,10 +183,8 @@ class Session:
     def joined(cls, sessions: Sequence[Self], game: Game) -> Self:
         """One session of rows that stand at the same place, of the game that they play together."""
         joined = copy.copy(sessions[0])
-        joined.game = game
-        ends = [each.ends for each in sessions]
-        empty = np.concatenate([each.empty for each in ends])
-        joined.ends = Ends(empty, np.concatenate([each.grand for each in ends]), ends[0].scalar)
+        ends = Ends.joined([each.ends for each in sessions])
+        joined.evaluator = replace(joined.evaluator, game=game, ends=ends)
         joined.ranges = np.concatenate([each.ranges for each in sessions])
         joined._replicates = Accumulator.joined([each._replicates for each in sessions])
         return joined
@@ -233,7 +252,7 @@ class FixedSession(Session):
 
     def _blocks_left(self) -> Iterator[Blocks]:
         """The blocks of a fixed budget that are not done yet."""
-        smaller = blocks_smaller(self.game, self.ends)
+        smaller = blocks_smaller(self.evaluator)
         for first, sizes, _ in in_draws(self.plan, self.game.n_players, smaller):
             done = min(max(self.blocks - first, 0), len(sizes))
             if done < len(sizes):

@@ -17,7 +17,7 @@ from owenshap.statistics.stopping import Verdict, width_to_rank
 
 # of the greatest need: rows from there on are taken on together
 # (benchmarks/decisions.md#what-rows-share)
-NEAR = 0.9
+NEEDY_SHARE = 0.9
 
 
 @dataclass(eq=False)
@@ -32,11 +32,6 @@ class Row:
     """Of the latest look; None where replicates were made since."""
     need: float = field(default=math.inf)
     """How much it needs to go on: the most needy rows do."""
-
-    @property
-    def cost(self) -> int:
-        """Evaluations of a replicate, at most."""
-        return self.session.cost
 
     @property
     def alone(self) -> bool:
@@ -134,17 +129,17 @@ class Sharing:
         """Replicates that rows go on to in this round, by identity; those that nothing is left for
         are not in it.
         """
-        targets = {id(row): row.session.count for row in rows if row.cost <= left}
+        targets = {id(row): row.session.count for row in rows if row.session.cost <= left}
         able = [row for row in rows if id(row) in targets]
         most = max((row.need for row in able), default=0.0)
-        needy = [row for row in able if row.need >= NEAR * most]
+        needy = [row for row in able if row.need >= NEEDY_SHARE * most]
         # where nothing is known yet, nobody comes first
         equal = left / max(1, len(needy)) if math.isinf(most) else left
         for row in sorted(needy, key=_by_need):
-            if left < row.cost:
+            if left < row.session.cost:
                 break
-            target = self._target(row, min(left, max(equal, row.cost)))
-            left -= (target - row.session.count) * row.cost
+            target = self._target(row, min(left, max(equal, row.session.cost)))
+            left -= (target - row.session.count) * row.session.cost
             targets[id(row)] = target
         return targets
 
@@ -153,14 +148,14 @@ class Sharing:
         where that pays.
         """
         session = row.session
-        if left >= row.cost * LEARNER_LOOK:
+        if left >= row.session.cost * LEARNER_LOOK:
             session.relearn(row.verdict)
         if self.by_clock and session.count < FIRST_LOOK:
             # a clock is looked at sooner
             return min(max(1, 2 * session.count), FIRST_LOOK, session.affordable)
         if math.isinf(left):
             return session.next_look
-        return min(session.next_look, session.count + int(left // row.cost))
+        return min(session.next_look, session.count + int(left // row.session.cost))
 
 
 def _by_need(row: Row) -> tuple[float, int, int]:

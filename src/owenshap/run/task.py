@@ -14,18 +14,15 @@ import numpy as np
 from owenshap.designs.pairs import MOST_CHOSEN
 from owenshap.errors import InputError
 from owenshap.estimators import Estimator
-from owenshap.games.game import Game, is_of_rows, rows_of
+from owenshap.games.game import Game, abilities, is_of_rows
 from owenshap.run.clock import Clock
 from owenshap.run.methods import named
 from owenshap.statistics.goal import ENDLESS, Until
-from owenshap.support.arrays import USUAL_MEMORY, FloatArray
+from owenshap.support.arrays import CALL_NUMBERS, USUAL_MEMORY, FloatArray
 from owenshap.support.checks import checked_confidence, whole_number
 
 # per player of a coalition: the boolean, and two float64 rows that a model makes of it
 ROW_BYTES = 17
-# of one call, players of its coalitions or values of its designs: enough to fill the model, little
-# enough for the cache
-CALL_NUMBERS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -108,8 +105,13 @@ class Plan:
         return cls(estimator, state["replicates"], state["budget"], state["because"], until)
 
     def learns(self, n_players: int) -> bool:
-        """Whether what it does next depends on values: rows then go one by one."""
+        """Whether what it does next depends on the values of all replicates so far."""
         return self.until is not None and self.estimator.learner(n_players) is not None
+
+    def goes_alone(self, n_players: int, outputs: int) -> bool:
+        """Whether what it evaluates depends on values: rows then go one by one."""
+        estimator = self.estimator
+        return self.learns(n_players) or (estimator.fits and estimator.adaptive(n_players, outputs))
 
     def evaluations(self, n_players: int) -> int:
         """Evaluations of all replicates, at most."""
@@ -151,7 +153,7 @@ class Task:
     @property
     def rows(self) -> int:
         """How many rows play the game together."""
-        return rows_of(self.game)
+        return abilities(self.game).rows
 
     @property
     def cost(self) -> int:
@@ -224,25 +226,34 @@ def check_plan(plan: object, n_players: int) -> Plan:
     return plan
 
 
-def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
-    """A plan must be one for so many players, and its fits must fit into memory."""
+def infeasible(plan: Plan, n_players: int, memory: float) -> InputError | None:
+    """What is wrong with a plan that is not for so many players, or whose fits need more memory;
+    None where nothing is.
+    """
     estimator = plan.estimator
     if estimator.most_players is not None and n_players > estimator.most_players:
         rule = f"be at most {estimator.most_players:,} for {estimator.name}"
         advice = "Use method='castro' or 'linear', or group features into fewer players"
-        raise InputError("n_players", rule, n_players, advice)
-    needed = bytes_needed(plan, n_players)
-    if needed > memory:
-        rule = (
-            f"hold what {estimator.name} needs with this budget and {n_players:,} players, about "
-            f"{needed / 1e6:,.0f}MB"
-        )
-        raise InputError(
-            "memory", rule, memory, "Raise it, lower the budget, or use method='halved-owen'"
-        )
+        return InputError("n_players", rule, n_players, advice)
+    needed = _bytes_needed(plan, n_players)
+    if needed <= memory:
+        return None
+    rule = (
+        f"hold what {estimator.name} needs with this budget and {n_players:,} players, about "
+        f"{needed / 1e6:,.0f}MB"
+    )
+    advice = "Raise it, lower the budget, or use method='halved-owen'"
+    return InputError("memory", rule, memory, advice)
 
 
-def bytes_needed(plan: Plan, n_players: int) -> int:
+def check_feasible(plan: Plan, n_players: int, memory: int) -> None:
+    """An error where a plan is not for so many players, or needs more memory."""
+    error = infeasible(plan, n_players, memory)
+    if error is not None:
+        raise error
+
+
+def _bytes_needed(plan: Plan, n_players: int) -> int:
     """What a plan's fits take; nothing where that is no more than one call of a game takes."""
     estimator, replicates = plan.estimator, plan.replicates
     if plan.until is not None:  # it learns from so many pairs, at most

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from owenshap.statistics.efficiency import Folds
 from owenshap.statistics.moments import Moments, sums_over_players
 from owenshap.support.arrays import FloatArray, IntArray
+
+
+class Summary(NamedTuple):
+    """What replicates have come to."""
+
+    moments: Moments | None
+    """Of their values; None where there are no replicates."""
+    sums: Moments | None
+    """Of their sums over the players, as they were made; None where those are not kept."""
+    fit_errors: FloatArray | None
+    """Standard errors (n, k) of the mean of fits, which are independent; None where replicates are
+    none.
+    """
 
 
 class Accumulator:
@@ -46,18 +60,18 @@ class Accumulator:
         self._folds: Folds | None = None
         self._blocks: list[FloatArray] = []
         """Not reduced yet."""
-        self._numbers = 0
         self._fit_squares: FloatArray | None = None
         """Squared standard errors (n, k) of replicates that are fits, summed over them."""
-        self._latest: tuple[Moments | None, Moments | None] | None = None
-        """Moments and sums, where somebody has asked for them since the last block."""
+        self.count = 0
+        """Replicates so far."""
+        self._latest: Summary | None = None
+        """Where somebody has asked for it since the last block."""
 
     def add(self, replicates: FloatArray, fit_errors: FloatArray | None = None) -> None:
         """One block more, (r, n, k), and the standard errors that fits have of their own."""
         self._latest = None
+        self.count += len(replicates)
         self._blocks.append(replicates)
-        # whatever the outputs: none depends on the others
-        self._numbers += replicates.shape[0] * replicates.shape[1]
         self._reduce()
         if fit_errors is not None:
             squares = np.square(fit_errors).sum(axis=0)
@@ -65,49 +79,31 @@ class Accumulator:
             self._fit_squares = squares if before is None else before + squares
 
     def _reduce(self) -> None:
-        """Reduce the blocks, where they are large enough together."""
-        if self._numbers >= self._at_once:
+        """Reduce the blocks, where they are large enough together, whatever the outputs: none
+        depends on the others.
+        """
+        if sum(block.shape[0] * block.shape[1] for block in self._blocks) >= self._at_once:
             self._moments, self._folds = self._reduced()
             self._blocks = []
-            self._numbers = 0
 
     @property
-    def count(self) -> int:
-        """Replicates so far."""
-        reduced = 0 if self._moments is None else self._moments.count
-        return reduced + sum(map(len, self._blocks))
-
-    @property
-    def moments(self) -> Moments | None:
-        """Of the values of all replicates so far; None where there are none."""
-        return self._all()[0]
-
-    @property
-    def sums(self) -> Moments | None:
-        """Of the sums over the players, as they were made; None where they are not kept."""
-        return self._all()[1]
-
-    @property
-    def fit_errors(self) -> FloatArray | None:
-        """Standard errors (n, k) of the mean of fits, which are independent; None where replicates
-        are none.
-        """
-        return None if self._fit_squares is None else np.sqrt(self._fit_squares) / self.count
-
-    def _all(self) -> tuple[Moments | None, Moments | None]:
+    def summary(self) -> Summary:
+        """Of all replicates so far."""
         if self._latest is None:
-            self._latest = self._values_and_sums()
+            self._latest = self._summary()
         return self._latest
 
-    def _values_and_sums(self) -> tuple[Moments | None, Moments | None]:
+    def _summary(self) -> Summary:
+        squares = self._fit_squares
+        errors = None if squares is None else np.sqrt(squares) / self.count
         reduced, folds = self._reduced()
         if reduced is None or not self._with_sums:
-            return reduced, None
+            return Summary(reduced, None, errors)
         values = reduced.of_players(slice(-1))
         sums = reduced.of_players(slice(-1, None))
         if folds is not None and self._spread:
             values = folds.corrected(values)
-        return values, sums
+        return Summary(values, sums, errors)
 
     def _reduced(self) -> tuple[Moments | None, Folds | None]:
         if not self._blocks:
@@ -124,12 +120,12 @@ class Accumulator:
 
     def of_outputs(self, outputs: IntArray) -> Accumulator:
         """The same of some outputs."""
-        total = None if self._total is None else self._total[outputs]
-        some = Accumulator(self._with_sums, self._at_once, total, self._spread)
+        some = copy(self)
+        some._latest = None
+        some._total = None if self._total is None else self._total[outputs]
         some._moments = None if self._moments is None else self._moments.of_outputs(outputs)
         some._folds = None if self._folds is None else self._folds.of_outputs(outputs)
         some._blocks = [block[:, :, outputs] for block in self._blocks]
-        some._numbers = self._numbers
         squares = self._fit_squares
         some._fit_squares = None if squares is None else squares[:, outputs]
         return some
@@ -140,10 +136,10 @@ class Accumulator:
         reduced.
         """
         assert not any(part._blocks for part in parts)
-        first = parts[0]
+        joined = copy(parts[0])
+        joined._latest = None
         totals = [part._total for part in parts if part._total is not None]
-        total = np.concatenate(totals) if totals else None
-        joined = Accumulator(first._with_sums, first._at_once, total, first._spread)
+        joined._total = np.concatenate(totals) if totals else None
         moments = [part._moments for part in parts if part._moments is not None]
         joined._moments = Moments.joined(moments, axis=1) if moments else None
         folds = [part._folds for part in parts if part._folds is not None]
@@ -154,10 +150,12 @@ class Accumulator:
 
     def state(self) -> dict[str, Any]:
         """What it holds, as plain data."""
+        moments = self._moments
+        folds = self._folds
         return {
             "sums": self._with_sums,
-            "moments": None if self._moments is None else self._moments.arrays(),
-            "folds": None if self._folds is None else self._folds.state(),
+            "moments": None if moments is None else {"count": moments.count} | moments.arrays(),
+            "folds": None if folds is None else vars(folds).copy(),
             "blocks": list(self._blocks),
             "fit_squares": self._fit_squares,
         }
@@ -166,14 +164,14 @@ class Accumulator:
         """Take up what the `state` of another came to, which may have kept more or less; replicates
         sum to the total (k,) where their sums were not kept.
         """
-        moments = None if state["moments"] is None else Moments.of_arrays(state["moments"])
+        moments = None if state["moments"] is None else Moments(**state["moments"])
         if moments is not None and self._with_sums and not state["sums"]:
-            sums = Moments.constant(moments.count, total)
-            moments = Moments.joined([moments, sums], axis=0)
+            moments = Moments.joined([moments, Moments.of(total[None, None])], axis=0)
         self._moments = moments
-        self._folds = None if state["folds"] is None else Folds.restored(state["folds"])
+        self._folds = None if state["folds"] is None else Folds(**state["folds"])
         self._blocks = list(state["blocks"])
-        self._numbers = sum(block.shape[0] * block.shape[1] for block in self._blocks)
+        reduced = 0 if moments is None else moments.count
+        self.count = reduced + sum(map(len, self._blocks))
         self._fit_squares = state["fit_squares"]
         self._latest = None
         self._reduce()

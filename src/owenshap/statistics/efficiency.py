@@ -12,10 +12,9 @@ replicates.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -85,7 +84,7 @@ class Folds:
                 some = slice(start, start + most)
                 part = self.of_outputs(some)
                 mean[:, some], squares[:, some] = part._corrected(raw.squares[:, some])
-        return Moments(self.count, mean, squares, raw.shape, raw)
+        return replace(raw, mean=mean, squares=squares, raw=raw)
 
     def _corrected(self, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Mean and squares of the corrected replicates, from the squares of the raw ones."""
@@ -170,15 +169,6 @@ class Folds:
         centre = np.concatenate([part.centre for part in parts], axis=-1)
         sums = np.concatenate([part.sums for part in parts], axis=-1)
         return Folds(parts[0].count, centre, sums)
-
-    def state(self) -> dict[str, Any]:
-        """All of it as plain data."""
-        return {"count": self.count, "centre": self.centre, "sums": self.sums}
-
-    @classmethod
-    def restored(cls, state: Mapping[str, Any]) -> Folds:
-        """What `state` was written of."""
-        return cls(state["count"], state["centre"], state["sums"])
 
 
 @lru_cache(maxsize=64)

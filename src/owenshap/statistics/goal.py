@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +19,7 @@ GROWTH = 1.08  # from look to look: what is overshot on average is half of it
 BETWEEN_LOOKS = 600  # evaluations at least, so that looks cost little
 # the same where a surrogate learns, beside whose fits looks cost nothing
 BETWEEN_LEARNER_LOOKS = 40
-ENDLESS = 1 << 62  # replicates where nothing but the goal ends a run
+ENDLESS = sys.maxsize  # replicates where nothing but the goal ends a run
 
 
 @dataclass(frozen=True)

@@ -15,21 +15,22 @@ from owenshap.support.draws import REPLICATES, Draws
 # below, an interval is doubtful: skewed ones hold less than 85 % (benchmarks/decisions.md#doubts)
 FEW_REPLICATES = 10
 ASTRAY = 4.0  # standard errors of the sum: a gap beyond them is no accident (1 in 16,000)
-LOUD = 0.85  # share of the error rate for the common half-width
-QUIET = 0.05  # share of the error rate that keeps quiet players' intervals narrow
-SKEWED = 0.1  # how much of Hall's term a look adds for skewness: measured, see benchmarks/coverage
-SKEWED_LEARNING = 0.25  # the same where a surrogate learns
+COMMON_SHARE = 0.85  # share of the error rate for the common half-width
+QUIET_SHARE = 0.05  # share of the error rate that keeps quiet players' intervals narrow
+# how much of Hall's term a look adds for skewness: measured, see benchmarks/coverage
+SKEWNESS_WEIGHT = 0.1
+LEARNING_SKEWNESS_WEIGHT = 0.25  # the same where a surrogate learns
 # The farthest replicate carries the spread where it has more than this share of it and this many
 # times a replicate's: a normal's never does (benchmarks/decisions.md#widths-of-intervals).
-CARRIED = 0.5
-USUAL = 3.0  # a replicate's shares, for the same
+CARRIED_SHARE = 0.5
+OWN_SHARES = 3.0  # a replicate's shares, for the same
 # excess kurtosis of the replicates of most players, from which on a surrogate's errors are rare and
 # large
-SURPRISING = 3.0
+HEAVY_TAILS = 3.0
 # Of the game's range: how large an event that nothing has shown is taken to be. A tolerance of 1 %
 # then takes 15 replicates, which the first look has anyway.
-UNSEEN = 0.05
-NEGLIGIBLE = 0.4  # of the largest standard error: what is below is bounded, not solved for
+UNSEEN_SHARE = 0.05
+SMALL_ERROR = 0.4  # of the largest standard error: what is below is bounded, not solved for
 
 
 @lru_cache(maxsize=64)
@@ -73,10 +74,8 @@ def half_widths(
     tail = (1 - confidence) / 2
     of_each, of_all = moments.squared_skewness
     wider = 1 + (of_each + of_all) / 2 * _second_order(normal_quantile(tail), moments.count)
-    widened = quantile_of(moments.count - 1, tail) * _cautious_errors(moments) * wider
-    floor = unseen_half_width(moments, 1 - confidence, total, draws)
-    rare = _room_for_what_is_rare(moments, confidence)
-    return np.maximum(np.maximum(widened, rare), floor)
+    half = _widened(moments, confidence, wider)
+    return np.maximum(half, unseen_half_width(moments, 1 - confidence, total, draws))
 
 
 def doubts(moments: Moments, strain: FloatArray) -> NDArray[np.object_]:
@@ -109,10 +108,13 @@ def few(count: int, what: str) -> str:
     return f"{count} {what} tell little of their spread; {FEW_REPLICATES} are enough"
 
 
-def _room_for_what_is_rare(moments: Moments, confidence: float) -> FloatArray:
-    """Half-widths (n, k) with room for an unseen event, where replicates agree; else 0."""
-    room: FloatArray = np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0)
-    return room
+def _widened(moments: Moments, confidence: float, wider: FloatArray) -> FloatArray:
+    """Half-widths (n, k) by Student's t, so many times wider; where replicates agree, with room for
+    an unseen event.
+    """
+    quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
+    room = np.where(moments.unseen, rare_half_width(moments, 1 - confidence), 0)
+    return np.maximum(quantile * _cautious_errors(moments) * wider, room)
 
 
 def _cautious_errors(moments: Moments) -> FloatArray:
@@ -139,14 +141,9 @@ def stopped_half_widths(
     `unseen_half_width`, which takes `total` and `draws`.
     """
     quantile = quantile_of(moments.count - 1, (1 - confidence) / 2)
-    widened = (
-        quantile
-        * _cautious_errors(moments)
-        * (1 + 2 * _for_skewness(moments, quantile, moments.count))
-    )
-    room = _room_for_what_is_rare(moments, confidence)
-    floor = unseen_half_width(moments, 1 - confidence, total, draws)
-    return np.maximum(np.maximum(widened, room) * _for_looking(moments, moments.count), floor)
+    wider = 1 + 2 * _for_skewness(moments, quantile, moments.count)
+    half = _widened(moments, confidence, wider) * _for_looking(moments, moments.count)
+    return np.maximum(half, unseen_half_width(moments, 1 - confidence, total, draws))
 
 
 def simultaneous_half_widths(
@@ -154,7 +151,7 @@ def simultaneous_half_widths(
     confidence: float,
     scales: FloatArray | float = 1.0,
     room: FloatArray | float = 0.0,
-    skewed: float = SKEWED,
+    skewed: float = SKEWNESS_WEIGHT,
     total: FloatArray | float = 0.0,
     draws: Draws = REPLICATES,
 ) -> FloatArray:
@@ -171,8 +168,8 @@ def simultaneous_half_widths(
     rate = 1 - confidence
     cells = moments.mean.size
     errors = watched_errors(moments, confidence, skewed)
-    common = common_half_width(errors / scales, moments.count, LOUD * rate) * scales
-    single = quantile_of(moments.count - 1, QUIET * rate / (2 * cells)) * errors
+    common = common_half_width(errors / scales, moments.count, COMMON_SHARE * rate) * scales
+    single = quantile_of(moments.count - 1, QUIET_SHARE * rate / (2 * cells)) * errors
     # A quiet player is one whose events are rare, or seem so: that holds of all of them at once
     # only with room for each.
     quiet = np.maximum(single, rare_half_width(moments, rate / cells))
@@ -184,11 +181,11 @@ def simultaneous_half_widths(
 
 def weight_of_skewness(learns: bool) -> float:
     """How much a look adds for skewness, where a surrogate learns and where none does."""
-    return SKEWED_LEARNING if learns else SKEWED
+    return LEARNING_SKEWNESS_WEIGHT if learns else SKEWNESS_WEIGHT
 
 
 def watched_errors(
-    moments: Moments, confidence: float, skewed: float = SKEWED, count: int | None = None
+    moments: Moments, confidence: float, skewed: float = SKEWNESS_WEIGHT, count: int | None = None
 ) -> FloatArray:
     """Standard errors (n, k) as a stopping rule may trust them.
 
@@ -219,14 +216,14 @@ def common_half_width(
     largest = float(errors.max())
     if largest == 0:
         return 0.0
-    loud = errors[errors > NEGLIGIBLE * largest]
+    loud = errors[errors > SMALL_ERROR * largest]
     rest = errors.size - len(loud)
     low = quantile_of(count - 1, rate / 2) * largest
     high = quantile_of(count - 1, rate / (2 * errors.size)) * largest
     while high - low > precision * high:
         middle = (low + high) / 2
         chance = 2 * float(stdtr(count - 1, -middle / loud).sum())
-        chance += 2 * rest * float(stdtr(count - 1, -middle / (NEGLIGIBLE * largest)))
+        chance += 2 * rest * float(stdtr(count - 1, -middle / (SMALL_ERROR * largest)))
         low, high = (low, middle) if chance <= rate else (middle, high)
     return high
 
@@ -263,7 +260,7 @@ def unseen_half_width(
         What a replicate is made of.
     """
     ranges = np.maximum(column_sums(np.abs(moments.mean)), moments.ranges.max(axis=0))
-    event = UNSEEN * draws.leverage * np.maximum(np.abs(total), ranges)
+    event = UNSEEN_SHARE * draws.leverage * np.maximum(np.abs(total), ranges)
     half: FloatArray = event * (-math.log(rate) / (draws.count * moments.count))
     return half
 
@@ -273,7 +270,7 @@ def surprises(moments: Moments) -> FloatArray:
     most players; else 0.
     """
     excess = column_sums(np.where(moments.unseen, 0, moments.excess)) / len(moments.mean)
-    often = excess < SURPRISING
+    often = excess < HEAVY_TAILS
     return np.where(often, 0, moments.ranges.max(axis=0))
 
 
@@ -282,12 +279,9 @@ def _carried_by_few(moments: Moments) -> BoolArray:
     distribution's would.
     """
     moments = moments.raw or moments
-    shape = moments.shape
-    if shape is None:
-        return np.zeros(moments.mean.shape[1], np.bool_)
-    away = np.maximum(shape.highest - moments.mean, moments.mean - shape.lowest)
+    away = np.maximum(moments.highest - moments.mean, moments.mean - moments.lowest)
     farthest = column_sums(np.square(away))
-    return farthest > (CARRIED + USUAL / moments.count) * column_sums(moments.squares)
+    return farthest > (CARRIED_SHARE + OWN_SHARES / moments.count) * column_sums(moments.squares)
 
 
 def _for_looking(moments: Moments, count: int) -> FloatArray:

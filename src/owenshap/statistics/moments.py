@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray, IntArray, column_sums
+from owenshap.support.arrays import CACHED, ROUNDING, BoolArray, FloatArray, IntArray, column_sums
 
-# numbers of an output worked on at once: they drown the overhead and fit a cache, ten folds too
-AT_ONCE = 1 << 12
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """How replicates lie about their mean, (n, k) each: sums of third and fourth powers, the lowest
-    and the highest.
-    """
-
-    cubes: FloatArray
-    fourths: FloatArray
-    lowest: FloatArray
-    highest: FloatArray
+# numbers of an output worked on at once: they drown the overhead, and ten folds with their sums
+# still fit the cache
+AT_ONCE = CACHED // 32
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Moments of replicates: how many, their mean (n, k), the sum of squares about it (n, k), and
-    their shape.
+    """Moments of replicates: how many, their mean (n, k), sums of second, third and fourth powers
+    about it, the lowest and the highest.
 
-    The shape is None where there is nothing random to describe. Where the gap of the replicates was
-    spread, `raw` has their moments as they were made: what is rare is looked for in those.
+    Where the gap of the replicates was spread, `raw` has their moments as they were made: what is
+    rare is looked for in those.
     """
 
     count: int
     mean: FloatArray
     squares: FloatArray
-    shape: Shape | None = None
-    raw: Moments | None = None
+    cubes: FloatArray
+    fourths: FloatArray
+    lowest: FloatArray
+    highest: FloatArray
+    raw: Moments | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(cls, replicates: FloatArray) -> Moments:
@@ -49,30 +41,54 @@ class Moments:
         mean: FloatArray = np.add.reduce(replicates, axis=0) / len(replicates)
         away = replicates - mean
         squared = np.square(away)
-        shape = Shape(
+        return cls(
+            len(replicates),
+            mean,
+            np.add.reduce(squared, axis=0),
             np.add.reduce(squared * away, axis=0),
             np.add.reduce(np.square(squared), axis=0),
             np.minimum.reduce(replicates, axis=0),
             np.maximum.reduce(replicates, axis=0),
         )
-        return cls(len(replicates), mean, np.add.reduce(squared, axis=0), shape)
 
     @classmethod
-    def constant(cls, count: int, values: FloatArray) -> Moments:
-        """Moments of so many replicates of one player that all have these values (k,)."""
-        row = values[None]
-        none = np.zeros_like(row)
-        return cls(count, row, none, Shape(none, none, row, row))
+    def of_fit(cls, count: int, values: FloatArray, errors: FloatArray) -> Moments:
+        """A fit with these standard errors as if it were the mean of so many replicates, of which
+        nothing else is known.
+        """
+        none = np.zeros_like(values)
+        squares = np.square(errors) * (count * (count - 1))
+        return cls(count, values, squares, none, none, values, values)
 
     def merge(self, other: Moments) -> Moments:
-        """Moments of both sets of replicates together."""
-        count = self.count + other.count
+        """Moments of both sets of replicates together (Pébay 2008)."""
+        a = self.count
+        b = other.count
+        count = a + b
         shift = other.mean - self.mean
-        mean = self.mean + shift * (other.count / count)
-        squares = (
-            self.squares + other.squares + np.square(shift) * (self.count * other.count / count)
+        squared = np.square(shift)  # products: a power takes ten times as long
+        cubes = (
+            self.cubes
+            + other.cubes
+            + squared * shift * (a * b * (a - b) / count**2)
+            + 3 * shift * (a * other.squares - b * self.squares) / count
         )
-        return Moments(count, mean, squares, _merged(self, other, shift))
+        fourths = (
+            self.fourths
+            + other.fourths
+            + np.square(squared) * (a * b * (a * a - a * b + b * b) / count**3)
+            + 6 * squared * (a * a * other.squares + b * b * self.squares) / count**2
+            + 4 * shift * (a * other.cubes - b * self.cubes) / count
+        )
+        return Moments(
+            count,
+            self.mean + shift * (b / count),
+            self.squares + other.squares + squared * (a * b / count),
+            cubes,
+            fourths,
+            np.minimum(self.lowest, other.lowest),
+            np.maximum(self.highest, other.highest),
+        )
 
     def of_outputs(self, which: IntArray) -> Moments:
         """The moments of some outputs."""
@@ -87,36 +103,16 @@ class Moments:
         """Moments of as many replicates each, of the players (axis 0) or the outputs (axis 1) of
         all of them.
         """
-        arrays = [part.arrays() for part in parts]
-        names = arrays[0].keys() - {"count"}
-        joined = {name: np.concatenate([part[name] for part in arrays], axis) for name in names}
-        return Moments.of_arrays({**joined, "count": arrays[0]["count"]})
+        each = zip(*(part.arrays().values() for part in parts), strict=True)
+        return Moments(parts[0].count, *(np.concatenate(arrays, axis) for arrays in each))
 
     def arrays(self) -> dict[str, FloatArray]:
-        """All of it as arrays."""
-        arrays = {"count": np.array(float(self.count)), "mean": self.mean, "squares": self.squares}
-        if self.shape is not None:
-            arrays |= {part.name: getattr(self.shape, part.name) for part in fields(Shape)}
-        return arrays
-
-    @classmethod
-    def of_arrays(cls, arrays: Mapping[str, FloatArray]) -> Moments:
-        """The moments that `arrays` gave."""
-        names = [part.name for part in fields(Shape)]
-        shape = Shape(*(arrays[name] for name in names)) if names[0] in arrays else None
-        return cls(int(arrays["count"]), arrays["mean"], arrays["squares"], shape)
+        """The arrays (n, k) by name, in their order."""
+        return {name: getattr(self, name) for name in ARRAYS}
 
     def _changed(self, change: Callable[[FloatArray], FloatArray]) -> Moments:
         """The moments with every array (n, k) changed so."""
-        shape = self.shape
-        if shape is not None:
-            shape = Shape(
-                change(shape.cubes),
-                change(shape.fourths),
-                change(shape.lowest),
-                change(shape.highest),
-            )
-        return Moments(self.count, change(self.mean), change(self.squares), shape)
+        return Moments(self.count, *map(change, self.arrays().values()))
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -143,11 +139,9 @@ class Moments:
         """Skewness of a replicate as it was made, 0 where replicates do not differ."""
         if self.raw is not None:
             return self.raw.skewness
-        if self.shape is None:
-            return np.zeros_like(self.mean)
         spread = self._spread()
         skewness: FloatArray = np.divide(
-            self.shape.cubes / self.count, spread**1.5, out=np.zeros_like(spread), where=spread > 0
+            self.cubes / self.count, spread**1.5, out=np.zeros_like(spread), where=spread > 0
         )
         return skewness
 
@@ -166,11 +160,9 @@ class Moments:
         """Excess kurtosis of a replicate as it was made, 0 where replicates do not differ."""
         if self.raw is not None:
             return self.raw.excess
-        if self.shape is None:
-            return np.zeros_like(self.mean)
         spread = self._spread()
         fourth: FloatArray = np.divide(
-            self.shape.fourths / self.count,
+            self.fourths / self.count,
             spread**2,
             out=np.full_like(spread, 3),
             where=spread > 0,
@@ -180,17 +172,12 @@ class Moments:
     @cached_property
     def ranges(self) -> FloatArray:
         """How far replicates lie apart as they were made, the highest from the lowest."""
-        return (
-            np.zeros_like(self.mean)
-            if self.shape is None
-            else self.shape.highest - self.shape.lowest
-        )
+        return self.highest - self.lowest
 
     @cached_property
     def largest(self) -> FloatArray:
         """The largest that any value of an output (k,) was in any replicate, without its sign."""
-        ends = [self.mean] if self.shape is None else [self.shape.lowest, self.shape.highest]
-        largest: FloatArray = np.abs(ends).max(axis=(0, 1))
+        largest: FloatArray = np.abs([self.lowest, self.highest]).max(axis=(0, 1))
         return largest
 
     @cached_property
@@ -231,6 +218,9 @@ class Moments:
         return np.where(spread > ROUNDING**2 * np.square(self.mean) + 1e-140, spread, 0)
 
 
+ARRAYS = ("mean", "squares", "cubes", "fourths", "lowest", "highest")
+
+
 def sums_over_players(replicates: FloatArray) -> FloatArray:
     """Sums of replicates (r, n, k) over the players, (r, 1, k), player after player whatever the
     number of outputs.
@@ -244,29 +234,3 @@ def sums_over_players(replicates: FloatArray) -> FloatArray:
         return np.add.accumulate(replicates, axis=1)[:, -1:]
     sums = np.add.reduce(np.ascontiguousarray(replicates.swapaxes(0, 1)), axis=0)
     return sums[:, None]
-
-
-def _merged(one: Moments, other: Moments, shift: FloatArray) -> Shape | None:
-    """The shape of two sets of replicates together (Pébay 2008)."""
-    if one.shape is None or other.shape is None:
-        return None
-    a = one.count
-    b = other.count
-    count = a + b
-    squared = np.square(shift)  # products: a power takes ten times as long
-    cubes = (
-        one.shape.cubes
-        + other.shape.cubes
-        + squared * shift * (a * b * (a - b) / count**2)
-        + 3 * shift * (a * other.squares - b * one.squares) / count
-    )
-    fourths = (
-        one.shape.fourths
-        + other.shape.fourths
-        + np.square(squared) * (a * b * (a * a - a * b + b * b) / count**3)
-        + 6 * squared * (a * a * other.squares + b * b * one.squares) / count**2
-        + 4 * shift * (a * other.shape.cubes - b * one.shape.cubes) / count
-    )
-    lowest = np.minimum(one.shape.lowest, other.shape.lowest)
-    highest = np.maximum(one.shape.highest, other.shape.highest)
-    return Shape(cubes, fourths, lowest, highest)

@@ -12,7 +12,7 @@ import numpy as np
 from owenshap.statistics.goal import FIRST_LOOK, Until
 from owenshap.statistics.intervals import (
     ASTRAY,
-    LOUD,
+    COMMON_SHARE,
     common_half_width,
     normal_quantile,
     quantile_of,
@@ -186,7 +186,7 @@ def look(
         return _look_at_order(order, sums, total, confidence, skewed)
     rate = 1 - confidence
     common = common_half_width(
-        watched_errors(moments, confidence, skewed) / tolerances, moments.count, LOUD * rate
+        watched_errors(moments, confidence, skewed) / tolerances, moments.count, COMMON_SHARE * rate
     )
     rare = float((np.maximum(rare_half_width(moments, rate), room) / tolerances).max())
     doubt = None if sums is None else _doubt(sums, total, tolerances, confidence, skewed)
@@ -306,7 +306,9 @@ def _needed(
     for _ in range(2):  # quantiles and doubts fall with the number too
         at = max(FIRST_LOOK, math.ceil(needed))
         then = watched_errors(moments, confidence, skewed, at) / tolerances
-        needed = at * common_half_width(then, at, LOUD * (1 - confidence), precision=0.01) ** 2
+        needed = (
+            at * common_half_width(then, at, COMMON_SHARE * (1 - confidence), precision=0.01) ** 2
+        )
     return max(needed, rare * moments.count)
 
 

@@ -15,7 +15,8 @@ ByteArray: TypeAlias = NDArray[np.uint8]
 ROUNDING = 1e-12  # of the numbers that a difference is taken of: what is smaller is rounding
 USUAL_MEMORY = 256 * 10**6  # bytes of working arrays, where users do not say how many
 CACHED = 1 << 17  # numbers worked on at once: a megabyte, about what stays close to a core
-WORKING = 1 << 26  # bytes of large arrays that are made at once: a quarter of the usual memory
+CALL_NUMBERS = 8 * CACHED  # given to a model or a game in one call: enough to keep it busy
+WORKING = USUAL_MEMORY // 4  # bytes of large arrays that are made at once
 ON_DEVICE = 1 << 28  # numbers worked on at once there: fewer would wait for kernels to start
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 import math
 import os
+import shutil
 import sys
 import threading
 import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import accumulate
 from typing import Any, TextIO, TypeAlias, TypeVar
 
@@ -21,9 +22,9 @@ Meter: TypeAlias = Callable[[int, int], None]
 Step = TypeVar("Step")
 
 WIDTH = 24  # characters of the longest bar
-FIRST = 0.3  # seconds after which a bar appears: shorter work is over before it is read
 EVERY = 0.1  # seconds between two looks of the bar, or two calls of a callable, at least
-TICK = 0.5  # seconds between two looks, at most: the clock of a bar never stands still
+FIRST = 3 * EVERY  # seconds after which a bar appears: shorter work is over before it is read
+TICK = FIRST  # seconds between two looks, at most: the clock of a bar never stands still
 
 
 def meter(progress: bool | Meter | None, label: str, rows: int = 0) -> Meter:
@@ -34,8 +35,8 @@ def meter(progress: bool | Meter | None, label: str, rows: int = 0) -> Meter:
         return progress
     if sys.stderr is None or progress is False:  # no stderr: a program without a console
         return silent
-    if in_notebook():
-        return NotebookBar(label, sys.stderr, rows)
+    if in_notebook():  # which shows what goes to stderr as an error
+        return NotebookBar(label, sys.stdout, rows)
     return Bar(label, sys.stderr, rows) if progress or sys.stderr.isatty() else silent
 
 
@@ -140,14 +141,10 @@ def pulse(evaluations: int = 0, fitted: float = 0.0) -> None:
 def heard(steps: Iterator[Step], listener: Callable[[int, float], None]) -> Iterator[Step]:
     """The same steps; pulses on the way to each are told to the listener."""
     while True:
-        before = hearing.listener
-        hearing.listener = listener
-        try:
-            step = next(steps)
-        except StopIteration:
+        with listening(listener):
+            step = next(steps, None)
+        if step is None:
             return
-        finally:
-            hearing.listener = before
         yield step
 
 
@@ -214,8 +211,9 @@ class Bar:
     A thread of its own keeps its clock going while the work says nothing.
     """
 
-    def __init__(self, label: str, stream: TextIO, rows: int = 0) -> None:
+    def __init__(self, label: str, stream: TextIO, rows: int = 0, erase: str = "\r\x1b[2K") -> None:
         self._label = label
+        self._erasing = erase
         self._stream = stream
         self._rows = rows
         self._began = self._phase_began = time.monotonic()
@@ -284,10 +282,8 @@ class Bar:
         out.
         """
         rows = f"{self.rows_done:,} of {self._rows:,} rows" if self._rows > 1 else ""
-        what = self.words
-        if self._fits:
-            what = "fitting"
-        elif not what and not rows and self._expected:
+        what = "fitting" if self._fits else self.words
+        if not what and not rows and self._expected:
             what = f"{self._done:,} of {self._expected:,} evaluations"
         elapsed = now - self._phase_began
         left = ""
@@ -296,7 +292,7 @@ class Bar:
         return [*(part for part in (rows, what) if part), f"{clock(now - self._began)}{left}"]
 
     def _draw(self, share: float, told: list[str]) -> None:
-        columns = self._columns()
+        columns = _columns(self._stream)
         words = f" {share:4.0%}  {'  '.join(told)}"
         width = min(WIDTH, columns - len(self._label) - len(words) - 2)
         filled = int(share * width)
@@ -306,21 +302,20 @@ class Bar:
             line = words if len(words) < columns else f" {share:4.0%}  {told[0]}  {told[-1]}"
         if len(line) >= columns:
             line = f" {share:4.0%}  {told[-1]}"
-        self._stream.write(f"\r\x1b[2K{line[: columns - 1]}")
+        self._stream.write(f"{self._erasing}{line[: columns - 1]}")
         self._stream.flush()
 
     def _erase(self) -> None:
         if self._shown:
-            self._stream.write("\r\x1b[2K")
+            self._stream.write(self._erasing)
             self._stream.flush()
             self._shown = False
 
-    def _columns(self) -> int:
-        """Of the terminal: a line that is wrapped could not be erased."""
-        try:
-            return os.get_terminal_size(self._stream.fileno()).columns or 80
-        except (OSError, ValueError):  # not a terminal
-            return 80
+
+def _columns(stream: TextIO) -> int:
+    """Of a terminal: a line that is wrapped could not be erased. Others have the usual 80."""
+    own = os.get_terminal_size(stream.fileno()) if stream.isatty() else None
+    return (own or shutil.get_terminal_size()).columns or WIDTH
 
 
 def _tick(bar_of: weakref.ref[Bar], over: threading.Event) -> None:
@@ -338,24 +333,15 @@ class NotebookBar(Bar):
 
     def __init__(self, label: str, stream: TextIO, rows: int = 0) -> None:
         self._bar: Any = None
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # tqdm warns where there are no widgets
-                self._tqdm = importlib.import_module("tqdm.auto").tqdm
-        except ImportError:
-            self._tqdm = None
-        super().__init__(label, stream, rows)
-
-    def tell(self, words: str) -> None:
-        with self._lock:
-            self._erase()
-            print(words)
+        self._tqdm: Any = None
+        with warnings.catch_warnings(), suppress(ImportError):
+            warnings.simplefilter("ignore")  # tqdm warns where there are no widgets
+            self._tqdm = importlib.import_module("tqdm.auto").tqdm
+        super().__init__(label, stream, rows, erase=f"\r{'':{_columns(stream)}}\r")
 
     def _draw(self, share: float, told: list[str]) -> None:
         if self._tqdm is None:
-            line = f"{self._label} {share:.0%}  {'  '.join(told)}"
-            self._stream.write(f"\r{line[:79]:79}")
-            self._stream.flush()
+            super()._draw(share, told)
             return
         if self._bar is None:
             form = "{desc} {percentage:.0f}%|{bar}| {unit}"
@@ -368,10 +354,8 @@ class NotebookBar(Bar):
         if self._bar is not None:
             self._bar.close()
             self._bar = None
-        elif self._shown:
-            self._stream.write(f"\r{'':79}\r")
-            self._stream.flush()
-        self._shown = False
+            self._shown = False
+        super()._erase()
 
 
 def clock(seconds: float) -> str:

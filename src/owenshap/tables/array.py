@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -54,7 +55,7 @@ class ArrayTable(Table):
                 f"dtype {array.dtype}",
                 "Use a DataFrame for text and dates",
             )
-        flat = array.reshape(len(array), int(np.prod(array.shape[1:])))
+        flat = array.reshape(len(array), math.prod(array.shape[1:]))
         return cls(flat, distinct_names(names, flat.shape[1]), array.shape[1:])
 
     def __len__(self) -> int:
@@ -117,7 +118,9 @@ class ArrayTable(Table):
 
     def differs(self, background: Self) -> BoolArray:
         first = background.array[0]
-        if not _same(background.array[-1:], first).any():
+        last = background.array[-1]
+        numbers = first.dtype.kind != "O"
+        if numbers and ((first != last) & (last == last)).all():  # noqa: PLR0124
             return np.ones(self.array.shape, np.bool_)  # no feature is the same in all its rows
         constant = _same(background.array, first).all(axis=0)
         return ~(constant & _same(self.array, first))
@@ -179,6 +182,8 @@ def _cast(array: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any] | None:
     """The array in another dtype, or None where something would be lost; floats may be rounded to
     shorter floats.
     """
+    if array.dtype == dtype:
+        return array
     try:
         with np.errstate(invalid="ignore", over="ignore"):  # what overflows is lost
             cast = array.astype(dtype)

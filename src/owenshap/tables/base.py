@@ -6,7 +6,7 @@ import copy
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
@@ -120,6 +120,12 @@ class Table(ABC):
     def batch(self) -> Any:
         """All rows as the model takes them."""
 
+    def own_batch(self, start: int, stop: int) -> Any:
+        """The rows from one to before the other as the model takes them, which may write into
+        them.
+        """
+        return self.copied(start, stop).batch()
+
     @abstractmethod
     def cells(self) -> NDArray[Any]:
         """The data for people to look at, (rows, features): float where all features are numbers,
@@ -186,10 +192,16 @@ def own_copy(data: Any) -> Any:
 
 
 def _kind(data: Any) -> type[Table]:
-    packages = [kind.__module__.partition(".")[0] for kind in type(data).__mro__]
-    return _by_package()[
-        next((package for package in packages if package in _by_package()), "numpy")
-    ]
+    kind: Any = type(data)
+    return _table_of(kind)
+
+
+@lru_cache
+def _table_of(kind: type[Any]) -> type[Table]:
+    """The table that knows a type of data, or the nearest of its ancestors."""
+    packages = (each.__module__.partition(".")[0] for each in kind.__mro__)
+    known = _by_package()
+    return known[next((package for package in packages if package in known), "numpy")]
 
 
 def expand(coalitions: BoolArray, player_of: IntArray) -> BoolArray:
@@ -223,7 +235,7 @@ def checked_columns(names: list[str], wanted: list[str], what: str) -> None:
 def distinct_names(names: list[str] | None, features: int) -> list[str]:
     """A name for each feature, no two the same: groups, columns and explanations go by names."""
     if names is None:
-        return [f"feature {i}" for i in range(features)]
+        return [*_numbered(features)]
     names = [str(name) for name in names]
     if len(names) != features:
         raise InputError(
@@ -235,6 +247,12 @@ def distinct_names(names: list[str] | None, features: int) -> list[str]:
         got = f"{double!r} for columns {places}"
         raise InputError("feature_names", "name each column once", got, "Rename all but one")
     return names
+
+
+@lru_cache
+def _numbered(features: int) -> tuple[str, ...]:
+    """The names of features that nobody named."""
+    return tuple(f"feature {i}" for i in range(features))
 
 
 def frame_names(columns: Iterable[Any], names: list[str] | None) -> list[str]:
@@ -268,7 +286,8 @@ def shown_cells(array: NDArray[Any]) -> NDArray[Any]:
     """A copy of the cells for people to look at: objects where floats would round them, else
     floats.
     """
-    as_objects = array.dtype.kind == "O" or rounded_by_float(array).any()
+    kind = array.dtype.kind
+    as_objects = kind == "O" or (kind in "iu" and rounded_by_float(array).any())
     return array.astype(np.object_ if as_objects else np.float64)
 
 

@@ -66,9 +66,7 @@ class TensorTable(Table):
             )
         shape = tuple(data.shape[1:])
         flat = data.detach().flatten(1)
-        features = flat.shape[1]
-        names = [*_numbered(features)] if names is None else distinct_names(names, features)
-        return cls(flat, names, shape)
+        return cls(flat, distinct_names(names, flat.shape[1]), shape)
 
     @classmethod
     def of_table(cls, table: Table) -> Self:
@@ -244,15 +242,10 @@ class TensorTable(Table):
         return self.tensor.element_size() * self.n_features
 
 
-@lru_cache(maxsize=8)
-def _numbered(features: int) -> tuple[str, ...]:
-    """Names of features that have none: the same for every row that is explained."""
-    return tuple(f"feature {i}" for i in range(features))
-
-
-def is_module(model: object) -> bool:
-    """Whether it is a torch module; nothing is imported for what is none."""
-    return any(kind.__module__ == "torch.nn.modules.module" for kind in type(model).__mro__)
+@lru_cache
+def is_module(kind: type[Any]) -> bool:
+    """Whether it is a type of torch modules; nothing is imported for what is none."""
+    return any(each.__module__ == "torch.nn.modules.module" for each in kind.__mro__)
 
 
 def submodules(module: Any) -> list[Any]:

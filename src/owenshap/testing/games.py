@@ -6,9 +6,10 @@ bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from math import comb
 from typing import Any
 
@@ -67,16 +68,12 @@ def additive(weights: ArrayLike) -> KnownGame:
     array([3.])
     """
     weights = _numbers("weights", weights)
-    return KnownGame(_Additive(weights), len(weights), weights)
+    return KnownGame(partial(_sums, weights), len(weights), weights)
 
 
-@dataclass(frozen=True, eq=False)
-class _Additive:
-    weights: FloatArray
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        # Not a matrix product: the last bit of that can depend on the number of coalitions.
-        return np.where(coalitions, self.weights, 0).sum(axis=1)
+def _sums(weights: FloatArray, coalitions: BoolArray) -> FloatArray:
+    # Not a matrix product: the last bit of that can depend on the number of coalitions.
+    return np.where(coalitions, weights, 0).sum(axis=1)
 
 
 def constant(n_players: int, value: float = 1.0) -> KnownGame:
@@ -89,17 +86,12 @@ def constant(n_players: int, value: float = 1.0) -> KnownGame:
     array([0., 0., 0.])
     """
     n_players = _players(n_players)
-    return KnownGame(
-        _Constant(float(_numbers("value", [value])[0])), n_players, np.zeros(n_players)
-    )
+    always = partial(_always, float(_numbers("value", [value])[0]))
+    return KnownGame(always, n_players, np.zeros(n_players))
 
 
-@dataclass(frozen=True)
-class _Constant:
-    value: float
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        return np.full(len(coalitions), self.value)
+def _always(value: float, coalitions: BoolArray) -> FloatArray:
+    return np.full(len(coalitions), value)
 
 
 def unanimity(n_players: int, members: Iterable[int]) -> KnownGame:
@@ -155,11 +147,10 @@ def random_unanimity_sum(
     rng = np.random.default_rng(whole_number("seed", seed, 0, "Any whole number from 0 on will do"))
     sizes = rng.integers(1, order + 1, (terms, 1))
     needed = rng.permuted(np.tile(np.arange(n_players), (terms, 1)), axis=1) < sizes
-    drawn = rng.standard_normal(
-        terms
-        if outputs is None
-        else (terms, whole_number("outputs", outputs, 1, "Or leave it out"))
-    )
+    shape = [terms]
+    if outputs is not None:
+        shape.append(whole_number("outputs", outputs, 1, "Or leave it out"))
+    drawn = rng.standard_normal(shape)
     return _unanimity_sum(needed, np.round(drawn * GRID) / GRID)
 
 
@@ -169,23 +160,18 @@ def _unanimity_sum(needed: BoolArray, coefficients: FloatArray) -> KnownGame:
     """
     sizes = needed.sum(axis=1)
     shares = needed / sizes[:, None]
-    return KnownGame(
-        _UnanimitySum(needed, sizes, coefficients), needed.shape[1], shares.T @ coefficients
-    )
+    values = partial(_unanimity_values, needed, sizes, coefficients)
+    return KnownGame(values, needed.shape[1], shares.T @ coefficients)
 
 
-@dataclass(frozen=True, eq=False)
-class _UnanimitySum:
-    needed: BoolArray
-    sizes: NDArray[np.int64]
-    coefficients: FloatArray
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        # Counts are whole numbers that float32 holds exactly, and its matrix product is the fastest
-        # way to them. On a busy machine BLAS was once seen to flag them as invalid.
-        with np.errstate(invalid="ignore"):
-            present = coalitions.astype(np.float32) @ self.needed.T.astype(np.float32)
-        return (present == self.sizes) @ self.coefficients
+def _unanimity_values(
+    needed: BoolArray, sizes: NDArray[np.int64], coefficients: FloatArray, coalitions: BoolArray
+) -> FloatArray:
+    # Counts are whole numbers that float32 holds exactly, and its matrix product is the fastest way
+    # to them. On a busy machine BLAS was once seen to flag them as invalid.
+    with np.errstate(invalid="ignore"):
+        present = coalitions.astype(np.float32) @ needed.T.astype(np.float32)
+    return (present == sizes) @ coefficients
 
 
 def weighted_voting(weights: Iterable[int], quota: int) -> KnownGame:
@@ -216,16 +202,11 @@ def weighted_voting(weights: Iterable[int], quota: int) -> KnownGame:
     counts = _counts_by_size_and_weight(votes, quota)
     by_votes = {vote: _swing_share(counts, vote, quota) for vote in set(votes)}
     values = np.array([by_votes[vote] for vote in votes])
-    return KnownGame(_WeightedVoting(np.array(votes, np.int64), quota), n_players, values)
+    return KnownGame(partial(_wins, np.array(votes, np.int64), quota), n_players, values)
 
 
-@dataclass(frozen=True, eq=False)
-class _WeightedVoting:
-    weights: NDArray[np.int64]
-    quota: int
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        return (coalitions @ self.weights >= self.quota).astype(np.float64)
+def _wins(votes: NDArray[np.int64], quota: int, coalitions: BoolArray) -> FloatArray:
+    return (coalitions @ votes >= quota).astype(np.float64)
 
 
 def _counts_by_size_and_weight(votes: list[int], quota: int) -> NDArray[np.object_]:
@@ -245,11 +226,10 @@ def _swing_share(counts: NDArray[np.object_], vote: int, quota: int) -> float:
     """
     n_players = len(counts) - 1
     total = Fraction(0)
-    others = counts[0]
+    others = np.zeros_like(counts[0])
     for size in range(n_players):
-        if size:
-            # coalitions of this size, less those with the player
-            others = counts[size] - _shifted(others, vote)
+        # coalitions of this size, less those with the player
+        others = counts[size] - _shifted(others, vote)
         swings = int(others[max(0, quota - vote) :].sum())
         total += Fraction(swings, n_players * comb(n_players - 1, size))
     return float(total)
@@ -260,9 +240,7 @@ def _shifted(counts: NDArray[np.object_], vote: int) -> NDArray[np.object_]:
     out.
     """
     shifted = np.zeros_like(counts)
-    kept = counts.shape[-1] - vote
-    if kept > 0:
-        shifted[..., vote:] = counts[..., :kept]
+    shifted[..., vote:] = counts[..., : max(0, counts.shape[-1] - vote)]
     return shifted
 
 
@@ -284,15 +262,12 @@ def airport(costs: ArrayLike) -> KnownGame:
     order = np.argsort(costs, kind="stable")
     shares = np.empty(len(costs))
     shares[order] = np.cumsum(np.diff(costs[order], prepend=0) / np.arange(len(costs), 0, -1))
-    return KnownGame(_Airport(costs), len(costs), shares)
+    return KnownGame(partial(_largest, costs), len(costs), shares)
 
 
-@dataclass(frozen=True, eq=False)
-class _Airport:
-    costs: FloatArray
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        return np.where(coalitions, self.costs, 0).max(axis=1)
+def _largest(costs: FloatArray, coalitions: BoolArray) -> FloatArray:
+    largest: FloatArray = np.where(coalitions, costs, 0).max(axis=1)
+    return largest
 
 
 def gloves(left: int, right: int) -> KnownGame:
@@ -312,23 +287,18 @@ def gloves(left: int, right: int) -> KnownGame:
     right = whole_number("right", right, 0, "It is the number of right gloves")
     n_players = _players(left + right)
     values = [_finds_a_pair(left, right)] * left + [_finds_a_pair(right, left)] * right
-    return KnownGame(_Gloves(left), n_players, np.array(values))
+    return KnownGame(partial(_glove_pairs, left), n_players, np.array(values))
 
 
-@dataclass(frozen=True)
-class _Gloves:
-    left: int
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        left = np.count_nonzero(coalitions[:, : self.left], axis=1)
-        right = np.count_nonzero(coalitions[:, self.left :], axis=1)
-        return np.minimum(left, right).astype(np.float64)
+def _glove_pairs(left: int, coalitions: BoolArray) -> FloatArray:
+    sides = np.split(coalitions, [left], axis=1)
+    return np.minimum(*(side.sum(axis=1) for side in sides)).astype(np.float64)
 
 
 def _finds_a_pair(own: int, other: int) -> float:
     """Chance that a player is preceded by fewer of its own side than of the other."""
     n_players = own + other
-    chances: Iterator[Fraction] = (
+    chances = (
         Fraction(
             comb(own - 1, same) * comb(other, waiting),
             n_players * comb(n_players - 1, same + waiting),
@@ -363,16 +333,11 @@ def product(absent: ArrayLike, present: ArrayLike) -> KnownGame:
     levels = gauss_legendre((len(absent) + 1) // 2)
     factors = absent + levels.lower[:, None] * (present - absent)
     values = (present - absent) * (levels.weights @ _products_of_others(factors))
-    return KnownGame(_Product(absent, present), len(absent), values)
+    return KnownGame(partial(_product_values, absent, present), len(absent), values)
 
 
-@dataclass(frozen=True, eq=False)
-class _Product:
-    absent: FloatArray
-    present: FloatArray
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        return np.where(coalitions, self.present, self.absent).prod(axis=1)
+def _product_values(absent: FloatArray, present: FloatArray, coalitions: BoolArray) -> FloatArray:
+    return np.where(coalitions, present, absent).prod(axis=1)
 
 
 def _products_of_others(factors: FloatArray) -> FloatArray:
@@ -403,18 +368,12 @@ def stacked(*games: KnownGame) -> KnownGame:
             sorted(sizes),
             "Stack games of the same players",
         )
-    functions = tuple(game.fn for game in games)
-    return KnownGame(
-        _Stacked(functions), sizes.pop(), np.column_stack([game.shapley_values for game in games])
-    )
+    values = np.column_stack([game.shapley_values for game in games])
+    return KnownGame(partial(_beside, games), sizes.pop(), values)
 
 
-@dataclass(frozen=True)
-class _Stacked:
-    functions: tuple[Callable[[BoolArray], FloatArray], ...]
-
-    def __call__(self, coalitions: BoolArray) -> FloatArray:
-        return np.column_stack([function(coalitions) for function in self.functions])
+def _beside(games: tuple[KnownGame, ...], coalitions: BoolArray) -> FloatArray:
+    return np.column_stack([game.fn(coalitions) for game in games])
 
 
 def _players(n_players: int) -> int:

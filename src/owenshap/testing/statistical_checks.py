@@ -51,7 +51,7 @@ def check_unbiasedness(estimator: Estimator) -> None:
     if method.one_block and method.unbiased(game.n_players) and varies(method, game.n_players):
         # The replicates of a run that learns are few and differ in weight: many runs show what one
         # cannot.
-        means = np.stack([result.moments.mean for result in _runs(method, game)])
+        means = np.stack([result.moments.mean for result in _runs(method)])
         require_zero_mean(means - truth(game), "estimates must be unbiased over runs")
 
 
@@ -72,7 +72,7 @@ def check_coverage(estimator: Estimator) -> None:
     if not method.unbiased(game.n_players):
         _require_no_interval(run(method, game, RUN_REPLICATES))
         return
-    runs = _runs(method, game)
+    runs = _runs(method)
     known = sum(bool(np.isfinite([result.lower, result.upper]).all()) for result in runs)
     require(
         known == len(runs),
@@ -95,7 +95,7 @@ def check_spread(estimator: Estimator) -> None:
     method = settled(estimator, game.n_players)
     if not varies(method, game.n_players):
         return
-    runs = _runs(method, game)
+    runs = _runs(method)
     spread = np.var([result.moments.mean for result in runs], axis=0, ddof=1)
     reported = np.mean([np.square(result.moments.standard_errors) for result in runs], axis=0)
     ratio = spread / np.maximum(reported, 1e-24)
@@ -198,20 +198,15 @@ def _require_point_interval(result: Estimate, game: KnownGame) -> None:
         )
 
 
-def _runs(method: Estimator, game: KnownGame) -> list[Estimate]:
-    """Whole estimates of many seeds, each of several blocks, so that blocks that are alike would
-    show.
+def _runs(method: Estimator) -> list[Estimate]:
+    """Whole estimates of the well-behaved game with many seeds, each of several blocks, so that
+    blocks that are alike would show.
     """
-    return _learning_runs(method) if method.one_block else _made_runs(method, game)
+    return _learning_runs(method) if method.one_block else _made_runs(method)
 
 
-@lru_cache(maxsize=4)
-def _learning_runs(method: Estimator) -> list[Estimate]:
-    """The runs of the well-behaved game: learning takes long, and several checks look at them."""
-    return _made_runs(method, well_behaved())
-
-
-def _made_runs(method: Estimator, game: KnownGame) -> list[Estimate]:
+def _made_runs(method: Estimator) -> list[Estimate]:
+    game = well_behaved()
     cost = method.replicate_cost(game.n_players)
     replicates = max(RUN_REPLICATES, 1200 // max(1, cost))
     most = RUNS
@@ -220,6 +215,10 @@ def _made_runs(method: Estimator, game: KnownGame) -> list[Estimate]:
         most = RUNS // 10
     runs = int(np.clip(2 * AFFORDABLE // max(1, replicates * cost), 15, most))
     return [run(method, game, replicates, seed) for seed in range(runs)]
+
+
+# learning takes long, and several checks look at these
+_learning_runs = lru_cache(maxsize=4)(_made_runs)
 
 
 def _covered(result: Estimate, game: KnownGame) -> BoolArray:

@@ -12,10 +12,10 @@ from scipy.special import stdtrit
 
 from owenshap.designs.design import Design
 from owenshap.estimators import Estimator
+from owenshap.estimators.base import default_budget
 from owenshap.games.game import Game, TableGame
 from owenshap.run.blocks import block_generator
 from owenshap.run.estimate import estimate
-from owenshap.run.plan import default_budget
 from owenshap.run.result import Estimate
 from owenshap.run.task import Plan
 from owenshap.support.arrays import ROUNDING, BoolArray, FloatArray
